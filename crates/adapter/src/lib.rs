@@ -1,0 +1,1 @@
+//! tfhe-sbc-adapter

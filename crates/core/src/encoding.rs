@@ -1,0 +1,10 @@
+//! From readings to torus plaintexts and back: [`FixedPoint`] maps a sensor value to
+//! an unsigned code, [`BlockEncoding`] cuts codes into radix blocks and places a
+//! block on the torus, [`boolean`] places a bit.
+
+pub mod boolean;
+mod block;
+mod fixed_point;
+
+pub use block::{BlockEncoding, BlockOutOfRange};
+pub use fixed_point::{FixedPoint, FixedPointError, ReadingError};

@@ -1,0 +1,149 @@
+//! Sensor readings as unsigned fixed-point codes.
+
+use thiserror::Error;
+
+/// A reading `v` as the unsigned code `round((v - offset) / scale)` of `bits` bits:
+/// with `offset` at the lowest reading that can occur, negative readings have
+/// ordinary codes, and the order of codes is the order of readings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FixedPoint {
+    offset: f64,
+    scale: f64,
+    bits: u32,
+}
+
+/// A fixed-point encoding that cannot work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FixedPointError {
+    /// The offset is not a finite number.
+    #[error("the offset is not a finite number")]
+    Offset,
+    /// The scale is not a positive finite number.
+    #[error("the scale is not a positive finite number")]
+    Scale,
+    /// The width is not in 1..=52 bits.
+    #[error("the width of {0} bits is not between 1 and 52")]
+    Bits(u32),
+}
+
+/// A reading that its encoding cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum ReadingError {
+    /// NaN or infinite.
+    #[error("the reading is not a finite number")]
+    NotFinite,
+    /// Outside the declared range.
+    #[error("the reading {value} is outside the declared range {minimum} to {maximum}")]
+    OutOfRange {
+        /// The reading.
+        value: f64,
+        /// The lowest reading that has a code.
+        minimum: f64,
+        /// The highest reading that has a code.
+        maximum: f64,
+    },
+}
+
+impl FixedPoint {
+    /// An encoding of `bits` bits (1 to 52) in steps of `scale` from `offset` upwards.
+    pub fn new(offset: f64, scale: f64, bits: u32) -> Result<Self, FixedPointError> {
+        if !offset.is_finite() {
+            return Err(FixedPointError::Offset);
+        }
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(FixedPointError::Scale);
+        }
+        if !(1..=52).contains(&bits) {
+            return Err(FixedPointError::Bits(bits));
+        }
+        Ok(Self {
+            offset,
+            scale,
+            bits,
+        })
+    }
+
+    /// The lowest reading that has a code.
+    pub fn minimum(&self) -> f64 {
+        self.offset
+    }
+
+    /// The highest reading that has a code.
+    pub fn maximum(&self) -> f64 {
+        self.decode(((1u64 << self.bits) - 1) as f64)
+    }
+
+    /// The step between neighbouring codes.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The width of a code.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The code of a reading, rounded to nearest (ties up).
+    pub fn encode(&self, reading: f64) -> Result<u64, ReadingError> {
+        if !reading.is_finite() {
+            return Err(ReadingError::NotFinite);
+        }
+        let steps = (reading - self.offset) / self.scale + 0.5;
+        // Truncation is rounding down for what passes the check; the upper bound is
+        // exact in a double because a code has at most 52 bits.
+        if steps >= 0.0 && steps < (1u64 << self.bits) as f64 {
+            Ok(steps as u64)
+        } else {
+            Err(ReadingError::OutOfRange {
+                value: reading,
+                minimum: self.minimum(),
+                maximum: self.maximum(),
+            })
+        }
+    }
+
+    /// The reading of a code, or of a mean of codes (which need not be whole).
+    pub fn decode(&self, code: f64) -> f64 {
+        self.offset + code * self.scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn decoding_an_encoded_reading_is_within_half_a_step(reading in -50.0f64..52.0) {
+            let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+            let code = celsius.encode(reading).unwrap();
+            prop_assert!((celsius.decode(code as f64) - reading).abs() <= 0.05 + 1e-9);
+        }
+
+        #[test]
+        fn order_is_kept(a in -50.0f64..52.0, b in -50.0f64..52.0) {
+            let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+            if a <= b {
+                prop_assert!(celsius.encode(a).unwrap() <= celsius.encode(b).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_code_is_refused() {
+        let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+        assert_eq!(celsius.encode(-10.6), Ok(394));
+        assert_eq!(celsius.encode(f64::NAN), Err(ReadingError::NotFinite));
+        assert_eq!(celsius.encode(f64::INFINITY), Err(ReadingError::NotFinite));
+        for outside in [-50.1, 52.4, 1e300, -1e300] {
+            assert!(matches!(
+                celsius.encode(outside),
+                Err(ReadingError::OutOfRange { .. })
+            ));
+        }
+        assert_eq!(FixedPoint::new(0.0, 0.0, 8), Err(FixedPointError::Scale));
+        assert_eq!(FixedPoint::new(f64::NAN, 1.0, 8), Err(FixedPointError::Offset));
+        assert_eq!(FixedPoint::new(0.0, 1.0, 53), Err(FixedPointError::Bits(53)));
+    }
+}

@@ -1,0 +1,183 @@
+//! The folded negacyclic Fourier transform: products of real polynomials mod
+//! `X^N + 1` by pointwise products of N/2 complex numbers.
+//!
+//! A real polynomial of N coefficients folds to the complex polynomial
+//! `sum (p[j] + i p[j + N/2]) X^j` mod `X^(N/2) - i`, because `i` stands for
+//! `X^(N/2)` and `i^2 = -1` for `X^N`; the upper half of the coefficients simply
+//! is the imaginary part. The transform evaluates it at the N/2 roots, each of
+//! which answers for itself and its conjugate among the roots of `X^N + 1`.
+//!
+//! The evaluation goes down a binary tree: the remainder mod `X^2m - z^2` splits
+//! into those mod `X^m - z` and `X^m + z`, `(a, b) -> (a + z b, a - z b)`, with one
+//! twiddle `z` per node. Starting from `X^(N/2) - i` needs no separate twist, and
+//! since the values are only multiplied pointwise and transformed back, they are
+//! left in the order in which the tree gives them. The inverse goes up the same
+//! tree.
+//!
+//! ```text
+//! N coefficients ─forward─▶ N/2 values [re | im] ─simd::fourier_mul(_add)─▶ ─inverse─▶ N/2 times the product
+//! ```
+//!
+//! [`FftPlan`] borrows its twiddles, for callers without an allocator;
+//! `OwnedFftPlan` owns them. Their table is made without libm and depends on the
+//! polynomial size and the instruction set only.
+
+mod node;
+mod passes;
+mod trigonometry;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+use thiserror::Error;
+
+use crate::dimensions::PolynomialSize;
+use crate::simd::{Isa, dispatch};
+
+/// The number of doubles that the twiddles of a plan take.
+pub const fn twiddle_len(size: PolynomialSize) -> usize {
+    size.get()
+}
+
+/// Storage too short for the twiddles of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the twiddles need {needed} doubles and the storage has {given}")]
+pub struct TwiddleStorageError {
+    /// What [`twiddle_len`] asks for.
+    pub needed: usize,
+    /// The length of the storage.
+    pub given: usize,
+}
+
+/// The transform of one polynomial size on one instruction set.
+///
+/// Transforms and prepared keys are in an order that belongs to the plan's
+/// instruction set: all of a computation uses plans of the same one.
+#[derive(Clone, Copy, Debug)]
+pub struct FftPlan<'t> {
+    size: PolynomialSize,
+    isa: Isa,
+    twiddles: &'t [f64],
+}
+
+impl<'t> FftPlan<'t> {
+    /// Computes the twiddles into `storage`, of at least [`twiddle_len`] doubles;
+    /// alignment to 64 bytes makes the transforms faster.
+    pub fn new(
+        size: PolynomialSize,
+        isa: Isa,
+        storage: &'t mut [f64],
+    ) -> Result<Self, TwiddleStorageError> {
+        let needed = twiddle_len(size);
+        let given = storage.len();
+        let Some(twiddles) = storage.get_mut(..needed) else {
+            return Err(TwiddleStorageError { needed, given });
+        };
+        let log_points = size.log2() - 1;
+        let table = &mut *twiddles;
+        dispatch!(isa, |simd| passes::fill_twiddles(simd, log_points, table));
+        Ok(Self {
+            size,
+            isa,
+            twiddles,
+        })
+    }
+
+    /// The number N of coefficients.
+    pub const fn polynomial_size(&self) -> PolynomialSize {
+        self.size
+    }
+
+    /// The instruction set whose order the transforms are in.
+    pub const fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Transforms in place: N real coefficients in order to N/2 complex values, the
+    /// real parts in the first half and the imaginary parts in the second.
+    ///
+    /// Time and memory accesses do not depend on the coefficients. Alignment to 64
+    /// bytes makes it faster.
+    ///
+    /// # Panics
+    ///
+    /// If `data` has not N elements.
+    pub fn forward(&self, data: &mut [f64]) {
+        self.check(data);
+        let twiddles = self.twiddles;
+        dispatch!(self.isa, |simd| passes::forward(simd, data, twiddles));
+    }
+
+    /// Transforms back in place, without normalisation: gives N/2 times the
+    /// polynomial whose transform `data` is.
+    ///
+    /// Time and memory accesses do not depend on the values.
+    ///
+    /// # Panics
+    ///
+    /// If `data` has not N elements.
+    pub fn inverse(&self, data: &mut [f64]) {
+        self.check(data);
+        let twiddles = self.twiddles;
+        dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
+    }
+
+    #[track_caller]
+    fn check(&self, data: &[f64]) {
+        assert!(
+            data.len() == self.size.get(),
+            "a transform of size {} on {} doubles",
+            self.size,
+            data.len()
+        );
+    }
+}
+
+/// A plan that owns its twiddles.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+pub struct OwnedFftPlan {
+    size: PolynomialSize,
+    isa: Isa,
+    twiddles: aligned_vec::AVec<f64, aligned_vec::ConstAlign<64>>,
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedFftPlan {
+    /// A plan for the fastest instruction set of this processor.
+    pub fn new(size: PolynomialSize) -> Self {
+        Self::new_with_isa(size, Isa::detect())
+    }
+
+    /// A plan for a given instruction set.
+    pub fn new_with_isa(size: PolynomialSize, isa: Isa) -> Self {
+        let zeros = core::iter::repeat_n(0.0, twiddle_len(size));
+        let mut twiddles = aligned_vec::AVec::from_iter(64, zeros);
+        let filled = FftPlan::new(size, isa, &mut twiddles);
+        debug_assert!(filled.is_ok());
+        Self {
+            size,
+            isa,
+            twiddles,
+        }
+    }
+
+    /// The plan, borrowed.
+    pub fn plan(&self) -> FftPlan<'_> {
+        FftPlan {
+            size: self.size,
+            isa: self.isa,
+            twiddles: &self.twiddles,
+        }
+    }
+
+    /// The number N of coefficients.
+    pub const fn polynomial_size(&self) -> PolynomialSize {
+        self.size
+    }
+
+    /// The instruction set whose order the transforms are in.
+    pub const fn isa(&self) -> Isa {
+        self.isa
+    }
+}

@@ -1,0 +1,251 @@
+//! GLWE ciphertexts `(A_1, …, A_k, B)` with phase `B - Σ A_i · S_i` in
+//! `Z_q[X]/(X^N + 1)`, and their secret keys.
+
+use alloc::vec::Vec;
+
+use aligned_vec::{AVec, ConstAlign};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::dimensions::{GlweDimension, PolynomialSize};
+use crate::fft::OwnedFftPlan;
+use crate::glwe_product::{
+    MaskProduct, MaskTorus, mask_product_scratch_len, prepare_key_polynomial,
+};
+use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::random::{self, Expander, ExpanderKind, MaskSeed, NoiseDistribution};
+use crate::sample_extract::sample_extract_into;
+use crate::torus::Torus;
+
+/// A GLWE ciphertext: `k` mask polynomials, then the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlweCiphertext<T> {
+    data: Vec<T>,
+    polynomial_size: PolynomialSize,
+}
+
+impl<T: Torus> GlweCiphertext<T> {
+    /// A ciphertext of masks and body in one vector. `None` if its length is not a
+    /// multiple of the polynomial size, or leaves no mask.
+    pub fn from_vec(data: Vec<T>, polynomial_size: PolynomialSize) -> Option<Self> {
+        let size = polynomial_size.get();
+        (data.len() > size && data.len().is_multiple_of(size)).then_some(Self {
+            data,
+            polynomial_size,
+        })
+    }
+
+    /// The ciphertext whose mask a seed stands for: stream `stream` of the expander
+    /// under that seed, masks in order. `body` has N scalars.
+    ///
+    /// # Panics
+    /// If `body` does not have N scalars.
+    pub fn expand(
+        glwe_dimension: GlweDimension,
+        polynomial_size: PolynomialSize,
+        expander: ExpanderKind,
+        seed: &MaskSeed,
+        stream: u32,
+        body: &[T],
+    ) -> Self {
+        let size = polynomial_size.get();
+        assert_eq!(body.len(), size, "a GLWE body has N coefficients");
+        let mut data = alloc::vec![T::ZERO; (glwe_dimension.0 + 1) * size];
+        let (mask, out) = data.split_at_mut(glwe_dimension.0 * size);
+        random::fill_uniform(&mut expander.mask_stream(seed, stream), mask);
+        out.copy_from_slice(body);
+        Self {
+            data,
+            polynomial_size,
+        }
+    }
+
+    /// Masks and body.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// The polynomial size.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.polynomial_size
+    }
+
+    /// Number of mask polynomials.
+    pub fn glwe_dimension(&self) -> GlweDimension {
+        GlweDimension(self.data.len() / self.polynomial_size.get() - 1)
+    }
+
+    /// The LWE ciphertext of coefficient `degree`, under the flattened GLWE key.
+    ///
+    /// # Panics
+    /// If `degree >= N`.
+    pub fn sample_extract(&self, degree: usize) -> LweCiphertext<T> {
+        let dimension = self
+            .glwe_dimension()
+            .extracted_lwe_dimension(self.polynomial_size);
+        let mut lwe = LweCiphertext::trivial(dimension, T::ZERO);
+        sample_extract_into(
+            lwe.as_mut_slice(),
+            &self.data,
+            self.polynomial_size.get(),
+            degree,
+        );
+        lwe
+    }
+}
+
+/// A binary GLWE secret key. Zeroized on drop; `Debug` shows the dimensions only.
+pub struct GlweSecretKey {
+    bits: Zeroizing<Vec<u8>>,
+    polynomial_size: PolynomialSize,
+}
+
+impl GlweSecretKey {
+    /// Draws a uniform binary key.
+    pub fn generate(
+        glwe_dimension: GlweDimension,
+        polynomial_size: PolynomialSize,
+        expander: &mut impl Expander,
+    ) -> Self {
+        let mut bits = Zeroizing::new(alloc::vec![0; glwe_dimension.0 * polynomial_size.get()]);
+        random::fill_binary(expander, &mut bits);
+        Self {
+            bits,
+            polynomial_size,
+        }
+    }
+
+    /// A key of coefficients in `{0, 1}`, polynomial after polynomial. `None` if one
+    /// is not, or if the length is not a positive multiple of the polynomial size.
+    pub fn from_bits(
+        bits: Zeroizing<Vec<u8>>,
+        polynomial_size: PolynomialSize,
+    ) -> Option<Self> {
+        let whole = !bits.is_empty() && bits.len().is_multiple_of(polynomial_size.get());
+        (whole && bits.iter().all(|&bit| bit <= 1)).then_some(Self {
+            bits,
+            polynomial_size,
+        })
+    }
+
+    /// The coefficients, each 0 or 1, polynomial after polynomial.
+    pub fn bits(&self) -> &[u8] {
+        &self.bits
+    }
+
+    /// Number of key polynomials.
+    pub fn glwe_dimension(&self) -> GlweDimension {
+        GlweDimension(self.bits.len() / self.polynomial_size.get())
+    }
+
+    /// The polynomial size.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.polynomial_size
+    }
+
+    /// The same coefficients as the LWE key of what sample extraction gives.
+    pub fn to_lwe_secret_key(&self) -> LweSecretKey {
+        LweSecretKey {
+            bits: self.bits.clone(),
+        }
+    }
+
+    /// Transforms the key, for many encryptions or decryptions.
+    pub fn prepare(&self) -> PreparedGlweSecretKey {
+        let size = self.polynomial_size.get();
+        let plan = OwnedFftPlan::new(self.polynomial_size);
+        let mut fourier = AVec::from_iter(64, self.bits.iter().map(|&bit| f64::from(bit)));
+        for polynomial in fourier.chunks_exact_mut(size) {
+            prepare_key_polynomial(plan.plan(), polynomial);
+        }
+        PreparedGlweSecretKey { plan, fourier }
+    }
+}
+
+impl core::fmt::Debug for GlweSecretKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "GlweSecretKey(k = {}, N = {}, redacted)",
+            self.glwe_dimension(),
+            self.polynomial_size
+        )
+    }
+}
+
+/// A GLWE secret key in the Fourier domain. Zeroized on drop.
+pub struct PreparedGlweSecretKey {
+    plan: OwnedFftPlan,
+    fourier: AVec<f64, ConstAlign<64>>,
+}
+
+impl Drop for PreparedGlweSecretKey {
+    fn drop(&mut self) {
+        self.fourier.as_mut_slice().zeroize();
+    }
+}
+
+impl PreparedGlweSecretKey {
+    /// The polynomial size.
+    pub fn polynomial_size(&self) -> PolynomialSize {
+        self.plan.plan().polynomial_size()
+    }
+
+    /// Number of key polynomials.
+    pub fn glwe_dimension(&self) -> GlweDimension {
+        GlweDimension(self.fourier.len() / self.polynomial_size().get())
+    }
+
+    /// Number of doubles of scratch that encryption and decryption want.
+    pub fn scratch_len<T: MaskTorus>(&self) -> usize {
+        mask_product_scratch_len::<T>(self.polynomial_size())
+    }
+
+    /// Turns `body`, a plaintext polynomial, into the body of its encryption under the
+    /// mask polynomials of `mask` (`k · N` scalars). Constant-time for constant-time
+    /// noise.
+    ///
+    /// # Panics
+    /// If a length is not as said.
+    pub fn encrypt_body_into<T: MaskTorus>(
+        &self,
+        body: &mut [T],
+        mask: &[T],
+        noise: NoiseDistribution,
+        noise_stream: &mut impl Expander,
+        scratch: &mut [f64],
+    ) {
+        random::add_noise(noise, noise_stream, body);
+        self.mask_product(mask, scratch).finish_into(body);
+    }
+
+    /// The phase `B - Σ A_i · S_i` of a ciphertext: plaintext plus noise, N scalars.
+    /// Constant-time.
+    ///
+    /// # Panics
+    /// If the ciphertext's dimensions are not the key's.
+    pub fn phase<T: MaskTorus>(&self, ciphertext: &GlweCiphertext<T>) -> Vec<T> {
+        let size = self.polynomial_size().get();
+        let (mask, body) = ciphertext.data.split_at(ciphertext.data.len() - size);
+        let mut scratch = Zeroizing::new(alloc::vec![0.0; self.scratch_len::<T>()]);
+        let mut product = alloc::vec![T::ZERO; size];
+        self.mask_product(mask, &mut scratch).finish_into(&mut product);
+        for (phase, &b) in product.iter_mut().zip(body) {
+            *phase = b.sub(*phase);
+        }
+        product
+    }
+
+    fn mask_product<'s, T: MaskTorus>(
+        &'s self,
+        mask: &[T],
+        scratch: &'s mut [f64],
+    ) -> MaskProduct<'s, 's> {
+        assert_eq!(mask.len(), self.fourier.len(), "GLWE mask and key differ in dimensions");
+        let size = self.polynomial_size().get();
+        let mut product = MaskProduct::new::<T>(self.plan.plan(), scratch);
+        for (mask, key) in mask.chunks_exact(size).zip(self.fourier.chunks_exact(size)) {
+            product.add(mask, key);
+        }
+        product
+    }
+}

@@ -1,0 +1,105 @@
+//! The shipped parameter sets. The oracle crate's tests recompute the predicted
+//! failure probability and security level of each.
+
+use crate::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
+use crate::parameters::{
+    Decomposition, ModulusSwitch, ParameterError, ParameterName, ParameterSet, Parameters,
+    PlaintextKind,
+};
+use crate::random::NoiseDistribution;
+
+/// Radix blocks of 2 message and 2 carry bits, the default for integers.
+///
+/// Dimensions, noise and decompositions are those of TFHE-rs 1.x's
+/// `PARAM_MESSAGE_2_CARRY_2_KS_PBS_GAUSSIAN_2M128`; what differs is that small LWE
+/// ciphertexts are mod 2^32.
+pub const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_2_carry_2"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(866),
+    lwe_noise: gaussian(2.046_151_696_979_124e-6),
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 2048,
+    glwe_noise: gaussian(2.845_267_479_601_915e-15),
+    pbs: Decomposition::new(23, 1),
+    key_switch: Decomposition::new(3, 5),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(2),
+    carry_bits: CarryBits(2),
+    max_noise_level: 5,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 15,
+    log2_p_fail: -128.5,
+    security_bits: 132.0,
+};
+
+/// Booleans for two-input gates.
+///
+/// Dimensions, noise and decompositions are those of TFHE-rs 1.x's boolean
+/// `DEFAULT_PARAMETERS_KS_PBS`.
+pub const GATES: ParameterSet = ParameterSet {
+    name: ParameterName::new("gates"),
+    torus_bits: 32,
+    lwe_dimension: LweDimension(739),
+    lwe_noise: gaussian(1.830_452_073_350_730_5e-5),
+    glwe_dimension: GlweDimension(3),
+    polynomial_size: 512,
+    glwe_noise: gaussian(9.315_272_083_503_367e-10),
+    pbs: Decomposition::new(10, 2),
+    key_switch: Decomposition::new(3, 4),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 3,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 9,
+    log2_p_fail: -128.0,
+    security_bits: 132.0,
+};
+
+/// Every shipped set.
+pub const ALL: [ParameterSet; 2] = [MESSAGE_2_CARRY_2, GATES];
+
+const fn gaussian(standard_deviation: f64) -> NoiseDistribution {
+    NoiseDistribution::Gaussian { standard_deviation }
+}
+
+/// The shipped set of that name, validated.
+pub fn by_name(name: &str) -> Option<Result<Parameters, ParameterError>> {
+    ALL.iter()
+        .find(|set| set.name.as_str() == name)
+        .map(|set| set.validate())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_set_is_valid_and_survives_its_bytes() {
+        for set in ALL {
+            let parameters = set.validate().unwrap();
+            let read = Parameters::from_bytes(&parameters.to_bytes()).unwrap();
+            assert_eq!(read, parameters);
+            assert_eq!(read.fingerprint(), parameters.fingerprint());
+        }
+    }
+
+    #[test]
+    fn sets_that_nothing_can_be_built_on_are_refused() {
+        let broken: [fn(&mut ParameterSet); 7] = [
+            |set| set.torus_bits = 48,
+            |set| set.polynomial_size = 1000,
+            |set| set.lwe_dimension = LweDimension(1 << 30),
+            |set| set.glwe_dimension = GlweDimension(0),
+            |set| set.pbs = Decomposition::new(23, 3),
+            |set| set.lwe_noise = gaussian(f64::NAN),
+            |set| set.body_bits = 4,
+        ];
+        for spoil in broken {
+            let mut set = MESSAGE_2_CARRY_2;
+            spoil(&mut set);
+            assert!(set.validate().is_err(), "{set:?}");
+        }
+    }
+}

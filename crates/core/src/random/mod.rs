@@ -1,0 +1,41 @@
+//! Randomness: seeds, the expanders that stretch them, and the typed draws from
+//! an expander's stream.
+//!
+//! The data flows one way:
+//!
+//! 1. [`SeedSequence`] holds the one 32-byte [`Seed`] of a session, from the OS or
+//!    the board's TRNG, and gives every ciphertext a fresh pair: a [`MaskSeed`],
+//!    which travels in the header, and a [`NoiseSeed`], which never does.
+//! 2. [`ExpanderKind`] names a generator on the wire; with a seed and a stream
+//!    number it opens an [`AnyExpander`]. Mask and noise come from independently
+//!    keyed streams, so nothing of the noise follows from the mask.
+//! 3. [`fill_uniform`] and [`fill_binary`] read masks and secrets from a stream,
+//!    [`add_noise`] reads errors of a [`NoiseDistribution`].
+//!
+//! A receiver repeats steps 2 and 3 for the mask alone. So that it finds the same
+//! mask on any machine, every byte of a stream and every number made of it is
+//! fixed by the documentation of this module, the Gaussian included: no libm, no
+//! fused multiplication, no host byte order.
+//!
+//! Everything here runs in time independent of the seeds and of what is drawn, on
+//! processors whose integer and `f64` additions and multiplications do. Where
+//! `f64` is emulated in software, prefer [`NoiseDistribution::TUniform`].
+#![forbid(unsafe_code)]
+
+mod aes128_ctr;
+mod chacha20;
+mod expander;
+mod gaussian;
+mod keystream;
+mod noise;
+mod seed;
+mod tuniform;
+mod uniform;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+pub use expander::{AnyExpander, Expander, ExpanderKind, UnknownExpander};
+pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
+pub use seed::{EntropyError, MaskSeed, NoiseSeed, Seed, SeedSequence};
+pub use uniform::{fill_binary, fill_uniform};

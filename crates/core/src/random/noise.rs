@@ -1,0 +1,130 @@
+//! The distributions of encryption noise, and noise added in place.
+
+use thiserror::Error;
+
+use super::expander::Expander;
+use super::{gaussian, tuniform};
+use crate::torus::{Torus, exp2_neg};
+
+/// The distribution of the error of a fresh ciphertext. The key owner's parameter
+/// set names it; it is public.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoiseDistribution {
+    /// A centred normal variate, rounded to the nearest integer step of q, ties to
+    /// even.
+    Gaussian {
+        /// Standard deviation as a fraction of q, in `[0, 1/2]`.
+        standard_deviation: f64,
+    },
+    /// TUniform(b), as the TFHE-rs documentation defines it: an integer in
+    /// `[-2^b, 2^b]`, every one with mass `2^-(b+1)` except the two end points with
+    /// `2^-(b+2)`.
+    TUniform {
+        /// The bound's logarithm `b`, in integer steps of q: at most `T::BITS - 2`.
+        bound_log2: u32,
+    },
+}
+
+/// Parameters of a noise distribution that make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum NoiseDistributionError {
+    /// A standard deviation that is negative, above 1/2 or not a number.
+    #[error("a standard deviation of {0} is not between 0 and 1/2 of the torus")]
+    StandardDeviation(f64),
+    /// A TUniform bound that doesn't fit the torus.
+    #[error("a TUniform bound of 2^{bound_log2} does not fit a torus of {torus_bits} bits")]
+    Bound {
+        /// The bound's logarithm.
+        bound_log2: u32,
+        /// log2 of q.
+        torus_bits: u32,
+    },
+}
+
+impl NoiseDistribution {
+    /// Checks the ranges that the variants document, for `q = 2^torus_bits`.
+    ///
+    /// # Errors
+    ///
+    /// What is out of range.
+    pub fn validate(&self, torus_bits: u32) -> Result<(), NoiseDistributionError> {
+        match *self {
+            Self::Gaussian { standard_deviation } => {
+                if (0.0..=0.5).contains(&standard_deviation) {
+                    Ok(())
+                } else {
+                    Err(NoiseDistributionError::StandardDeviation(
+                        standard_deviation,
+                    ))
+                }
+            }
+            Self::TUniform { bound_log2 } => {
+                if bound_log2.saturating_add(2) <= torus_bits {
+                    Ok(())
+                } else {
+                    Err(NoiseDistributionError::Bound {
+                        bound_log2,
+                        torus_bits,
+                    })
+                }
+            }
+        }
+    }
+
+    /// The variance as a fraction of `q^2`, for `q = 2^torus_bits`: `sigma^2` or
+    /// `(2^(2b+1) + 1) / 6 / q^2`. The variance 1/12 of rounding a Gaussian to
+    /// integers is not in it.
+    ///
+    /// A distribution that [`validate`](Self::validate) refuses gives a number
+    /// without meaning.
+    pub fn variance(&self, torus_bits: u32) -> f64 {
+        match *self {
+            Self::Gaussian { standard_deviation } => standard_deviation * standard_deviation,
+            Self::TUniform { bound_log2 } => {
+                let step = exp2_neg(torus_bits);
+                let bound = step / exp2_neg(bound_log2);
+                (2.0 * bound * bound + step * step) / 6.0
+            }
+        }
+    }
+}
+
+/// Adds independent noise to every element: `values[i] += round(e_i * q) mod q`.
+///
+/// How much of the stream a call consumes depends on the length alone:
+///
+/// - Gaussian: 16 bytes per pair of elements, `16 * ceil(len / 2)` in all; the
+///   second half of an odd last pair is discarded. So cuts at even positions
+///   give the same noise as one call. Box and Muller's method (1958): of the pair's
+///   two little-endian `u64`, the first is the radius, `sqrt(-2 ln u)` with
+///   `u = (word + 1/2) / 2^64`, which reaches 9.4 standard deviations; of the
+///   second, bit 63 negates the radius's cosine, bit 62 swaps the two results, and
+///   with `m` its bits 11..62 the angle is `pi/2 * ((2m + 1) / 2^52 - 1/2)`. The
+///   relative error of a variate is below 2^-40, and its bits are the same on
+///   every platform whose `f64` follows IEEE 754.
+/// - TUniform: one little-endian word per element, of 4 bytes if `b <= 30`, else
+///   of 8. Of its `b + 2` low bits `r` the noise is `(r >> 1) + (r & 1) - 2^b`.
+///
+/// Constant-time but for the length and the distribution.
+///
+/// # Panics
+///
+/// If [`NoiseDistribution::validate`] refuses the distribution for `T::BITS`.
+pub fn add_noise<T: Torus>(
+    distribution: NoiseDistribution,
+    expander: &mut impl Expander,
+    values: &mut [T],
+) {
+    if let Err(error) = distribution.validate(T::BITS) {
+        panic!("{error}");
+    }
+    match distribution {
+        NoiseDistribution::Gaussian { standard_deviation } => {
+            gaussian::add(standard_deviation, expander, values);
+        }
+        NoiseDistribution::TUniform { bound_log2 } => {
+            tuniform::add(bound_log2, expander, values);
+        }
+    }
+}

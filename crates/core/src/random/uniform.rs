@@ -1,0 +1,50 @@
+//! Uniform draws: torus elements for masks, bits for binary secrets.
+
+use super::expander::Expander;
+use super::keystream::Scratch;
+use crate::torus::Torus;
+
+/// Bytes read from the expander at a time.
+const CHUNK_BYTES: usize = 1024;
+
+/// Overwrites `out` with uniform torus elements.
+///
+/// Element `i` is the next `T::BITS / 8` bytes of the stream as a little-endian
+/// integer: `out.len() * T::BITS / 8` bytes are consumed, so a long fill and
+/// several short ones give the same elements. Constant-time.
+pub fn fill_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
+    let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
+    let width = T::BITS as usize / 8;
+    for values in out.chunks_mut(CHUNK_BYTES / width) {
+        let bytes = &mut buffer[..values.len() * width];
+        expander.fill(bytes);
+        if T::BITS == 32 {
+            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
+                *value = T::from_i64(i64::from(u32::from_le_bytes(*word)));
+            }
+        } else {
+            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
+                *value = T::from_i64(i64::from_le_bytes(*word));
+            }
+        }
+    }
+}
+
+/// Overwrites `out` with uniform bits, one `0` or `1` per element: the
+/// coefficients of a binary secret.
+///
+/// Element `i` is bit `i % 8`, counted from the least significant, of byte `i / 8`
+/// of the bytes that this call consumes: `ceil(out.len() / 8)`, the unused bits of
+/// the last byte discarded. Constant-time.
+pub fn fill_binary(expander: &mut impl Expander, out: &mut [u8]) {
+    let mut buffer = Scratch::<u8, { CHUNK_BYTES / 8 }>::new();
+    for bits in out.chunks_mut(CHUNK_BYTES) {
+        let bytes = &mut buffer[..bits.len().div_ceil(8)];
+        expander.fill(bytes);
+        for (bits, byte) in bits.chunks_mut(8).zip(bytes) {
+            for (i, bit) in bits.iter_mut().enumerate() {
+                *bit = (*byte >> i) & 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! AVX2 with FMA: 4 doubles or 8 `u32` per vector, 16 registers.
+
+use core::arch::x86_64::*;
+
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
+
+/// Proof that the processor has AVX2 and FMA: a value exists only after detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(feature = "std")]
+        let found = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        #[cfg(not(feature = "std"))]
+        let found = cfg!(all(target_feature = "avx2", target_feature = "fma"));
+        found.then_some(Self(()))
+    }
+
+    /// Runs `body` compiled for this instruction set.
+    #[inline(always)]
+    pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx2,fma")]
+        fn run<R>(body: impl FnOnce() -> R) -> R {
+            body()
+        }
+        // SAFETY: `self` proves that the processor has these features.
+        unsafe { run(body) }
+    }
+}
+
+/// Calls intrinsics on the strength of the `Avx2` value that the method was called on.
+macro_rules! proved {
+    ($call:expr) => {{
+        // SAFETY: a value of `Avx2` proves the features, and pointers come from
+        // references to arrays of the length that is read or written.
+        unsafe { $call }
+    }};
+}
+
+impl Simd for Avx2 {
+    const LANES: usize = 4;
+    const FUSED: bool = true;
+    const MAX_RADIX_LOG: u32 = 2;
+    const KEY_SWITCH_VECTORS: usize = 2;
+
+    type F64 = __m256d;
+    type Chunk = [f64; 4];
+    type U32 = __m256i;
+    type ChunkU32 = [u32; 8];
+
+    #[inline(always)]
+    fn chunks(data: &[f64]) -> &[Self::Chunk] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk] {
+        data.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+        data.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> Self::F64 {
+        proved!(_mm256_set1_pd(value))
+    }
+    #[inline(always)]
+    fn load(self, chunk: &Self::Chunk) -> Self::F64 {
+        proved!(_mm256_loadu_pd(chunk.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
+        proved!(_mm256_storeu_pd(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm256_add_pd(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm256_sub_pd(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm256_mul_pd(a, b))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm256_fmadd_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm256_fmsub_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm256_fnmadd_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn transpose(self, rows: &mut [Self::F64]) {
+        let [a, b, c, d]: &mut [Self::F64; 4] = rows.try_into().expect("4 rows");
+        proved!({
+            let (ab_even, ab_odd) = (_mm256_unpacklo_pd(*a, *b), _mm256_unpackhi_pd(*a, *b));
+            let (cd_even, cd_odd) = (_mm256_unpacklo_pd(*c, *d), _mm256_unpackhi_pd(*c, *d));
+            *a = _mm256_permute2f128_pd::<0x20>(ab_even, cd_even);
+            *b = _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd);
+            *c = _mm256_permute2f128_pd::<0x31>(ab_even, cd_even);
+            *d = _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd);
+        });
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, value: u32) -> Self::U32 {
+        proved!(_mm256_set1_epi32(value as i32))
+    }
+    #[inline(always)]
+    fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32 {
+        proved!(_mm256_loadu_si256(chunk.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
+        proved!(_mm256_storeu_si256(chunk.as_mut_ptr().cast(), value));
+    }
+    #[inline(always)]
+    fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
+        proved!(_mm256_sub_epi32(c, _mm256_mullo_epi32(a, b)))
+    }
+}

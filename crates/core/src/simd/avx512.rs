@@ -1,0 +1,222 @@
+//! AVX-512 F, DQ, VL and BW: 8 doubles or 16 `u32` per vector, 32 registers, and
+//! conversions between doubles and 64-bit integers.
+
+use core::arch::x86_64::*;
+
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
+use crate::torus::exp2_neg;
+
+/// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2 and FMA: a value
+/// exists only after detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avx512(());
+
+/// Calls intrinsics on the strength of the `Avx512` value that the method was
+/// called on.
+macro_rules! proved {
+    ($call:expr) => {{
+        // SAFETY: a value of `Avx512` proves the features, and pointers come from
+        // references to arrays of the length that is read or written.
+        unsafe { $call }
+    }};
+}
+
+impl Avx512 {
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(feature = "std")]
+        let found = std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512dq")
+            && std::is_x86_feature_detected!("avx512vl")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("fma");
+        #[cfg(not(feature = "std"))]
+        let found = cfg!(all(
+            target_feature = "avx512f",
+            target_feature = "avx512dq",
+            target_feature = "avx512vl",
+            target_feature = "avx512bw",
+            target_feature = "avx2",
+            target_feature = "fma"
+        ));
+        found.then_some(Self(()))
+    }
+
+    /// Runs `body` compiled for this instruction set.
+    #[inline(always)]
+    pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+        fn run<R>(body: impl FnOnce() -> R) -> R {
+            body()
+        }
+        // SAFETY: `self` proves that the processor has these features.
+        unsafe { run(body) }
+    }
+
+    /// Transposes a 4 x 4 matrix of pairs of doubles.
+    #[inline(always)]
+    fn transpose_pairs(self, [a, b, c, d]: [__m512d; 4]) -> [__m512d; 4] {
+        proved!({
+            let ab_even = _mm512_shuffle_f64x2::<0x88>(a, b);
+            let ab_odd = _mm512_shuffle_f64x2::<0xdd>(a, b);
+            let cd_even = _mm512_shuffle_f64x2::<0x88>(c, d);
+            let cd_odd = _mm512_shuffle_f64x2::<0xdd>(c, d);
+            [
+                _mm512_shuffle_f64x2::<0x88>(ab_even, cd_even),
+                _mm512_shuffle_f64x2::<0x88>(ab_odd, cd_odd),
+                _mm512_shuffle_f64x2::<0xdd>(ab_even, cd_even),
+                _mm512_shuffle_f64x2::<0xdd>(ab_odd, cd_odd),
+            ]
+        })
+    }
+}
+
+impl Simd for Avx512 {
+    const LANES: usize = 8;
+    const FUSED: bool = true;
+    const MAX_RADIX_LOG: u32 = 3;
+    const KEY_SWITCH_VECTORS: usize = 4;
+
+    type F64 = __m512d;
+    type Chunk = [f64; 8];
+    type U32 = __m512i;
+    type ChunkU32 = [u32; 16];
+
+    #[inline(always)]
+    fn chunks(data: &[f64]) -> &[Self::Chunk] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk] {
+        data.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+        data.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> Self::F64 {
+        proved!(_mm512_set1_pd(value))
+    }
+    #[inline(always)]
+    fn load(self, chunk: &Self::Chunk) -> Self::F64 {
+        proved!(_mm512_loadu_pd(chunk.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
+        proved!(_mm512_storeu_pd(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm512_add_pd(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm512_sub_pd(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(_mm512_mul_pd(a, b))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm512_fmadd_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm512_fmsub_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(_mm512_fnmadd_pd(a, b, c))
+    }
+    #[inline(always)]
+    fn transpose(self, rows: &mut [Self::F64]) {
+        let [a, b, c, d, e, f, g, h]: &mut [Self::F64; 8] = rows.try_into().expect("8 rows");
+        proved!({
+            let even = [
+                _mm512_unpacklo_pd(*a, *b),
+                _mm512_unpacklo_pd(*c, *d),
+                _mm512_unpacklo_pd(*e, *f),
+                _mm512_unpacklo_pd(*g, *h),
+            ];
+            let odd = [
+                _mm512_unpackhi_pd(*a, *b),
+                _mm512_unpackhi_pd(*c, *d),
+                _mm512_unpackhi_pd(*e, *f),
+                _mm512_unpackhi_pd(*g, *h),
+            ];
+            [*a, *c, *e, *g] = self.transpose_pairs(even);
+            [*b, *d, *f, *h] = self.transpose_pairs(odd);
+        });
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, value: u32) -> Self::U32 {
+        proved!(_mm512_set1_epi32(value as i32))
+    }
+    #[inline(always)]
+    fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32 {
+        proved!(_mm512_loadu_si512(chunk.as_ptr().cast()))
+    }
+    #[inline(always)]
+    fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
+        proved!(_mm512_storeu_si512(chunk.as_mut_ptr().cast(), value));
+    }
+    #[inline(always)]
+    fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
+        proved!(_mm512_sub_epi32(c, _mm512_mullo_epi32(a, b)))
+    }
+
+    #[inline(always)]
+    fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
+        let (out, out_rest) = out.as_chunks_mut::<8>();
+        let (input, input_rest) = input.as_chunks::<8>();
+        for (out, x) in out.iter_mut().zip(input) {
+            proved!({
+                let x = _mm512_loadu_si512(x.as_ptr().cast());
+                _mm512_storeu_pd(out.as_mut_ptr(), _mm512_cvtepi64_pd(x));
+            });
+        }
+        convert::u64_to_f64(out_rest, input_rest);
+    }
+    #[inline(always)]
+    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
+        let unit = self.splat(sign * exp2_neg(32));
+        let modulus = self.splat(1.0 / exp2_neg(32));
+        let (acc, acc_rest) = acc.as_chunks_mut::<8>();
+        let (input, input_rest) = input.as_chunks::<8>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let turn = _mm512_reduce_pd::<0>(_mm512_mul_pd(self.load(x), unit));
+                // Half a turn converts to the indefinite integer, -2^31: congruent.
+                let rounded = _mm512_cvtpd_epi32(_mm512_mul_pd(turn, modulus));
+                let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+                _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+            });
+        }
+        convert::add_rounded_u32(acc_rest, input_rest, sign);
+    }
+    #[inline(always)]
+    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
+        let unit = self.splat(sign * exp2_neg(64));
+        let modulus = self.splat(1.0 / exp2_neg(64));
+        let (acc, acc_rest) = acc.as_chunks_mut::<8>();
+        let (input, input_rest) = input.as_chunks::<8>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let turn = _mm512_reduce_pd::<0>(_mm512_mul_pd(self.load(x), unit));
+                // Half a turn converts to the indefinite integer, -2^63: congruent.
+                let rounded = _mm512_cvtpd_epi64(_mm512_mul_pd(turn, modulus));
+                let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+                _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+            });
+        }
+        convert::add_rounded_u64(acc_rest, input_rest, sign);
+    }
+}

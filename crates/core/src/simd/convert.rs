@@ -1,0 +1,106 @@
+//! Conversions between torus elements and doubles.
+//!
+//! The 64-bit loops do without 64-bit conversion instructions, which few
+//! processors have in vectors: a double in `[2^52, 2^53)` holds an integer in its
+//! low bits, so that adding the right constant and reading the bits converts.
+
+use super::Simd;
+use super::torus_slice::{TorusSlice, TorusSliceMut};
+use crate::torus::{Torus, exp2_neg};
+
+/// `1.5 * 2^52`: adding it to a double below 2^51 in magnitude rounds that to an
+/// integer, to nearest even, and leaves the integer in the low 51 bits.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
+
+const TWO_32: f64 = 4_294_967_296.0;
+
+/// The signed representatives.
+#[inline(always)]
+pub(super) fn torus_to_f64<S: Simd, T: Torus>(simd: S, out: &mut [f64], input: &[T]) {
+    match TorusSlice::new(input) {
+        TorusSlice::U32(input) => {
+            for (out, &x) in out.iter_mut().zip(input) {
+                *out = f64::from(x as i32);
+            }
+        }
+        TorusSlice::U64(input) => simd.u64_to_f64(out, input),
+    }
+}
+
+/// `acc += sign * round(input)`. Rounding to nearest even is symmetric, so the
+/// sign goes into a multiplication that is there anyway.
+#[inline(always)]
+pub(super) fn add_rounded<S: Simd, T: Torus>(simd: S, acc: &mut [T], input: &[f64], sign: f64) {
+    match TorusSliceMut::new(acc) {
+        TorusSliceMut::U32(acc) => simd.add_rounded_u32(acc, input, sign),
+        TorusSliceMut::U64(acc) => simd.add_rounded_u64(acc, input, sign),
+    }
+}
+
+/// The two 32-bit halves as doubles, biased so that they need no conversion, and
+/// one rounding when they are added.
+#[inline(always)]
+pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
+    // Exponents of 2^84 and 2^52: the last mantissa bits count 2^32 and 1. The high
+    // half is taken with its sign bit flipped, that is with 2^31 added.
+    const HIGH: u64 = (1023 + 84) << 52;
+    const LOW: u64 = (1023 + 52) << 52;
+    let bias = f64::from_bits(HIGH) + f64::from_bits((1023 + 63) << 52) + f64::from_bits(LOW);
+    for (out, &x) in out.iter_mut().zip(input) {
+        let high = f64::from_bits(((x >> 32) ^ (1 << 31)) | HIGH);
+        let low = f64::from_bits((x & 0xffff_ffff) | LOW);
+        *out = (high - bias) + low;
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_rounded_u32(acc: &mut [u32], input: &[f64], sign: f64) {
+    let unit = sign * exp2_neg(32);
+    for (acc, &x) in acc.iter_mut().zip(input) {
+        let turn = fraction(x * unit);
+        let rounded = (turn * TWO_32 + ROUNDER).to_bits() as u32;
+        *acc = acc.wrapping_add(rounded);
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_rounded_u64(acc: &mut [u64], input: &[f64], sign: f64) {
+    let unit = sign * exp2_neg(64);
+    for (acc, &x) in acc.iter_mut().zip(input) {
+        let high = fraction(x * unit) * TWO_32;
+        let biased_high = high + ROUNDER;
+        // |low| <= 2^31, and the difference is exact.
+        let low = (high - (biased_high - ROUNDER)) * TWO_32;
+        // The shift drops the bias of the high half.
+        let rounded = (biased_high.to_bits() << 32)
+            .wrapping_add((low + ROUNDER).to_bits())
+            .wrapping_sub(ROUNDER.to_bits());
+        *acc = acc.wrapping_add(rounded);
+    }
+}
+
+/// `x` less an integer, in `[-1/2, 1/2]`: a representative mod 1. The first step
+/// takes multiples of 2^8 off, so that the second meets a number for which
+/// `ROUNDER` rounds to an integer; where `x` is too large for the first, it is an
+/// integer, and so is what comes of it.
+#[inline(always)]
+fn fraction(x: f64) -> f64 {
+    const COARSE_ROUNDER: f64 = 256.0 * ROUNDER;
+    let x = x - ((x + COARSE_ROUNDER) - COARSE_ROUNDER);
+    x - ((x + ROUNDER) - ROUNDER)
+}
+
+#[inline(always)]
+pub(super) fn low_half_to_f64(out: &mut [f64], input: &[u64]) {
+    for (out, &x) in out.iter_mut().zip(input) {
+        *out = f64::from(x as i32);
+    }
+}
+
+#[inline(always)]
+pub(super) fn high_half_to_f64(out: &mut [f64], input: &[u64]) {
+    for (out, &x) in out.iter_mut().zip(input) {
+        // The half that a negative low half borrowed is given back by adding 2^31.
+        *out = f64::from((x.wrapping_add(1 << 31) >> 32) as i32);
+    }
+}

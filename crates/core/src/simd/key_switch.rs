@@ -1,0 +1,68 @@
+//! The matrix product of a key switch, one tile of columns at a time, with the
+//! accumulators of all ciphertexts in registers.
+
+use super::KEY_SWITCH_TILE_COLUMNS;
+use super::Simd;
+
+type Columns = [u32; KEY_SWITCH_TILE_COLUMNS];
+
+/// `acc[c][j] -= sum over r of digits[c][r] * key_tile[r][j]`.
+#[inline(always)]
+pub(super) fn tile<S: Simd>(simd: S, acc: &mut [Columns], key_tile: &[Columns], digits: &[&[i32]]) {
+    match (acc, digits) {
+        ([a], &[d]) => ciphertexts(simd, [a], key_tile, [d]),
+        ([a, b], &[d, e]) => ciphertexts(simd, [a, b], key_tile, [d, e]),
+        ([a, b, c], &[d, e, f]) => ciphertexts(simd, [a, b, c], key_tile, [d, e, f]),
+        ([a, b, c, d], &[e, f, g, h]) => {
+            ciphertexts(simd, [a, b, c, d], key_tile, [e, f, g, h]);
+        }
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn ciphertexts<S: Simd, const C: usize>(
+    simd: S,
+    acc: [&mut Columns; C],
+    key_tile: &[Columns],
+    digits: [&[i32]; C],
+) {
+    if S::KEY_SWITCH_VECTORS == 4 {
+        sweep::<S, C, 4>(simd, acc, key_tile, digits);
+    } else {
+        sweep::<S, C, 2>(simd, acc, key_tile, digits);
+    }
+}
+
+/// Goes down the rows once for every group of `V` vectors of columns.
+#[inline(always)]
+fn sweep<S: Simd, const C: usize, const V: usize>(
+    simd: S,
+    mut acc: [&mut Columns; C],
+    key_tile: &[Columns],
+    digits: [&[i32]; C],
+) {
+    let vectors = S::chunks_u32(acc[0]).len();
+    for first in (0..vectors).step_by(V) {
+        let mut sums = [[simd.splat_u32(0); V]; C];
+        for (sums, acc) in sums.iter_mut().zip(&acc) {
+            for (sum, chunk) in sums.iter_mut().zip(&S::chunks_u32(acc)[first..]) {
+                *sum = simd.load_u32(chunk);
+            }
+        }
+        for (r, row) in key_tile.iter().enumerate() {
+            let row = &S::chunks_u32(row)[first..first + V];
+            for (sums, digits) in sums.iter_mut().zip(&digits) {
+                let digit = simd.splat_u32(digits[r] as u32);
+                for (sum, key) in sums.iter_mut().zip(row) {
+                    *sum = simd.neg_mul_add_u32(simd.load_u32(key), digit, *sum);
+                }
+            }
+        }
+        for (sums, acc) in sums.iter().zip(&mut acc) {
+            for (sum, chunk) in sums.iter().zip(&mut S::chunks_u32_mut(acc)[first..]) {
+                simd.store_u32(chunk, *sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Vector kernels, and the one place that chooses an instruction set for them.
+//!
+//! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
+//! slices, and instantiates one generic body for that instruction set. The
+//! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs` and `key_switch.rs` (and
+//! in [`crate::fft`]); they are written over the `Simd` trait, whose
+//! implementations are one file per instruction set. A body that is a plain loop
+//! still gains from this: the compiler vectorises it for the instruction set of
+//! the function that it is inlined into.
+//!
+//! Every kernel is branch-free in the coefficients that it reads, and its memory
+//! accesses depend on lengths and on rotation degrees only. Integer kernels give
+//! the same bits on every instruction set; floating-point kernels differ in the
+//! last bits where one fuses multiplications with additions and another does not.
+
+use crate::torus::Torus;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod convert;
+mod decompose;
+mod fourier;
+mod key_switch;
+mod portable;
+mod rows;
+mod torus_slice;
+mod vector;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+pub(crate) use portable::Portable;
+pub(crate) use rows::Rows;
+pub(crate) use vector::Simd;
+
+/// Number of output columns of one tile of a key-switching key.
+pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
+
+/// Largest number of ciphertexts that [`key_switch_tile`] advances at once.
+pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
+
+/// Slices of doubles given to the kernels have lengths that are multiples of this.
+pub const LENGTH_MULTIPLE: usize = 16;
+
+/// An instruction set that this processor has.
+///
+/// The variants beyond [`Portable`](Isa::Portable) carry a proof of detection
+/// that only [`detect`](Isa::detect) and [`available`](Isa::available) can make,
+/// so that safe code cannot run an instruction that the processor lacks. They
+/// exist on their own architecture only; [`name`](Isa::name) is how to tell them
+/// apart without naming them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isa {
+    /// Plain Rust, vectorised by the compiler for the target's baseline.
+    Portable,
+    /// AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// AVX-512 F, DQ, VL and BW, with AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+impl Isa {
+    /// The fastest instruction set of this processor. With the `std` feature the
+    /// processor is asked (and std remembers the answer); without it, only what the
+    /// compilation target promises is used.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(proof) = Avx512::detect() {
+                return Self::Avx512(proof);
+            }
+            if let Some(proof) = Avx2::detect() {
+                return Self::Avx2(proof);
+            }
+        }
+        Self::Portable
+    }
+
+    /// Every instruction set that can be used here, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let found = [
+            Some(Self::Portable),
+            Avx2::detect().map(Self::Avx2),
+            Avx512::detect().map(Self::Avx512),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let found = [Some(Self::Portable)];
+        found.into_iter().flatten()
+    }
+
+    /// `portable`, `avx2` or `avx512`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "avx512",
+        }
+    }
+}
+
+/// Evaluates an expression over a [`Simd`] value with the instruction set switched
+/// on around it. Everything that the expression calls must be `#[inline(always)]`:
+/// a function that is not inlined is compiled without the instruction set.
+macro_rules! dispatch {
+    ($isa:expr, |$simd:ident| $body:expr) => {
+        match $isa {
+            $crate::simd::Isa::Portable => {
+                let $simd = $crate::simd::Portable;
+                $body
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Isa::Avx2($simd) => $simd.vectorize(
+                #[inline(always)]
+                move || $body,
+            ),
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Isa::Avx512($simd) => $simd.vectorize(
+                #[inline(always)]
+                move || $body,
+            ),
+        }
+    };
+}
+pub(crate) use dispatch;
+
+#[track_caller]
+fn check_fourier(length: usize, others: &[usize]) {
+    assert!(
+        length.is_multiple_of(LENGTH_MULTIPLE),
+        "the number of doubles is not a multiple of {LENGTH_MULTIPLE}"
+    );
+    check_equal(length, others);
+}
+
+#[track_caller]
+fn check_equal(length: usize, others: &[usize]) {
+    assert!(
+        others.iter().all(|&other| other == length),
+        "slices of different lengths"
+    );
+}
+
+#[track_caller]
+fn check_degree(degree: usize, size: usize) {
+    assert!(
+        degree < 2 * size,
+        "the degree of the monomial is not below 2N"
+    );
+}
+
+/// Pointwise complex product `out = a * b` of transforms (`[re half | im half]`).
+///
+/// # Panics
+///
+/// If the lengths differ or are not a multiple of [`LENGTH_MULTIPLE`].
+pub fn fourier_mul(isa: Isa, out: &mut [f64], a: &[f64], b: &[f64]) {
+    check_fourier(out.len(), &[a.len(), b.len()]);
+    dispatch!(isa, |simd| fourier::mul(simd, out, a, b));
+}
+
+/// Pointwise complex `acc += a * b` of transforms (`[re half | im half]`).
+///
+/// # Panics
+///
+/// If the lengths differ or are not a multiple of [`LENGTH_MULTIPLE`].
+pub fn fourier_mul_add(isa: Isa, acc: &mut [f64], a: &[f64], b: &[f64]) {
+    check_fourier(acc.len(), &[a.len(), b.len()]);
+    dispatch!(isa, |simd| fourier::mul_add(simd, acc, a, b));
+}
+
+/// Multiplies every element by `factor`. Any length.
+pub fn scale_f64(isa: Isa, data: &mut [f64], factor: f64) {
+    dispatch!(isa, |_simd| fourier::scale(data, factor));
+}
+
+/// The signed representatives, in `[-q/2, q/2)`: exact for `u32`, rounded to
+/// nearest even for `u64`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn torus_to_f64<T: Torus>(isa: Isa, out: &mut [f64], input: &[T]) {
+    check_equal(out.len(), &[input.len()]);
+    dispatch!(isa, |simd| convert::torus_to_f64(simd, out, input));
+}
+
+/// `acc += round(input) mod q`, elements in units of `1/q`, rounded to nearest
+/// even. Every finite input is right, far outside of `[-q/2, q/2)` too. Infinities
+/// and NaN give unspecified elements. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn add_rounded_to_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
+    check_equal(acc.len(), &[input.len()]);
+    dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, 1.0));
+}
+
+/// `acc -= round(input) mod q`; see [`add_rounded_to_torus`].
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn sub_rounded_from_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
+    check_equal(acc.len(), &[input.len()]);
+    dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, -1.0));
+}
+
+/// The signed low halves: `low` of `x = low + 2^32 * high mod 2^64` with both in
+/// `[-2^31, 2^31)`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn torus_low_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
+    check_equal(out.len(), &[input.len()]);
+    dispatch!(isa, |_simd| convert::low_half_to_f64(out, input));
+}
+
+/// The signed high halves: `high` of `x = low + 2^32 * high mod 2^64` with both in
+/// `[-2^31, 2^31)`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn torus_high_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
+    check_equal(out.len(), &[input.len()]);
+    dispatch!(isa, |_simd| convert::high_half_to_f64(out, input));
+}
+
+/// `out = X^degree * poly mod X^N + 1`, where N is the length.
+///
+/// # Panics
+///
+/// If the lengths differ or `degree` is not below 2N.
+pub fn rotate_into<T: Torus>(isa: Isa, out: &mut [T], poly: &[T], degree: usize) {
+    check_equal(out.len(), &[poly.len()]);
+    check_degree(degree, poly.len());
+    dispatch!(isa, |_simd| decompose::rotate_into(out, poly, degree));
+}
+
+/// Begins the gadget decomposition of `X^degree * poly - poly mod X^N + 1`: leaves
+/// in `state` the `base_log * level_count` most significant bits of every
+/// coefficient, rounded to nearest (half up) and moved to the low end.
+/// [`next_digit`] then takes the digits out.
+///
+/// # Panics
+///
+/// If the lengths differ, `degree` is not below 2N, or `base_log * level_count` is
+/// not in `1..=BITS`.
+pub fn rotate_sub_round<T: Torus>(
+    isa: Isa,
+    state: &mut [T],
+    poly: &[T],
+    degree: usize,
+    base_log: u32,
+    level_count: usize,
+) {
+    check_equal(state.len(), &[poly.len()]);
+    check_degree(degree, poly.len());
+    let kept = u32::try_from(level_count)
+        .ok()
+        .and_then(|levels| levels.checked_mul(base_log))
+        .unwrap_or(0);
+    assert!(
+        (1..=T::BITS).contains(&kept),
+        "a decomposition keeps between 1 and {} bits",
+        T::BITS
+    );
+    let dropped = T::BITS - kept;
+    dispatch!(isa, |_simd| decompose::rotate_sub_round(
+        state, poly, degree, dropped
+    ));
+}
+
+/// Takes the balanced digit, in `[-B/2, B/2)` with `B = 2^base_log`, of the least
+/// significant remaining level out of every element of `state`, and carries into
+/// the levels above; the carry past the top one is dropped. Digits above 2^53 are
+/// rounded. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ or `base_log` is not in `1..=BITS`.
+pub fn next_digit<T: Torus>(isa: Isa, state: &mut [T], out: &mut [f64], base_log: u32) {
+    check_equal(state.len(), &[out.len()]);
+    assert!(
+        (1..=T::BITS).contains(&base_log),
+        "a digit has between 1 and {} bits",
+        T::BITS
+    );
+    dispatch!(isa, |_simd| decompose::next_digit(state, out, base_log));
+}
+
+/// One tile of 64 output columns of a key switch, for up to 4 ciphertexts at once:
+/// `acc[c][j] -= sum over r of digits[c][r] * key_tile[r][j] mod 2^32`.
+///
+/// # Panics
+///
+/// If there are more than [`KEY_SWITCH_TILE_CIPHERTEXTS`] ciphertexts, or not as
+/// many slices of digits as accumulators, or not as many digits as rows.
+pub fn key_switch_tile(
+    isa: Isa,
+    acc: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]],
+    key_tile: &[[u32; KEY_SWITCH_TILE_COLUMNS]],
+    digits: &[&[i32]],
+) {
+    assert!(
+        acc.len() <= KEY_SWITCH_TILE_CIPHERTEXTS,
+        "more than {KEY_SWITCH_TILE_CIPHERTEXTS} ciphertexts"
+    );
+    check_equal(acc.len(), &[digits.len()]);
+    for row in digits {
+        check_equal(key_tile.len(), &[row.len()]);
+    }
+    dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
+}

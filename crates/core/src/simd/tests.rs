@@ -1,0 +1,298 @@
+//! Every kernel on every instruction set of this processor against a scalar
+//! reference that is too simple to be wrong.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Odd on purpose: whole vectors and a remainder on every instruction set.
+const ODD_LEN: usize = 77;
+const SIZE: usize = 256;
+
+trait TestTorus: Torus {
+    fn of(value: i128) -> Self;
+}
+
+impl TestTorus for u32 {
+    fn of(value: i128) -> Self {
+        value as u32
+    }
+}
+
+impl TestTorus for u64 {
+    fn of(value: i128) -> Self {
+        value as u64
+    }
+}
+
+/// `X^degree * poly`, one coefficient at a time.
+fn rotated<T: Torus>(poly: &[T], degree: usize) -> Vec<T> {
+    let n = poly.len();
+    let mut out = vec![T::ZERO; n];
+    for (i, &x) in poly.iter().enumerate() {
+        let position = (i + degree) % (2 * n);
+        out[position % n] = if position < n { x } else { x.neg() };
+    }
+    out
+}
+
+fn exact_rounding(x: f64) -> i128 {
+    // Doubles this large are multiples of 2^64.
+    if x.abs() >= 2f64.powi(120) {
+        return 0;
+    }
+    x.round_ties_even() as i128
+}
+
+fn check_rotation<T: TestTorus>(poly: &[T], degree: usize) {
+    for isa in Isa::available() {
+        let mut out = vec![T::ZERO; poly.len()];
+        rotate_into(isa, &mut out, poly, degree);
+        assert_eq!(out, rotated(poly, degree), "{} {degree}", isa.name());
+    }
+}
+
+fn check_decomposition<T: TestTorus>(poly: &[T], degree: usize, base_log: u32, levels: usize) {
+    let kept = base_log * levels as u32;
+    let expected: Vec<u64> = rotated(poly, degree)
+        .iter()
+        .zip(poly)
+        .map(|(&r, &x)| r.sub(x).round_to_bits(kept))
+        .collect();
+    for isa in Isa::available() {
+        let context = format!("{} {degree} 2^{base_log} x {levels}", isa.name());
+        let mut state = vec![T::ZERO; poly.len()];
+        rotate_sub_round(isa, &mut state, poly, degree, base_log, levels);
+        let kept_bits: Vec<u64> = state.iter().map(|x| x.to_u64()).collect();
+        assert_eq!(kept_bits, expected, "{context}");
+
+        let half = 1i128 << (base_log - 1);
+        let mut references: Vec<i128> = expected.iter().map(|&x| i128::from(x)).collect();
+        let mut sums = vec![0i128; poly.len()];
+        let mut digits = vec![0.0; poly.len()];
+        for level in 0..levels as u32 {
+            next_digit(isa, &mut state, &mut digits, base_log);
+            for (i, &digit) in digits.iter().enumerate() {
+                let reference = (references[i] + half).rem_euclid(2 * half) - half;
+                references[i] = (references[i] - reference) >> base_log;
+                assert_eq!(digit, reference as f64, "{context}");
+                sums[i] += reference << (base_log * level);
+            }
+        }
+        for (sum, &x) in sums.iter().zip(&expected) {
+            let modulus = 1i128 << kept;
+            assert_eq!(sum.rem_euclid(modulus), i128::from(x), "{context}");
+        }
+    }
+}
+
+fn check_conversions<T: TestTorus>(input: &[T], doubles: &[f64]) {
+    for isa in Isa::available() {
+        let mut out = vec![0.0; input.len()];
+        torus_to_f64(isa, &mut out, input);
+        for (&x, &y) in input.iter().zip(&out) {
+            assert_eq!(x.to_i64() as f64, y, "{}", isa.name());
+        }
+
+        let mut sum = input.to_vec();
+        add_rounded_to_torus(isa, &mut sum, doubles);
+        let mut difference = input.to_vec();
+        sub_rounded_from_torus(isa, &mut difference, doubles);
+        for (i, &x) in doubles.iter().enumerate() {
+            let rounded = T::of(exact_rounding(x));
+            assert_eq!(sum[i], input[i].add(rounded), "{} {x:e}", isa.name());
+            assert_eq!(difference[i], input[i].sub(rounded), "{} {x:e}", isa.name());
+        }
+    }
+}
+
+/// Finite doubles of every magnitude below 2^120, and halves.
+fn doubles() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        (any::<i64>(), -70i32..56).prop_map(|(m, e)| m as f64 * 2f64.powi(e)),
+        any::<i32>().prop_map(|x| f64::from(x) + 0.5),
+        any::<i64>().prop_map(|x| x as f64),
+    ]
+}
+
+fn close(a: &[f64], b: &[f64], isa: Isa) {
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= 1e-12, "{}: {a} {b}", isa.name());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn rotations(
+        wide in vec(any::<u64>(), SIZE),
+        narrow in vec(any::<u32>(), SIZE),
+        degree in 0..2 * SIZE,
+    ) {
+        check_rotation(&wide, degree);
+        check_rotation(&narrow, degree);
+    }
+
+    #[test]
+    fn decompositions(
+        wide in vec(any::<u64>(), SIZE),
+        narrow in vec(any::<u32>(), SIZE),
+        degree in 0..2 * SIZE,
+        base_log in 1u32..=64,
+        level_seed in any::<usize>(),
+    ) {
+        let levels = |bits: u32| 1 + level_seed % (bits / base_log) as usize;
+        check_decomposition(&wide, degree, base_log, levels(64));
+        if base_log <= 32 {
+            check_decomposition(&narrow, degree, base_log, levels(32));
+        }
+    }
+
+    #[test]
+    fn conversions(
+        wide in vec(any::<u64>(), ODD_LEN),
+        narrow in vec(any::<u32>(), ODD_LEN),
+        doubles in vec(doubles(), ODD_LEN),
+    ) {
+        check_conversions(&wide, &doubles);
+        check_conversions(&narrow, &doubles);
+    }
+
+    #[test]
+    fn halves_recompose(input in vec(any::<u64>(), ODD_LEN)) {
+        for isa in Isa::available() {
+            let (mut low, mut high) = (vec![0.0; ODD_LEN], vec![0.0; ODD_LEN]);
+            torus_low_half_to_f64(isa, &mut low, &input);
+            torus_high_half_to_f64(isa, &mut high, &input);
+            for (i, &x) in input.iter().enumerate() {
+                let (low, high) = (low[i] as i64, high[i] as i64);
+                let range = -(1i64 << 31)..1 << 31;
+                prop_assert!(range.contains(&low) && range.contains(&high));
+                prop_assert_eq!(low.wrapping_add(high << 32) as u64, x);
+            }
+        }
+    }
+
+    #[test]
+    fn pointwise_products(
+        a in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
+        b in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
+        acc in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
+    ) {
+        let half = a.len() / 2;
+        let product: Vec<f64> = (0..a.len())
+            .map(|i| match i.checked_sub(half) {
+                None => a[i] * b[i] - a[i + half] * b[i + half],
+                Some(i) => a[i] * b[i + half] + a[i + half] * b[i],
+            })
+            .collect();
+        let sum: Vec<f64> = product.iter().zip(&acc).map(|(p, a)| p + a).collect();
+        for isa in Isa::available() {
+            let mut out = vec![0.0; a.len()];
+            fourier_mul(isa, &mut out, &a, &b);
+            close(&out, &product, isa);
+            let mut out = acc.clone();
+            fourier_mul_add(isa, &mut out, &a, &b);
+            close(&out, &sum, isa);
+            scale_f64(isa, &mut out[1..], -2.0);
+            let scaled: Vec<f64> = sum[1..].iter().map(|x| -2.0 * x).collect();
+            close(&out[1..], &scaled, isa);
+        }
+    }
+
+    #[test]
+    fn key_switch_tiles(
+        rows in 0usize..40,
+        ciphertexts in 0usize..=KEY_SWITCH_TILE_CIPHERTEXTS,
+        words in vec(any::<u32>(), 5 * 64),
+    ) {
+        let word = |i: usize| words[i % words.len()].wrapping_mul(i as u32 | 1);
+        let key: Vec<[u32; 64]> = (0..rows)
+            .map(|r| core::array::from_fn(|j| word(64 * r + j)))
+            .collect();
+        let digits: Vec<Vec<i32>> = (0..ciphertexts)
+            .map(|c| (0..rows).map(|r| word(1000 * c + r) as i32).collect())
+            .collect();
+        let start: Vec<[u32; 64]> = (0..ciphertexts)
+            .map(|c| core::array::from_fn(|j| word(7000 + 64 * c + j)))
+            .collect();
+        let mut expected = start.clone();
+        for (acc, digits) in expected.iter_mut().zip(&digits) {
+            for (row, &digit) in key.iter().zip(digits) {
+                for (acc, &k) in acc.iter_mut().zip(row) {
+                    *acc = acc.wrapping_sub(k.wrapping_mul(digit as u32));
+                }
+            }
+        }
+        let digits: Vec<&[i32]> = digits.iter().map(Vec::as_slice).collect();
+        for isa in Isa::available() {
+            let mut acc = start.clone();
+            key_switch_tile(isa, &mut acc, &key, &digits);
+            prop_assert_eq!(&acc, &expected, "{}", isa.name());
+        }
+    }
+}
+
+#[test]
+fn rotations_at_the_edges() {
+    let wide: Vec<u64> = (1..=SIZE as u64).collect();
+    let narrow: Vec<u32> = (1..=SIZE as u32).collect();
+    for degree in [0, 1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE - 1] {
+        check_rotation(&wide, degree);
+        check_rotation(&narrow, degree);
+    }
+}
+
+#[test]
+fn decompositions_at_the_edges() {
+    let extremes = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 1 << 31, 1 << 62];
+    let wide: Vec<u64> = (0..SIZE)
+        .map(|i| extremes[i % extremes.len()].rotate_left(i as u32 / 7))
+        .collect();
+    let narrow: Vec<u32> = wide.iter().map(|&x| x as u32).collect();
+    for degree in [0, 1, SIZE, 2 * SIZE - 1] {
+        for (base_log, levels) in [(1, 64), (8, 8), (23, 1), (32, 2), (52, 1), (53, 1), (64, 1)] {
+            check_decomposition(&wide, degree, base_log, levels);
+        }
+        for (base_log, levels) in [(1, 32), (8, 2), (8, 4), (10, 2), (31, 1), (32, 1)] {
+            check_decomposition(&narrow, degree, base_log, levels);
+        }
+    }
+}
+
+#[test]
+fn conversions_at_the_edges() {
+    let two = |e| 2f64.powi(e);
+    let mut doubles = vec![0.0, 0.5, 1.5, 2.5, 0.49999999999999994, 1e-300, f64::MAX];
+    for e in [
+        31, 32, 51, 52, 53, 63, 64, 65, 95, 110, 115, 116, 117, 118, 119,
+    ] {
+        let next = f64::from_bits(two(e).to_bits() + 1);
+        let previous = f64::from_bits(two(e).to_bits() - 1);
+        doubles.extend([two(e), next, previous, 1.5 * two(e), 1.25 * next]);
+    }
+    doubles.extend(doubles.clone().iter().map(|x| -x));
+    let extremes = [
+        0,
+        1,
+        u64::MAX,
+        1 << 63,
+        (1 << 63) - 1,
+        (1 << 54) + 1,
+        0x8000_0000,
+    ];
+    let wide: Vec<u64> = (0..doubles.len())
+        .map(|i| extremes[i % extremes.len()].rotate_left(i as u32 / 7))
+        .collect();
+    let narrow: Vec<u32> = wide.iter().map(|&x| x as u32).collect();
+    check_conversions(&wide, &doubles);
+    check_conversions(&narrow, &doubles);
+}
+
+#[test]
+fn the_detected_instruction_set_is_the_last_available() {
+    assert_eq!(Isa::available().last(), Some(Isa::detect()));
+    assert_eq!(Isa::available().next(), Some(Isa::Portable));
+}

@@ -1,0 +1,47 @@
+//! Slices of a generic torus type as slices of the integer type that it is, for
+//! kernels whose code differs between 32 and 64 bits.
+
+use core::any::TypeId;
+use core::slice;
+
+use crate::torus::Torus;
+
+/// A slice of torus elements of known width.
+pub(crate) enum TorusSlice<'a> {
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+}
+
+/// A mutable slice of torus elements of known width.
+pub(crate) enum TorusSliceMut<'a> {
+    U32(&'a mut [u32]),
+    U64(&'a mut [u64]),
+}
+
+impl<'a> TorusSlice<'a> {
+    #[inline(always)]
+    pub(crate) fn new<T: Torus>(data: &'a [T]) -> Self {
+        if TypeId::of::<T>() == TypeId::of::<u32>() {
+            // SAFETY: T is u32.
+            Self::U32(unsafe { slice::from_raw_parts(data.as_ptr().cast(), data.len()) })
+        } else {
+            assert!(TypeId::of::<T>() == TypeId::of::<u64>());
+            // SAFETY: T is u64.
+            Self::U64(unsafe { slice::from_raw_parts(data.as_ptr().cast(), data.len()) })
+        }
+    }
+}
+
+impl<'a> TorusSliceMut<'a> {
+    #[inline(always)]
+    pub(crate) fn new<T: Torus>(data: &'a mut [T]) -> Self {
+        if TypeId::of::<T>() == TypeId::of::<u32>() {
+            // SAFETY: T is u32, and the borrow of `data` passes to the result.
+            Self::U32(unsafe { slice::from_raw_parts_mut(data.as_mut_ptr().cast(), data.len()) })
+        } else {
+            assert!(TypeId::of::<T>() == TypeId::of::<u64>());
+            // SAFETY: T is u64, and the borrow of `data` passes to the result.
+            Self::U64(unsafe { slice::from_raw_parts_mut(data.as_mut_ptr().cast(), data.len()) })
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The operations that every instruction set provides to the generic kernels.
+
+use super::KEY_SWITCH_TILE_COLUMNS;
+use super::convert;
+
+/// An instruction set, as a value that proves that the processor has it.
+///
+/// Implementations are `#[inline(always)]` throughout: a method has the
+/// instruction set switched on only by being inlined into the body of `vectorize`.
+pub(crate) trait Simd: Copy {
+    /// Doubles per vector: 2, 4 or 8.
+    const LANES: usize;
+    /// Whether [`mul_add`](Simd::mul_add) and its kin round once.
+    const FUSED: bool;
+    /// log2 of the largest radix whose points and twiddles stay in registers.
+    const MAX_RADIX_LOG: u32;
+    /// Vectors of key-switch accumulators per ciphertext that, for 4 ciphertexts,
+    /// stay in registers: 2 or 4.
+    const KEY_SWITCH_VECTORS: usize;
+
+    /// A vector of doubles.
+    type F64: Copy;
+    /// `[f64; LANES]`.
+    type Chunk;
+    /// A vector of `u32`.
+    type U32: Copy;
+    /// An array of `u32` as long as a vector of them.
+    type ChunkU32;
+
+    /// The whole chunks of a slice.
+    fn chunks(data: &[f64]) -> &[Self::Chunk];
+    /// The whole chunks of a slice.
+    fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk];
+    /// The chunks of a row of a key-switch tile.
+    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32];
+    /// The chunks of a row of a key-switch tile.
+    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32];
+
+    /// The same double in every lane.
+    fn splat(self, value: f64) -> Self::F64;
+    /// Reads a chunk, of any alignment.
+    fn load(self, chunk: &Self::Chunk) -> Self::F64;
+    /// Writes a chunk, of any alignment.
+    fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
+    /// `a + b`.
+    fn add(self, a: Self::F64, b: Self::F64) -> Self::F64;
+    /// `a - b`.
+    fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64;
+    /// `a * b`.
+    fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64;
+    /// `a * b + c`.
+    fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
+    /// `a * b - c`.
+    fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
+    /// `c - a * b`.
+    fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
+    /// Transposes a matrix of `LANES` rows.
+    fn transpose(self, rows: &mut [Self::F64]);
+
+    /// The same integer in every lane.
+    fn splat_u32(self, value: u32) -> Self::U32;
+    /// Reads a chunk, of any alignment.
+    fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32;
+    /// Writes a chunk, of any alignment.
+    fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32);
+    /// `c - a * b mod 2^32`.
+    fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32;
+
+    /// The signed representatives, rounded to nearest even.
+    #[inline(always)]
+    fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
+        convert::u64_to_f64(out, input);
+    }
+    /// `acc += sign * round(input) mod 2^32`, with `sign` 1 or -1.
+    #[inline(always)]
+    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
+        convert::add_rounded_u32(acc, input, sign);
+    }
+    /// `acc += sign * round(input) mod 2^64`, with `sign` 1 or -1.
+    #[inline(always)]
+    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
+        convert::add_rounded_u64(acc, input, sign);
+    }
+}

@@ -1,0 +1,313 @@
+//! The fixed header, and messages: header and payload under one checksum.
+
+use core::fmt;
+
+use crate::parameters::{KeyFingerprint, ParameterFingerprint, Parameters, PlaintextKind};
+use crate::random::{ExpanderKind, MaskSeed};
+use crate::wire::WireError;
+
+/// The first four bytes of every message.
+pub const MAGIC: [u8; 4] = *b"TSBC";
+/// The version of the format that this build writes and reads.
+pub const FORMAT_VERSION: u16 = 1;
+/// Number of bytes of a header.
+pub const HEADER_BYTES: usize = 104;
+/// Flag: masks are not there, a seed stands for them.
+pub const FLAG_SEEDED: u8 = 1;
+
+const CHECKSUM_AT: usize = HEADER_BYTES - 4;
+
+/// What a message holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// CBOR that says what the ciphertexts after it mean.
+    Metadata = 1,
+    /// Bodies of GLWE ciphertexts whose masks a seed stands for.
+    SeededGlweList = 2,
+    /// LWE ciphertexts under the small key.
+    LweList = 3,
+    /// The key owner's secret keys.
+    SecretKey = 4,
+    /// What a device needs to encrypt.
+    DeviceKey = 5,
+    /// What a server needs to compute, seeded.
+    ServerKey = 6,
+}
+
+impl Kind {
+    fn from_u8(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Metadata,
+            2 => Self::SeededGlweList,
+            3 => Self::LweList,
+            4 => Self::SecretKey,
+            5 => Self::DeviceKey,
+            6 => Self::ServerKey,
+            _ => return None,
+        })
+    }
+
+    const fn flags(self) -> u8 {
+        match self {
+            Self::SeededGlweList | Self::ServerKey => FLAG_SEEDED,
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Metadata => "metadata message",
+            Self::SeededGlweList => "seeded GLWE ciphertext list",
+            Self::LweList => "LWE ciphertext list",
+            Self::SecretKey => "secret key",
+            Self::DeviceKey => "device key",
+            Self::ServerKey => "server key",
+        })
+    }
+}
+
+/// The header of a message. Fields that a kind has no use for are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the payload is.
+    pub kind: Kind,
+    /// The parameter set that it belongs to.
+    pub parameters: ParameterFingerprint,
+    /// The key set that it belongs to.
+    pub key: KeyFingerprint,
+    /// N of GLWE ciphertexts.
+    pub polynomial_size: u32,
+    /// k of GLWE ciphertexts, n of LWE ciphertexts.
+    pub dimension: u32,
+    /// log2 q of the ciphertexts: 32 or 64.
+    pub torus_bits: u8,
+    /// Bits kept of each body coefficient.
+    pub body_bits: u8,
+    /// What the plaintexts look like.
+    pub plaintext: Option<PlaintextKind>,
+    /// The expander that the mask seed is for.
+    pub expander: Option<ExpanderKind>,
+    /// Message bits of a block.
+    pub message_bits: u8,
+    /// Carry bits of a block.
+    pub carry_bits: u8,
+    /// Number of plaintexts.
+    pub element_count: u32,
+    /// The seed of the masks.
+    pub mask_seed: MaskSeed,
+}
+
+impl Header {
+    /// A header of `kind` for a parameter set and key set, everything else zero.
+    pub fn new(kind: Kind, parameters: ParameterFingerprint, key: KeyFingerprint) -> Self {
+        Self {
+            kind,
+            parameters,
+            key,
+            polynomial_size: 0,
+            dimension: 0,
+            torus_bits: 0,
+            body_bits: 0,
+            plaintext: None,
+            expander: None,
+            message_bits: 0,
+            carry_bits: 0,
+            element_count: 0,
+            mask_seed: MaskSeed([0; 32]),
+        }
+    }
+
+    /// Writes the header, with length and checksum, in front of the payload that
+    /// `message[HEADER_BYTES..]` already holds.
+    pub fn seal(&self, message: &mut [u8]) -> Result<(), WireError> {
+        let found = message.len();
+        let Some((header, payload)) = message.split_first_chunk_mut::<HEADER_BYTES>() else {
+            return Err(WireError::BufferTooSmall {
+                needed: HEADER_BYTES,
+                found,
+            });
+        };
+        header[0..4].copy_from_slice(&MAGIC);
+        header[4..6].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        header[6] = self.kind as u8;
+        header[7] = self.kind.flags();
+        header[8..24].copy_from_slice(&self.parameters.0);
+        header[24..40].copy_from_slice(&self.key.0);
+        header[40..44].copy_from_slice(&self.polynomial_size.to_le_bytes());
+        header[44..48].copy_from_slice(&self.dimension.to_le_bytes());
+        header[48] = self.torus_bits;
+        header[49] = self.body_bits;
+        header[50] = self.plaintext.map_or(0, |kind| kind as u8);
+        header[51] = self.expander.map_or(0, |kind| kind as u8);
+        header[52] = self.message_bits;
+        header[53] = self.carry_bits;
+        header[54..56].fill(0);
+        header[56..60].copy_from_slice(&self.element_count.to_le_bytes());
+        header[60..92].copy_from_slice(&self.mask_seed.0);
+        header[92..100].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        let checksum = checksum(&header[..CHECKSUM_AT], payload);
+        header[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        Ok(())
+    }
+
+    /// Reads a header and the length of its payload, without the checksum: enough to
+    /// know what announces itself before its payload is there.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, u64), WireError> {
+        let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
+            if !bytes.starts_with(&MAGIC[..bytes.len().min(4)]) {
+                return Err(WireError::Magic);
+            }
+            return Err(WireError::Truncated {
+                expected: HEADER_BYTES as u64,
+                found: bytes.len() as u64,
+            });
+        };
+        if header[0..4] != MAGIC {
+            return Err(WireError::Magic);
+        }
+        let version = u16::from_le_bytes(field(header, 4));
+        if version != FORMAT_VERSION {
+            return Err(WireError::Version(version));
+        }
+        let kind = Kind::from_u8(header[6]).ok_or(WireError::UnknownKind(header[6]))?;
+        let unknown_flags = header[7] ^ kind.flags();
+        if unknown_flags != 0 {
+            return Err(WireError::Flags(unknown_flags));
+        }
+        if header[54..56] != [0, 0] {
+            return Err(WireError::Field("reserved"));
+        }
+        let parsed = Self {
+            kind,
+            parameters: ParameterFingerprint(field(header, 8)),
+            key: KeyFingerprint(field(header, 24)),
+            polynomial_size: u32::from_le_bytes(field(header, 40)),
+            dimension: u32::from_le_bytes(field(header, 44)),
+            torus_bits: header[48],
+            body_bits: header[49],
+            plaintext: match header[50] {
+                0 => None,
+                1 => Some(PlaintextKind::Boolean),
+                2 => Some(PlaintextKind::Radix),
+                _ => return Err(WireError::Field("plaintext kind")),
+            },
+            expander: match header[51] {
+                0 => None,
+                id => Some(
+                    ExpanderKind::try_from(id).map_err(|_| WireError::Field("expander"))?,
+                ),
+            },
+            message_bits: header[52],
+            carry_bits: header[53],
+            element_count: u32::from_le_bytes(field(header, 56)),
+            mask_seed: MaskSeed(field(header, 60)),
+        };
+        Ok((parsed, u64::from_le_bytes(field(header, 92))))
+    }
+
+    /// Checks that a message belongs to this parameter set and key set.
+    pub fn check_belongs(
+        &self,
+        parameters: ParameterFingerprint,
+        key: KeyFingerprint,
+    ) -> Result<(), WireError> {
+        if self.parameters != parameters {
+            return Err(WireError::WrongParameters {
+                expected: parameters,
+                found: self.parameters,
+            });
+        }
+        if self.key != key {
+            return Err(WireError::WrongKey {
+                expected: key,
+                found: self.key,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks that the fields which describe ciphertexts are those of `parameters`,
+    /// for a fingerprint alone does not stop a forged header.
+    pub(crate) fn check_shape(
+        &self,
+        parameters: &Parameters,
+        dimension: usize,
+        torus_bits: u32,
+    ) -> Result<(), WireError> {
+        let check = |ok: bool, what| if ok { Ok(()) } else { Err(WireError::Field(what)) };
+        check(self.dimension as usize == dimension, "dimension")?;
+        check(u32::from(self.torus_bits) == torus_bits, "torus bits")?;
+        check(self.plaintext == Some(parameters.plaintext), "plaintext kind")?;
+        check(u32::from(self.message_bits) == parameters.message_bits.0, "message bits")?;
+        check(u32::from(self.carry_bits) == parameters.carry_bits.0, "carry bits")
+    }
+}
+
+/// A message: its header and its payload, whose checksum has been verified.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// The header.
+    pub header: Header,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads the first message of `bytes` and gives what follows it.
+    pub fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WireError> {
+        let (header, payload_len) = Header::parse(bytes)?;
+        let after_header = &bytes[HEADER_BYTES..];
+        let (payload, rest) = usize::try_from(payload_len)
+            .ok()
+            .and_then(|len| after_header.split_at_checked(len))
+            .ok_or(WireError::Truncated {
+                expected: payload_len.saturating_add(HEADER_BYTES as u64),
+                found: bytes.len() as u64,
+            })?;
+        let stored = u32::from_le_bytes(field(bytes, CHECKSUM_AT));
+        if checksum(&bytes[..CHECKSUM_AT], payload) != stored {
+            return Err(WireError::Checksum);
+        }
+        Ok((Self { header, payload }, rest))
+    }
+
+    /// Reads bytes that are one message of `kind` and nothing else.
+    pub fn parse_only(bytes: &'a [u8], kind: Kind) -> Result<Self, WireError> {
+        let (message, rest) = Self::parse(bytes)?;
+        message.expect(kind)?;
+        match rest.len() {
+            0 => Ok(message),
+            len => Err(WireError::TrailingBytes(len)),
+        }
+    }
+
+    /// Checks the kind.
+    pub fn expect(&self, kind: Kind) -> Result<(), WireError> {
+        if self.header.kind == kind {
+            Ok(())
+        } else {
+            Err(WireError::WrongKind {
+                expected: kind,
+                found: self.header.kind,
+            })
+        }
+    }
+}
+
+fn field<const LEN: usize>(bytes: &[u8], at: usize) -> [u8; LEN] {
+    let mut out = [0; LEN];
+    out.copy_from_slice(&bytes[at..at + LEN]);
+    out
+}
+
+/// CRC-32 (ISO-HDLC, the one of zlib) over header and payload: against accidents;
+/// the TLS channel is what stops an attacker.
+fn checksum(header: &[u8], payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(header);
+    hasher.update(payload);
+    hasher.finalize()
+}

@@ -1,0 +1,185 @@
+//! The programmable bootstrap, in batches and in both orders.
+//!
+//! Key switch first ([`Evaluator::bootstrap_batch`]): big key → small key → rotate →
+//! big key. Bootstrap first ([`Evaluator::bootstrap_key_switch_batch`]): small key →
+//! rotate → big key → small key.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::sample_extract::sample_extract_into;
+
+use crate::blind_rotate::blind_rotate_batch;
+use crate::external_product::ExternalProductScratch;
+use crate::lookup_table::LookupTable;
+use crate::modulus_switch::modulus_switch_into;
+use crate::server_key::ServerKey;
+
+/// Ciphertexts that one thread advances through one pass over the key.
+const LOCKSTEP: usize = 8;
+
+/// A server key at work: everything homomorphic is a method of it. Counts the
+/// bootstraps that it does.
+pub struct Evaluator<'k, T> {
+    key: &'k ServerKey<T>,
+    bootstraps: Counter<'k>,
+}
+
+enum Counter<'k> {
+    Own(AtomicU64),
+    Shared(&'k AtomicU64),
+}
+
+/// One bootstrap of a batch: the ciphertext and the table to look it up in.
+pub struct Job<'a, T, L> {
+    /// The ciphertext: under the big key, or under the small one (`L = u32`) for the
+    /// order that bootstraps first.
+    pub input: LweCiphertext<L>,
+    /// The table.
+    pub table: &'a LookupTable<T>,
+}
+
+impl<'k, T: MaskTorus> Evaluator<'k, T> {
+    /// An evaluator with a counter of its own.
+    pub fn new(key: &'k ServerKey<T>) -> Self {
+        Self {
+            key,
+            bootstraps: Counter::Own(AtomicU64::new(0)),
+        }
+    }
+
+    /// An evaluator that adds to somebody's counter, who can watch it from another
+    /// thread.
+    pub fn with_counter(key: &'k ServerKey<T>, counter: &'k AtomicU64) -> Self {
+        Self {
+            key,
+            bootstraps: Counter::Shared(counter),
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        self.key.parameters()
+    }
+
+    /// Number of bootstraps so far.
+    pub fn bootstrap_count(&self) -> u64 {
+        self.counter().load(Ordering::Relaxed)
+    }
+
+    fn counter(&self) -> &AtomicU64 {
+        match &self.bootstraps {
+            Counter::Own(counter) => counter,
+            Counter::Shared(counter) => counter,
+        }
+    }
+
+    /// Bootstraps ciphertexts under the big key: each comes back under the big key, as
+    /// what its table has at its phase. The result does not depend on the number of
+    /// threads or on how the batch is cut.
+    ///
+    /// # Panics
+    /// If a ciphertext is not under the big key.
+    pub fn bootstrap_batch(&self, jobs: &[Job<'_, T, T>]) -> Vec<LweCiphertext<T>> {
+        let inputs: Vec<&[T]> = jobs.iter().map(|job| job.input.as_slice()).collect();
+        let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
+        self.rotate_and_extract(&self.switch(&inputs), &tables)
+    }
+
+    /// Bootstraps ciphertexts under the small key: each comes back under the small key.
+    ///
+    /// # Panics
+    /// If a ciphertext is not under the small key.
+    pub fn bootstrap_key_switch_batch(
+        &self,
+        jobs: &[Job<'_, T, u32>],
+    ) -> Vec<LweCiphertext<u32>> {
+        let small: Vec<u32> = jobs
+            .iter()
+            .flat_map(|job| {
+                assert_eq!(
+                    job.input.dimension(),
+                    self.parameters().lwe_dimension,
+                    "the ciphertext is not under the small key"
+                );
+                job.input.as_slice()
+            })
+            .copied()
+            .collect();
+        let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
+        let big = self.rotate_and_extract(&small, &tables);
+        self.key_switch_batch(&big)
+    }
+
+    /// Switches ciphertexts from the big key to the small one, without bootstrapping.
+    ///
+    /// # Panics
+    /// If a ciphertext is not under the big key.
+    pub fn key_switch_batch(&self, inputs: &[LweCiphertext<T>]) -> Vec<LweCiphertext<u32>> {
+        let inputs: Vec<&[T]> = inputs.iter().map(LweCiphertext::as_slice).collect();
+        self.switch(&inputs)
+            .chunks_exact(self.parameters().lwe_dimension.0 + 1)
+            .filter_map(|lwe| LweCiphertext::from_vec(lwe.to_vec()))
+            .collect()
+    }
+
+    fn switch(&self, inputs: &[&[T]]) -> Vec<u32> {
+        let mut small = vec![0; inputs.len() * (self.parameters().lwe_dimension.0 + 1)];
+        self.key.key_switch.switch_batch_into(inputs, &mut small);
+        small
+    }
+
+    fn rotate_and_extract(
+        &self,
+        small: &[u32],
+        tables: &[&LookupTable<T>],
+    ) -> Vec<LweCiphertext<T>> {
+        let parameters = self.parameters();
+        let lwe_len = parameters.lwe_dimension.0 + 1;
+        let size = parameters.polynomial_size().get();
+        let big = parameters.big_lwe_dimension();
+        let acc_len = big.0 + size;
+
+        let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); tables.len()];
+        // As few passes over the key as the lockstep allows, each thread as many.
+        let threads = rayon::current_num_threads();
+        let passes = tables.len().div_ceil(threads * LOCKSTEP).max(1) * threads;
+        let lockstep = tables.len().div_ceil(passes).max(1);
+        outputs
+            .par_chunks_mut(lockstep)
+            .zip(tables.par_chunks(lockstep))
+            .zip(small.par_chunks(lockstep * lwe_len))
+            .for_each(|((outputs, tables), small)| {
+                let mut exponents = vec![0; small.len()];
+                for (exponents, lwe) in exponents
+                    .chunks_exact_mut(lwe_len)
+                    .zip(small.chunks_exact(lwe_len))
+                {
+                    modulus_switch_into(
+                        exponents,
+                        lwe,
+                        parameters.polynomial_size(),
+                        parameters.modulus_switch,
+                    );
+                }
+                let mut accs = vec![T::ZERO; tables.len() * acc_len];
+                blind_rotate_batch(
+                    parameters,
+                    &self.key.bootstrap,
+                    tables,
+                    &exponents,
+                    &mut accs,
+                    &mut ExternalProductScratch::new(parameters),
+                );
+                for (output, acc) in outputs.iter_mut().zip(accs.chunks_exact(acc_len)) {
+                    sample_extract_into(output.as_mut_slice(), acc, size, 0);
+                }
+                self.counter()
+                    .fetch_add(tables.len() as u64, Ordering::Relaxed);
+            });
+        outputs
+    }
+}

@@ -1,0 +1,317 @@
+//! Homomorphic integers in radix blocks.
+//!
+//! An [`Integer`] is a list of [`Block`]s, least significant first, each an LWE
+//! ciphertext under the big key of a value below the message modulus. The operators
+//! are methods of [`Integers`], over slices: the bootstraps of a whole batch advance
+//! together.
+//!
+//! Every block knows the largest value that it can hold (its *degree*) and its *noise
+//! level*, the sum of absolute weights over bootstrap outputs in it. An operator
+//! refreshes what would leave the parameter set's budget, so no sequence of calls
+//! can overflow a block.
+
+mod arithmetic;
+mod comparison;
+mod logic;
+mod selection;
+mod sum;
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+pub use comparison::Comparison;
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::PlaintextKind;
+use thiserror::Error;
+
+use crate::bootstrap::{Evaluator, Job};
+use crate::lookup_table::LookupTable;
+
+/// What integer operators refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum IntegerError {
+    /// The parameter set does not carry these operators.
+    #[error(
+        "the parameter set does not carry radix integers: they need a radix set with at least as \
+         many carry bits as message bits, at least 2 message bits, and a noise level of 5"
+    )]
+    Parameters,
+    /// Operands of different widths.
+    #[error("the operands have {0} and {1} blocks: cast one to the width of the other")]
+    Widths(usize, usize),
+    /// Nothing to work on.
+    #[error("an integer or a list has no elements")]
+    Empty,
+    /// A ciphertext of another dimension.
+    #[error("a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key")]
+    Dimension {
+        /// The key's big LWE dimension.
+        expected: usize,
+        /// The ciphertext's.
+        found: usize,
+    },
+}
+
+/// One digit of an integer.
+#[derive(Clone, Debug)]
+pub struct Block<T> {
+    lwe: LweCiphertext<T>,
+    degree: u64,
+    noise_level: u32,
+}
+
+impl<T: MaskTorus> Block<T> {
+    /// The ciphertext, under the big key.
+    pub fn ciphertext(&self) -> &LweCiphertext<T> {
+        &self.lwe
+    }
+
+    /// The largest value that it can hold.
+    pub fn degree(&self) -> u64 {
+        self.degree
+    }
+
+    /// The sum of absolute weights over bootstrap outputs in it.
+    pub fn noise_level(&self) -> u32 {
+        self.noise_level
+    }
+
+    fn add_assign(&mut self, other: &Self) {
+        self.lwe.add_assign(&other.lwe);
+        self.degree += other.degree;
+        self.noise_level += other.noise_level;
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Whether an integer's blocks are a plain number or its two's complement.
+pub trait Signedness: sealed::Sealed + Clone + Send + Sync {
+    /// Two's complement.
+    const SIGNED: bool;
+}
+
+/// Numbers from 0.
+#[derive(Clone, Debug)]
+pub struct Unsigned;
+
+/// Two's complement numbers.
+#[derive(Clone, Debug)]
+pub struct Signed;
+
+impl sealed::Sealed for Unsigned {}
+impl sealed::Sealed for Signed {}
+
+impl Signedness for Unsigned {
+    const SIGNED: bool = false;
+}
+
+impl Signedness for Signed {
+    const SIGNED: bool = true;
+}
+
+/// An encrypted integer: blocks below the message modulus, least significant first.
+#[derive(Clone, Debug)]
+pub struct Integer<S, T> {
+    blocks: Vec<Block<T>>,
+    signedness: PhantomData<S>,
+}
+
+/// An unsigned encrypted integer over a 64-bit torus.
+pub type FheUint = Integer<Unsigned, u64>;
+/// A signed encrypted integer over a 64-bit torus.
+pub type FheInt = Integer<Signed, u64>;
+
+impl<S: Signedness, T: MaskTorus> Integer<S, T> {
+    fn new(blocks: Vec<Block<T>>) -> Self {
+        Self {
+            blocks,
+            signedness: PhantomData,
+        }
+    }
+
+    /// The blocks, least significant first.
+    pub fn blocks(&self) -> &[Block<T>] {
+        &self.blocks
+    }
+}
+
+/// An encrypted truth value: a block that holds 0 or 1.
+#[derive(Clone, Debug)]
+pub struct EncryptedBool<T> {
+    block: Block<T>,
+}
+
+impl<T: MaskTorus> EncryptedBool<T> {
+    /// The block.
+    pub fn block(&self) -> &Block<T> {
+        &self.block
+    }
+}
+
+/// The integer operators of an evaluator.
+pub struct Integers<'e, 'k, T> {
+    evaluator: &'e Evaluator<'k, T>,
+    encoding: BlockEncoding,
+    max_noise_level: u32,
+    identity: LookupTable<T>,
+}
+
+impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
+    /// Operators over an evaluator whose parameter set carries them.
+    pub fn new(evaluator: &'e Evaluator<'k, T>) -> Result<Self, IntegerError> {
+        let parameters = evaluator.parameters();
+        let encoding = parameters.block_encoding();
+        // What the operators of this module add up before a bootstrap.
+        let carried = parameters.plaintext == PlaintextKind::Radix
+            && parameters.message_bits.0 >= 2
+            && parameters.carry_bits.0 >= parameters.message_bits.0
+            && parameters.max_noise_level >= 5;
+        if !carried {
+            return Err(IntegerError::Parameters);
+        }
+        Ok(Self {
+            evaluator,
+            encoding,
+            max_noise_level: parameters.max_noise_level,
+            identity: LookupTable::from_fn(encoding, parameters.polynomial_size(), |x| x as i64),
+        })
+    }
+
+    /// The encoding of blocks.
+    pub fn encoding(&self) -> BlockEncoding {
+        self.encoding
+    }
+
+    /// An integer of ciphertexts that a device has encrypted, least significant block
+    /// first, each holding a value below the message modulus.
+    pub fn from_fresh<S: Signedness>(
+        &self,
+        ciphertexts: Vec<LweCiphertext<T>>,
+    ) -> Result<Integer<S, T>, IntegerError> {
+        let expected = self.evaluator.parameters().big_lwe_dimension().0;
+        if ciphertexts.is_empty() {
+            return Err(IntegerError::Empty);
+        }
+        if let Some(wrong) = ciphertexts.iter().find(|c| c.dimension().0 != expected) {
+            return Err(IntegerError::Dimension {
+                expected,
+                found: wrong.dimension().0,
+            });
+        }
+        let degree = self.encoding.message_modulus() - 1;
+        Ok(Integer::new(
+            ciphertexts
+                .into_iter()
+                .map(|lwe| Block {
+                    lwe,
+                    degree,
+                    noise_level: 1,
+                })
+                .collect(),
+        ))
+    }
+
+    /// A clear integer of `block_count` blocks, to take part in computations: `value`
+    /// mod `message_modulus^block_count`. A negative value is its two's complement.
+    pub fn trivial<S: Signedness>(&self, value: i64, block_count: usize) -> Integer<S, T> {
+        let bits = self.encoding.message_bits();
+        let digit = |i: usize| {
+            let shift = (i as u32 * bits).min(63);
+            (value >> shift) as u64 & (self.encoding.message_modulus() - 1)
+        };
+        Integer::new((0..block_count).map(|i| self.trivial_block(digit(i))).collect())
+    }
+
+    fn trivial_block(&self, value: u64) -> Block<T> {
+        let dimension = self.evaluator.parameters().big_lwe_dimension();
+        Block {
+            lwe: LweCiphertext::trivial(dimension, self.encoding.encode(value as i64)),
+            degree: value,
+            noise_level: 0,
+        }
+    }
+
+    /// The ciphertexts of blocks under the small key: what goes back to the key owner.
+    pub fn export<'a>(
+        &self,
+        blocks: impl IntoIterator<Item = &'a Block<T>>,
+    ) -> Vec<LweCiphertext<u32>> {
+        let ciphertexts: Vec<_> = blocks.into_iter().map(|block| block.lwe.clone()).collect();
+        self.evaluator.key_switch_batch(&ciphertexts)
+    }
+
+    fn table(&self, f: impl Fn(u64) -> i64) -> LookupTable<T> {
+        LookupTable::from_fn(
+            self.encoding,
+            self.evaluator.parameters().polynomial_size(),
+            f,
+        )
+    }
+
+    /// Looks blocks up in tables; `degree` is the largest value that a table gives.
+    fn look_up(&self, jobs: Vec<(LweCiphertext<T>, &LookupTable<T>, u64)>) -> Vec<Block<T>> {
+        let degrees: Vec<u64> = jobs.iter().map(|job| job.2).collect();
+        let jobs: Vec<Job<'_, T, T>> = jobs
+            .into_iter()
+            .map(|(input, table, _)| Job { input, table })
+            .collect();
+        self.evaluator
+            .bootstrap_batch(&jobs)
+            .into_iter()
+            .zip(degrees)
+            .map(|(lwe, degree)| Block {
+                lwe,
+                degree,
+                noise_level: 1,
+            })
+            .collect()
+    }
+
+    /// The integers with every block's noise level at most `limit` (at least 1):
+    /// those above it are bootstrapped, all in one batch.
+    fn with_noise_at_most<'a, S: Signedness>(
+        &self,
+        integers: impl IntoIterator<Item = &'a Integer<S, T>>,
+        limit: u32,
+    ) -> Vec<Cow<'a, Integer<S, T>>>
+    where
+        T: 'a,
+        S: 'a,
+    {
+        let mut integers: Vec<_> = integers.into_iter().map(Cow::Borrowed).collect();
+        let mut places = Vec::new();
+        let mut jobs = Vec::new();
+        for (i, integer) in integers.iter().enumerate() {
+            for (j, block) in integer.blocks.iter().enumerate() {
+                if block.noise_level > limit {
+                    places.push((i, j));
+                    jobs.push((block.lwe.clone(), &self.identity, block.degree));
+                }
+            }
+        }
+        for ((i, j), block) in places.into_iter().zip(self.look_up(jobs)) {
+            integers[i].to_mut().blocks[j] = block;
+        }
+        integers
+    }
+}
+
+/// Checks that both operands of every pair have blocks, and the same number of them.
+fn check_widths<S, T>(
+    pairs: &[(&Integer<S, T>, &Integer<S, T>)],
+) -> Result<(), IntegerError> {
+    for (a, b) in pairs {
+        if a.blocks.len() != b.blocks.len() {
+            return Err(IntegerError::Widths(a.blocks.len(), b.blocks.len()));
+        }
+        if a.blocks.is_empty() {
+            return Err(IntegerError::Empty);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Key switch: from an LWE ciphertext under the big key to one mod 2^32 under the
+//! small key (TFHE: Fast Fully Homomorphic Encryption over the Torus, section 4.1;
+//! signed digits).
+//!
+//! The key holds, for every coefficient `s_i` of the big key and every digit weight
+//! `q / B^j`, an encryption of `s_i · q / B^j`. It is stored in tiles of 64 columns,
+//! all rows of a tile together, so that one pass over a tile serves several
+//! ciphertexts whose sums stay in registers.
+
+use aligned_vec::{AVec, ConstAlign};
+use rayon::prelude::*;
+use tfhe_sbc_core::dimensions::LweDimension;
+use tfhe_sbc_core::lwe::LweSecretKey;
+use tfhe_sbc_core::parameters::{Decomposition, Parameters};
+use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
+use tfhe_sbc_core::simd::{self, Isa};
+use tfhe_sbc_core::torus::Torus;
+
+const TILE: usize = 64;
+/// Ciphertexts whose sums of one tile fit the registers.
+const LANES: usize = 4;
+/// Rows of a tile that go through the second-level cache together.
+const ROWS_AT_A_TIME: usize = 1024;
+
+/// The seeded key: bodies only. Row `i · level_count + j` is stream 0's next `n`
+/// scalars of the expander.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeededKeySwitchKey {
+    pub(crate) mask_seed: MaskSeed,
+    pub(crate) bodies: Vec<u32>,
+}
+
+impl SeededKeySwitchKey {
+    /// Number of rows: digits of all coefficients of the big key.
+    pub fn row_count(parameters: &Parameters) -> usize {
+        parameters.big_lwe_dimension().0 * parameters.key_switch.level_count.0
+    }
+
+    pub(crate) fn generate(
+        parameters: &Parameters,
+        from: &[u8],
+        to: &LweSecretKey,
+        mask_seed: MaskSeed,
+        noise_seed: &NoiseSeed,
+    ) -> Self {
+        let Decomposition {
+            base_log,
+            level_count,
+        } = parameters.key_switch;
+        let mut noise_stream = ExpanderKind::ChaCha20.noise_stream(noise_seed, 0);
+        let mut bodies: Vec<u32> = from
+            .iter()
+            .flat_map(|&bit| {
+                (1..=level_count.0 as u32)
+                    .map(move |level| u32::from(bit) << (u32::BITS - base_log.0 * level))
+            })
+            .collect();
+        random::add_noise(parameters.lwe_noise, &mut noise_stream, &mut bodies);
+        let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&mask_seed, 0);
+        let mut mask = vec![0u32; parameters.lwe_dimension.0];
+        for body in &mut bodies {
+            random::fill_uniform(&mut mask_stream, &mut mask);
+            *body = body.wrapping_add(to.mask_product(&mask));
+        }
+        Self { mask_seed, bodies }
+    }
+}
+
+/// The key as it computes.
+pub struct KeySwitchKey {
+    isa: Isa,
+    input: LweDimension,
+    output: LweDimension,
+    decomposition: Decomposition,
+    tiles: AVec<[u32; TILE], ConstAlign<64>>,
+}
+
+impl KeySwitchKey {
+    pub(crate) fn prepare(parameters: &Parameters, seeded: &SeededKeySwitchKey) -> Self {
+        let output = parameters.lwe_dimension;
+        let rows = SeededKeySwitchKey::row_count(parameters);
+        let tile_count = (output.0 + 1).div_ceil(TILE);
+        let mut tiles = AVec::from_iter(64, std::iter::repeat_n([0u32; TILE], rows * tile_count));
+        let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
+        let mut row = vec![0u32; tile_count * TILE];
+        for (r, &body) in seeded.bodies.iter().enumerate() {
+            random::fill_uniform(&mut mask_stream, &mut row[..output.0]);
+            row[output.0] = body;
+            for (t, columns) in row.as_chunks::<TILE>().0.iter().enumerate() {
+                tiles[t * rows + r] = *columns;
+            }
+        }
+        Self {
+            isa: Isa::detect(),
+            input: parameters.big_lwe_dimension(),
+            output,
+            decomposition: parameters.key_switch,
+            tiles,
+        }
+    }
+
+    /// Number of bytes in memory.
+    pub fn byte_count(&self) -> usize {
+        size_of_val(self.tiles.as_slice())
+    }
+
+    fn row_count(&self) -> usize {
+        self.input.0 * self.decomposition.level_count.0
+    }
+
+    /// Switches every input to the small key: `outputs` holds one after the other,
+    /// `n + 1` scalars each. Threads split the tiles.
+    ///
+    /// # Panics
+    /// If an input is not under the big key, or `outputs` has another length.
+    pub fn switch_batch_into<T: Torus>(&self, inputs: &[&[T]], outputs: &mut [u32]) {
+        let out_len = self.output.0 + 1;
+        assert_eq!(outputs.len(), inputs.len() * out_len);
+        let rows = self.row_count();
+        let digits: Vec<Vec<i32>> = inputs.par_iter().map(|lwe| self.digits(lwe)).collect();
+        let digits: Vec<&[i32]> = digits.iter().map(Vec::as_slice).collect();
+
+        let columns: Vec<Vec<[u32; TILE]>> = self
+            .tiles
+            .par_chunks_exact(rows)
+            .map(|tile| self.tile_sums(tile, &digits))
+            .collect();
+        for (c, (out, lwe)) in outputs.chunks_exact_mut(out_len).zip(inputs).enumerate() {
+            for (out, sums) in out.chunks_mut(TILE).zip(&columns) {
+                out.copy_from_slice(&sums[c][..out.len()]);
+            }
+            let body = lwe[self.input.0].round_to_bits(u32::BITS) as u32;
+            out[self.output.0] = out[self.output.0].wrapping_add(body);
+        }
+    }
+
+    /// `-Σ digit · row` of one tile's columns, for every ciphertext.
+    fn tile_sums(&self, tile: &[[u32; TILE]], digits: &[&[i32]]) -> Vec<[u32; TILE]> {
+        let mut sums = vec![[0u32; TILE]; digits.len()];
+        for (block, rows) in tile.chunks(ROWS_AT_A_TIME).enumerate() {
+            let start = block * ROWS_AT_A_TIME;
+            for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
+                let mut lanes = [&[][..]; LANES];
+                for (lane, digits) in lanes.iter_mut().zip(digits) {
+                    *lane = &digits[start..start + rows.len()];
+                }
+                simd::key_switch_tile(self.isa, sums, rows, &lanes[..digits.len()]);
+            }
+        }
+        sums
+    }
+
+    /// The signed digits of every mask scalar, most significant first.
+    fn digits<T: Torus>(&self, lwe: &[T]) -> Vec<i32> {
+        assert_eq!(lwe.len(), self.input.0 + 1, "the ciphertext is not under the big key");
+        let levels = self.decomposition.level_count.0;
+        let base_log = self.decomposition.base_log.0;
+        let represented = self.decomposition.represented_bits();
+        let (base, half) = (1i64 << base_log, 1i64 << (base_log - 1));
+        let mut digits = vec![0i32; self.row_count()];
+        for (digits, a) in digits.chunks_exact_mut(levels).zip(lwe) {
+            let mut rest = a.round_to_bits(represented) as i64;
+            for digit in digits.iter_mut().rev() {
+                let low = rest & (base - 1);
+                let balanced = if low >= half { low - base } else { low };
+                *digit = balanced as i32;
+                rest = (rest - balanced) >> base_log;
+            }
+        }
+        digits
+    }
+}

@@ -1,0 +1,71 @@
+//! Modulus switch: an LWE ciphertext mod 2^32 to exponents mod 2N.
+
+use tfhe_sbc_core::dimensions::PolynomialSize;
+use tfhe_sbc_core::parameters::ModulusSwitch;
+use tfhe_sbc_core::torus::Torus;
+
+/// Rounds mask and body of `lwe` to multiples of `1/2N`, as exponents in `[0, 2N)`.
+///
+/// With [`ModulusSwitch::MeanCompensated`], half the sum of the mask's rounding errors
+/// is taken out of the body first: for a binary key that is the mean of what they do
+/// to the phase.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn modulus_switch_into(
+    exponents: &mut [u32],
+    lwe: &[u32],
+    size: PolynomialSize,
+    kind: ModulusSwitch,
+) {
+    assert_eq!(exponents.len(), lwe.len());
+    let bits = size.log2() + 1;
+    let shift = u32::BITS - bits;
+    let modulus_mask = (1 << bits) - 1;
+    let body_at = lwe.len() - 1;
+    let mut error_sum = 0i64;
+    for (exponent, &a) in exponents[..body_at].iter_mut().zip(lwe) {
+        let rounded = a.round_to_bits(bits) as u32;
+        error_sum += i64::from((rounded << shift).wrapping_sub(a) as i32);
+        *exponent = rounded & modulus_mask;
+    }
+    let body = match kind {
+        ModulusSwitch::Plain => lwe[body_at],
+        ModulusSwitch::MeanCompensated => lwe[body_at].wrapping_sub((error_sum / 2) as u32),
+    };
+    exponents[body_at] = body.round_to_bits(bits) as u32 & modulus_mask;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compensation_removes_the_mean_of_the_rounding_errors() {
+        let size = PolynomialSize::new(1024).unwrap();
+        // Every mask element is a quarter step above a multiple: each rounds down by
+        // 2^19, so with 8 of them the mean effect on the phase is -2^21 = -1 step.
+        let step = 1u32 << 21;
+        let mut lwe = [5 * step + step / 4; 9];
+        lwe[8] = 100 * step;
+        let mut plain = [0; 9];
+        let mut compensated = [0; 9];
+        modulus_switch_into(&mut plain, &lwe, size, ModulusSwitch::Plain);
+        modulus_switch_into(&mut compensated, &lwe, size, ModulusSwitch::MeanCompensated);
+        assert_eq!(plain, [5, 5, 5, 5, 5, 5, 5, 5, 100]);
+        assert_eq!(compensated, [5, 5, 5, 5, 5, 5, 5, 5, 101]);
+    }
+
+    #[test]
+    fn exponents_wrap() {
+        let size = PolynomialSize::new(1024).unwrap();
+        let mut exponents = [0; 2];
+        modulus_switch_into(
+            &mut exponents,
+            &[u32::MAX, 1 << 20],
+            size,
+            ModulusSwitch::Plain,
+        );
+        assert_eq!(exponents, [0, 1]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The server key: what the key owner gives a server so that it can compute.
+//!
+//! [`SeededServerKey`] is what travels and lies in files; [`ServerKey`] is what
+//! computes, made from it once at start.
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
+use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
+use tfhe_sbc_core::wire::key::parameters_of;
+use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+
+use crate::bootstrap_key::{BootstrapKey, Progress, SeededBootstrapKey};
+use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
+
+/// Bootstrapping and key-switching keys in seeded form, over the torus `T` of the
+/// parameter set.
+pub struct SeededServerKey<T> {
+    parameters: Parameters,
+    fingerprint: KeyFingerprint,
+    bootstrap: SeededBootstrapKey<T>,
+    key_switch: SeededKeySwitchKey,
+}
+
+/// Why a server key could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServerKeyError {
+    /// The source of randomness failed.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The secret key is over another torus.
+    #[error("the parameter set is over a {found}-bit torus, this operation is for {expected} bits")]
+    TorusBits {
+        /// Bits of the type.
+        expected: u32,
+        /// Bits of the parameter set.
+        found: u32,
+    },
+}
+
+impl<T: MaskTorus> SeededServerKey<T> {
+    /// Number of steps that [`generate`](Self::generate) and
+    /// [`prepare`](Self::prepare) tell their progress.
+    pub fn step_count(parameters: &Parameters) -> u64 {
+        parameters.lwe_dimension.0 as u64
+    }
+
+    /// Makes the server key of a secret key. On all threads of the current rayon pool.
+    pub fn generate(
+        secret: &SecretKey,
+        seeds: &mut SeedSequence,
+        progress: Progress<'_>,
+    ) -> Result<Self, ServerKeyError> {
+        let parameters = *secret.parameters();
+        check_torus::<T>(&parameters)?;
+        // Two pairs: a seed serves one key.
+        let (bootstrap_mask, bootstrap_noise) = seeds.next_pair()?;
+        let (key_switch_mask, key_switch_noise) = seeds.next_pair()?;
+        Ok(Self {
+            parameters,
+            fingerprint: secret.fingerprint(),
+            bootstrap: SeededBootstrapKey::generate(
+                &parameters,
+                secret.lwe().bits(),
+                secret.glwe(),
+                bootstrap_mask,
+                &bootstrap_noise,
+                progress,
+            ),
+            key_switch: SeededKeySwitchKey::generate(
+                &parameters,
+                secret.glwe().bits(),
+                secret.lwe(),
+                key_switch_mask,
+                &key_switch_noise,
+            ),
+        })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Number of bytes of the message of a server key.
+    pub fn message_len(parameters: &Parameters) -> usize {
+        HEADER_BYTES
+            + PARAMETERS_BYTES
+            + 32
+            + SeededBootstrapKey::<T>::body_count(parameters) * size_of::<T>()
+            + SeededKeySwitchKey::row_count(parameters) * size_of::<u32>()
+    }
+
+    /// The bytes of a server key file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
+        message.resize(HEADER_BYTES, 0);
+        message.extend_from_slice(&self.parameters.to_bytes());
+        message.extend_from_slice(&self.key_switch.mask_seed.0);
+        for body in &self.bootstrap.bodies {
+            message.extend_from_slice(&body.to_u64().to_le_bytes()[..size_of::<T>()]);
+        }
+        for body in &self.key_switch.bodies {
+            message.extend_from_slice(&body.to_le_bytes());
+        }
+        let header = Header {
+            polynomial_size: self.parameters.polynomial_size().get() as u32,
+            dimension: self.parameters.lwe_dimension.0 as u32,
+            torus_bits: T::BITS as u8,
+            expander: Some(ExpanderKind::ChaCha20),
+            mask_seed: self.bootstrap.mask_seed,
+            ..Header::new(
+                Kind::ServerKey,
+                self.parameters.fingerprint(),
+                self.fingerprint,
+            )
+        };
+        // The message is longer than a header by construction, the only way to fail.
+        let _ = header.seal(&mut message);
+        message
+    }
+
+    /// Reads the bytes of a server key file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        let message = Message::parse_only(bytes, Kind::ServerKey)?;
+        let (parameters, rest) = parameters_of(&message)?;
+        let header = message.header;
+        if parameters.torus_bits != T::BITS || u32::from(header.torus_bits) != T::BITS {
+            return Err(WireError::Field("torus bits"));
+        }
+        if header.expander != Some(ExpanderKind::ChaCha20) {
+            return Err(WireError::Field("expander"));
+        }
+        let expected = Self::message_len(&parameters);
+        if bytes.len() != expected {
+            return Err(WireError::PayloadLength {
+                expected: (expected - HEADER_BYTES) as u64,
+                found: message.payload.len() as u64,
+            });
+        }
+        let (seed, rest) = rest.split_at(32);
+        let mut key_switch_seed = MaskSeed([0; 32]);
+        key_switch_seed.0.copy_from_slice(seed);
+        let (bootstrap, key_switch) =
+            rest.split_at(SeededBootstrapKey::<T>::body_count(&parameters) * size_of::<T>());
+        Ok(Self {
+            parameters,
+            fingerprint: header.key,
+            bootstrap: SeededBootstrapKey {
+                mask_seed: header.mask_seed,
+                bodies: bootstrap
+                    .chunks_exact(size_of::<T>())
+                    .map(|limb| {
+                        let mut bytes = [0; 8];
+                        bytes[..limb.len()].copy_from_slice(limb);
+                        T::from_i64(i64::from_le_bytes(bytes))
+                    })
+                    .collect(),
+            },
+            key_switch: SeededKeySwitchKey {
+                mask_seed: key_switch_seed,
+                bodies: key_switch
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .map(|&limb| u32::from_le_bytes(limb))
+                    .collect(),
+            },
+        })
+    }
+
+    /// Expands and transforms the key. On all threads of the current rayon pool.
+    pub fn prepare(&self, progress: Progress<'_>) -> ServerKey<T> {
+        ServerKey {
+            parameters: self.parameters,
+            fingerprint: self.fingerprint,
+            bootstrap: BootstrapKey::prepare(&self.parameters, &self.bootstrap, progress),
+            key_switch: KeySwitchKey::prepare(&self.parameters, &self.key_switch),
+            torus: std::marker::PhantomData,
+        }
+    }
+}
+
+fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
+    if parameters.torus_bits == T::BITS {
+        Ok(())
+    } else {
+        Err(ServerKeyError::TorusBits {
+            expected: T::BITS,
+            found: parameters.torus_bits,
+        })
+    }
+}
+
+/// Bootstrapping and key-switching keys as they compute. Never serialised.
+pub struct ServerKey<T> {
+    parameters: Parameters,
+    fingerprint: KeyFingerprint,
+    pub(crate) bootstrap: BootstrapKey,
+    pub(crate) key_switch: KeySwitchKey,
+    torus: std::marker::PhantomData<T>,
+}
+
+impl<T> ServerKey<T> {
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The fingerprint of the key set.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        self.fingerprint
+    }
+
+    /// Number of bytes in memory.
+    pub fn byte_count(&self) -> usize {
+        self.bootstrap.byte_count() + self.key_switch.byte_count()
+    }
+}

@@ -1,0 +1,175 @@
+//! From a variance to the probability that a message is decided wrongly, and back.
+//!
+//! The noise is taken as Gaussian, as in TFHE-rs and Concrete. The modulus switch, the
+//! largest part, is a bounded sum, so the true probability at 2^-128 is about 1.4 bits
+//! smaller. Probabilities are two-sided, for one bootstrapping, averaged over keys;
+//! they are passed as their log2, as they may underflow.
+
+use std::f64::consts::{LN_2, SQRT_2};
+
+use crate::noise::Variance;
+use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared};
+use crate::special_functions::{bisect, log2_erfc};
+
+/// The largest noise that leaves a message unchanged: the distance on the torus from an
+/// encoded message to the nearest border between two decisions.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct DecisionHalfWidth(pub f64);
+
+impl DecisionHalfWidth {
+    /// Decrypting a boolean ±1/8, and looking up a linear gate (AND, OR, NAND, NOR and
+    /// the like, with ν² = 2) on the sum of two: 1/8.
+    pub const GATE: Self = Self(0.125);
+    /// Looking up XOR or XNOR on twice the sum of two booleans (ν² = 8): 1/4.
+    pub const XOR_GATE: Self = Self(0.25);
+
+    /// A radix block of `message_bits` + `carry_bits` bits p below one padding bit:
+    /// 2^-(p+2).
+    pub fn radix(message_bits: u32, carry_bits: u32) -> Self {
+        Self(f64::exp2(-f64::from(message_bits + carry_bits + 2)))
+    }
+}
+
+/// log2 of the probability that a centred Gaussian of the given variance leaves
+/// `[-t, t]`: erfc(t/√(2V)).
+pub fn log2_p_fail(t: DecisionHalfWidth, variance: Variance) -> f64 {
+    log2_erfc(t.0 / (2.0 * variance.0).sqrt())
+}
+
+/// [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines results
+/// of earlier ones.
+pub fn log2_bootstrap_failure(
+    budget: &NoiseBudget,
+    order: BootstrapOrder,
+    t: DecisionHalfWidth,
+    norm: NormSquared,
+) -> f64 {
+    log2_p_fail(t, budget.total(order, norm))
+}
+
+/// log2 of the probability that decrypting and rounding a ciphertext gives the wrong
+/// message: there is no modulus switch, its own noise decides.
+pub fn log2_decryption_failure(t: DecisionHalfWidth, ciphertext: Variance) -> f64 {
+    log2_p_fail(t, ciphertext)
+}
+
+/// log2 of the probability that at least one of `count` independent events of the given
+/// probability happens: 1 - (1-p)^count.
+pub fn log2_p_any(log2_p: f64, count: u64) -> f64 {
+    let p = log2_p.exp2();
+    let expected = if p > 1e-12 {
+        -(count as f64) * (-p).ln_1p()
+    } else {
+        (log2_p + (count as f64).log2()).exp2()
+    };
+    if expected > 1e-12 {
+        (-(-expected).exp_m1()).log2()
+    } else {
+        log2_p + (count as f64).log2()
+    }
+}
+
+/// κ with erfc(κ/√2) = 2^`log2_p`: how many standard deviations must fit the half-width.
+/// 13.109 for 2^-128. `log2_p` at most 0.
+pub fn kappa(log2_p: f64) -> f64 {
+    // erfc(x) ≤ e^(-x²) bounds the search.
+    let high = (-2.0 * log2_p * LN_2).max(0.0).sqrt();
+    bisect(0.0, high, -log2_p, |kappa| -log2_erfc(kappa / SQRT_2))
+}
+
+/// The largest variance that fails with at most 2^`log2_p`: (t/κ)².
+pub fn safe_variance(t: DecisionHalfWidth, log2_p: f64) -> Variance {
+    Variance::from_standard_deviation(t.0 / kappa(log2_p))
+}
+
+/// The largest ν² that a bootstrapping bears with a failure probability of at most
+/// 2^`log2_p`; `None` where it fails more often even without any input noise.
+pub fn largest_norm_squared(
+    budget: &NoiseBudget,
+    order: BootstrapOrder,
+    t: DecisionHalfWidth,
+    log2_p: f64,
+) -> Option<NormSquared> {
+    let fixed = budget.total_for_inputs(order, Variance::ZERO);
+    let room = safe_variance(t, log2_p).0 - fixed.0;
+    (room >= 0.0).then(|| NormSquared(room / budget.output(order).0))
+}
+
+/// The most fresh radix blocks whose sum stays below message modulus × carry modulus:
+/// ⌊(m·c - 1)/(m - 1)⌋. As they may all be the same ciphertext it is a norm ν, of
+/// variance ν². `message_bits` at least 1, the sum at most 63.
+pub fn max_noise_level(message_bits: u32, carry_bits: u32) -> u64 {
+    assert!(message_bits >= 1, "a block carries at least one bit");
+    ((1u64 << (message_bits + carry_bits)) - 1) / ((1u64 << message_bits) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kappa_known_values() {
+        for (log2_p, expected) in [(-40.0, 7.144), (-64.0, 9.155), (-128.0, 13.109)] {
+            assert!((kappa(log2_p) - expected).abs() < 5e-4, "{log2_p}");
+        }
+        assert_eq!(kappa(0.0), 0.0);
+    }
+
+    #[test]
+    fn kappa_inverts_log2_p_fail() {
+        let t = DecisionHalfWidth::radix(2, 2);
+        for log2_p in [-0.5, -1.0, -13.95, -40.0, -128.0, -1000.0, -1e6] {
+            let back = log2_p_fail(t, safe_variance(t, log2_p));
+            assert!((back / log2_p - 1.0).abs() < 1e-12, "{log2_p} {back}");
+        }
+    }
+
+    #[test]
+    fn failure_grows_with_the_variance() {
+        let t = DecisionHalfWidth::GATE;
+        let mut last = f64::NEG_INFINITY;
+        for exponent in -400..0 {
+            let log2_p = log2_p_fail(t, Variance((0.1 * f64::from(exponent)).exp2()));
+            assert!(log2_p > last && log2_p <= 0.0);
+            last = log2_p;
+        }
+    }
+
+    #[test]
+    fn noise_levels() {
+        let levels = [(1, 1, 3), (2, 2, 5), (3, 3, 9), (4, 4, 17)];
+        for (message, carry, level) in levels {
+            assert_eq!(max_noise_level(message, carry), level);
+        }
+    }
+
+    #[test]
+    fn repetition() {
+        assert!((log2_p_any(-128.0, 1 << 20) + 108.0).abs() < 1e-9);
+        assert!((log2_p_any(-1.0, 2) - 0.75f64.log2()).abs() < 1e-12);
+        assert!((log2_p_any(-60.0, 1 << 60) - (1.0 - (-1f64).exp()).log2()).abs() < 1e-9);
+        assert_eq!(log2_p_any(-10.0, 1).round(), -10.0);
+    }
+
+    #[test]
+    fn largest_norm_is_where_the_probability_is_reached() {
+        let budget = NoiseBudget {
+            pbs: Variance(1e-9),
+            fft: Variance::ZERO,
+            key_switch: Variance(2e-7),
+            modulus_switch: Variance(4e-7),
+        };
+        let t = DecisionHalfWidth::radix(2, 2);
+        for order in [
+            BootstrapOrder::KeySwitchFirst,
+            BootstrapOrder::BootstrapFirst,
+        ] {
+            let norm = largest_norm_squared(&budget, order, t, -128.0).unwrap();
+            let log2_p = log2_bootstrap_failure(&budget, order, t, norm);
+            assert!((log2_p + 128.0).abs() < 1e-9);
+        }
+        let tight = DecisionHalfWidth(1e-3);
+        let order = BootstrapOrder::KeySwitchFirst;
+        assert!(largest_norm_squared(&budget, order, tight, -128.0).is_none());
+    }
+}

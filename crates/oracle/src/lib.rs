@@ -1,0 +1,21 @@
+//! What a TFHE parameter set is worth: how much noise each operation leaves, how
+//! often a bootstrapping fails, and how many bits of security the keys have.
+//!
+//! - [`noise`]: the variance that each operation adds.
+//! - [`noise_budget`]: the operations of a parameter set put together.
+//! - [`failure`]: from a variance to a failure probability, and back.
+//! - [`security`]: from a dimension and a noise to a security level, by
+//!   interpolation in a bundled table of lattice-estimator results.
+//! - [`statistics`]: is a measured noise the predicted one?
+//! - [`special_functions`]: erfc, incomplete gamma and beta functions.
+//!
+//! All variances and standard deviations are *torus-normalised*: those of the
+//! integer noise divided by q² and q. All formulas are for binary secret keys.
+#![forbid(unsafe_code)]
+
+pub mod failure;
+pub mod noise;
+pub mod noise_budget;
+pub mod security;
+pub mod special_functions;
+pub mod statistics;
