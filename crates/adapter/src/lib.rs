@@ -1,1 +1,11 @@
-//! tfhe-sbc-adapter
+//! From uploads to ciphertexts that an engine computes on.
+//!
+//! The path of an upload: [`readings`] parses its two messages, metadata and seeded
+//! GLWE list, and checks them against each other and against the key set;
+//! [`extract`] expands the masks and takes LWE ciphertexts out of the polynomials, in
+//! bulk.
+#![forbid(unsafe_code)]
+
+pub mod extract;
+pub mod metadata;
+pub mod readings;

@@ -13,6 +13,7 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::sample_extract::sample_extract_into;
 
 use crate::blind_rotate::blind_rotate_batch;
+use crate::bootstrap_key::Progress;
 use crate::external_product::ExternalProductScratch;
 use crate::lookup_table::LookupTable;
 use crate::modulus_switch::modulus_switch_into;
@@ -25,12 +26,8 @@ const LOCKSTEP: usize = 8;
 /// bootstraps that it does.
 pub struct Evaluator<'k, T> {
     key: &'k ServerKey<T>,
-    bootstraps: Counter<'k>,
-}
-
-enum Counter<'k> {
-    Own(AtomicU64),
-    Shared(&'k AtomicU64),
+    bootstraps: AtomicU64,
+    observer: Option<Progress<'k>>,
 }
 
 /// One bootstrap of a batch: the ciphertext and the table to look it up in.
@@ -43,20 +40,20 @@ pub struct Job<'a, T, L> {
 }
 
 impl<'k, T: MaskTorus> Evaluator<'k, T> {
-    /// An evaluator with a counter of its own.
+    /// An evaluator of this key.
     pub fn new(key: &'k ServerKey<T>) -> Self {
         Self {
             key,
-            bootstraps: Counter::Own(AtomicU64::new(0)),
+            bootstraps: AtomicU64::new(0),
+            observer: None,
         }
     }
 
-    /// An evaluator that adds to somebody's counter, who can watch it from another
-    /// thread.
-    pub fn with_counter(key: &'k ServerKey<T>, counter: &'k AtomicU64) -> Self {
+    /// An evaluator that tells somebody of its bootstraps as they are done.
+    pub fn with_observer(key: &'k ServerKey<T>, observer: Progress<'k>) -> Self {
         Self {
-            key,
-            bootstraps: Counter::Shared(counter),
+            observer: Some(observer),
+            ..Self::new(key)
         }
     }
 
@@ -67,14 +64,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
 
     /// Number of bootstraps so far.
     pub fn bootstrap_count(&self) -> u64 {
-        self.counter().load(Ordering::Relaxed)
-    }
-
-    fn counter(&self) -> &AtomicU64 {
-        match &self.bootstraps {
-            Counter::Own(counter) => counter,
-            Counter::Shared(counter) => counter,
-        }
+        self.bootstraps.load(Ordering::Relaxed)
     }
 
     /// Bootstraps ciphertexts under the big key: each comes back under the big key, as
@@ -177,8 +167,11 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
                 for (output, acc) in outputs.iter_mut().zip(accs.chunks_exact(acc_len)) {
                     sample_extract_into(output.as_mut_slice(), acc, size, 0);
                 }
-                self.counter()
-                    .fetch_add(tables.len() as u64, Ordering::Relaxed);
+                let done = tables.len() as u64;
+                self.bootstraps.fetch_add(done, Ordering::Relaxed);
+                if let Some(observer) = self.observer {
+                    observer(done);
+                }
             });
         outputs
     }

@@ -1,0 +1,60 @@
+//! Metadata messages: CBOR beside ciphertexts, in the same envelope.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
+use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use thiserror::Error;
+
+/// Most bytes of one metadata message.
+pub const MAX_METADATA_BYTES: usize = 1 << 20;
+
+/// Depth of nesting that metadata may have.
+const MAX_DEPTH: usize = 16;
+
+/// Why metadata was refused.
+#[derive(Debug, Error)]
+pub enum MetadataError {
+    /// The envelope.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// More than [`MAX_METADATA_BYTES`].
+    #[error("the metadata has {0} bytes, more than the {MAX_METADATA_BYTES} that are allowed")]
+    TooLarge(usize),
+    /// CBOR of another shape.
+    #[error("the metadata is not what it should be: {0}")]
+    Content(String),
+}
+
+/// The metadata message of a value.
+pub fn write<M: Serialize>(
+    parameters: ParameterFingerprint,
+    key: KeyFingerprint,
+    metadata: &M,
+) -> Result<Vec<u8>, MetadataError> {
+    let mut message = vec![0; HEADER_BYTES];
+    ciborium::into_writer(metadata, &mut message)
+        .map_err(|error| MetadataError::Content(error.to_string()))?;
+    let len = message.len() - HEADER_BYTES;
+    if len > MAX_METADATA_BYTES {
+        return Err(MetadataError::TooLarge(len));
+    }
+    Header::new(Kind::Metadata, parameters, key).seal(&mut message)?;
+    Ok(message)
+}
+
+/// Reads a metadata message.
+pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataError> {
+    message.expect(Kind::Metadata)?;
+    let mut payload = message.payload;
+    if payload.len() > MAX_METADATA_BYTES {
+        return Err(MetadataError::TooLarge(payload.len()));
+    }
+    let metadata = ciborium::de::from_reader_with_recursion_limit(&mut payload, MAX_DEPTH)
+        .map_err(|error| MetadataError::Content(error.to_string()))?;
+    if payload.is_empty() {
+        Ok(metadata)
+    } else {
+        Err(MetadataError::Content(format!("{} bytes follow it", payload.len())))
+    }
+}

@@ -1,0 +1,197 @@
+//! Uploads of readings: what they mean, and where in the polynomials each is.
+//!
+//! An upload is a metadata message ([`ReadingsMetadata`]) and a seeded GLWE list. The
+//! list holds columns one after the other; a column its rows; a row the radix blocks
+//! of its code, least significant first.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
+use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::{Message, WireError};
+use thiserror::Error;
+
+use crate::metadata::{self, MetadataError};
+
+/// Most columns of an upload.
+pub const MAX_COLUMNS: usize = 256;
+/// Most characters of a name, unit or timestamp.
+pub const MAX_TEXT: usize = 64;
+
+/// One column of readings and its fixed-point encoding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name: letters, digits and underscores.
+    pub name: String,
+    /// Its unit, for people.
+    #[serde(default)]
+    pub unit: String,
+    /// The reading of code 0, the lowest that can be encoded.
+    pub offset: f64,
+    /// The step between codes.
+    pub scale: f64,
+    /// The width of a code in bits.
+    pub bits: u32,
+}
+
+impl Column {
+    /// Its encoding, checked.
+    pub fn fixed_point(&self) -> Result<FixedPoint, FixedPointError> {
+        FixedPoint::new(self.offset, self.scale, self.bits)
+    }
+}
+
+/// What an upload of readings means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadingsMetadata {
+    /// The columns, in the order of the list.
+    pub columns: Vec<Column>,
+    /// One label a row, usually its time.
+    pub rows: Vec<String>,
+}
+
+/// Why an upload was refused.
+#[derive(Debug, Error)]
+pub enum ReadingsError {
+    /// Its metadata.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// Its envelope or its ciphertexts.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// A column that cannot be.
+    #[error("column '{name}': {error}")]
+    Column {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        error: FixedPointError,
+    },
+    /// No columns or rows, or too many, or a text that is empty, too long or not plain.
+    #[error("the metadata has {0}")]
+    Shape(&'static str),
+    /// Two columns of one name.
+    #[error("two columns are called '{0}'")]
+    DuplicateColumn(String),
+    /// Metadata and ciphertexts that do not belong together.
+    #[error("the metadata describes {described} blocks, the ciphertexts hold {found}")]
+    BlockCount {
+        /// Blocks that the metadata describes.
+        described: u64,
+        /// Blocks that are there.
+        found: u64,
+    },
+    /// Not a parameter set for radix blocks.
+    #[error("the parameter set encodes booleans: readings need a set with radix blocks")]
+    NotRadix,
+}
+
+impl ReadingsMetadata {
+    /// Checks names, texts, encodings and sizes.
+    pub fn check(&self) -> Result<(), ReadingsError> {
+        if self.columns.is_empty() || self.columns.len() > MAX_COLUMNS {
+            return Err(ReadingsError::Shape("no columns, or more than 256"));
+        }
+        if self.rows.is_empty() {
+            return Err(ReadingsError::Shape("no rows"));
+        }
+        let plain = |text: &String| {
+            text.chars().count() <= MAX_TEXT && !text.chars().any(char::is_control)
+        };
+        if !self.rows.iter().all(plain) || !self.columns.iter().all(|c| plain(&c.unit)) {
+            return Err(ReadingsError::Shape(
+                "a row label or unit with control characters or more than 64 characters",
+            ));
+        }
+        let mut names = HashSet::new();
+        for column in &self.columns {
+            if !is_column_name(&column.name) {
+                return Err(ReadingsError::Shape(
+                    "a column whose name is not made of 1 to 64 letters, digits and underscores",
+                ));
+            }
+            if !names.insert(&column.name) {
+                return Err(ReadingsError::DuplicateColumn(column.name.clone()));
+            }
+            column.fixed_point().map_err(|error| ReadingsError::Column {
+                name: column.name.clone(),
+                error,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The column of that name and its place.
+    pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
+        self.columns
+            .iter()
+            .enumerate()
+            .find(|(_, column)| column.name == name)
+    }
+
+    /// Number of blocks of all readings.
+    pub fn block_count(&self, encoding: BlockEncoding) -> u64 {
+        let each: u64 = self
+            .columns
+            .iter()
+            .map(|column| encoding.block_count(column.bits) as u64)
+            .sum();
+        each * self.rows.len() as u64
+    }
+
+    /// The blocks of one reading in the list. Column and row must exist.
+    pub fn blocks_of(&self, encoding: BlockEncoding, column: usize, row: usize) -> Range<usize> {
+        let width = |column: &Column| encoding.block_count(column.bits);
+        let before: usize = self.columns[..column].iter().map(width).sum();
+        let each = width(&self.columns[column]);
+        let start = before * self.rows.len() + row * each;
+        start..start + each
+    }
+}
+
+/// Whether a text can name a column.
+pub fn is_column_name(name: &str) -> bool {
+    (1..=MAX_TEXT).contains(&name.len())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A checked upload, its ciphertexts still in the bytes that it came in.
+pub struct Upload<'a> {
+    /// What it means.
+    pub metadata: ReadingsMetadata,
+    /// Its ciphertexts.
+    pub list: SeededGlweList<'a>,
+}
+
+impl<'a> Upload<'a> {
+    /// Parses and checks an upload made under these parameters and this key set.
+    pub fn parse(
+        bytes: &'a [u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Self, ReadingsError> {
+        if parameters.plaintext != PlaintextKind::Radix {
+            return Err(ReadingsError::NotRadix);
+        }
+        let (first, rest) = Message::parse(bytes)?;
+        first.header.check_belongs(parameters.fingerprint(), key)?;
+        let metadata: ReadingsMetadata = metadata::read(first)?;
+        metadata.check()?;
+        let (second, rest) = Message::parse(rest)?;
+        let list = SeededGlweList::check(second, parameters, key)?;
+        if !rest.is_empty() {
+            return Err(WireError::TrailingBytes(rest.len()).into());
+        }
+        let described = metadata.block_count(parameters.block_encoding());
+        let found = list.element_count() as u64;
+        if described != found {
+            return Err(ReadingsError::BlockCount { described, found });
+        }
+        Ok(Self { metadata, list })
+    }
+}

@@ -1,0 +1,316 @@
+//! A certificate authority small enough to carry along: one key pair that signs
+//! the server's certificate and one certificate for every device and owner, with
+//! the [`Role`] in the subject. For demonstrations and small fleets; a site with
+//! its own authority issues certificates with the same organizational units.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+use time::{Duration, OffsetDateTime};
+use zeroize::Zeroizing;
+
+use crate::files::{self, FileError};
+use crate::role::Role;
+
+/// Ten years: a board in a field outlives shorter ones. Whoever loses a key
+/// makes a new authority.
+const VALIDITY: Duration = Duration::days(3650);
+/// Boards without a battery-backed clock start a little in the past.
+const CLOCK_ALLOWANCE: Duration = Duration::days(1);
+/// X.520's upper bound of a common name.
+const MAXIMUM_NAME_LENGTH: usize = 64;
+
+/// Why no certificate could be issued.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// A name that cannot stand in a certificate.
+    #[error("{name:?} cannot be the name in a certificate: {reason}")]
+    Name {
+        /// The name given.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// No name at all for the server.
+    #[error(
+        "the server's certificate needs at least one DNS name or IP address that clients will connect to"
+    )]
+    NoServerName,
+    /// The files of an authority do not hold one.
+    #[error(
+        "{} and {} hold no certificate authority that can be used: {source}",
+        certificate.display(),
+        key.display()
+    )]
+    Authority {
+        /// The file that should hold the authority's certificate.
+        certificate: PathBuf,
+        /// The file that should hold its key.
+        key: PathBuf,
+        /// What is wrong with them.
+        source: rcgen::Error,
+    },
+    /// The cryptographic library failed.
+    #[error("cannot make a certificate: {0}")]
+    Issue(#[from] rcgen::Error),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Signs the certificates of one installation. Its key is the root of all
+/// trust in it: keep it off the server.
+pub struct CertificateAuthority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate_pem: String,
+}
+
+/// A certificate and the key it speaks for, both in PEM.
+pub struct IssuedCertificate {
+    /// The certificate, for everyone.
+    pub certificate_pem: String,
+    /// The private key, for its holder alone.
+    pub key_pem: Zeroizing<String>,
+}
+
+impl CertificateAuthority {
+    /// A new authority with a fresh key.
+    pub fn generate() -> Result<Self, CertificateError> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::default();
+        // Authorities with equal names would be taken for one another.
+        let fingerprint = blake3::hash(key.public_key_raw()).to_hex();
+        params.distinguished_name =
+            distinguished_name(&format!("tfhe-sbc authority {}", &fingerprint[..16]), None);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        set_validity(&mut params);
+        let certificate_pem = params.self_signed(&key)?.pem();
+        Ok(Self {
+            issuer: Issuer::new(params, key),
+            certificate_pem,
+        })
+    }
+
+    /// The authority that [`write_tls_directory`] left in these two files.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
+        let read = |path: &Path| fs::read_to_string(path).map_err(FileError::io("read", path));
+        let certificate_pem = read(certificate)?;
+        let key_pem = Zeroizing::new(read(key)?);
+        let issuer = KeyPair::from_pem(&key_pem)
+            .and_then(|key| Issuer::from_ca_cert_pem(&certificate_pem, key))
+            .map_err(|source| CertificateError::Authority {
+                certificate: certificate.to_owned(),
+                key: key.to_owned(),
+                source,
+            })?;
+        Ok(Self {
+            issuer,
+            certificate_pem,
+        })
+    }
+
+    /// A certificate for a server that clients reach under these DNS names and
+    /// IP addresses.
+    pub fn issue_server(&self, names: &[String]) -> Result<IssuedCertificate, CertificateError> {
+        let first = names.first().ok_or(CertificateError::NoServerName)?;
+        for name in names {
+            check_name(name)?;
+        }
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name = distinguished_name(first, None);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.issue(params)
+    }
+
+    /// A certificate for a device or an owner of this name.
+    pub fn issue_client(
+        &self,
+        name: &str,
+        role: Role,
+    ) -> Result<IssuedCertificate, CertificateError> {
+        check_name(name)?;
+        let mut params = CertificateParams::default();
+        params.distinguished_name = distinguished_name(name, Some(role));
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.issue(params)
+    }
+
+    /// The authority's own certificate, which everyone needs in order to trust
+    /// the ones it issued.
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// The authority's private key.
+    pub fn key_pem(&self) -> Zeroizing<String> {
+        Zeroizing::new(self.issuer.key().serialize_pem())
+    }
+
+    fn issue(&self, mut params: CertificateParams) -> Result<IssuedCertificate, CertificateError> {
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        set_validity(&mut params);
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        Ok(IssuedCertificate {
+            certificate_pem: certificate.pem(),
+            key_pem: Zeroizing::new(key.serialize_pem()),
+        })
+    }
+}
+
+/// A certificate's file and its key's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate, readable by everyone.
+    pub certificate: PathBuf,
+    /// The private key, mode 0600.
+    pub key: PathBuf,
+}
+
+impl CertificateFiles {
+    /// `NAME.pem` and `NAME.key` in a directory.
+    pub fn named(directory: &Path, name: &str) -> Self {
+        Self {
+            certificate: directory.join(format!("{name}.pem")),
+            key: directory.join(format!("{name}.key")),
+        }
+    }
+
+    /// Writes both; neither may exist.
+    pub fn write(&self, issued: &IssuedCertificate) -> Result<(), FileError> {
+        self.refuse_existing()?;
+        files::write_private_new(&self.key, issued.key_pem.as_bytes())?;
+        files::write_public_new(&self.certificate, issued.certificate_pem.as_bytes())
+    }
+
+    fn refuse_existing(&self) -> Result<(), FileError> {
+        for path in [&self.certificate, &self.key] {
+            if path.symlink_metadata().is_ok() {
+                return Err(FileError::Exists { path: path.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where an installation's certificates and keys lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// `ca.pem` (everyone needs it) and `ca.key` (whoever issues certificates).
+    pub ca: CertificateFiles,
+    /// `server.pem` and `server.key`.
+    pub server: CertificateFiles,
+    /// `device.pem` and `device.key`.
+    pub device: CertificateFiles,
+    /// `owner.pem` and `owner.key`.
+    pub owner: CertificateFiles,
+}
+
+impl TlsFiles {
+    /// The names of the files in a directory, whether they exist or not.
+    pub fn in_directory(directory: &Path) -> Self {
+        let named = |name| CertificateFiles::named(directory, name);
+        Self {
+            ca: named("ca"),
+            server: named("server"),
+            device: named("device"),
+            owner: named("owner"),
+        }
+    }
+}
+
+/// Makes an authority and everything a small installation needs: certificates
+/// for the server, a first device and the owner. Overwrites nothing: if one of
+/// the files is there, none is written.
+pub fn write_tls_directory(
+    directory: &Path,
+    server_names: &[String],
+    device_name: &str,
+    owner_name: &str,
+) -> Result<TlsFiles, CertificateError> {
+    let files = TlsFiles::in_directory(directory);
+    for pair in [&files.ca, &files.server, &files.device, &files.owner] {
+        pair.refuse_existing()?;
+    }
+    let authority = CertificateAuthority::generate()?;
+    let server = authority.issue_server(server_names)?;
+    let device = authority.issue_client(device_name, Role::Device)?;
+    let owner = authority.issue_client(owner_name, Role::Owner)?;
+    let ca = IssuedCertificate {
+        certificate_pem: authority.certificate_pem().to_owned(),
+        key_pem: authority.key_pem(),
+    };
+
+    files::create_private_directory(directory)?;
+    files.ca.write(&ca)?;
+    files.server.write(&server)?;
+    files.device.write(&device)?;
+    files.owner.write(&owner)?;
+    Ok(files)
+}
+
+/// Issues a certificate for one more device or owner from the authority in a
+/// directory that [`write_tls_directory`] made, as `NAME.pem` and `NAME.key`
+/// beside it.
+pub fn add_client(
+    directory: &Path,
+    name: &str,
+    role: Role,
+) -> Result<CertificateFiles, CertificateError> {
+    if !name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        || name.starts_with('.')
+    {
+        let reason = "it names files too, so only letters, digits, '-', '_' and '.' may be in it";
+        return Err(CertificateError::Name {
+            name: name.to_owned(),
+            reason,
+        });
+    }
+    let ca = TlsFiles::in_directory(directory).ca;
+    let authority = CertificateAuthority::load(&ca.certificate, &ca.key)?;
+    let files = CertificateFiles::named(directory, name);
+    files.write(&authority.issue_client(name, role)?)?;
+    Ok(files)
+}
+
+fn check_name(name: &str) -> Result<(), CertificateError> {
+    let refused = |reason| {
+        Err(CertificateError::Name {
+            name: name.to_owned(),
+            reason,
+        })
+    };
+    if name.is_empty() {
+        refused("it is empty")
+    } else if name.len() > MAXIMUM_NAME_LENGTH {
+        refused("it is longer than 64 bytes")
+    } else if name.chars().any(char::is_control) {
+        refused("it has control characters")
+    } else {
+        Ok(())
+    }
+}
+
+fn distinguished_name(common_name: &str, role: Option<Role>) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    if let Some(role) = role {
+        name.push(DnType::OrganizationalUnitName, role.organizational_unit());
+    }
+    name.push(DnType::CommonName, common_name);
+    name
+}
+
+fn set_validity(params: &mut CertificateParams) {
+    let now = OffsetDateTime::now_utc();
+    params.not_before = now - CLOCK_ALLOWANCE;
+    params.not_after = now + VALIDITY;
+}

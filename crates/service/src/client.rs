@@ -1,0 +1,315 @@
+//! The client's side: upload readings, ask questions. Blocking calls, for
+//! programs and threads that do one thing at a time; [`Client`] may be shared
+//! between threads, say to watch [`Client::metrics_bootstraps`] while another
+//! thread waits in [`Client::query`].
+
+mod connection;
+mod error;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+use crate::identity::Identity;
+use crate::metrics;
+use crate::protocol::{
+    BOOTSTRAPS_HEADER, ErrorBody, HEALTH_PATH, METRICS_PATH, QUERY_PATH, READINGS_PATH,
+    ReadingsEntry, ReadingsList, SECONDS_HEADER, Selection, UploadReceipt,
+};
+use connection::{Connection, Endpoint, SendError};
+pub use error::ClientError;
+
+/// How long a client waits.
+#[derive(Debug, Clone)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For small answers: health, metrics, lists.
+    pub small: Duration,
+    /// For an upload to be acknowledged.
+    pub upload: Duration,
+    /// For a query to be answered, waiting in the server's queue included.
+    pub query: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            small: Duration::from_secs(30),
+            upload: Duration::from_secs(300),
+            query: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// The answer to a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryReply {
+    /// The encrypted result, for the owner to decrypt.
+    pub result: Vec<u8>,
+    /// How many bootstraps it took.
+    pub bootstraps: u64,
+    /// How long it took, waiting in the queue excluded.
+    pub seconds: f64,
+}
+
+/// Speaks with one server. Not to be used, nor dropped, inside an asynchronous
+/// runtime: its calls block.
+pub struct Client {
+    runtime: Runtime,
+    endpoint: Endpoint,
+    timeouts: Timeouts,
+    idle: Mutex<Option<Connection>>,
+}
+
+impl Client {
+    /// Connects to `https://HOST[:PORT]` and checks that each side accepts the
+    /// other.
+    pub fn connect(url: &str, identity: &Identity) -> Result<Self, ClientError> {
+        Self::connect_with(url, identity, Timeouts::default())
+    }
+
+    /// [`Client::connect`] with other timeouts.
+    pub fn connect_with(
+        url: &str,
+        identity: &Identity,
+        timeouts: Timeouts,
+    ) -> Result<Self, ClientError> {
+        let endpoint = Endpoint::new(url, identity)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClientError::Runtime)?;
+        let client = Self {
+            runtime,
+            endpoint,
+            timeouts,
+            idle: Mutex::new(None),
+        };
+        client.health()?;
+        Ok(client)
+    }
+
+    /// Fails unless the server answers.
+    pub fn health(&self) -> Result<(), ClientError> {
+        let asked = Ask {
+            action: "answer",
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        self.ask(asked, Method::GET, HEALTH_PATH.to_owned(), Bytes::new())
+            .map(drop)
+    }
+
+    /// Uploads encrypted readings. Once this returns they are on the server's
+    /// disk. Doing it twice does no harm.
+    pub fn upload(&self, readings: &[u8]) -> Result<UploadReceipt, ClientError> {
+        let asked = Ask {
+            action: "acknowledge the upload",
+            timeout: self.timeouts.upload,
+            fresh_connection: false,
+        };
+        let body = Bytes::copy_from_slice(readings);
+        let reply = self.ask(asked, Method::POST, READINGS_PATH.to_owned(), body)?;
+        self.parse(reply.body())
+    }
+
+    /// What the server has stored, newest first.
+    pub fn list(&self) -> Result<Vec<ReadingsEntry>, ClientError> {
+        let asked = Ask {
+            action: "list its readings",
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        let reply = self.ask(asked, Method::GET, READINGS_PATH.to_owned(), Bytes::new())?;
+        self.parse::<ReadingsList>(reply.body())
+            .map(|list| list.readings)
+    }
+
+    /// Has an encrypted query evaluated on stored readings and waits for the
+    /// answer. If this client goes away the server stops working on it.
+    pub fn query(&self, readings: Selection, query: &[u8]) -> Result<QueryReply, ClientError> {
+        // A connection of its own, so that it is never sent twice.
+        let asked = Ask {
+            action: "answer the query",
+            timeout: self.timeouts.query,
+            fresh_connection: true,
+        };
+        let body = Bytes::copy_from_slice(query);
+        let reply = self.ask(asked, Method::POST, format!("{QUERY_PATH}{readings}"), body)?;
+        let bootstraps = self.header(reply.headers(), BOOTSTRAPS_HEADER)?;
+        let seconds = self.header(reply.headers(), SECONDS_HEADER)?;
+        Ok(QueryReply {
+            result: reply.into_body().into(),
+            bootstraps,
+            seconds,
+        })
+    }
+
+    /// How many bootstraps the server has done since it started, those of
+    /// running queries included.
+    pub fn metrics_bootstraps(&self) -> Result<u64, ClientError> {
+        let text = self.metrics()?;
+        metrics::find_counter(&text, metrics::BOOTSTRAPS)
+            .ok_or_else(|| self.bad_reply(format!("its metrics have no {}", metrics::BOOTSTRAPS)))
+    }
+
+    /// The server's metrics, as Prometheus reads them.
+    pub fn metrics(&self) -> Result<String, ClientError> {
+        let asked = Ask {
+            action: "show its metrics",
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        let reply = self.ask(asked, Method::GET, METRICS_PATH.to_owned(), Bytes::new())?;
+        String::from_utf8(reply.into_body().into())
+            .map_err(|_| self.bad_reply("its metrics are no text".to_owned()))
+    }
+
+    fn ask(
+        &self,
+        asked: Ask,
+        method: Method,
+        path: String,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, ClientError> {
+        let reply = self.runtime.block_on(async {
+            let kept = if asked.fresh_connection {
+                None
+            } else {
+                self.take_idle()
+            };
+            let exchange = self.exchange(kept, method, path, body);
+            timeout(asked.timeout, exchange)
+                .await
+                .map_err(|_| ClientError::Timeout {
+                    address: self.endpoint.address.clone(),
+                    action: asked.action,
+                    after: asked.timeout,
+                })?
+        })?;
+        if reply.status().is_success() {
+            Ok(reply)
+        } else {
+            Err(self.refused(&reply))
+        }
+    }
+
+    async fn exchange(
+        &self,
+        kept: Option<Connection>,
+        method: Method,
+        path: String,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, ClientError> {
+        let address = &self.endpoint.address;
+        let request = || {
+            Request::builder()
+                .method(method.clone())
+                .uri(&path)
+                .header(HOST, address)
+                .header(CONTENT_TYPE, "application/octet-stream")
+                .body(Full::new(body.clone()))
+                .map_err(|error| self.bad_reply(error.to_string()))
+        };
+        let mut sent = None;
+        if let Some(kept) = kept {
+            match kept.send(address, request()?).await {
+                // The server had let go of it in the meantime.
+                Err(SendError::Closed(_)) => {}
+                other => sent = Some(other),
+            }
+        }
+        let sent = match sent {
+            Some(sent) => sent,
+            None => self.open().await?.send(address, request()?).await,
+        };
+        let (reply, connection) = sent.map_err(SendError::into_inner)?;
+        *self.idle() = connection;
+        Ok(reply)
+    }
+
+    async fn open(&self) -> Result<Connection, ClientError> {
+        let after = self.timeouts.connect;
+        timeout(after, self.endpoint.connect())
+            .await
+            .unwrap_or_else(|_| {
+                Err(ClientError::Timeout {
+                    address: self.endpoint.address.clone(),
+                    action: "accept a connection",
+                    after,
+                })
+            })
+    }
+
+    fn take_idle(&self) -> Option<Connection> {
+        self.idle().take().filter(Connection::is_fresh)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Option<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refused(&self, reply: &Response<Bytes>) -> ClientError {
+        let status = reply.status();
+        let Ok(ErrorBody {
+            error: message,
+            hint,
+        }) = serde_json::from_slice(reply.body())
+        else {
+            return self.bad_reply(format!("it answered {status} without saying why"));
+        };
+        let retry_after = reply
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        match retry_after {
+            Some(seconds) if status == StatusCode::SERVICE_UNAVAILABLE => ClientError::Busy {
+                message,
+                retry_after: Duration::from_secs(seconds),
+            },
+            _ => ClientError::Refused {
+                status: status.as_u16(),
+                message,
+                hint,
+            },
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, ClientError> {
+        serde_json::from_slice(body).map_err(|error| self.bad_reply(error.to_string()))
+    }
+
+    fn header<T: std::str::FromStr>(
+        &self,
+        headers: &HeaderMap,
+        name: &str,
+    ) -> Result<T, ClientError> {
+        let value = headers
+            .get(name)
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        value.ok_or_else(|| self.bad_reply(format!("its header {name} is missing or no number")))
+    }
+
+    fn bad_reply(&self, reason: String) -> ClientError {
+        ClientError::BadReply {
+            address: self.endpoint.address.clone(),
+            reason,
+        }
+    }
+}
+
+/// What is asked for and how.
+struct Ask {
+    action: &'static str,
+    timeout: Duration,
+    fresh_connection: bool,
+}

@@ -1,0 +1,164 @@
+//! Writing files so that a crash leaves either the whole file or none of it,
+//! and keys so that nobody else can read them at any moment.
+//!
+//! Every write goes to a temporary file in the same directory, is flushed to the
+//! disk, gets its name in one step, and the directory is flushed after it. A
+//! temporary file that a crash leaves behind has a name that [`is_temporary`]
+//! knows.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+const TEMPORARY_PREFIX: &str = ".tfhe-sbc-temporary-";
+
+/// What went wrong with a file, and with which.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The file is there already and must not be overwritten.
+    #[error("{} exists already and is not overwritten; move it away or choose another name", path.display())]
+    Exists {
+        /// The file in the way.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted, as a verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+/// Writes a file that only its owner can read (mode 0600 from its first
+/// moment), durably, and refuses to overwrite: for keys.
+pub fn write_private_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_new(path, bytes, 0o600)
+}
+
+/// Writes a file that everyone may read, durably, and refuses to overwrite: for
+/// certificates and public keys.
+pub fn write_public_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_new(path, bytes, 0o644)
+}
+
+/// Writes or replaces a file durably. A reader sees the old content or the new,
+/// never a mixture. A replaced file keeps its permissions.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let permissions = fs::metadata(path)
+        .ok()
+        .map(|metadata| metadata.permissions());
+    let file = write_temporary(path, bytes, permissions.or_else(|| mode(0o644)))?;
+    file.persist(path)
+        .map_err(|error| FileError::io("write", path)(error.error))?;
+    flush_directory(parent(path))
+}
+
+/// Whether this file name is that of a temporary file of this module, left by a
+/// process that died while writing.
+pub fn is_temporary(file_name: &str) -> bool {
+    file_name.starts_with(TEMPORARY_PREFIX)
+}
+
+/// Makes a directory, with its parents, that only its owner can enter (mode
+/// 0700). One that is there already keeps its permissions.
+pub fn create_private_directory(path: &Path) -> Result<(), FileError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = parent(path);
+    create_private_directory(parent)?;
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(path)
+        .map_err(FileError::io("create the directory", path))?;
+    flush_directory(parent)
+}
+
+/// Flushes a directory, so that names made or changed in it survive a power cut.
+pub(crate) fn flush_directory(path: &Path) -> Result<(), FileError> {
+    // Windows has no such call, and opens no directory as a file.
+    if cfg!(unix) {
+        File::open(path)
+            .and_then(|directory| directory.sync_all())
+            .map_err(FileError::io("flush the directory", path))?;
+    }
+    Ok(())
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError> {
+    let exists = || FileError::Exists {
+        path: path.to_owned(),
+    };
+    if path.symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    let file = write_temporary(path, bytes, mode(mode_bits))?;
+    // Fails rather than replaces, should the file have come up since.
+    file.persist_noclobber(path)
+        .map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(),
+            _ => FileError::io("write", path)(error.error),
+        })?;
+    flush_directory(parent(path))
+}
+
+fn write_temporary(
+    path: &Path,
+    bytes: &[u8],
+    permissions: Option<Permissions>,
+) -> Result<NamedTempFile, FileError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY_PREFIX);
+    // Made with mode 0600; anything wider comes after the content is in place.
+    let mut file = builder
+        .tempfile_in(parent(path))
+        .map_err(FileError::io("create a file beside", path))?;
+    let written = (|| {
+        file.write_all(bytes)?;
+        if let Some(permissions) = permissions {
+            file.as_file().set_permissions(permissions)?;
+        }
+        file.as_file().sync_all()
+    })();
+    written.map_err(FileError::io("write", path))?;
+    Ok(file)
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps)]
+fn mode(bits: u32) -> Option<Permissions> {
+    Some(std::os::unix::fs::PermissionsExt::from_mode(bits))
+}
+
+#[cfg(not(unix))]
+fn mode(_bits: u32) -> Option<Permissions> {
+    None
+}

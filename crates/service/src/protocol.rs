@@ -1,0 +1,141 @@
+//! What client and server say to each other over HTTP: paths, headers and JSON
+//! bodies.
+//!
+//! | request | who | answer |
+//! |---|---|---|
+//! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
+//! | `GET /v1/readings` | owner | [`ReadingsList`] |
+//! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`] or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
+//! | `GET /metrics` | any certificate | Prometheus text |
+//!
+//! Every error is an [`ErrorBody`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::backend::UploadSummary;
+use crate::store::{BlobId, BlobIdError, StoredReadings};
+
+pub(crate) const READINGS_PATH: &str = "/v1/readings";
+pub(crate) const QUERY_PATH: &str = "/v1/query/";
+pub(crate) const HEALTH_PATH: &str = "/healthz";
+pub(crate) const READY_PATH: &str = "/readyz";
+pub(crate) const METRICS_PATH: &str = "/metrics";
+
+/// The response header with the number of bootstraps that a query took.
+pub const BOOTSTRAPS_HEADER: &str = "x-tfhe-sbc-bootstraps";
+/// The response header with the seconds that a query took, waiting excluded.
+pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
+
+/// Which stored readings a query is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// Those stored last.
+    Latest,
+    /// Those of this name.
+    Id(BlobId),
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("latest"),
+            Self::Id(id) => id.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Selection {
+    type Err = BlobIdError;
+
+    fn from_str(text: &str) -> Result<Self, BlobIdError> {
+        if text == "latest" {
+            Ok(Self::Latest)
+        } else {
+            text.parse().map(Self::Id)
+        }
+    }
+}
+
+/// The server's word that readings are on its disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UploadReceipt {
+    /// Their name.
+    pub id: BlobId,
+    /// Their size.
+    pub bytes: u64,
+    /// Whether this upload brought them, or they were there already.
+    pub created: bool,
+    /// When they were first stored, as RFC 3339 in UTC.
+    pub created_at: String,
+    /// What they hold.
+    pub summary: UploadSummary,
+}
+
+impl UploadReceipt {
+    pub(crate) fn new(stored: StoredReadings, created: bool) -> Self {
+        let created_at = rfc3339(stored.created_at);
+        Self {
+            id: stored.id,
+            bytes: stored.bytes,
+            created,
+            created_at,
+            summary: stored.summary,
+        }
+    }
+}
+
+/// The newest stored readings, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadingsList {
+    /// At most a thousand.
+    pub readings: Vec<ReadingsEntry>,
+}
+
+/// One upload in a [`ReadingsList`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadingsEntry {
+    /// Its name.
+    pub id: BlobId,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was first stored, as RFC 3339 in UTC.
+    pub created_at: String,
+    /// The name in the certificate of who uploaded it first.
+    pub uploader: String,
+    /// What it holds.
+    pub summary: UploadSummary,
+}
+
+impl From<StoredReadings> for ReadingsEntry {
+    fn from(stored: StoredReadings) -> Self {
+        Self {
+            id: stored.id,
+            bytes: stored.bytes,
+            created_at: rfc3339(stored.created_at),
+            uploader: stored.uploader,
+            summary: stored.summary,
+        }
+    }
+}
+
+/// Why the server refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorBody {
+    /// What is wrong.
+    pub error: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+fn rfc3339(time: std::time::SystemTime) -> String {
+    // Only years past 9999 cannot be written.
+    OffsetDateTime::from(time)
+        .format(&Rfc3339)
+        .unwrap_or_default()
+}

@@ -1,0 +1,111 @@
+//! Who may do what. A certificate carries one role in the organizational unit
+//! (OU) of its subject; [`Role::may`] is the only place that decides.
+
+use std::fmt;
+use std::sync::Arc;
+
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// What a certificate allows its holder to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Measures, encrypts and uploads.
+    Device,
+    /// Holds the secret key: uploads, lists and asks.
+    Owner,
+}
+
+/// What a caller may want from the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Send encrypted readings.
+    Upload,
+    /// See which readings are stored.
+    List,
+    /// Have a query evaluated on stored readings.
+    Query,
+    /// Ask for health and metrics.
+    Observe,
+}
+
+impl Role {
+    /// Whether this role may do this.
+    pub fn may(self, action: Action) -> bool {
+        match (self, action) {
+            (Self::Owner, _) => true,
+            (Self::Device, Action::Upload | Action::Observe) => true,
+            (Self::Device, Action::List | Action::Query) => false,
+        }
+    }
+
+    /// The organizational unit that stands for this role in a certificate.
+    pub fn organizational_unit(self) -> &'static str {
+        match self {
+            Self::Device => "tfhe-sbc device",
+            Self::Owner => "tfhe-sbc owner",
+        }
+    }
+
+    fn from_organizational_unit(unit: &str) -> Option<Self> {
+        [Self::Device, Self::Owner]
+            .into_iter()
+            .find(|role| role.organizational_unit() == unit)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::Owner => "owner",
+        })
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Upload => "upload readings",
+            Self::List => "list the stored readings",
+            Self::Query => "query the stored readings",
+            Self::Observe => "observe the server",
+        })
+    }
+}
+
+/// The other end of a connection, as its verified certificate names it.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// The common name of the certificate.
+    pub name: Arc<str>,
+    /// The role, unless the certificate names none or several.
+    pub role: Option<Role>,
+}
+
+impl Peer {
+    /// Reads name and role from a certificate that TLS has verified already.
+    /// `None` if it is not a readable certificate.
+    pub fn from_certificate(der: &[u8]) -> Option<Self> {
+        let (_, certificate) = X509Certificate::from_der(der).ok()?;
+        let subject = certificate.subject();
+        let name = subject
+            .iter_common_name()
+            .next()
+            .and_then(|name| name.as_str().ok())
+            .unwrap_or("(unnamed)");
+        let mut units = subject.iter_organizational_unit();
+        let role = match (units.next(), units.next()) {
+            (Some(unit), None) => unit.as_str().ok().and_then(Role::from_organizational_unit),
+            _ => None,
+        };
+        Some(Self {
+            name: name.into(),
+            role,
+        })
+    }
+
+    /// Whether this peer may do this.
+    pub fn may(&self, action: Action) -> bool {
+        self.role.is_some_and(|role| role.may(action))
+    }
+}

@@ -1,0 +1,274 @@
+//! The server: takes connections, limits them, and stops without dropping work.
+//!
+//! Everything goes through mutual TLS, health checks included. Under load the
+//! server refuses early and says when to come back: connections, bodies in
+//! memory, queries and the time that each may take are all bounded by
+//! [`Limits`].
+
+mod body;
+mod connection;
+mod error;
+mod evaluation;
+mod routes;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::backend::Backend;
+use crate::identity::Identity;
+use crate::metrics::Metrics;
+use crate::store::Store;
+use crate::tls::{self, TlsError};
+use connection::ConnectionHandler;
+use routes::Application;
+
+/// Who the server is and how much it takes on.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Its certificate and the authority of its clients.
+    pub identity: Identity,
+    /// How much it takes on.
+    pub limits: Limits,
+}
+
+/// How much of everything the server takes on.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The largest upload, in bytes.
+    pub upload_bytes: usize,
+    /// The largest query, in bytes.
+    pub query_bytes: usize,
+    /// Memory for all bodies that are being received or worked on, in bytes.
+    pub buffered_bytes: usize,
+    /// Connections at a time; further ones wait to be accepted.
+    pub connections: usize,
+    /// Evaluations at a time. One uses all cores already.
+    pub evaluations: usize,
+    /// Queries that wait for their turn; further ones are refused.
+    pub waiting_queries: usize,
+    /// For a connection to prove itself.
+    pub handshake_timeout: Duration,
+    /// For the head of a request to arrive, and between two requests.
+    pub header_timeout: Duration,
+    /// For the next piece of a body to arrive.
+    pub body_idle_timeout: Duration,
+    /// For a body to arrive whole.
+    pub body_timeout: Duration,
+    /// For work under way to finish once the server is told to stop.
+    pub drain_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            upload_bytes: 64 << 20,
+            query_bytes: 16 << 20,
+            buffered_bytes: 512 << 20,
+            connections: 512,
+            evaluations: 1,
+            waiting_queries: 8,
+            handshake_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(30),
+            body_idle_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(300),
+            drain_timeout: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Why the server did not start, or stopped before its time.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; is another server using the port?")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The reason.
+        source: io::Error,
+    },
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The operating system refused threads or signals.
+    #[error("cannot start the server: {0}")]
+    Runtime(#[source] io::Error),
+    /// Work was still under way when the time for finishing it was over.
+    #[error(
+        "stopped with {connections} connections still at work after waiting {waited:?} for them"
+    )]
+    DrainTimeout {
+        /// How many were cut off.
+        connections: usize,
+        /// How long the server waited.
+        waited: Duration,
+    },
+    /// Told to stop twice.
+    #[error("stopped at once, as asked to a second time; unfinished requests were dropped")]
+    Interrupted,
+}
+
+/// Serves on a runtime of its own until SIGTERM or ctrl-c, then finishes what is
+/// under way; a second signal stops at once. Calls `on_listening` with the
+/// address as soon as clients can connect.
+pub fn run(
+    config: &ServerConfig,
+    address: SocketAddr,
+    store: Arc<Store>,
+    backend: Arc<dyn Backend>,
+    on_listening: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_name("tfhe-sbc-network")
+        .enable_all()
+        .build()
+        .map_err(ServeError::Runtime)?;
+    let served = runtime.block_on(async {
+        let mut termination = Termination::install().map_err(ServeError::Runtime)?;
+        let failed = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        on_listening(listener.local_addr().map_err(failed)?);
+
+        let (stop, stopped) = oneshot::channel();
+        let signals = async {
+            termination.next().await;
+            let _ = stop.send(());
+            termination.next().await;
+        };
+        tokio::select! {
+            served = serve(config, listener, store, backend, async { let _ = stopped.await; }) => served,
+            () = signals => Err(ServeError::Interrupted),
+        }
+    });
+    // An evaluation that was cut off ends when it notices; nobody waits for it.
+    runtime.shutdown_background();
+    served
+}
+
+/// Serves until `shutdown` completes, then stops accepting and finishes what is
+/// under way.
+pub async fn serve(
+    config: &ServerConfig,
+    listener: TcpListener,
+    store: Arc<Store>,
+    backend: Arc<dyn Backend>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let limits = &config.limits;
+    let metrics = Arc::new(Metrics::default());
+    let application = Application::new(limits.clone(), store, backend, Arc::clone(&metrics));
+    let (stop, stopping) = watch::channel(false);
+    let handler = ConnectionHandler {
+        limits: limits.clone(),
+        acceptor: tls::server_config(&config.identity)?.into(),
+        router: routes::router(Arc::new(application)),
+        metrics,
+        stopping,
+    };
+
+    let slots = Arc::new(Semaphore::new(
+        limits.connections.clamp(1, Semaphore::MAX_PERMITS),
+    ));
+    let mut connections = JoinSet::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! {
+            () = &mut shutdown => break,
+            Some(_ended) = connections.join_next() => {}
+            (stream, from, slot) = accept(&listener, &slots) => {
+                let handler = handler.clone();
+                connections.spawn(async move {
+                    handler.handle(stream, from).await;
+                    drop(slot);
+                });
+            }
+        }
+    }
+    drop(listener);
+    let _ = stop.send(true);
+    drain(connections, limits.drain_timeout).await
+}
+
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed.
+    let slot = Arc::clone(slots).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, from)) => return (stream, from, slot),
+            Err(error) => {
+                // Out of file descriptors, say: others must close first.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn drain(mut connections: JoinSet<()>, waiting: Duration) -> Result<(), ServeError> {
+    tracing::info!(
+        connections = connections.len(),
+        "stopping: finishing what is under way"
+    );
+    let drained = timeout(waiting, async {
+        while connections.join_next().await.is_some() {}
+    })
+    .await;
+    let left = connections.len();
+    if drained.is_err() && left > 0 {
+        connections.shutdown().await;
+        return Err(ServeError::DrainTimeout {
+            connections: left,
+            waited: waiting,
+        });
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The signals that ask a process to end.
+struct Termination {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Termination {
+    #[cfg(unix)]
+    fn install() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn install() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

@@ -1,0 +1,127 @@
+//! One connection from its first byte to its last: handshake, caller, requests.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::Limits;
+use crate::metrics::Metrics;
+use crate::role::Peer;
+
+/// What a refused client may still send before it is cut off.
+const LINGER_BYTES: u64 = 64 * 1024;
+const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// What all connections share.
+#[derive(Clone)]
+pub(super) struct ConnectionHandler {
+    pub(super) limits: Limits,
+    pub(super) acceptor: TlsAcceptor,
+    pub(super) router: Router,
+    pub(super) metrics: Arc<Metrics>,
+    /// Turns true when the server is to stop.
+    pub(super) stopping: watch::Receiver<bool>,
+}
+
+impl ConnectionHandler {
+    /// Serves one client until it leaves, falls silent or the server stops.
+    pub(super) async fn handle(self, stream: TcpStream, from: SocketAddr) {
+        let _open = self.metrics.connections.enter();
+        let shaken = tokio::select! {
+            shaken = self.handshake(stream, from) => shaken,
+            () = self.stop() => return,
+        };
+        if let Some((stream, peer)) = shaken {
+            self.serve(stream, peer).await;
+        }
+    }
+
+    async fn handshake(
+        &self,
+        stream: TcpStream,
+        from: SocketAddr,
+    ) -> Option<(TlsStream<TcpStream>, Peer)> {
+        // Answers are small and awaited; failing only costs milliseconds.
+        let _ = stream.set_nodelay(true);
+        let failed = |error: &dyn std::fmt::Display| {
+            self.metrics.count_handshake_failure();
+            tracing::warn!(%from, %error, "refused a connection");
+        };
+        let stream = match timeout(
+            self.limits.handshake_timeout,
+            self.acceptor.accept(stream).into_fallible(),
+        )
+        .await
+        {
+            Ok(Ok(stream)) => stream,
+            Ok(Err((error, stream))) => {
+                failed(&error);
+                linger(stream).await;
+                return None;
+            }
+            Err(_) => {
+                failed(&"no TLS handshake in time");
+                return None;
+            }
+        };
+        let (_, session) = stream.get_ref();
+        let peer = session
+            .peer_certificates()
+            .and_then(|chain| Peer::from_certificate(chain.first()?));
+        let Some(peer) = peer else {
+            failed(&"the client's certificate cannot be read");
+            return None;
+        };
+        let key_exchange = session
+            .negotiated_key_exchange_group()
+            .map(|group| group.name());
+        tracing::debug!(%from, peer = ?peer.name, role = ?peer.role, ?key_exchange, "connected");
+        Some((stream, peer))
+    }
+
+    /// Completes when the server is to stop.
+    async fn stop(&self) {
+        // Fails once the server is gone, which is a reason to stop as well.
+        let _ = self.stopping.clone().wait_for(|stopping| *stopping).await;
+    }
+
+    async fn serve(&self, stream: TlsStream<TcpStream>, peer: Peer) {
+        let service = TowerToHyperService::new(self.router.clone().layer(Extension(peer)));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.header_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let served = tokio::select! {
+            served = connection.as_mut() => served,
+            () = self.stop() => {
+                // Finishes the request that is under way, if there is one.
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+}
+
+/// Lets a refused client read the alert: closing while it still sends would
+/// reset the connection and throw the alert away.
+async fn linger(mut stream: TcpStream) {
+    let _ = timeout(LINGER, async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
+    })
+    .await;
+}

@@ -1,0 +1,224 @@
+//! Refusals: each one a status, a message with a hint for the caller, and a
+//! reason to count.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::backend::{BackendError, BackendErrorKind};
+use crate::metrics::Rejection;
+use crate::protocol::ErrorBody;
+use crate::role::{Action, Peer};
+use crate::store::StoreError;
+
+/// A request turned away.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    reason: Rejection,
+    message: String,
+    hint: String,
+    retry_after_seconds: Option<u32>,
+}
+
+impl Refusal {
+    fn new(
+        status: StatusCode,
+        reason: Rejection,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            reason,
+            message: message.into(),
+            hint: hint.into(),
+            retry_after_seconds: None,
+        }
+    }
+
+    pub(super) fn forbidden(peer: &Peer, action: Action) -> Self {
+        let (message, hint) = match peer.role {
+            Some(role) => (
+                format!(
+                    "the certificate of {:?} is that of a {role}, which may not {action}",
+                    peer.name
+                ),
+                "use the owner's certificate".to_owned(),
+            ),
+            None => (
+                format!(
+                    "the certificate of {:?} names no role, so it may not {action}",
+                    peer.name
+                ),
+                "issue certificates whose organizational unit (OU) is the role".to_owned(),
+            ),
+        };
+        Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
+    }
+
+    pub(super) fn too_large(limit: usize) -> Self {
+        let message = format!("the body is larger than the {limit} bytes that this server takes");
+        let hint = "send fewer readings at a time, or raise the server's limit";
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Rejection::TooLarge,
+            message,
+            hint,
+        )
+    }
+
+    pub(super) fn too_slow() -> Self {
+        let message = "the body did not arrive in time";
+        let hint = "check the connection, or send fewer readings at a time";
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            Rejection::TooSlow,
+            message,
+            hint,
+        )
+    }
+
+    pub(super) fn broken_body() -> Self {
+        let message = "the body broke off";
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            Rejection::Invalid,
+            message,
+            "send it again",
+        )
+    }
+
+    pub(super) fn bad_id(message: impl ToString) -> Self {
+        let hint = "take the id from the receipt of the upload, or say 'latest'";
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            Rejection::Invalid,
+            message.to_string(),
+            hint,
+        )
+    }
+
+    pub(super) fn nothing_stored() -> Self {
+        let message = "no readings are stored yet";
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            message,
+            "upload readings first",
+        )
+    }
+
+    pub(super) fn no_such_path() -> Self {
+        let message = "there is nothing at this path";
+        let hint = "the paths are /v1/readings, /v1/query/{id}, /healthz, /readyz and /metrics";
+        Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
+    }
+
+    pub(super) fn wrong_method() -> Self {
+        let message = "this path does not take this method";
+        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, GET everything else";
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            Rejection::Invalid,
+            message,
+            hint,
+        )
+    }
+
+    pub(super) fn busy(message: &str, retry_after_seconds: u32) -> Self {
+        let hint = format!("try again in {retry_after_seconds} seconds");
+        let refusal = Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Rejection::Busy,
+            message,
+            hint,
+        );
+        Self {
+            retry_after_seconds: Some(retry_after_seconds),
+            ..refusal
+        }
+    }
+
+    pub(super) fn internal(message: &str) -> Self {
+        let hint = "this is the server's fault: its log says more";
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Rejection::Internal,
+            message,
+            hint,
+        )
+    }
+}
+
+impl From<BackendError> for Refusal {
+    fn from(error: BackendError) -> Self {
+        let (status, reason) = match error.kind {
+            BackendErrorKind::BadInput => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::Invalid),
+            BackendErrorKind::WrongKey => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::WrongKey),
+            BackendErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, Rejection::Internal),
+            BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),
+        };
+        Self::new(status, reason, error.message, error.hint)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        // Paths on the server's disk are for its log, not for callers.
+        let repair = "uploading the same readings again repairs them";
+        let internal = |message: String, hint| {
+            Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                Rejection::Internal,
+                message,
+                hint,
+            )
+        };
+        match &error {
+            StoreError::NotFound { .. } => {
+                let hint = "GET /v1/readings lists what is stored";
+                return Self::new(
+                    StatusCode::NOT_FOUND,
+                    Rejection::NotFound,
+                    error.to_string(),
+                    hint,
+                );
+            }
+            _ => tracing::error!(%error, "the store failed"),
+        }
+        match &error {
+            StoreError::Corrupt { id, .. } => {
+                internal(format!("the stored readings {id} are damaged"), repair)
+            }
+            StoreError::Missing { id, .. } => {
+                internal(format!("the stored readings {id} are missing"), repair)
+            }
+            error if error.is_full() => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                Rejection::Internal,
+                "the server's disk is full; nothing was stored",
+                "keep the readings and send them again once there is room",
+            ),
+            _ => Self::internal("the server's store failed; nothing was stored"),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = Json(ErrorBody {
+            error: self.message,
+            hint: self.hint,
+        });
+        let mut response = (self.status, body).into_response();
+        if let Some(seconds) = self.retry_after_seconds {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        // For the middleware that counts.
+        response.extensions_mut().insert(self.reason);
+        response
+    }
+}

@@ -1,0 +1,118 @@
+//! The queue before the backend: evaluations take all cores and minutes, so few
+//! run at a time, some wait, and the rest are told to come back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Limits;
+use super::body::Received;
+use super::error::Refusal;
+use crate::backend::{Backend, Evaluation, Progress};
+use crate::metrics::Metrics;
+use crate::store::{BlobId, Store};
+
+const RETRY_AFTER_SECONDS: u32 = 10;
+
+/// Lets queries in and runs them in turn.
+pub(super) struct EvaluationQueue {
+    store: Arc<Store>,
+    backend: Arc<dyn Backend>,
+    metrics: Arc<Metrics>,
+    /// One permit for each query that runs or waits.
+    places: Arc<Semaphore>,
+    /// One permit for each query that runs.
+    turns: Arc<Semaphore>,
+}
+
+/// A query's place in the queue, free again when dropped.
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// An evaluation and the time it took, waiting excluded.
+pub(super) struct Evaluated {
+    pub(super) evaluation: Evaluation,
+    pub(super) took: Duration,
+}
+
+impl EvaluationQueue {
+    pub(super) fn new(
+        limits: &Limits,
+        store: Arc<Store>,
+        backend: Arc<dyn Backend>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let running = limits.evaluations.clamp(1, Semaphore::MAX_PERMITS / 2);
+        let waiting = limits.waiting_queries.min(Semaphore::MAX_PERMITS / 2);
+        let places = Arc::new(Semaphore::new(running + waiting));
+        Self {
+            store,
+            backend,
+            metrics,
+            places,
+            turns: Arc::new(Semaphore::new(running)),
+        }
+    }
+
+    /// A place, unless the queue is full.
+    pub(super) fn enter(&self) -> Result<Place, Refusal> {
+        Arc::clone(&self.places)
+            .try_acquire_owned()
+            .map(|permit| Place { _permit: permit })
+            .map_err(|_| {
+                Refusal::busy(
+                    "the server is busy with other queries and its queue is full",
+                    RETRY_AFTER_SECONDS,
+                )
+            })
+    }
+
+    /// Waits for the turn and evaluates. If the caller goes away meanwhile, this
+    /// future is dropped and the evaluation is told to stop.
+    pub(super) async fn evaluate(
+        &self,
+        place: Place,
+        id: BlobId,
+        query: Received,
+    ) -> Result<Evaluated, Refusal> {
+        let waiting = self.metrics.evaluations_waiting.enter();
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = turn.map_err(|_| Refusal::internal("the server is stopping"))?;
+        drop(waiting);
+
+        let progress = Arc::new(Progress::counting_into(self.metrics.bootstraps()));
+        let _cancel = CancelOnDrop(Arc::clone(&progress));
+        let running = self.metrics.evaluations_running.enter();
+        let (store, backend) = (Arc::clone(&self.store), Arc::clone(&self.backend));
+        let work = tokio::task::spawn_blocking(move || {
+            // Held until the work has ended, even when nobody waits for it.
+            let _held = (place, turn, running);
+            let query: Received = query;
+            let readings = store.get(&id)?;
+            let started = Instant::now();
+            let evaluation = backend.evaluate(&readings, &query.bytes, &progress)?;
+            // Whatever the backend has not reported on its way.
+            progress.add_bootstraps(evaluation.bootstraps.saturating_sub(progress.bootstraps()));
+            Ok(Evaluated {
+                evaluation,
+                took: started.elapsed(),
+            })
+        });
+        let evaluated = work.await.unwrap_or_else(|panic| {
+            tracing::error!(%panic, "the backend panicked");
+            Err(Refusal::internal("the evaluation failed"))
+        })?;
+        self.metrics.count_query(evaluated.took);
+        Ok(evaluated)
+    }
+}
+
+struct CancelOnDrop(Arc<Progress>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

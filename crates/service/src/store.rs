@@ -1,0 +1,355 @@
+//! Uploads on disk: each one a file named by the hash of its content, with an
+//! index in SQLite beside them.
+//!
+//! What [`Store::put`] has returned is on disk and stays there through `kill -9`
+//! and power cuts: the file is written, flushed and named before the index
+//! learns of it, and the index is flushed at every commit. A crash between the
+//! two leaves a file that nobody was promised; the next upload of the same
+//! content adopts it.
+
+mod blob_id;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::backend::UploadSummary;
+use crate::files::{self, FileError};
+pub use blob_id::{BlobId, BlobIdError};
+
+/// The version of the index's layout, kept in SQLite's `user_version`.
+const INDEX_VERSION: i64 = 1;
+const INDEX_LAYOUT: &str = "
+    CREATE TABLE readings (
+        sequence   INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT    NOT NULL UNIQUE,
+        bytes      INTEGER NOT NULL,
+        created_at INTEGER NOT NULL, -- seconds since 1970
+        uploader   TEXT    NOT NULL,
+        summary    TEXT    NOT NULL  -- JSON
+    ) STRICT;
+    PRAGMA user_version = 1;
+";
+const INDEX_COLUMNS: &str = "id, bytes, created_at, uploader, summary";
+
+/// What went wrong with the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Nothing is stored under this id.
+    #[error("no readings are stored under {id}")]
+    NotFound {
+        /// The id.
+        id: BlobId,
+    },
+    /// Stored bytes are not what was uploaded.
+    #[error("the stored readings {id} are damaged: {} no longer hashes to its name. Check the disk; uploading the same readings again repairs them", path.display())]
+    Corrupt {
+        /// The id.
+        id: BlobId,
+        /// The damaged file.
+        path: PathBuf,
+    },
+    /// The index knows the readings but their file is gone.
+    #[error("the stored readings {id} are missing: the index lists them but {} is gone. Uploading the same readings again repairs them", path.display())]
+    Missing {
+        /// The id.
+        id: BlobId,
+        /// The file that should be there.
+        path: PathBuf,
+    },
+    /// Another process uses the store.
+    #[error("the store {} is in use by another process; stop that server or choose another directory", directory.display())]
+    InUse {
+        /// The store's directory.
+        directory: PathBuf,
+    },
+    /// The store was made by a newer version.
+    #[error("the store {} has layout {found}, this program knows layout {INDEX_VERSION}; use the newer program", directory.display())]
+    NewerLayout {
+        /// The store's directory.
+        directory: PathBuf,
+        /// The layout found.
+        found: i64,
+    },
+    /// The index failed.
+    #[error("the store's index failed: {0}")]
+    Index(#[from] rusqlite::Error),
+    /// A file failed.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl StoreError {
+    /// Whether the disk is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::File(FileError::Io { source, .. }) => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                )
+            }
+            Self::Index(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            _ => false,
+        }
+    }
+}
+
+/// What [`Store::put`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// The content is new and now on disk.
+    New,
+    /// The same content was on disk already, whole.
+    AlreadyStored,
+}
+
+/// One line of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReadings {
+    /// The content's name.
+    pub id: BlobId,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was first stored.
+    pub created_at: SystemTime,
+    /// Who uploaded it first.
+    pub uploader: String,
+    /// What it holds.
+    pub summary: UploadSummary,
+}
+
+/// A directory of uploads, open to one process at a time and to any number of
+/// its threads.
+pub struct Store {
+    blobs: PathBuf,
+    index: Mutex<Connection>,
+    /// Held until the store is dropped.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store in a directory, making it (mode 0700) if there is none,
+    /// and clears away what a crash left half-written.
+    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+        files::create_private_directory(directory)?;
+        let lock = lock(directory)?;
+        let blobs = directory.join("blobs");
+        files::create_private_directory(&blobs)?;
+        sweep(&blobs)?;
+        let index = Mutex::new(open_index(directory)?);
+        files::flush_directory(directory)?;
+        Ok(Self {
+            blobs,
+            index,
+            _lock: lock,
+        })
+    }
+
+    /// Stores bytes; once this returns they are on disk. The same content twice
+    /// is stored once and keeps its first uploader and time. A damaged copy is
+    /// replaced.
+    pub fn put(
+        &self,
+        bytes: &[u8],
+        uploader: &str,
+        summary: &UploadSummary,
+    ) -> Result<(StoredReadings, Stored), StoreError> {
+        let id = BlobId::of(bytes);
+        match self.get(&id) {
+            Ok(_) => {}
+            Err(StoreError::NotFound { .. } | StoreError::Missing { .. }) => {
+                files::write_atomic(&self.blob_path(&id), bytes)?;
+            }
+            Err(StoreError::Corrupt { path, .. }) => {
+                tracing::warn!(%id, "replacing damaged readings with a fresh upload of the same content");
+                files::write_atomic(&path, bytes)?;
+            }
+            Err(error) => return Err(error),
+        }
+        let index = self.index();
+        let added = index.execute(
+            "INSERT INTO readings (id, bytes, created_at, uploader, summary) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (id) DO NOTHING",
+            params![id.to_string(), as_i64(bytes.len() as u64), now(), uploader, to_json(summary)?],
+        )?;
+        let readings = entry(&index, &id)?.ok_or(StoreError::NotFound { id })?;
+        Ok((
+            readings,
+            if added == 0 {
+                Stored::AlreadyStored
+            } else {
+                Stored::New
+            },
+        ))
+    }
+
+    /// The stored bytes, checked against their name.
+    pub fn get(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
+        if self.find(id)?.is_none() {
+            return Err(StoreError::NotFound { id: *id });
+        }
+        let path = self.blob_path(id);
+        match fs::read(&path) {
+            Ok(bytes) if BlobId::of(&bytes) == *id => Ok(bytes),
+            Ok(_) => Err(StoreError::Corrupt { id: *id, path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::Missing { id: *id, path })
+            }
+            Err(error) => Err(FileError::io("read", &path)(error).into()),
+        }
+    }
+
+    /// What the index knows about these readings.
+    pub fn find(&self, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
+        entry(&self.index(), id)
+    }
+
+    /// The newest entries, newest first, at most `limit`.
+    pub fn list(&self, limit: usize) -> Result<Vec<StoredReadings>, StoreError> {
+        let index = self.index();
+        let mut statement = index.prepare_cached(&format!(
+            "SELECT {INDEX_COLUMNS} FROM readings ORDER BY sequence DESC LIMIT ?1"
+        ))?;
+        let rows = statement.query_map([as_i64(limit as u64)], from_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The content that was stored last. Uploading old content again does not
+    /// make it the latest.
+    pub fn latest(&self) -> Result<Option<StoredReadings>, StoreError> {
+        Ok(self.list(1)?.into_iter().next())
+    }
+
+    /// Fails if the store cannot be used.
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.index().query_row(
+            "SELECT count(*) FROM (SELECT 1 FROM readings LIMIT 1)",
+            [],
+            |_| Ok(()),
+        )?;
+        fs::metadata(&self.blobs).map_err(FileError::io("find", &self.blobs))?;
+        Ok(())
+    }
+
+    /// The file that holds these readings, whether it exists or not.
+    pub fn blob_path(&self, id: &BlobId) -> PathBuf {
+        self.blobs.join(id.to_string())
+    }
+
+    fn index(&self) -> MutexGuard<'_, Connection> {
+        // Each use is one statement: a panic in between leaves nothing undone.
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Two processes would sweep each other's temporary files.
+fn lock(directory: &Path) -> Result<File, StoreError> {
+    let path = directory.join("lock");
+    let file = private_file(&path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
+            directory: directory.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(FileError::io("lock", &path)(error).into()),
+    }
+}
+
+fn sweep(blobs: &Path) -> Result<(), StoreError> {
+    let failed = || FileError::io("list", blobs);
+    for file in fs::read_dir(blobs).map_err(failed())? {
+        let file = file.map_err(failed())?;
+        if file.file_name().to_str().is_some_and(files::is_temporary) {
+            fs::remove_file(file.path()).map_err(FileError::io("remove", &file.path()))?;
+            tracing::info!(file = %file.path().display(), "removed an upload that a crash had interrupted");
+        }
+    }
+    Ok(())
+}
+
+fn open_index(directory: &Path) -> Result<Connection, StoreError> {
+    let path = directory.join("index.sqlite");
+    // SQLite gives its other files the permissions of this one.
+    private_file(&path)?;
+    let mut index = Connection::open(&path)?;
+    index.busy_timeout(Duration::from_secs(5))?;
+    index.pragma_update(None, "journal_mode", "WAL")?;
+    index.pragma_update(None, "synchronous", "FULL")?;
+    let version = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    match version {
+        0 => {
+            let transaction = index.transaction()?;
+            transaction.execute_batch(INDEX_LAYOUT)?;
+            transaction.commit()?;
+        }
+        INDEX_VERSION => {}
+        found => {
+            return Err(StoreError::NewerLayout {
+                directory: directory.to_owned(),
+                found,
+            });
+        }
+    }
+    Ok(index)
+}
+
+fn private_file(path: &Path) -> Result<File, FileError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(FileError::io("open", path))
+}
+
+fn entry(index: &Connection, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
+    let mut statement = index.prepare_cached(&format!(
+        "SELECT {INDEX_COLUMNS} FROM readings WHERE id = ?1"
+    ))?;
+    Ok(statement.query_row([id.to_string()], from_row).optional()?)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredReadings> {
+    use rusqlite::types::Type;
+    let conversion = |column, kind, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(column, kind, error)
+    };
+    let id: BlobId = row
+        .get_ref(0)?
+        .as_str()?
+        .parse()
+        .map_err(|error: BlobIdError| conversion(0, Type::Text, error.into()))?;
+    let bytes: i64 = row.get(1)?;
+    let created_at: i64 = row.get(2)?;
+    let summary = serde_json::from_str(row.get_ref(4)?.as_str()?)
+        .map_err(|error| conversion(4, Type::Text, error.into()))?;
+    Ok(StoredReadings {
+        id,
+        bytes: u64::try_from(bytes).map_err(|error| conversion(1, Type::Integer, error.into()))?,
+        created_at: UNIX_EPOCH + Duration::from_secs(u64::try_from(created_at).unwrap_or(0)),
+        uploader: row.get(3)?,
+        summary,
+    })
+}
+
+fn to_json(summary: &UploadSummary) -> rusqlite::Result<String> {
+    serde_json::to_string(summary)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+fn as_i64(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn now() -> i64 {
+    as_i64(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |elapsed| elapsed.as_secs()),
+    )
+}

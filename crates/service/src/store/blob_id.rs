@@ -1,0 +1,53 @@
+//! The name of stored bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of stored bytes: their BLAKE3 hash, shown as 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BlobId(blake3::Hash);
+
+impl BlobId {
+    /// The name of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(blake3::hash(bytes))
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_hex())
+    }
+}
+
+/// Text that is not a [`BlobId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the id of stored readings is 64 hexadecimal digits")]
+pub struct BlobIdError;
+
+impl FromStr for BlobId {
+    type Err = BlobIdError;
+
+    fn from_str(text: &str) -> Result<Self, BlobIdError> {
+        blake3::Hash::from_hex(text)
+            .map(Self)
+            .map_err(|_| BlobIdError)
+    }
+}
+
+impl TryFrom<String> for BlobId {
+    type Error = BlobIdError;
+
+    fn try_from(text: String) -> Result<Self, BlobIdError> {
+        text.parse()
+    }
+}
+
+impl From<BlobId> for String {
+    fn from(id: BlobId) -> Self {
+        id.to_string()
+    }
+}

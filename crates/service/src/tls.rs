@@ -1,0 +1,70 @@
+//! The TLS settings of both ends: TLS 1.3 and nothing older, certificates on
+//! both sides, the hybrid post-quantum key exchange X25519MLKEM768 preferred.
+//! Recorded traffic stays closed even to who breaks elliptic curves later; the
+//! readings inside are encrypted besides.
+
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::sign::SingleCertAndKey;
+use rustls::version::TLS13;
+use rustls::{ClientConfig, ServerConfig};
+
+use crate::identity::Identity;
+
+const HTTP_1_1: &[u8] = b"http/1.1";
+
+/// Why no TLS settings could be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A server must have a certificate.
+    #[error("a server needs a certificate and its private key")]
+    NoCertificate,
+    /// The trusted authority cannot be used to verify clients.
+    #[error("clients cannot be verified with this authority: {0}")]
+    Authority(#[from] rustls::server::VerifierBuilderError),
+    /// The TLS library refused.
+    #[error("TLS cannot be set up: {0}")]
+    Library(#[from] rustls::Error),
+}
+
+/// The server's settings: shows its certificate and demands one, signed by the
+/// trusted authority, from every client.
+pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
+    let provider = provider();
+    let own = identity.own.clone().ok_or(TlsError::NoCertificate)?;
+    let clients = WebPkiClientVerifier::builder_with_provider(
+        Arc::clone(&identity.roots),
+        Arc::clone(&provider),
+    )
+    .build()?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(clients)
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(own)));
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    // Every connection proves its certificate anew; connections are long enough.
+    config.send_tls13_tickets = 0;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(Arc::new(config))
+}
+
+/// A client's settings: trusts the authority in `identity` and no other.
+pub fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(Arc::clone(&identity.roots));
+    let mut config = match identity.own.clone() {
+        Some(own) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own))),
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// AWS-LC, its feature `prefer-post-quantum` on.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
