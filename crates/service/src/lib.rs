@@ -15,18 +15,21 @@
 //! ends say to each other, [`files`] writes keys
 //! and data so that a crash leaves nothing half-written.
 //!
-//! This part knows bytes, files and sockets; what the bytes mean is the
-//! [`backend`]'s business alone.
+//! All of this knows bytes, files and sockets only; what the bytes mean is the
+//! [`backend`]'s business. The real one is [`evaluator`], which holds a server key and
+//! answers the questions of [`query`].
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod certificates;
 pub mod client;
 mod error_chain;
+pub mod evaluator;
 pub mod files;
 pub mod identity;
 pub mod metrics;
 pub mod protocol;
+pub mod query;
 pub mod role;
 pub mod server;
 pub mod store;

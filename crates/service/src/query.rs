@@ -1,0 +1,239 @@
+//! Questions about encrypted readings, and their answers.
+//!
+//! The path of a question: [`parse`] makes a [`Question`] of its text on the key
+//! owner's side, [`request`] carries questions and encrypted thresholds to the server,
+//! [`evaluate`] computes on ciphertexts there, [`results`] carries encrypted answers
+//! back and, with the secret key, reads them.
+
+pub mod evaluate;
+pub mod parse;
+pub mod request;
+pub mod results;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_engine::integer::Comparison;
+
+/// A question about the columns of an upload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Question {
+    /// The smallest reading of a column.
+    Min(String),
+    /// The largest.
+    Max(String),
+    /// The sum.
+    Sum(String),
+    /// The mean.
+    Mean(String),
+    /// How many rows meet all of the conditions.
+    Count(Vec<Condition>),
+    /// Which rows do.
+    Rows(Vec<Condition>),
+}
+
+/// A column compared with a threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// The column.
+    pub column: String,
+    /// How.
+    pub relation: Relation,
+    /// With what.
+    pub threshold: Threshold,
+}
+
+/// The right side of a condition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Threshold {
+    /// A reading that the server may see.
+    Clear(f64),
+    /// A reading to be encrypted before the question leaves the key owner.
+    ToEncrypt(f64),
+    /// An encrypted code in the request's ciphertext list.
+    Encrypted {
+        /// Its first block.
+        first_block: u32,
+        /// The encoding that it was made with, which must be the column's.
+        offset: f64,
+        /// Likewise.
+        scale: f64,
+        /// Likewise.
+        bits: u32,
+    },
+}
+
+/// A comparison as questions write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relation {
+    /// `<`
+    #[serde(rename = "<")]
+    Lt,
+    /// `<=`
+    #[serde(rename = "<=")]
+    Le,
+    /// `>`
+    #[serde(rename = ">")]
+    Gt,
+    /// `>=`
+    #[serde(rename = ">=")]
+    Ge,
+    /// `==`
+    #[serde(rename = "==")]
+    Eq,
+    /// `!=`
+    #[serde(rename = "!=")]
+    Ne,
+}
+
+impl Relation {
+    /// Every relation and how it is written, longest first, as a parser wants them.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Le, "<="),
+        (Self::Ge, ">="),
+        (Self::Eq, "=="),
+        (Self::Ne, "!="),
+        (Self::Lt, "<"),
+        (Self::Gt, ">"),
+    ];
+
+    /// The engine's comparison.
+    pub fn comparison(self) -> Comparison {
+        match self {
+            Self::Lt => Comparison::Lt,
+            Self::Le => Comparison::Le,
+            Self::Gt => Comparison::Gt,
+            Self::Ge => Comparison::Ge,
+            Self::Eq => Comparison::Eq,
+            Self::Ne => Comparison::Ne,
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = Self::ALL.iter().find(|(relation, _)| relation == self);
+        f.write_str(text.map_or("?", |(_, text)| text))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", self.column, self.relation)?;
+        match self.threshold {
+            Threshold::Clear(value) => write!(f, "{value}"),
+            Threshold::ToEncrypt(value) => write!(f, "encrypted({value})"),
+            Threshold::Encrypted { .. } => f.write_str("encrypted(…)"),
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = |f: &mut fmt::Formatter<'_>, name, conditions: &[Condition]| {
+            write!(f, "{name}(")?;
+            for (i, condition) in conditions.iter().enumerate() {
+                write!(f, "{}{condition}", if i > 0 { " and " } else { "" })?;
+            }
+            f.write_str(")")
+        };
+        match self {
+            Self::Min(column) => write!(f, "min({column})"),
+            Self::Max(column) => write!(f, "max({column})"),
+            Self::Sum(column) => write!(f, "sum({column})"),
+            Self::Mean(column) => write!(f, "mean({column})"),
+            Self::Count(conditions) => all(f, "count", conditions),
+            Self::Rows(conditions) => all(f, "rows", conditions),
+        }
+    }
+}
+
+/// What a comparison of readings with a clear threshold is for codes: a relation and a
+/// code, or an answer that does not depend on the reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeCondition {
+    Compare(Relation, u64),
+    Always(bool),
+}
+
+/// Translates `reading <relation> threshold` to codes. A threshold between two codes,
+/// or outside their range, needs no rounding: every code is on one side of it.
+pub(crate) fn code_condition(
+    encoding: &FixedPoint,
+    relation: Relation,
+    threshold: f64,
+) -> CodeCondition {
+    /// Thresholds within this part of a step of a code mean the code.
+    const SLACK: f64 = 1e-6;
+    let steps = (threshold - encoding.minimum()) / encoding.scale();
+    let nearest = steps.round();
+    let largest = ((1u64 << encoding.bits()) - 1) as f64;
+    let exact = (steps - nearest).abs() < SLACK;
+    // The codes at or below the threshold are those up to `floor`.
+    let floor = if exact { nearest } else { steps.floor() };
+    if exact && (0.0..=largest).contains(&nearest) {
+        return CodeCondition::Compare(relation, nearest as u64);
+    }
+    match relation {
+        Relation::Eq => CodeCondition::Always(false),
+        Relation::Ne => CodeCondition::Always(true),
+        Relation::Lt | Relation::Le => match floor {
+            floor if floor < 0.0 => CodeCondition::Always(false),
+            floor if floor >= largest => CodeCondition::Always(true),
+            floor => CodeCondition::Compare(Relation::Le, floor as u64),
+        },
+        Relation::Gt | Relation::Ge => match floor {
+            floor if floor < 0.0 => CodeCondition::Always(true),
+            floor if floor >= largest => CodeCondition::Always(false),
+            floor => CodeCondition::Compare(Relation::Gt, floor as u64),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_become_codes() {
+        let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+        let of = |relation, threshold| code_condition(&celsius, relation, threshold);
+        assert_eq!(of(Relation::Gt, 25.1), CodeCondition::Compare(Relation::Gt, 751));
+        assert_eq!(of(Relation::Lt, -10.6), CodeCondition::Compare(Relation::Lt, 394));
+        // Between two codes.
+        assert_eq!(of(Relation::Lt, 0.05), CodeCondition::Compare(Relation::Le, 500));
+        assert_eq!(of(Relation::Ge, 0.05), CodeCondition::Compare(Relation::Gt, 500));
+        assert_eq!(of(Relation::Eq, 0.05), CodeCondition::Always(false));
+        assert_eq!(of(Relation::Ne, 0.05), CodeCondition::Always(true));
+        // Outside the range.
+        assert_eq!(of(Relation::Lt, 1000.0), CodeCondition::Always(true));
+        assert_eq!(of(Relation::Gt, 1000.0), CodeCondition::Always(false));
+        assert_eq!(of(Relation::Le, -1000.0), CodeCondition::Always(false));
+        assert_eq!(of(Relation::Ge, -1000.0), CodeCondition::Always(true));
+    }
+
+    #[test]
+    fn every_code_is_on_the_side_that_its_reading_is_on() {
+        let encoding = FixedPoint::new(-1.0, 0.25, 4).unwrap();
+        for (relation, _) in Relation::ALL {
+            for quarter_steps in -8..80 {
+                let threshold = -1.0 + f64::from(quarter_steps) / 16.0;
+                for code in 0u64..16 {
+                    let reading = encoding.decode(code as f64);
+                    let by_code = match code_condition(&encoding, relation, threshold) {
+                        CodeCondition::Always(answer) => answer,
+                        CodeCondition::Compare(relation, limit) => {
+                            relation.comparison().apply(code, limit)
+                        }
+                    };
+                    let by_reading = relation.comparison().apply(reading, threshold);
+                    assert_eq!(by_code, by_reading, "{reading} {relation} {threshold}");
+                }
+            }
+        }
+    }
+}

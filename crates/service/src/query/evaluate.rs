@@ -1,0 +1,307 @@
+//! Evaluation of a request on an upload, blindly.
+//!
+//! Questions of one kind are evaluated together, whatever their columns: one
+//! tournament for all minima and maxima, one carry-save addition for all sums, one
+//! batch of comparisons for all conditions.
+
+use std::collections::HashMap;
+
+use tfhe_sbc_adapter::extract::ExpandedGlweList;
+use tfhe_sbc_adapter::metadata::MetadataError;
+use tfhe_sbc_adapter::readings::{Column, ReadingsError, Upload};
+use tfhe_sbc_core::encoding::FixedPointError;
+use tfhe_sbc_engine::bootstrap::Evaluator;
+use tfhe_sbc_engine::integer::{
+    Comparison, EncryptedBool, FheUint, IntegerError, Integers, Unsigned,
+};
+use tfhe_sbc_engine::server_key::ServerKey;
+use thiserror::Error;
+
+use crate::backend::Progress;
+
+use super::request::{Request, RequestError, known_column};
+use super::results::{EncryptedAnswer, Meaning, Results};
+use super::{CodeCondition, Condition, Question, Threshold, code_condition};
+
+/// Why a request could not be evaluated.
+#[derive(Debug, Error)]
+pub enum EvaluateError {
+    /// The upload.
+    #[error("the readings: {0}")]
+    Readings(#[from] ReadingsError),
+    /// The request.
+    #[error("the query: {0}")]
+    Request(#[from] RequestError),
+    /// The key's parameters do not carry it.
+    #[error(transparent)]
+    Integer(#[from] IntegerError),
+    /// A column whose encoding cannot be.
+    #[error(transparent)]
+    Column(#[from] FixedPointError),
+    /// The result does not fit its envelope.
+    #[error("the result: {0}")]
+    Results(#[from] MetadataError),
+    /// Nobody waits for the answer any more.
+    #[error("the evaluation was cancelled")]
+    Cancelled,
+}
+
+/// Evaluates a request on an upload and gives the bytes of the result and the number
+/// of bootstraps. `progress` is told of bootstraps as they are done, and can call the
+/// evaluation off between two kinds of questions.
+pub fn evaluate(
+    key: &ServerKey<u64>,
+    readings: &[u8],
+    request: &[u8],
+    progress: &Progress,
+) -> Result<(Vec<u8>, u64), EvaluateError> {
+    let (parameters, fingerprint) = (key.parameters(), key.fingerprint());
+    let upload = Upload::parse(readings, parameters, fingerprint)?;
+    let (request, thresholds) = Request::parse(request, parameters, fingerprint)?;
+    let observer = |count| progress.add_bootstraps(count);
+    let evaluator = Evaluator::with_observer(key, &observer);
+    let evaluation = Evaluation {
+        integers: Integers::new(&evaluator)?,
+        readings: ExpandedGlweList::expand(&upload.list, parameters),
+        thresholds: thresholds.map(|list| ExpandedGlweList::expand(&list, parameters)),
+        upload,
+    };
+    let go_on = || match progress.is_cancelled() {
+        false => Ok(()),
+        true => Err(EvaluateError::Cancelled),
+    };
+    let extremes = evaluation.extremes(&request)?;
+    go_on()?;
+    let sums = evaluation.sums(&request)?;
+    go_on()?;
+    let rows = evaluation.rows(&request)?;
+    go_on()?;
+    let counts = evaluation.counts(&rows)?;
+
+    let mut answers = Vec::with_capacity(request.questions.len());
+    let mut blocks = Vec::new();
+    for (i, (name, question)) in request.questions.iter().enumerate() {
+        let before = blocks.len();
+        let column = |name: &str| evaluation.column(name).map(|(_, column)| column.clone());
+        let count = evaluation.upload.metadata.rows.len() as u32;
+        let meaning = match question {
+            Question::Min(name) => {
+                blocks.extend(extremes[name].0.blocks());
+                Meaning::Reading(column(name)?)
+            }
+            Question::Max(name) => {
+                blocks.extend(extremes[name].1.blocks());
+                Meaning::Reading(column(name)?)
+            }
+            Question::Sum(name) => {
+                blocks.extend(sums[name].blocks());
+                Meaning::Sum(column(name)?, count)
+            }
+            Question::Mean(name) => {
+                blocks.extend(sums[name].blocks());
+                Meaning::Mean(column(name)?, count)
+            }
+            Question::Count(_) => {
+                blocks.extend(counts[&i].blocks());
+                Meaning::Count
+            }
+            Question::Rows(_) => {
+                blocks.extend(rows[&i].bits.iter().map(EncryptedBool::block));
+                Meaning::Rows(evaluation.upload.metadata.rows.clone())
+            }
+        };
+        answers.push(EncryptedAnswer {
+            name: name.clone(),
+            blocks: (blocks.len() - before) as u32,
+            meaning,
+        });
+    }
+    let ciphertexts = evaluation.integers.export(blocks);
+    let bootstraps = evaluator.bootstrap_count();
+    let results = Results {
+        answers,
+        bootstraps,
+    };
+    Ok((results.seal(parameters, fingerprint, &ciphertexts)?, bootstraps))
+}
+
+/// The rows that meet the conditions of a question.
+struct Met {
+    is_count: bool,
+    bits: Vec<EncryptedBool<u64>>,
+}
+
+struct Evaluation<'a, 'e, 'k> {
+    integers: Integers<'e, 'k, u64>,
+    upload: Upload<'a>,
+    readings: ExpandedGlweList<u64>,
+    thresholds: Option<ExpandedGlweList<u64>>,
+}
+
+impl Evaluation<'_, '_, '_> {
+    fn column(&self, name: &str) -> Result<(usize, &Column), RequestError> {
+        known_column(&self.upload.metadata, name)
+    }
+
+    /// The readings of a column.
+    fn load(&self, name: &str) -> Result<Vec<FheUint>, EvaluateError> {
+        let (column, _) = self.column(name)?;
+        let encoding = self.integers.encoding();
+        (0..self.upload.metadata.rows.len())
+            .map(|row| {
+                let blocks = self.upload.metadata.blocks_of(encoding, column, row);
+                // `Upload::parse` has checked that all of them are there.
+                let ciphertexts = self.readings.extract(blocks).unwrap_or_default();
+                Ok(self.integers.from_fresh(ciphertexts)?)
+            })
+            .collect()
+    }
+
+    /// The readings of every column that `wanted` finds a name of in a question.
+    fn load_all<'r>(
+        &self,
+        request: &'r Request,
+        wanted: impl Fn(&'r Question) -> Option<&'r String>,
+    ) -> Result<(Vec<String>, Vec<Vec<FheUint>>), EvaluateError> {
+        let mut names: Vec<String> = request
+            .questions
+            .iter()
+            .filter_map(|(_, question)| wanted(question).cloned())
+            .collect();
+        names.sort();
+        names.dedup();
+        let columns = names.iter().map(|name| self.load(name)).collect::<Result<_, _>>()?;
+        Ok((names, columns))
+    }
+
+    fn extremes(
+        &self,
+        request: &Request,
+    ) -> Result<HashMap<String, (FheUint, FheUint)>, EvaluateError> {
+        let (names, columns) = self.load_all(request, |question| match question {
+            Question::Min(name) | Question::Max(name) => Some(name),
+            _ => None,
+        })?;
+        let columns: Vec<Vec<&FheUint>> = columns.iter().map(|c| c.iter().collect()).collect();
+        let columns: Vec<&[&FheUint]> = columns.iter().map(Vec::as_slice).collect();
+        let extremes = self.integers.min_max_of_batch(&columns)?;
+        Ok(names.into_iter().zip(extremes).collect())
+    }
+
+    fn sums(&self, request: &Request) -> Result<HashMap<String, FheUint>, EvaluateError> {
+        let (names, columns) = self.load_all(request, |question| match question {
+            Question::Sum(name) | Question::Mean(name) => Some(name),
+            _ => None,
+        })?;
+        let columns: Vec<Vec<&FheUint>> = columns.iter().map(|c| c.iter().collect()).collect();
+        let columns: Vec<&[&FheUint]> = columns.iter().map(Vec::as_slice).collect();
+        Ok(names.into_iter().zip(self.integers.sum_batch(&columns)?).collect())
+    }
+
+    /// For every question with conditions, by its place, the truth value of each row.
+    fn rows(&self, request: &Request) -> Result<HashMap<usize, Met>, EvaluateError> {
+        let mut asked = Vec::new();
+        for (i, (_, question)) in request.questions.iter().enumerate() {
+            match question {
+                Question::Count(conditions) => asked.push((i, true, conditions)),
+                Question::Rows(conditions) => asked.push((i, false, conditions)),
+                _ => {}
+            }
+        }
+        let mut tests = Vec::new();
+        for (_, _, conditions) in &asked {
+            for condition in *conditions {
+                tests.push(self.test(condition)?);
+            }
+        }
+        let comparisons: Vec<_> = tests
+            .iter()
+            .flat_map(|test| match test {
+                Test::Constant(_) => Vec::new(),
+                Test::Compare(comparison, column, limit) => {
+                    column.iter().map(|reading| (*comparison, reading, limit)).collect()
+                }
+            })
+            .collect();
+        let mut compared = self.integers.compare_batch(&comparisons)?.into_iter();
+        let row_count = self.upload.metadata.rows.len();
+        let mut outcomes = tests.iter().map(|test| match test {
+            Test::Constant(answer) => vec![self.integers.trivial_bool(*answer); row_count],
+            Test::Compare(..) => compared.by_ref().take(row_count).collect::<Vec<_>>(),
+        });
+        let outcomes: Vec<Vec<Vec<EncryptedBool<u64>>>> = asked
+            .iter()
+            .map(|(_, _, conditions)| outcomes.by_ref().take(conditions.len()).collect())
+            .collect();
+
+        let lists: Vec<Vec<&EncryptedBool<u64>>> = outcomes
+            .iter()
+            .flat_map(|conditions| {
+                (0..row_count).map(|row| conditions.iter().map(|bits| &bits[row]).collect())
+            })
+            .collect();
+        let lists: Vec<&[&EncryptedBool<u64>]> = lists.iter().map(Vec::as_slice).collect();
+        let mut all = self.integers.all_batch(&lists)?.into_iter();
+        Ok(asked
+            .iter()
+            .map(|&(i, is_count, _)| {
+                let bits = all.by_ref().take(row_count).collect();
+                (i, Met { is_count, bits })
+            })
+            .collect())
+    }
+
+    fn counts(
+        &self,
+        rows: &HashMap<usize, Met>,
+    ) -> Result<HashMap<usize, FheUint>, EvaluateError> {
+        let counted: Vec<_> = rows.iter().filter(|(_, met)| met.is_count).collect();
+        let lists: Vec<Vec<_>> = counted.iter().map(|(_, met)| met.bits.iter().collect()).collect();
+        let lists: Vec<&[_]> = lists.iter().map(Vec::as_slice).collect();
+        let counts = self.integers.count_batch(&lists)?;
+        Ok(counted.into_iter().map(|(&i, _)| i).zip(counts).collect())
+    }
+
+    /// What a condition asks of every reading of its column.
+    fn test(&self, condition: &Condition) -> Result<Test, EvaluateError> {
+        let (_, column) = self.column(&condition.column)?;
+        let blocks = self.integers.encoding().block_count(column.bits);
+        let misfit = || RequestError::ThresholdEncoding {
+            name: column.name.clone(),
+        };
+        let (relation, limit) = match condition.threshold {
+            Threshold::Clear(threshold) => {
+                match code_condition(&column.fixed_point()?, condition.relation, threshold) {
+                    CodeCondition::Always(answer) => return Ok(Test::Constant(answer)),
+                    CodeCondition::Compare(relation, code) => {
+                        (relation, self.integers.trivial::<Unsigned>(code as i64, blocks))
+                    }
+                }
+            }
+            Threshold::Encrypted {
+                first_block,
+                offset,
+                scale,
+                bits,
+            } => {
+                if (offset, scale, bits) != (column.offset, column.scale, column.bits) {
+                    return Err(misfit().into());
+                }
+                let first = first_block as usize;
+                let ciphertexts = self
+                    .thresholds
+                    .as_ref()
+                    .and_then(|list| list.extract(first..first.checked_add(blocks)?))
+                    .ok_or_else(misfit)?;
+                (condition.relation, self.integers.from_fresh(ciphertexts)?)
+            }
+            Threshold::ToEncrypt(_) => return Err(misfit().into()),
+        };
+        Ok(Test::Compare(relation.comparison(), self.load(&condition.column)?, limit))
+    }
+}
+
+enum Test {
+    Constant(bool),
+    Compare(Comparison, Vec<FheUint>, FheUint),
+}

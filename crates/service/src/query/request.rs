@@ -1,0 +1,212 @@
+//! Requests: questions on their way to the server.
+//!
+//! A request is a metadata message ([`Request`]) and, if thresholds are encrypted, a
+//! seeded GLWE list of their blocks.
+
+use serde::{Deserialize, Serialize};
+use tfhe_sbc_adapter::metadata::{self, MetadataError};
+use tfhe_sbc_adapter::readings::ReadingsMetadata;
+use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_device::{DeviceError, Encryptor};
+use thiserror::Error;
+
+use super::{Condition, Question, Threshold};
+
+/// Most questions of one request.
+pub const MAX_QUESTIONS: usize = 256;
+/// Most conditions of one question.
+pub const MAX_CONDITIONS: usize = 16;
+
+/// Questions as the server gets them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The questions, each with the text that its answer is to be called by.
+    pub questions: Vec<(String, Question)>,
+}
+
+/// Why a request could not be made or was refused.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// Its metadata.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// Its envelope or its ciphertexts.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The encryption of its thresholds.
+    #[error(transparent)]
+    Encrypt(#[from] DeviceError),
+    /// No questions, or too many, or one with too many conditions.
+    #[error("a request has 1 to {MAX_QUESTIONS} questions of up to {MAX_CONDITIONS} conditions")]
+    Count,
+    /// A column that is not there.
+    #[error("there is no column '{name}': the columns are {known}")]
+    UnknownColumn {
+        /// The name asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A column whose encoding cannot be.
+    #[error("column '{name}': {error}")]
+    Column {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        error: FixedPointError,
+    },
+    /// A threshold that its column cannot encode.
+    #[error("the threshold for '{name}': {error}")]
+    Threshold {
+        /// The column.
+        name: String,
+        /// What is wrong.
+        error: ReadingError,
+    },
+    /// A threshold that is not encrypted as the server needs it.
+    #[error("the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings")]
+    ThresholdEncoding {
+        /// The column.
+        name: String,
+    },
+    /// Encrypted thresholds without someone who could encrypt them.
+    #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
+    NoEncryptor,
+}
+
+impl Request {
+    /// The bytes of a request about readings with these columns. `encryptor` is needed
+    /// if a threshold is to be encrypted.
+    pub fn seal(
+        questions: &[Question],
+        readings: &ReadingsMetadata,
+        parameters: &Parameters,
+        key: KeyFingerprint,
+        encryptor: Option<&mut Encryptor<'_, u64>>,
+    ) -> Result<Vec<u8>, RequestError> {
+        let encoding = parameters.block_encoding();
+        let mut blocks = Vec::new();
+        let mut sealed = Vec::with_capacity(questions.len());
+        for question in questions {
+            let text = question.to_string();
+            let mut question = question.clone();
+            for column in question.columns() {
+                known_column(readings, column)?;
+            }
+            for condition in question.conditions_mut() {
+                let (_, column) = known_column(readings, &condition.column)?;
+                let Threshold::ToEncrypt(value) = condition.threshold else {
+                    continue;
+                };
+                let fixed_point =
+                    column.fixed_point().map_err(|error| RequestError::Column {
+                        name: column.name.clone(),
+                        error,
+                    })?;
+                let code = fixed_point
+                    .encode(value)
+                    .map_err(|error| RequestError::Threshold {
+                        name: column.name.clone(),
+                        error,
+                    })?;
+                let first_block = blocks.len();
+                blocks.resize(first_block + encoding.block_count(column.bits), 0);
+                // A code has at most `bits` bits, which is what the blocks hold.
+                let _ = encoding.split(code, &mut blocks[first_block..]);
+                condition.threshold = Threshold::Encrypted {
+                    first_block: first_block as u32,
+                    offset: column.offset,
+                    scale: column.scale,
+                    bits: column.bits,
+                };
+            }
+            sealed.push((text, question));
+        }
+        let request = Self { questions: sealed };
+        request.check()?;
+        let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
+        if !blocks.is_empty() {
+            let encryptor = encryptor.ok_or(RequestError::NoEncryptor)?;
+            let mut list = vec![0; encryptor.message_len(blocks.len())];
+            encryptor.encrypt_blocks(&blocks, &mut list)?;
+            bytes.extend_from_slice(&list);
+        }
+        Ok(bytes)
+    }
+
+    /// Parses and checks a request made under these parameters and this key set.
+    pub fn parse<'a>(
+        bytes: &'a [u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<(Self, Option<SeededGlweList<'a>>), RequestError> {
+        let (first, rest) = Message::parse(bytes)?;
+        first.header.check_belongs(parameters.fingerprint(), key)?;
+        let request: Self = metadata::read(first)?;
+        request.check()?;
+        if rest.is_empty() {
+            return Ok((request, None));
+        }
+        let (second, rest) = Message::parse(rest)?;
+        let list = SeededGlweList::check(second, parameters, key)?;
+        if rest.is_empty() {
+            Ok((request, Some(list)))
+        } else {
+            Err(WireError::TrailingBytes(rest.len()).into())
+        }
+    }
+
+    fn check(&self) -> Result<(), RequestError> {
+        let count_ok = (1..=MAX_QUESTIONS).contains(&self.questions.len());
+        let conditions_ok = self.questions.iter().all(|(_, question)| match question {
+            Question::Count(conditions) | Question::Rows(conditions) => {
+                (1..=MAX_CONDITIONS).contains(&conditions.len())
+            }
+            _ => true,
+        });
+        if count_ok && conditions_ok {
+            Ok(())
+        } else {
+            Err(RequestError::Count)
+        }
+    }
+}
+
+/// The column of that name, or an error that lists those that there are.
+pub(crate) fn known_column<'m>(
+    readings: &'m ReadingsMetadata,
+    name: &str,
+) -> Result<(usize, &'m tfhe_sbc_adapter::readings::Column), RequestError> {
+    readings.column(name).ok_or_else(|| {
+        let names: Vec<_> = readings.columns.iter().map(|c| c.name.as_str()).collect();
+        RequestError::UnknownColumn {
+            name: name.to_owned(),
+            known: names.join(", "),
+        }
+    })
+}
+
+impl Question {
+    /// The columns that it is about.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Self::Min(column) | Self::Max(column) | Self::Sum(column) | Self::Mean(column) => {
+                vec![column]
+            }
+            Self::Count(conditions) | Self::Rows(conditions) => {
+                conditions.iter().map(|c| c.column.as_str()).collect()
+            }
+        }
+    }
+
+    fn conditions_mut(&mut self) -> &mut [Condition] {
+        match self {
+            Self::Count(conditions) | Self::Rows(conditions) => conditions,
+            _ => &mut [],
+        }
+    }
+}
