@@ -1,2 +1,51 @@
-//! placeholder
-fn main() {}
+//! `tfhe-sbc`: the whole path on the command line.
+//!
+//! [`commands`] holds one module a subcommand, each of which a script can run by
+//! itself; [`demo`] runs all of them in a row. What they share: [`columns`] and
+//! [`table`] read column definitions and CSV, [`keys`] reads and writes key files,
+//! [`output`] writes data, [`progress`] shows that something happens, [`report`] says
+//! how things are called and how large they are, [`failure`] is what goes wrong.
+#![forbid(unsafe_code)]
+
+mod columns;
+mod commands;
+mod demo;
+mod encryptor;
+mod failure;
+mod keys;
+mod output;
+mod progress;
+mod report;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// Encrypt readings on a small board, compute on them blindly, read the answer.
+///
+/// Without a command it runs the demo: a day of weather readings, encrypted as a board
+/// would, computed on by a server process that never sees them, decrypted and checked.
+#[derive(Parser)]
+#[command(name = "tfhe-sbc", version, propagate_version = true)]
+#[command(disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    demo: demo::DemoArguments,
+}
+
+fn main() -> ExitCode {
+    let Arguments { command, demo } = Arguments::parse();
+    let command = command.unwrap_or(Command::Demo(demo));
+    match command.run() {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("{:?}", miette::Report::new(*failure));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -2,8 +2,8 @@
 //! an unsigned code, [`BlockEncoding`] cuts codes into radix blocks and places a
 //! block on the torus, [`boolean`] places a bit.
 
-pub mod boolean;
 mod block;
+pub mod boolean;
 mod fixed_point;
 
 pub use block::{BlockEncoding, BlockOutOfRange};

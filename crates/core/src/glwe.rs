@@ -116,10 +116,7 @@ impl GlweSecretKey {
 
     /// A key of coefficients in `{0, 1}`, polynomial after polynomial. `None` if one
     /// is not, or if the length is not a positive multiple of the polynomial size.
-    pub fn from_bits(
-        bits: Zeroizing<Vec<u8>>,
-        polynomial_size: PolynomialSize,
-    ) -> Option<Self> {
+    pub fn from_bits(bits: Zeroizing<Vec<u8>>, polynomial_size: PolynomialSize) -> Option<Self> {
         let whole = !bits.is_empty() && bits.len().is_multiple_of(polynomial_size.get());
         (whole && bits.iter().all(|&bit| bit <= 1)).then_some(Self {
             bits,
@@ -228,7 +225,8 @@ impl PreparedGlweSecretKey {
         let (mask, body) = ciphertext.data.split_at(ciphertext.data.len() - size);
         let mut scratch = Zeroizing::new(alloc::vec![0.0; self.scratch_len::<T>()]);
         let mut product = alloc::vec![T::ZERO; size];
-        self.mask_product(mask, &mut scratch).finish_into(&mut product);
+        self.mask_product(mask, &mut scratch)
+            .finish_into(&mut product);
         for (phase, &b) in product.iter_mut().zip(body) {
             *phase = b.sub(*phase);
         }
@@ -240,7 +238,11 @@ impl PreparedGlweSecretKey {
         mask: &[T],
         scratch: &'s mut [f64],
     ) -> MaskProduct<'s, 's> {
-        assert_eq!(mask.len(), self.fourier.len(), "GLWE mask and key differ in dimensions");
+        assert_eq!(
+            mask.len(),
+            self.fourier.len(),
+            "GLWE mask and key differ in dimensions"
+        );
         let size = self.polynomial_size().get();
         let mut product = MaskProduct::new::<T>(self.plan.plan(), scratch);
         for (mask, key) in mask.chunks_exact(size).zip(self.fourier.chunks_exact(size)) {

@@ -72,8 +72,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
     /// If `scratch` is shorter than that.
     pub fn new<T: MaskTorus>(plan: FftPlan<'p>, scratch: &'s mut [f64]) -> Self {
         let size = plan.polynomial_size();
-        let (term, sums) =
-            scratch[..mask_product_scratch_len::<T>(size)].split_at_mut(size.get());
+        let (term, sums) = scratch[..mask_product_scratch_len::<T>(size)].split_at_mut(size.get());
         sums.fill(0.0);
         Self { plan, term, sums }
     }

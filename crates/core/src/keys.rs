@@ -8,9 +8,7 @@ use zeroize::Zeroizing;
 use crate::glwe::GlweSecretKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::{KeyFingerprint, Parameters};
-use crate::random::{
-    EntropyError, Expander, ExpanderKind, SeedSequence,
-};
+use crate::random::{EntropyError, Expander, ExpanderKind, SeedSequence};
 use crate::wire::bits::binary_at;
 use crate::wire::key::{KeyBytes, device_key_len, secret_key_len, write};
 use crate::wire::{Kind, WireError};
@@ -26,7 +24,10 @@ pub struct SecretKey {
 
 impl SecretKey {
     /// Draws a key set.
-    pub fn generate(parameters: Parameters, seeds: &mut SeedSequence) -> Result<Self, EntropyError> {
+    pub fn generate(
+        parameters: Parameters,
+        seeds: &mut SeedSequence,
+    ) -> Result<Self, EntropyError> {
         // Everything drawn here is either secret or independent of what is: the
         // fingerprint comes from a mask seed, the keys from the noise seed beside it.
         let (public, secret) = seeds.next_pair()?;

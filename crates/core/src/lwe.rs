@@ -132,10 +132,16 @@ impl LweSecretKey {
     /// # Panics
     /// If the mask's length is not the key's dimension.
     pub fn mask_product<T: Torus>(&self, mask: &[T]) -> T {
-        assert_eq!(mask.len(), self.bits.len(), "LWE mask and key differ in dimension");
-        mask.iter().zip(self.bits.iter()).fold(T::ZERO, |sum, (&a, &s)| {
-            sum.add(a.mul(T::from_i64(i64::from(s))))
-        })
+        assert_eq!(
+            mask.len(),
+            self.bits.len(),
+            "LWE mask and key differ in dimension"
+        );
+        mask.iter()
+            .zip(self.bits.iter())
+            .fold(T::ZERO, |sum, (&a, &s)| {
+                sum.add(a.mul(T::from_i64(i64::from(s))))
+            })
     }
 
     /// Encrypts a plaintext with a mask from one stream and noise from another.

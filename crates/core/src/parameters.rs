@@ -166,7 +166,13 @@ impl ParameterSet {
     /// Checks every range that the code relies on (not the security level, which the
     /// oracle crate states) and makes the set immutable.
     pub fn validate(self) -> Result<Parameters, ParameterError> {
-        let check = |ok: bool, what| if ok { Ok(()) } else { Err(ParameterError(what)) };
+        let check = |ok: bool, what| {
+            if ok {
+                Ok(())
+            } else {
+                Err(ParameterError(what))
+            }
+        };
         check(
             self.torus_bits == 32 || self.torus_bits == 64,
             "torus_bits is neither 32 nor 64",

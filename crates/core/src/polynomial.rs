@@ -9,7 +9,10 @@ use crate::torus::Torus;
 /// If the lengths differ.
 pub fn reference_multiply_add<T: Torus>(out: &mut [T], a: &[T], b: &[i64]) {
     let size = out.len();
-    assert!(a.len() == size && b.len() == size, "polynomials of different sizes");
+    assert!(
+        a.len() == size && b.len() == size,
+        "polynomials of different sizes"
+    );
     for (i, &x) in a.iter().enumerate() {
         for (j, &y) in b.iter().enumerate() {
             let term = x.mul(T::from_i64(y));

@@ -27,19 +27,23 @@ pub enum WireError {
     #[error("these bytes are not in tfhe-sbc's format: they do not begin with \"TSBC\"")]
     Magic,
     /// A version that this build does not know.
-    #[error("format version {0} is not known here (this build reads version {FORMAT_VERSION}): update the reader")]
+    #[error(
+        "format version {0} is not known here (this build reads version {FORMAT_VERSION}): update the reader"
+    )]
     Version(u16),
     /// A kind that this build does not know.
     #[error("message kind {0} is not known here: update the reader")]
     UnknownKind(u8),
-    /// Flags that this build does not know, or that the kind does not have.
+    /// Flags that this build does not know for the kind.
     #[error("flag bits {0:#04x} are not known here: update the reader")]
     Flags(u8),
-    /// A field with a value that it cannot have.
-    #[error("the header's field '{0}' has a value that it cannot have: the file is damaged or forged")]
+    /// A field, or the padding of the payload, with a value that it cannot have.
+    #[error("the field '{0}' has a value that it cannot have: the file is damaged or forged")]
     Field(&'static str),
     /// Fewer bytes than the header announces.
-    #[error("the data is cut short: {expected} bytes were announced, {found} are there: transfer it again")]
+    #[error(
+        "the data is cut short: {expected} bytes were announced, {found} are there: transfer it again"
+    )]
     Truncated {
         /// Bytes announced.
         expected: u64,
@@ -50,7 +54,9 @@ pub enum WireError {
     #[error("{0} bytes follow the end of the last message: the file is damaged")]
     TrailingBytes(usize),
     /// The payload has another length than the header's fields ask for.
-    #[error("the payload has {found} bytes where its header asks for {expected}: the file is damaged or forged")]
+    #[error(
+        "the payload has {found} bytes where its header asks for {expected}: the file is damaged or forged"
+    )]
     PayloadLength {
         /// Bytes that the fields ask for.
         expected: u64,
@@ -72,7 +78,9 @@ pub enum WireError {
     #[error(transparent)]
     Parameters(#[from] ParameterError),
     /// Made under other parameters.
-    #[error("it was made under other parameters ({found}) than the key's ({expected}): use the key set that it was made with")]
+    #[error(
+        "it was made under other parameters ({found}) than the key's ({expected}): use the key set that it was made with"
+    )]
     WrongParameters {
         /// The key's.
         expected: ParameterFingerprint,
@@ -80,7 +88,9 @@ pub enum WireError {
         found: ParameterFingerprint,
     },
     /// Made under another key.
-    #[error("it was made under another key set ({found}) than this one ({expected}): use the key set that it was made with")]
+    #[error(
+        "it was made under another key set ({found}) than this one ({expected}): use the key set that it was made with"
+    )]
     WrongKey {
         /// This key set.
         expected: KeyFingerprint,

@@ -83,10 +83,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     ///
     /// # Panics
     /// If a ciphertext is not under the small key.
-    pub fn bootstrap_key_switch_batch(
-        &self,
-        jobs: &[Job<'_, T, u32>],
-    ) -> Vec<LweCiphertext<u32>> {
+    pub fn bootstrap_key_switch_batch(&self, jobs: &[Job<'_, T, u32>]) -> Vec<LweCiphertext<u32>> {
         let small: Vec<u32> = jobs
             .iter()
             .flat_map(|job| {

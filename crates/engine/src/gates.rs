@@ -91,7 +91,9 @@ pub enum GateError {
     #[error("gates need a parameter set whose plaintexts are booleans: use the set 'gates'")]
     NotBoolean,
     /// A ciphertext of another dimension.
-    #[error("a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key")]
+    #[error(
+        "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
+    )]
     Dimension {
         /// The key's big LWE dimension.
         expected: usize,

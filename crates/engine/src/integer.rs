@@ -45,7 +45,9 @@ pub enum IntegerError {
     #[error("an integer or a list has no elements")]
     Empty,
     /// A ciphertext of another dimension.
-    #[error("a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key")]
+    #[error(
+        "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
+    )]
     Dimension {
         /// The key's big LWE dimension.
         expected: usize,
@@ -224,7 +226,11 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
             let shift = (i as u32 * bits).min(63);
             (value >> shift) as u64 & (self.encoding.message_modulus() - 1)
         };
-        Integer::new((0..block_count).map(|i| self.trivial_block(digit(i))).collect())
+        Integer::new(
+            (0..block_count)
+                .map(|i| self.trivial_block(digit(i)))
+                .collect(),
+        )
     }
 
     fn trivial_block(&self, value: u64) -> Block<T> {
@@ -302,9 +308,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
 }
 
 /// Checks that both operands of every pair have blocks, and the same number of them.
-fn check_widths<S, T>(
-    pairs: &[(&Integer<S, T>, &Integer<S, T>)],
-) -> Result<(), IntegerError> {
+fn check_widths<S, T>(pairs: &[(&Integer<S, T>, &Integer<S, T>)]) -> Result<(), IntegerError> {
     for (a, b) in pairs {
         if a.blocks.len() != b.blocks.len() {
             return Err(IntegerError::Widths(a.blocks.len(), b.blocks.len()));

@@ -152,7 +152,11 @@ impl KeySwitchKey {
 
     /// The signed digits of every mask scalar, most significant first.
     fn digits<T: Torus>(&self, lwe: &[T]) -> Vec<i32> {
-        assert_eq!(lwe.len(), self.input.0 + 1, "the ciphertext is not under the big key");
+        assert_eq!(
+            lwe.len(),
+            self.input.0 + 1,
+            "the ciphertext is not under the big key"
+        );
         let levels = self.decomposition.level_count.0;
         let base_log = self.decomposition.base_log.0;
         let represented = self.decomposition.represented_bits();

@@ -16,11 +16,7 @@ impl<T: Torus> LookupTable<T> {
     /// The table of a function of block values: `f(x)` for `x` in
     /// `[0, block_modulus)`, each over a box of phases with `x` in its middle. A
     /// value with the padding bit set, `x + block_modulus`, gives `-f(x)`.
-    pub fn from_fn(
-        encoding: BlockEncoding,
-        size: PolynomialSize,
-        f: impl Fn(u64) -> i64,
-    ) -> Self {
+    pub fn from_fn(encoding: BlockEncoding, size: PolynomialSize, f: impl Fn(u64) -> i64) -> Self {
         Self::build(encoding, size, |x| encoding.encode(f(x)))
     }
 

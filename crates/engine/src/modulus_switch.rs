@@ -7,8 +7,11 @@ use tfhe_sbc_core::torus::Torus;
 /// Rounds mask and body of `lwe` to multiples of `1/2N`, as exponents in `[0, 2N)`.
 ///
 /// With [`ModulusSwitch::MeanCompensated`], half the sum of the mask's rounding errors
-/// is taken out of the body first: for a binary key that is the mean of what they do
-/// to the phase.
+/// is added to the body first: for a binary key that undoes the mean of what they do
+/// to the phase, which is minus their product with the key. The body is then rounded
+/// down, not to nearest: a table's box of `2m` phases begins `m` below its value and
+/// ends before `m` above it, so that rounding down is what makes both borders equally
+/// far, and the rounding itself no noise.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -29,11 +32,12 @@ pub fn modulus_switch_into(
         error_sum += i64::from((rounded << shift).wrapping_sub(a) as i32);
         *exponent = rounded & modulus_mask;
     }
-    let body = match kind {
-        ModulusSwitch::Plain => lwe[body_at],
-        ModulusSwitch::MeanCompensated => lwe[body_at].wrapping_sub((error_sum / 2) as u32),
+    exponents[body_at] = match kind {
+        ModulusSwitch::Plain => lwe[body_at].round_to_bits(bits) as u32 & modulus_mask,
+        ModulusSwitch::MeanCompensated => {
+            lwe[body_at].wrapping_add((error_sum / 2) as u32) >> shift
+        }
     };
-    exponents[body_at] = body.round_to_bits(bits) as u32 & modulus_mask;
 }
 
 #[cfg(test)]
@@ -44,7 +48,8 @@ mod tests {
     fn compensation_removes_the_mean_of_the_rounding_errors() {
         let size = PolynomialSize::new(1024).unwrap();
         // Every mask element is a quarter step above a multiple: each rounds down by
-        // 2^19, so with 8 of them the mean effect on the phase is -2^21 = -1 step.
+        // 2^19, so with 8 of them and half of the key's coefficients 1 the phase, body
+        // less mask times key, rises by 2^21, one step.
         let step = 1u32 << 21;
         let mut lwe = [5 * step + step / 4; 9];
         lwe[8] = 100 * step;
@@ -53,7 +58,22 @@ mod tests {
         modulus_switch_into(&mut plain, &lwe, size, ModulusSwitch::Plain);
         modulus_switch_into(&mut compensated, &lwe, size, ModulusSwitch::MeanCompensated);
         assert_eq!(plain, [5, 5, 5, 5, 5, 5, 5, 5, 100]);
-        assert_eq!(compensated, [5, 5, 5, 5, 5, 5, 5, 5, 101]);
+        assert_eq!(compensated, [5, 5, 5, 5, 5, 5, 5, 5, 99]);
+    }
+
+    #[test]
+    fn the_compensated_body_is_rounded_down() {
+        let size = PolynomialSize::new(1024).unwrap();
+        for (body, expected) in [(0, 0), ((1 << 21) - 1, 0), (1 << 21, 1), (u32::MAX, 2047)] {
+            let mut exponents = [0; 2];
+            modulus_switch_into(
+                &mut exponents,
+                &[0, body],
+                size,
+                ModulusSwitch::MeanCompensated,
+            );
+            assert_eq!(exponents, [0, expected]);
+        }
     }
 
     #[test]

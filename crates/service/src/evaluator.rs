@@ -29,7 +29,12 @@ impl Backend for KeyBackend {
         Ok(UploadSummary {
             elements: upload.list.element_count() as u64,
             rows: upload.metadata.rows.len() as u64,
-            columns: upload.metadata.columns.into_iter().map(|c| c.name).collect(),
+            columns: upload
+                .metadata
+                .columns
+                .into_iter()
+                .map(|c| c.name)
+                .collect(),
         })
     }
 

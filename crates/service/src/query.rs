@@ -202,11 +202,23 @@ mod tests {
     fn thresholds_become_codes() {
         let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
         let of = |relation, threshold| code_condition(&celsius, relation, threshold);
-        assert_eq!(of(Relation::Gt, 25.1), CodeCondition::Compare(Relation::Gt, 751));
-        assert_eq!(of(Relation::Lt, -10.6), CodeCondition::Compare(Relation::Lt, 394));
+        assert_eq!(
+            of(Relation::Gt, 25.1),
+            CodeCondition::Compare(Relation::Gt, 751)
+        );
+        assert_eq!(
+            of(Relation::Lt, -10.6),
+            CodeCondition::Compare(Relation::Lt, 394)
+        );
         // Between two codes.
-        assert_eq!(of(Relation::Lt, 0.05), CodeCondition::Compare(Relation::Le, 500));
-        assert_eq!(of(Relation::Ge, 0.05), CodeCondition::Compare(Relation::Gt, 500));
+        assert_eq!(
+            of(Relation::Lt, 0.05),
+            CodeCondition::Compare(Relation::Le, 500)
+        );
+        assert_eq!(
+            of(Relation::Ge, 0.05),
+            CodeCondition::Compare(Relation::Gt, 500)
+        );
         assert_eq!(of(Relation::Eq, 0.05), CodeCondition::Always(false));
         assert_eq!(of(Relation::Ne, 0.05), CodeCondition::Always(true));
         // Outside the range.

@@ -143,7 +143,13 @@ mod tests {
             ));
         }
         assert_eq!(FixedPoint::new(0.0, 0.0, 8), Err(FixedPointError::Scale));
-        assert_eq!(FixedPoint::new(f64::NAN, 1.0, 8), Err(FixedPointError::Offset));
-        assert_eq!(FixedPoint::new(0.0, 1.0, 53), Err(FixedPointError::Bits(53)));
+        assert_eq!(
+            FixedPoint::new(f64::NAN, 1.0, 8),
+            Err(FixedPointError::Offset)
+        );
+        assert_eq!(
+            FixedPoint::new(0.0, 1.0, 53),
+            Err(FixedPointError::Bits(53))
+        );
     }
 }

@@ -2,17 +2,28 @@
 
 use crate::torus::Torus;
 
-/// Number of bytes of `count` values of `bits` bits.
+/// Number of bytes of `count` values of `bits` bits. A count whose bits no memory
+/// could hold gives a length that no buffer has.
 pub const fn packed_len(count: usize, bits: u32) -> usize {
-    (count * bits as usize).div_ceil(8)
+    count.saturating_mul(bits as usize).div_ceil(8)
 }
 
-/// Writes the `bits` most significant bits of every value, rounded to nearest.
-/// Constant-time in the values.
+/// Whether the bits behind `count` values of `bits` bits, up to the end of the last
+/// byte, are zero, as the format wants them.
+pub fn padding_is_zero(packed: &[u8], count: usize, bits: u32) -> bool {
+    match (count % 8 * (bits as usize) % 8, packed.last()) {
+        (0, _) | (_, None) => true,
+        (used, Some(last)) => last >> used == 0,
+    }
+}
+
+/// Writes the `bits` most significant bits of every value, rounded to nearest, and
+/// zeros behind the last. Constant-time in the values.
 ///
 /// # Panics
-/// If `out` does not have [`packed_len`] bytes.
+/// If `out` does not have [`packed_len`] bytes, or `bits` is not in `1..=T::BITS`.
 pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
+    assert!((1..=T::BITS).contains(&bits));
     assert_eq!(out.len(), packed_len(values.len(), bits));
     let mask = u64::MAX >> (64 - bits);
     let mut buffer = 0u128;
@@ -37,8 +48,9 @@ pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
 /// bits, zeros below.
 ///
 /// # Panics
-/// If `packed` does not have [`packed_len`] bytes.
+/// If `packed` does not have [`packed_len`] bytes, or `bits` is not in `1..=T::BITS`.
 pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
+    assert!((1..=T::BITS).contains(&bits));
     assert_eq!(packed.len(), packed_len(values.len(), bits));
     let mask = u64::MAX >> (64 - bits);
     let mut bytes = packed.iter();
@@ -70,6 +82,9 @@ pub fn pack_binary(bits: &[u8], out: &mut [u8]) {
 }
 
 /// Reads coefficient `index` of what [`pack_binary`] wrote.
+///
+/// # Panics
+/// If `packed` ends before it.
 pub fn binary_at(packed: &[u8], index: usize) -> u8 {
     (packed[index / 8] >> (index % 8)) & 1
 }

@@ -2,13 +2,13 @@
 //!
 //! The payload holds, for every GLWE ciphertext in order, the used coefficients of
 //! its body, [`body_bits`](Header::body_bits) bits each, packed least significant bit
-//! first and padded to a byte. The mask of ciphertext `j` is stream `j` of the
+//! first and padded with zeros to a byte. The mask of ciphertext `j` is stream `j` of the
 //! header's expander under the header's seed. Only the last ciphertext may use fewer
 //! than N coefficients.
 
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::random::{ExpanderKind, MaskSeed};
-use crate::wire::bits::packed_len;
+use crate::wire::bits::{packed_len, padding_is_zero};
 use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 
 /// Most plaintexts of one list: what keeps a forged header from asking for memory.
@@ -19,12 +19,16 @@ pub const fn ciphertext_count(element_count: usize, polynomial_size: usize) -> u
     element_count.div_ceil(polynomial_size)
 }
 
-/// Number of bytes of the whole message, header included.
+/// Number of bytes of the whole message, header included; for counts above
+/// [`MAX_ELEMENTS`], which no message has, possibly fewer.
+///
+/// # Panics
+/// If `polynomial_size` is 0.
 pub const fn message_len(element_count: usize, polynomial_size: usize, body_bits: u32) -> usize {
     let full = element_count / polynomial_size;
-    HEADER_BYTES
-        + full * packed_len(polynomial_size, body_bits)
-        + packed_len(element_count % polynomial_size, body_bits)
+    full.saturating_mul(packed_len(polynomial_size, body_bits))
+        .saturating_add(packed_len(element_count % polynomial_size, body_bits))
+        .saturating_add(HEADER_BYTES)
 }
 
 /// The header of a list of `element_count` plaintexts.
@@ -69,7 +73,11 @@ impl<'a> SeededGlweList<'a> {
         message.expect(Kind::SeededGlweList)?;
         let header = message.header;
         header.check_belongs(parameters.fingerprint(), key)?;
-        header.check_shape(parameters, parameters.glwe_dimension.0, parameters.torus_bits)?;
+        header.check_shape(
+            parameters,
+            parameters.glwe_dimension.0,
+            parameters.torus_bits,
+        )?;
         let size = parameters.polynomial_size().get();
         if header.polynomial_size as usize != size {
             return Err(WireError::Field("polynomial size"));
@@ -88,6 +96,10 @@ impl<'a> SeededGlweList<'a> {
                 expected: expected as u64,
                 found: message.payload.len() as u64,
             });
+        }
+        // Whole ciphertexts end with a byte, so only the last one has padding.
+        if !padding_is_zero(message.payload, count % size, parameters.body_bits) {
+            return Err(WireError::Field("padding"));
         }
         Ok(Self {
             header,

@@ -69,7 +69,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The header of a message. Fields that a kind has no use for are zero.
+/// The header of a message. Fields that a kind has no use for are zero: a reader
+/// refuses others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What the payload is.
@@ -80,7 +81,7 @@ pub struct Header {
     pub key: KeyFingerprint,
     /// N of GLWE ciphertexts.
     pub polynomial_size: u32,
-    /// k of GLWE ciphertexts, n of LWE ciphertexts.
+    /// k of GLWE ciphertexts, n of LWE ciphertexts and server keys.
     pub dimension: u32,
     /// log2 q of the ciphertexts: 32 or 64.
     pub torus_bits: u8,
@@ -121,7 +122,8 @@ impl Header {
     }
 
     /// Writes the header, with length and checksum, in front of the payload that
-    /// `message[HEADER_BYTES..]` already holds.
+    /// `message[HEADER_BYTES..]` already holds. Its fields are the caller's to choose;
+    /// one that the kind has no use for makes a message that readers refuse.
     pub fn seal(&self, message: &mut [u8]) -> Result<(), WireError> {
         let found = message.len();
         let Some((header, payload)) = message.split_first_chunk_mut::<HEADER_BYTES>() else {
@@ -173,9 +175,12 @@ impl Header {
             return Err(WireError::Version(version));
         }
         let kind = Kind::from_u8(header[6]).ok_or(WireError::UnknownKind(header[6]))?;
-        let unknown_flags = header[7] ^ kind.flags();
+        let unknown_flags = header[7] & !kind.flags();
         if unknown_flags != 0 {
             return Err(WireError::Flags(unknown_flags));
+        }
+        if header[7] != kind.flags() {
+            return Err(WireError::Field("flags"));
         }
         if header[54..56] != [0, 0] {
             return Err(WireError::Field("reserved"));
@@ -196,16 +201,39 @@ impl Header {
             },
             expander: match header[51] {
                 0 => None,
-                id => Some(
-                    ExpanderKind::try_from(id).map_err(|_| WireError::Field("expander"))?,
-                ),
+                id => Some(ExpanderKind::try_from(id).map_err(|_| WireError::Field("expander"))?),
             },
             message_bits: header[52],
             carry_bits: header[53],
             element_count: u32::from_le_bytes(field(header, 56)),
             mask_seed: MaskSeed(field(header, 60)),
         };
+        parsed.check_unused()?;
         Ok((parsed, u64::from_le_bytes(field(header, 92))))
+    }
+
+    /// Checks that the fields which the kind has no use for are zero, so that a
+    /// message has one form only.
+    fn check_unused(&self) -> Result<(), WireError> {
+        let ciphertexts = matches!(self.kind, Kind::SeededGlweList | Kind::LweList);
+        let seeded = self.kind.flags() & FLAG_SEEDED != 0;
+        let check = |used, is_zero, what| {
+            if used || is_zero {
+                Ok(())
+            } else {
+                Err(WireError::Field(what))
+            }
+        };
+        check(seeded, self.polynomial_size == 0, "polynomial size")?;
+        check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
+        check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
+        check(ciphertexts, self.body_bits == 0, "body bits")?;
+        check(ciphertexts, self.plaintext.is_none(), "plaintext kind")?;
+        check(seeded, self.expander.is_none(), "expander")?;
+        check(ciphertexts, self.message_bits == 0, "message bits")?;
+        check(ciphertexts, self.carry_bits == 0, "carry bits")?;
+        check(ciphertexts, self.element_count == 0, "element count")?;
+        check(seeded, self.mask_seed.0 == [0; 32], "mask seed")
     }
 
     /// Checks that a message belongs to this parameter set and key set.
@@ -237,12 +265,27 @@ impl Header {
         dimension: usize,
         torus_bits: u32,
     ) -> Result<(), WireError> {
-        let check = |ok: bool, what| if ok { Ok(()) } else { Err(WireError::Field(what)) };
+        let check = |ok: bool, what| {
+            if ok {
+                Ok(())
+            } else {
+                Err(WireError::Field(what))
+            }
+        };
         check(self.dimension as usize == dimension, "dimension")?;
         check(u32::from(self.torus_bits) == torus_bits, "torus bits")?;
-        check(self.plaintext == Some(parameters.plaintext), "plaintext kind")?;
-        check(u32::from(self.message_bits) == parameters.message_bits.0, "message bits")?;
-        check(u32::from(self.carry_bits) == parameters.carry_bits.0, "carry bits")
+        check(
+            self.plaintext == Some(parameters.plaintext),
+            "plaintext kind",
+        )?;
+        check(
+            u32::from(self.message_bits) == parameters.message_bits.0,
+            "message bits",
+        )?;
+        check(
+            u32::from(self.carry_bits) == parameters.carry_bits.0,
+            "carry bits",
+        )
     }
 }
 

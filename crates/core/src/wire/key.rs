@@ -2,12 +2,12 @@
 //!
 //! Both payloads begin with the canonical form of the parameters; behind it come the
 //! coefficients of the GLWE key and, in a secret key only, those of the small LWE key,
-//! eight coefficients a byte. A device key is thus a prefix of a secret key, without
-//! what a device has no use for.
+//! eight coefficients a byte, the last byte padded with zeros. A device key's payload
+//! is thus a prefix of a secret key's, without what a device has no use for.
 
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
-use crate::wire::bits::packed_len;
-use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::bits::{packed_len, padding_is_zero};
+use crate::wire::{HEADER_BYTES, Kind, Message, WireError};
 
 /// Number of bytes of the message of a device key.
 pub fn device_key_len(parameters: &Parameters) -> usize {
@@ -71,8 +71,11 @@ impl<'a> KeyBytes<'a> {
                 found: message.payload.len() as u64,
             });
         }
-        let (glwe, lwe) =
-            coefficients.split_at(packed_len(parameters.big_lwe_dimension().0, 1));
+        let (glwe, lwe) = coefficients.split_at(packed_len(parameters.big_lwe_dimension().0, 1));
+        // The GLWE key fills its bytes: N is a multiple of 8.
+        if !padding_is_zero(lwe, parameters.lwe_dimension.0, 1) {
+            return Err(WireError::Field("padding"));
+        }
         Ok(Self {
             parameters,
             key: message.header.key,
@@ -85,6 +88,7 @@ impl<'a> KeyBytes<'a> {
 /// Writes the message of a key into `out`, which has [`device_key_len`] or
 /// [`secret_key_len`] bytes. `coefficients` are packed GLWE and, for a secret key,
 /// LWE coefficients.
+#[cfg(feature = "alloc")]
 pub(crate) fn write(
     kind: Kind,
     parameters: &Parameters,
@@ -94,7 +98,10 @@ pub(crate) fn write(
 ) -> Result<(), WireError> {
     let needed = HEADER_BYTES
         + PARAMETERS_BYTES
-        + coefficients.iter().map(|part| packed_len(part.len(), 1)).sum::<usize>();
+        + coefficients
+            .iter()
+            .map(|part| packed_len(part.len(), 1))
+            .sum::<usize>();
     if out.len() != needed {
         return Err(WireError::BufferTooSmall {
             needed,
@@ -108,5 +115,5 @@ pub(crate) fn write(
         super::bits::pack_binary(part, packed);
         rest = after;
     }
-    Header::new(kind, parameters.fingerprint(), key).seal(out)
+    super::Header::new(kind, parameters.fingerprint(), key).seal(out)
 }

@@ -20,8 +20,7 @@ pub fn write(
 ) -> Vec<u8> {
     let dimension = parameters.lwe_dimension;
     let count = u32::try_from(ciphertexts.len()).expect("fewer than 2^32 ciphertexts");
-    let mut message =
-        Vec::with_capacity(HEADER_BYTES + ciphertexts.len() * (dimension.0 + 1) * 4);
+    let mut message = Vec::with_capacity(HEADER_BYTES + ciphertexts.len() * (dimension.0 + 1) * 4);
     message.resize(HEADER_BYTES, 0);
     for ciphertext in ciphertexts {
         assert_eq!(ciphertext.dimension(), dimension);
@@ -54,6 +53,9 @@ pub fn read(
     let header = message.header;
     header.check_belongs(parameters.fingerprint(), key)?;
     header.check_shape(parameters, parameters.lwe_dimension.0, 32)?;
+    if header.body_bits != 32 {
+        return Err(WireError::Field("body bits"));
+    }
     let bytes_each = (parameters.lwe_dimension.0 + 1) * 4;
     let expected = u64::from(header.element_count) * bytes_each as u64;
     if message.payload.len() as u64 != expected {

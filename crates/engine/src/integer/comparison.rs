@@ -130,7 +130,11 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
             self.with_sign_bits_flipped(&operands)
         } else {
             let blocks = |integer: &Cow<'_, Integer<S, T>>| {
-                integer.blocks.iter().map(|block| block.lwe.clone()).collect()
+                integer
+                    .blocks
+                    .iter()
+                    .map(|block| block.lwe.clone())
+                    .collect()
             };
             operands.iter().map(blocks).collect()
         };
@@ -165,7 +169,10 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
             .zip(self.look_up(jobs))
             .map(|(integer, flipped)| {
                 let (_, low) = integer.blocks.split_last().unwrap_or((&flipped, &[]));
-                low.iter().chain([&flipped]).map(|block| block.lwe.clone()).collect()
+                low.iter()
+                    .chain([&flipped])
+                    .map(|block| block.lwe.clone())
+                    .collect()
             })
             .collect()
     }

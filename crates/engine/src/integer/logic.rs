@@ -98,7 +98,11 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         while lists.iter().any(|list| list.len() > 1) {
             let mut places = Vec::new();
             let mut jobs = Vec::new();
-            for (l, list) in lists.iter_mut().enumerate().filter(|(_, list)| list.len() > 1) {
+            for (l, list) in lists
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, list)| list.len() > 1)
+            {
                 for group in list.chunks(group_len as usize) {
                     let mut sum = group[0].clone();
                     group[1..].iter().for_each(|bit| sum.add_assign(bit));

@@ -55,7 +55,11 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         &self,
         pairs: &[(&Integer<S, T>, &Integer<S, T>)],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        Ok(self.min_max_batch(pairs)?.into_iter().map(|(min, _)| min).collect())
+        Ok(self
+            .min_max_batch(pairs)?
+            .into_iter()
+            .map(|(min, _)| min)
+            .collect())
     }
 
     /// The larger of every pair.
@@ -63,7 +67,11 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         &self,
         pairs: &[(&Integer<S, T>, &Integer<S, T>)],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        Ok(self.min_max_batch(pairs)?.into_iter().map(|(_, max)| max).collect())
+        Ok(self
+            .min_max_batch(pairs)?
+            .into_iter()
+            .map(|(_, max)| max)
+            .collect())
     }
 
     /// Minimum and maximum of every pair, for the price of one of them.
@@ -117,8 +125,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let mut larger = Vec::with_capacity(lists.len());
         for list in lists {
             let (chunks, odd) = list.as_chunks::<2>();
-            let (mut low, mut high): (Vec<_>, Vec<_>) =
-                decided.by_ref().take(chunks.len()).unzip();
+            let (mut low, mut high): (Vec<_>, Vec<_>) = decided.by_ref().take(chunks.len()).unzip();
             low.extend(odd.iter().map(|&integer| integer.clone()));
             high.extend(odd.iter().map(|&integer| integer.clone()));
             smaller.push(low);

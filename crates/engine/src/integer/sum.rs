@@ -100,7 +100,9 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
             .iter_mut()
             .flatten()
             .flatten()
-            .filter(|block| block.noise_level > limit && block.degree < self.encoding.block_modulus())
+            .filter(|block| {
+                block.noise_level > limit && block.degree < self.encoding.block_modulus()
+            })
             .collect();
         let jobs = noisy
             .iter()
@@ -174,7 +176,10 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// Bootstraps every group `(sum, column, blocks added up)` to its digit, which goes
     /// to that column, and its carry, which goes to the next.
     fn resolve(&self, groups: Vec<(usize, usize, Block<T>)>, sums: &mut [Columns<T>]) {
-        let (bits, modulus) = (self.encoding.message_bits(), self.encoding.message_modulus());
+        let (bits, modulus) = (
+            self.encoding.message_bits(),
+            self.encoding.message_modulus(),
+        );
         let digit = self.table(|x| (x % modulus) as i64);
         let carry = self.table(|x| (x >> bits) as i64);
         let mut places = Vec::with_capacity(2 * groups.len());

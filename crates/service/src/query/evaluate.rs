@@ -122,7 +122,10 @@ pub fn evaluate(
         answers,
         bootstraps,
     };
-    Ok((results.seal(parameters, fingerprint, &ciphertexts)?, bootstraps))
+    Ok((
+        results.seal(parameters, fingerprint, &ciphertexts)?,
+        bootstraps,
+    ))
 }
 
 /// The rows that meet the conditions of a question.
@@ -170,7 +173,10 @@ impl Evaluation<'_, '_, '_> {
             .collect();
         names.sort();
         names.dedup();
-        let columns = names.iter().map(|name| self.load(name)).collect::<Result<_, _>>()?;
+        let columns = names
+            .iter()
+            .map(|name| self.load(name))
+            .collect::<Result<_, _>>()?;
         Ok((names, columns))
     }
 
@@ -195,7 +201,10 @@ impl Evaluation<'_, '_, '_> {
         })?;
         let columns: Vec<Vec<&FheUint>> = columns.iter().map(|c| c.iter().collect()).collect();
         let columns: Vec<&[&FheUint]> = columns.iter().map(Vec::as_slice).collect();
-        Ok(names.into_iter().zip(self.integers.sum_batch(&columns)?).collect())
+        Ok(names
+            .into_iter()
+            .zip(self.integers.sum_batch(&columns)?)
+            .collect())
     }
 
     /// For every question with conditions, by its place, the truth value of each row.
@@ -218,9 +227,10 @@ impl Evaluation<'_, '_, '_> {
             .iter()
             .flat_map(|test| match test {
                 Test::Constant(_) => Vec::new(),
-                Test::Compare(comparison, column, limit) => {
-                    column.iter().map(|reading| (*comparison, reading, limit)).collect()
-                }
+                Test::Compare(comparison, column, limit) => column
+                    .iter()
+                    .map(|reading| (*comparison, reading, limit))
+                    .collect(),
             })
             .collect();
         let mut compared = self.integers.compare_batch(&comparisons)?.into_iter();
@@ -251,12 +261,12 @@ impl Evaluation<'_, '_, '_> {
             .collect())
     }
 
-    fn counts(
-        &self,
-        rows: &HashMap<usize, Met>,
-    ) -> Result<HashMap<usize, FheUint>, EvaluateError> {
+    fn counts(&self, rows: &HashMap<usize, Met>) -> Result<HashMap<usize, FheUint>, EvaluateError> {
         let counted: Vec<_> = rows.iter().filter(|(_, met)| met.is_count).collect();
-        let lists: Vec<Vec<_>> = counted.iter().map(|(_, met)| met.bits.iter().collect()).collect();
+        let lists: Vec<Vec<_>> = counted
+            .iter()
+            .map(|(_, met)| met.bits.iter().collect())
+            .collect();
         let lists: Vec<&[_]> = lists.iter().map(Vec::as_slice).collect();
         let counts = self.integers.count_batch(&lists)?;
         Ok(counted.into_iter().map(|(&i, _)| i).zip(counts).collect())
@@ -273,9 +283,10 @@ impl Evaluation<'_, '_, '_> {
             Threshold::Clear(threshold) => {
                 match code_condition(&column.fixed_point()?, condition.relation, threshold) {
                     CodeCondition::Always(answer) => return Ok(Test::Constant(answer)),
-                    CodeCondition::Compare(relation, code) => {
-                        (relation, self.integers.trivial::<Unsigned>(code as i64, blocks))
-                    }
+                    CodeCondition::Compare(relation, code) => (
+                        relation,
+                        self.integers.trivial::<Unsigned>(code as i64, blocks),
+                    ),
                 }
             }
             Threshold::Encrypted {
@@ -297,7 +308,11 @@ impl Evaluation<'_, '_, '_> {
             }
             Threshold::ToEncrypt(_) => return Err(misfit().into()),
         };
-        Ok(Test::Compare(relation.comparison(), self.load(&condition.column)?, limit))
+        Ok(Test::Compare(
+            relation.comparison(),
+            self.load(&condition.column)?,
+            limit,
+        ))
     }
 }
 

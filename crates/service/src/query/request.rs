@@ -68,7 +68,9 @@ pub enum RequestError {
         error: ReadingError,
     },
     /// A threshold that is not encrypted as the server needs it.
-    #[error("the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings")]
+    #[error(
+        "the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings"
+    )]
     ThresholdEncoding {
         /// The column.
         name: String,
@@ -102,11 +104,10 @@ impl Request {
                 let Threshold::ToEncrypt(value) = condition.threshold else {
                     continue;
                 };
-                let fixed_point =
-                    column.fixed_point().map_err(|error| RequestError::Column {
-                        name: column.name.clone(),
-                        error,
-                    })?;
+                let fixed_point = column.fixed_point().map_err(|error| RequestError::Column {
+                    name: column.name.clone(),
+                    error,
+                })?;
                 let code = fixed_point
                     .encode(value)
                     .map_err(|error| RequestError::Threshold {
@@ -200,6 +201,14 @@ impl Question {
             Self::Count(conditions) | Self::Rows(conditions) => {
                 conditions.iter().map(|c| c.column.as_str()).collect()
             }
+        }
+    }
+
+    /// Its conditions.
+    pub fn conditions(&self) -> &[Condition] {
+        match self {
+            Self::Count(conditions) | Self::Rows(conditions) => conditions,
+            _ => &[],
         }
     }
 

@@ -116,10 +116,7 @@ impl Results {
     }
 
     /// Parses the bytes of a result and decrypts its answers.
-    pub fn decrypt(
-        bytes: &[u8],
-        secret: &SecretKey,
-    ) -> Result<(Vec<Answer>, u64), ResultsError> {
+    pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<(Vec<Answer>, u64), ResultsError> {
         let parameters = secret.parameters();
         let (first, rest) = Message::parse(bytes)?;
         first

@@ -1,0 +1,41 @@
+//! Column definitions: which CSV columns are readings, and how they are encoded.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+
+use crate::failure::{Explain, Outcome};
+
+/// The definitions of the bundled weather data, used where none are given.
+pub(crate) const WEATHER: &str = include_str!("../data/weather.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definitions {
+    column: Vec<Column>,
+}
+
+/// The definitions in a TOML file, or those of the bundled data.
+pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Column>> {
+    let (name, text) = match path {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .advise(format_args!("cannot read {}", path.display()), HELP)?;
+            (path.display().to_string(), text)
+        }
+        None => ("the built-in definitions".to_owned(), WEATHER.to_owned()),
+    };
+    let definitions: Definitions =
+        toml::from_str(&text).advise(format_args!("{name} does not define columns"), HELP)?;
+    // The same checks that a server makes, before anything is encrypted.
+    let checked = ReadingsMetadata {
+        columns: definitions.column,
+        rows: vec![String::new()],
+    };
+    checked.check().advise(&name, HELP)?;
+    Ok(checked.columns)
+}
+
+const HELP: &str = "column definitions are TOML: [[column]] with name, unit, offset, scale and bits; \
+                    `tfhe-sbc sample --columns` prints an example";

@@ -1,0 +1,74 @@
+//! The subcommands, one module each.
+
+mod certs;
+pub(crate) mod decrypt;
+mod encrypt;
+mod eval;
+mod inspect;
+pub(crate) mod keygen;
+pub(crate) mod query;
+mod sample;
+mod send;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+
+use crate::demo::DemoArguments;
+use crate::failure::Outcome;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the whole path on a day of weather readings (the default)
+    Demo(DemoArguments),
+    /// Make a secret key, a device key and a server key
+    Keygen(keygen::Arguments),
+    /// Make certificates for a server, a device and a key owner
+    Certs(certs::Arguments),
+    /// Print a day of the bundled weather readings as CSV
+    Sample(sample::Arguments),
+    /// Encrypt CSV readings with a device key
+    Encrypt(encrypt::Arguments),
+    /// Run the server that stores readings and answers questions about them
+    Serve(serve::Arguments),
+    /// Send encrypted readings to a server
+    Send(send::Arguments),
+    /// Ask a server about stored readings
+    Query(query::Arguments),
+    /// Answer questions about encrypted readings in files, without a server
+    Eval(eval::Arguments),
+    /// Decrypt a result
+    Decrypt(decrypt::Arguments),
+    /// Say what a file is
+    Inspect(inspect::Arguments),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(self) -> Outcome<ExitCode> {
+        match self {
+            Self::Demo(arguments) => return crate::demo::run(&arguments),
+            Self::Keygen(arguments) => keygen::run(&arguments)?,
+            Self::Certs(arguments) => certs::run(&arguments)?,
+            Self::Sample(arguments) => sample::run(&arguments)?,
+            Self::Encrypt(arguments) => encrypt::run(&arguments)?,
+            Self::Serve(arguments) => serve::run(&arguments)?,
+            Self::Send(arguments) => send::run(&arguments)?,
+            Self::Query(arguments) => query::run(&arguments)?,
+            Self::Eval(arguments) => eval::run(&arguments)?,
+            Self::Decrypt(arguments) => decrypt::run(&arguments)?,
+            Self::Inspect(arguments) => inspect::run(&arguments)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The names of the expanders.
+fn expander_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        tfhe_sbc_core::random::ExpanderKind::ALL.map(tfhe_sbc_core::random::ExpanderKind::name),
+    )
+}

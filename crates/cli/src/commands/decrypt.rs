@@ -1,0 +1,65 @@
+//! `decrypt`: a result in the clear.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use tfhe_sbc_service::query::results::{Answer, AnswerValue, Results};
+
+use crate::failure::{Explain, Outcome};
+use crate::{keys, output, report};
+
+/// Decrypts a result with the secret key and prints it.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc eval --key keys/server.tsbc --readings day.tsbc 'max(temperature_c)' | tfhe-sbc decrypt --key keys/secret.tsbc"
+)]
+pub(crate) struct Arguments {
+    /// The result that `query` or `eval` gave, or - for stdin
+    #[arg(default_value = "-")]
+    result: PathBuf,
+    /// The secret key
+    #[arg(long, default_value = "keys/secret.tsbc")]
+    key: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Decrypted<'a> {
+    answers: Vec<NamedAnswer<'a>>,
+    bootstraps: u64,
+}
+
+#[derive(Serialize)]
+struct NamedAnswer<'a> {
+    name: &'a str,
+    answer: &'a AnswerValue,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let result = output::read_input(&arguments.result)?;
+    let secret = keys::read_secret_key(&arguments.key)?;
+    let (answers, bootstraps) = Results::decrypt(&result, &secret).advise(
+        arguments.result.display(),
+        "give a result that `query` or `eval` made, and the secret key of its key set",
+    )?;
+    if arguments.json {
+        let named = answers.iter().map(|Answer { name, value }| NamedAnswer {
+            name,
+            answer: value,
+        });
+        return output::print_json(&Decrypted {
+            answers: named.collect(),
+            bootstraps,
+        });
+    }
+    let mut table = output::text_table();
+    table.set_header(["question", "answer"]);
+    for answer in &answers {
+        table.add_row([answer.name.clone(), report::answer(&answer.value)]);
+    }
+    output::print(table);
+    Ok(())
+}

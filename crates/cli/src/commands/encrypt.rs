@@ -1,0 +1,59 @@
+//! `encrypt`: CSV in, an upload out.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tfhe_sbc_core::random::ExpanderKind;
+
+use crate::encryptor::DeviceSession;
+use crate::failure::{Outcome, failure};
+use crate::{columns, output, report, table};
+
+/// Encrypts CSV readings with a device key into one upload: column definitions and row
+/// labels in the clear, readings packed into seeded GLWE ciphertexts.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc inspect day.tsbc"
+)]
+pub(crate) struct Arguments {
+    /// The CSV file, or - for stdin
+    #[arg(default_value = "-")]
+    csv: PathBuf,
+    /// The device key
+    #[arg(long, default_value = "keys/device.tsbc")]
+    key: PathBuf,
+    /// Column definitions in TOML [default: those of the bundled weather data]
+    #[arg(long)]
+    columns: Option<PathBuf>,
+    /// The file to write [default: stdout]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// The generator of masks and noise
+    #[arg(long, default_value = ExpanderKind::ChaCha20.name(), value_parser = super::expander_names())]
+    expander: String,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let columns = columns::load(arguments.columns.as_deref())?;
+    let csv = output::read_input(&arguments.csv)?;
+    let source = if arguments.csv == Path::new("-") {
+        "stdin".to_owned()
+    } else {
+        arguments.csv.display().to_string()
+    };
+    let table = table::read(&source, csv.as_slice(), &columns)?;
+    let expander = ExpanderKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == arguments.expander)
+        .ok_or_else(|| failure("there is no such expander", "see --help for the names"))?;
+    let upload = DeviceSession::open(&arguments.key)?.encrypt_table(expander, &columns, &table)?;
+    output::write(arguments.out.as_deref(), &upload)?;
+    eprintln!(
+        "encrypted {} rows of {} columns: {} to {}",
+        table.labels.len(),
+        columns.len(),
+        report::bytes(upload.len() as u64),
+        output::shown(arguments.out.as_ref())
+    );
+    Ok(())
+}

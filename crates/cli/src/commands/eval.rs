@@ -1,0 +1,71 @@
+//! `eval`: what a server computes, on files.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tfhe_sbc_service::backend::Progress;
+use tfhe_sbc_service::query::evaluate::evaluate;
+
+use super::query::Questions;
+use crate::failure::{Explain, Outcome};
+use crate::{keys, output, progress, report};
+
+/// Answers questions about encrypted readings in a file, as a server would, but without
+/// one. The result is encrypted; `decrypt` reads it.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc eval --key keys/server.tsbc --readings day.tsbc --out result.tsbc 'mean(temperature_c)' 'rows(temperature_c < 0 and humidity_pct >= 60)'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    questions: Questions,
+    /// The server key
+    #[arg(long, default_value = "keys/server.tsbc")]
+    key: PathBuf,
+    /// The upload that `encrypt` made, or - for stdin
+    #[arg(long, default_value = "-")]
+    readings: PathBuf,
+    /// The file for the encrypted result [default: stdout]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let request = arguments.questions.seal()?;
+    let readings = output::read_input(&arguments.readings)?;
+    let key = keys::read_server_key(&arguments.key)?;
+    let start = Instant::now();
+    let spinner = progress::spinner("computing");
+    let counter = Progress::default();
+    let finished = AtomicBool::new(false);
+    let (result, bootstraps) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !finished.load(Ordering::Relaxed) {
+                spinner.say(format!(
+                    "computing: {} bootstraps",
+                    report::count(counter.bootstraps())
+                ));
+                std::thread::park_timeout(Duration::from_millis(200));
+            }
+        });
+        let result = evaluate(&key, &readings, &request, &counter);
+        finished.store(true, Ordering::Relaxed);
+        result
+    })
+    .advise(
+        "no answer",
+        "readings, device key and server key must be of one key set, and the question about columns that the readings have",
+    )?;
+    drop(spinner);
+    output::write(arguments.out.as_deref(), &result)?;
+    eprintln!(
+        "answered with {} bootstraps in {}: {} to {}",
+        report::count(bootstraps),
+        report::time(start.elapsed()),
+        report::bytes(result.len() as u64),
+        output::shown(arguments.out.as_ref())
+    );
+    Ok(())
+}

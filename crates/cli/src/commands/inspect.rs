@@ -1,0 +1,173 @@
+//! `inspect`: what a file is.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use tfhe_sbc_adapter::metadata;
+use tfhe_sbc_adapter::readings::ReadingsMetadata;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::wire::key::parameters_of;
+use tfhe_sbc_core::wire::{HEADER_BYTES, Kind, Message};
+use tfhe_sbc_service::query::request::Request;
+use tfhe_sbc_service::query::results::Results;
+
+use crate::failure::{Explain, Outcome, failure};
+use crate::{output, report};
+
+/// Says what a file is: kind, parameters, fingerprints, element count, sizes. Never
+/// shows secrets.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/device.tsbc"
+)]
+pub(crate) struct Arguments {
+    /// The file, or - for stdin
+    file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one message of a file is.
+#[derive(Serialize)]
+struct Description {
+    kind: String,
+    bytes: u64,
+    parameter_fingerprint: String,
+    key_fingerprint: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<(String, String)>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let bytes = zeroize::Zeroizing::new(output::read_input(&arguments.file)?);
+    let messages = describe(&arguments.file, &bytes)?;
+    if arguments.json {
+        return output::print_json(&messages);
+    }
+    for message in &messages {
+        output::print(format_args!(
+            "{} ({})",
+            message.kind,
+            report::bytes(message.bytes)
+        ));
+        let fingerprints = [
+            ("parameter fingerprint", &message.parameter_fingerprint),
+            ("key fingerprint", &message.key_fingerprint),
+        ];
+        let details = message
+            .details
+            .iter()
+            .map(|(name, value)| (name.as_str(), value));
+        for (name, value) in fingerprints.into_iter().chain(details) {
+            output::print(format_args!("  {name:<24} {value}"));
+        }
+    }
+    Ok(())
+}
+
+fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
+    let mut rest = bytes;
+    let mut messages = Vec::new();
+    while !rest.is_empty() {
+        let (message, after) = Message::parse(rest).explain(path.display())?;
+        rest = after;
+        let header = message.header;
+        let mut details = Vec::new();
+        let mut say = |name: &str, value: String| details.push((name.to_owned(), value));
+        match header.kind {
+            Kind::SecretKey | Kind::DeviceKey | Kind::ServerKey => {
+                let (parameters, _) = parameters_of(&message).explain(path.display())?;
+                describe_parameters(&parameters, &mut say);
+            }
+            Kind::SeededGlweList => {
+                say("elements", report::count(header.element_count.into()));
+                say("polynomial size", header.polynomial_size.to_string());
+                say("GLWE dimension", header.dimension.to_string());
+                say("torus bits", header.torus_bits.to_string());
+                say("body bits kept", header.body_bits.to_string());
+                if let Some(expander) = header.expander {
+                    say("mask expander", expander.name().to_owned());
+                }
+            }
+            Kind::LweList => {
+                say("elements", report::count(header.element_count.into()));
+                say("LWE dimension", header.dimension.to_string());
+            }
+            Kind::Metadata => describe_metadata(message, &mut say),
+        }
+        messages.push(Description {
+            kind: header.kind.to_string(),
+            bytes: (HEADER_BYTES + message.payload.len()) as u64,
+            parameter_fingerprint: header.parameters.to_string(),
+            key_fingerprint: header.key.to_string(),
+            details,
+        });
+    }
+    if messages.is_empty() {
+        return Err(failure(
+            format_args!("{} is empty", path.display()),
+            "give a file that tfhe-sbc made",
+        ));
+    }
+    Ok(messages)
+}
+
+fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&str, String)) {
+    say("parameter set", parameters.name.to_string());
+    say("security", format!("{:.1} bits", parameters.security_bits));
+    say(
+        "failure of a bootstrap",
+        format!("2^{:.1}", parameters.log2_p_fail),
+    );
+    say(
+        "message and carry bits",
+        format!("{} + {}", parameters.message_bits, parameters.carry_bits),
+    );
+    say("LWE dimension", parameters.lwe_dimension.to_string());
+    say(
+        "GLWE",
+        format!(
+            "dimension {}, polynomial size {}, {}-bit torus",
+            parameters.glwe_dimension,
+            parameters.polynomial_size(),
+            parameters.torus_bits
+        ),
+    );
+}
+
+fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&str, String)) {
+    if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
+        say("is about", "readings".to_owned());
+        say("rows", report::count(readings.rows.len() as u64));
+        for column in readings.columns {
+            say(
+                "column",
+                format!(
+                    "{} [{}]: {} bits from {} in steps of {}",
+                    column.name, column.unit, column.bits, column.offset, column.scale
+                ),
+            );
+        }
+    } else if let Ok(request) = metadata::read::<Request>(message) {
+        say("is about", "questions".to_owned());
+        for (name, _) in request.questions {
+            say("question", name);
+        }
+    } else if let Ok(results) = metadata::read::<Results>(message) {
+        say("is about", "results".to_owned());
+        say("bootstraps", report::count(results.bootstraps));
+        for answer in results.answers {
+            say(
+                "answer",
+                format!("{} in {} blocks", answer.name, answer.blocks),
+            );
+        }
+    } else {
+        say(
+            "is about",
+            "something that this version does not know".to_owned(),
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `keygen`: a secret key, a device key and a server key.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::random::SeedSequence;
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_service::files;
+
+use crate::failure::{Explain, Outcome, failure};
+use crate::keys::fresh_seeds;
+use crate::{progress, report};
+
+/// Makes three files: secret.tsbc for the key owner alone, device.tsbc for boards,
+/// server.tsbc for the server. Existing files are never overwritten.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/server.tsbc"
+)]
+pub(crate) struct Arguments {
+    /// The directory for the keys
+    #[arg(long, default_value = "keys")]
+    out: PathBuf,
+    /// The parameter set
+    #[arg(long, default_value = "message_2_carry_2", value_parser = parameter_set)]
+    parameters: Parameters,
+}
+
+fn parameter_set(name: &str) -> Result<Parameters, String> {
+    match parameter_sets::by_name(name) {
+        Some(parameters) => parameters.map_err(|error| error.to_string()),
+        None => {
+            let names: Vec<_> = parameter_sets::ALL
+                .iter()
+                .map(|set| set.name.to_string())
+                .collect();
+            Err(format!("the parameter sets are {}", names.join(", ")))
+        }
+    }
+}
+
+/// The key files of a directory.
+pub(crate) struct KeyFiles {
+    /// The key owner's.
+    pub(crate) secret: PathBuf,
+    /// The boards'.
+    pub(crate) device: PathBuf,
+    /// The server's.
+    pub(crate) server: PathBuf,
+}
+
+impl KeyFiles {
+    fn in_directory(directory: &Path) -> Self {
+        Self {
+            secret: directory.join("secret.tsbc"),
+            device: directory.join("device.tsbc"),
+            server: directory.join("server.tsbc"),
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let parameters = &arguments.parameters;
+    let made = make(parameters, &arguments.out)?;
+    for (path, what) in [
+        (&made.secret, "secret key: stays with you, mode 0600"),
+        (&made.device, "device key: goes to the boards, mode 0600"),
+        (
+            &made.server,
+            "server key: goes to the server, holds no secret",
+        ),
+    ] {
+        let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        eprintln!("{:<32} {:>10}  {what}", path.display(), report::bytes(size));
+    }
+    eprintln!(
+        "{}: {:.0}-bit security, a bootstrap fails with probability 2^{:.1}",
+        parameters.name, parameters.security_bits, parameters.log2_p_fail
+    );
+    Ok(())
+}
+
+/// Makes a key set in a directory.
+pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFiles> {
+    let paths = KeyFiles::in_directory(directory);
+    for path in [&paths.secret, &paths.device, &paths.server] {
+        if path.symlink_metadata().is_ok() {
+            return Err(failure(
+                format_args!(
+                    "{} exists already, and keys are never overwritten",
+                    path.display()
+                ),
+                "choose another directory with --out, or move the old keys away",
+            ));
+        }
+    }
+    let mut seeds = fresh_seeds()?;
+    let secret = SecretKey::generate(*parameters, &mut seeds).explain("no keys")?;
+    let server = if parameters.torus_bits == 64 {
+        server_key_bytes::<u64>(&secret, &mut seeds)?
+    } else {
+        server_key_bytes::<u32>(&secret, &mut seeds)?
+    };
+    let to_bytes_failed = "no key file";
+    let device = secret.device_key().to_bytes().explain(to_bytes_failed)?;
+    let secret = secret.to_bytes().explain(to_bytes_failed)?;
+
+    let advice = "choose a directory that you can write to and that has room";
+    files::create_private_directory(directory).advise("no keys were written", advice)?;
+    files::write_public_new(&paths.server, &server).advise("no keys were written", advice)?;
+    files::write_private_new(&paths.device, &device).advise("not all keys were written", advice)?;
+    files::write_private_new(&paths.secret, &secret).advise("not all keys were written", advice)?;
+    Ok(paths)
+}
+
+fn server_key_bytes<T: MaskTorus>(
+    secret: &SecretKey,
+    seeds: &mut SeedSequence,
+) -> Outcome<Vec<u8>> {
+    let bar = progress::bar(
+        "making the server key",
+        SeededServerKey::<T>::step_count(secret.parameters()),
+    );
+    SeededServerKey::<T>::generate(secret, seeds, &|steps| bar.inc(steps))
+        .map(|key| key.to_bytes())
+        .explain("no server key")
+}

@@ -1,0 +1,129 @@
+//! `query`: questions to a server, encrypted results back.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_service::client::{Client, QueryReply};
+use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_service::query::request::Request;
+use tfhe_sbc_service::query::{Condition, Question, Threshold};
+
+use super::send::Server;
+use crate::encryptor::DeviceSession;
+use crate::failure::{Explain, Outcome};
+use crate::{columns, output, progress, report};
+
+/// Asks a server about stored readings. The result is encrypted; `decrypt` reads it.
+///
+/// Questions: min(column), max(column), sum(column), mean(column), count(conditions),
+/// rows(conditions), where conditions are like `a > 20 and b <= encrypted(40)`. A
+/// threshold in encrypted(…) is encrypted before it leaves this machine.
+#[derive(Args)]
+#[command(
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    questions: Questions,
+    #[command(flatten)]
+    server: Server,
+    /// The readings: the id that `send` printed, or latest
+    #[arg(long, default_value = "latest")]
+    readings: Selection,
+    /// The file for the encrypted result [default: stdout]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// Questions and what encrypts their thresholds.
+#[derive(Args)]
+pub(crate) struct Questions {
+    /// What is asked
+    #[arg(required = true, value_name = "QUESTION")]
+    questions: Vec<Question>,
+    /// The device key that belongs to the readings, to seal the question with
+    #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
+    device_key: PathBuf,
+    /// Column definitions in TOML [default: those of the bundled weather data]
+    #[arg(long)]
+    columns: Option<PathBuf>,
+}
+
+impl Questions {
+    /// The bytes of the request.
+    pub(crate) fn seal(&self) -> Outcome<Vec<u8>> {
+        let columns = columns::load(self.columns.as_deref())?;
+        seal(
+            &self.questions,
+            &columns,
+            &mut DeviceSession::open(&self.device_key)?,
+        )
+    }
+}
+
+/// The bytes of a request about such columns.
+pub(crate) fn seal(
+    questions: &[Question],
+    columns: &[Column],
+    session: &mut DeviceSession,
+) -> Outcome<Vec<u8>> {
+    let readings = ReadingsMetadata {
+        columns: columns.to_vec(),
+        rows: Vec::new(),
+    };
+    let (parameters, fingerprint) = (*session.parameters(), session.fingerprint());
+    let encrypts = |condition: &Condition| matches!(condition.threshold, Threshold::ToEncrypt(_));
+    let mut encryptor = if questions
+        .iter()
+        .flat_map(Question::conditions)
+        .any(encrypts)
+    {
+        Some(session.encryptor(ExpanderKind::ChaCha20)?)
+    } else {
+        None
+    };
+    Request::seal(questions, &readings, &parameters, fingerprint, encryptor.as_mut()).advise(
+        "the question",
+        "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
+    )
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let request = arguments.questions.seal()?;
+    let client = arguments.server.connect("owner")?;
+    let reply = ask(&client, arguments.readings.clone(), &request)?;
+    output::write(arguments.out.as_deref(), &reply.result)?;
+    eprintln!(
+        "answered with {} bootstraps in {}: {} to {}",
+        report::count(reply.bootstraps),
+        report::time(Duration::from_secs_f64(reply.seconds)),
+        report::bytes(reply.result.len() as u64),
+        output::shown(arguments.out.as_ref())
+    );
+    Ok(())
+}
+
+/// Asks, and shows meanwhile how many bootstraps the server has done.
+pub(crate) fn ask(client: &Client, readings: Selection, request: &[u8]) -> Outcome<QueryReply> {
+    let spinner = progress::spinner("the server computes");
+    let before = client.metrics_bootstraps().unwrap_or(0);
+    let answered = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !answered.load(Ordering::Relaxed) {
+                if let Ok(now) = client.metrics_bootstraps() {
+                    let done = report::count(now.saturating_sub(before));
+                    spinner.say(format!("the server computes: {done} bootstraps"));
+                }
+                std::thread::park_timeout(Duration::from_millis(500));
+            }
+        });
+        let reply = client.query(readings, request).explain("no answer");
+        answered.store(true, Ordering::Relaxed);
+        reply
+    })
+}

@@ -1,0 +1,75 @@
+//! `serve`: the server process.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_service::evaluator::KeyBackend;
+use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::server::{self, Limits, ServerConfig};
+use tfhe_sbc_service::store::Store;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::{Explain, Outcome};
+use crate::{keys, output};
+
+/// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
+/// /v1/readings, POST /v1/query/ID, GET /healthz, /readyz, /metrics. Holds only the
+/// server key. Prints one line, "listening on ADDRESS", when it is ready; logs go to
+/// stderr (RUST_LOG sets how much). SIGTERM or ctrl-c lets it finish what is under way.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys && tfhe-sbc certs --out tls\n  tfhe-sbc serve --key keys/server.tsbc --tls tls --store store --listen 127.0.0.1:8443"
+)]
+pub(crate) struct Arguments {
+    /// The server key
+    #[arg(long, default_value = "keys/server.tsbc")]
+    key: PathBuf,
+    /// The directory with ca.pem, server.pem and server.key
+    #[arg(long, default_value = "tls")]
+    tls: PathBuf,
+    /// The directory for uploads
+    #[arg(long, default_value = "store")]
+    store: PathBuf,
+    /// The address to listen on; port 0 takes any free one
+    #[arg(long, default_value = "127.0.0.1:8443")]
+    listen: SocketAddr,
+    /// Most bytes of one upload
+    #[arg(long, default_value_t = Limits::default().upload_bytes)]
+    max_upload_bytes: usize,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    let tls = TlsFiles::in_directory(&arguments.tls);
+    let identity = Identity::load(&tls.ca.certificate, &tls.server).advise(
+        "no server identity",
+        "make certificates with `tfhe-sbc certs`",
+    )?;
+    let store = Store::open(&arguments.store).advise(
+        "no store",
+        "choose a directory that you can write to with --store",
+    )?;
+    let backend = KeyBackend::new(keys::read_server_key(&arguments.key)?);
+    let config = ServerConfig {
+        identity,
+        limits: Limits {
+            upload_bytes: arguments.max_upload_bytes,
+            ..Limits::default()
+        },
+    };
+    server::run(
+        &config,
+        arguments.listen,
+        Arc::new(store),
+        Arc::new(backend),
+        |address| output::print(format_args!("listening on {address}")),
+    )
+    .explain("the server")
+}

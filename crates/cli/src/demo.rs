@@ -1,0 +1,259 @@
+//! The demo: the whole path on a day of weather readings, with three parties in three
+//! directories and a server in a process of its own.
+//!
+//! [`run`] goes through the stages; [`server_process`] starts and stops the server,
+//! [`plain`] computes the same answers in the clear, [`outcome`] compares and shows
+//! them, [`picture`] draws them.
+
+mod outcome;
+mod picture;
+mod plain;
+mod server_process;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, write_tls_directory};
+use tfhe_sbc_service::client::{Client, QueryReply};
+use tfhe_sbc_service::files;
+use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_service::query::Question;
+use tfhe_sbc_service::query::results::{Answer, Results};
+
+use self::outcome::{Report, Stages};
+use self::server_process::ServerProcess;
+use crate::commands::keygen::{self, KeyFiles};
+use crate::commands::query;
+use crate::encryptor::DeviceSession;
+use crate::failure::{Explain, Outcome};
+use crate::table::{self, Table};
+use crate::{columns, keys, progress};
+
+/// What the demo asks: every extreme and mean, one count with a threshold that the
+/// server does not see, and the hours in which two conditions hold together.
+const QUESTIONS: [&str; 10] = [
+    "min(temperature_c)",
+    "max(temperature_c)",
+    "mean(temperature_c)",
+    "min(humidity_pct)",
+    "max(humidity_pct)",
+    "mean(humidity_pct)",
+    "mean(pressure_hpa)",
+    "mean(illuminance_lx)",
+    "count(illuminance_lx > encrypted(20000))",
+    "rows(temperature_c < 0 and humidity_pct >= 60)",
+];
+
+/// Runs the whole path on one day of weather readings: makes keys, encrypts as a board
+/// would, uploads over mutual TLS 1.3 to a server process that holds only the server
+/// key, has it compute on ciphertexts, decrypts, and checks every answer against the
+/// same computation in the clear. Draws the day as an SVG. Exit status 1 if an answer
+/// is wrong.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tfhe-sbc demo --day 37 --picture day.svg")]
+pub(crate) struct DemoArguments {
+    /// The day of the year, 1 to 365
+    #[arg(long, default_value_t = 12)]
+    day: usize,
+    /// Print one JSON object instead of the tables
+    #[arg(long)]
+    json: bool,
+    /// Where to draw the picture
+    #[arg(long, default_value = "tfhe-sbc-demo.svg")]
+    picture: PathBuf,
+    /// Keep the keys, certificates and uploads of the demo in this new directory
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+}
+
+/// The directories of the three parties.
+struct Parties {
+    owner: PathBuf,
+    board: PathBuf,
+    server: PathBuf,
+}
+
+/// Runs the demo.
+pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
+    let columns = columns::load(None)?;
+    let csv = table::weather_day(arguments.day)?;
+    let table = table::read("the bundled day", csv.as_bytes(), &columns)?;
+    let questions = QUESTIONS
+        .iter()
+        .map(|text| text.parse::<Question>().explain("the demo's questions"))
+        .collect::<Outcome<Vec<_>>>()?;
+
+    let temporary = tempfile::Builder::new()
+        .prefix("tfhe-sbc-demo-")
+        .tempdir()
+        .advise(
+            "no directory for the demo's keys",
+            "set TMPDIR to a directory with 100 MiB of room",
+        )?;
+    let root = arguments.keep.as_deref().unwrap_or(temporary.path());
+    let parties = Parties {
+        owner: root.join("owner"),
+        board: root.join("board"),
+        server: root.join("server"),
+    };
+
+    let mut stages = Stages::default();
+    let start = Instant::now();
+    let made = make_keys(&parties)?;
+    stages.keygen = start.elapsed();
+
+    let start = Instant::now();
+    let mut session = DeviceSession::open(&made.keys.device)?;
+    stages.device_start = start.elapsed();
+    let start = Instant::now();
+    let upload = session.encrypt_table(ExpanderKind::ChaCha20, &columns, &table)?;
+    stages.encrypt = start.elapsed();
+
+    let start = Instant::now();
+    let server = ServerProcess::start(&made.keys.server, &parties.server)?;
+    stages.server_start = start.elapsed();
+
+    let start = Instant::now();
+    let id = {
+        let _spinner = progress::spinner("the board uploads");
+        connect(&server, &made.board)?
+            .upload(&upload)
+            .explain("the upload")?
+            .id
+    };
+    stages.upload = start.elapsed();
+
+    let start = Instant::now();
+    let reply = ask(
+        &server,
+        &made,
+        &questions,
+        &columns,
+        &mut session,
+        Selection::Id(id),
+    )?;
+    stages.query = start.elapsed();
+    drop(server);
+
+    let start = Instant::now();
+    let secret = keys::read_secret_key(&made.keys.secret)?;
+    let (answers, _) = Results::decrypt(&reply.result, &secret).explain("the result")?;
+    stages.decrypt = start.elapsed();
+
+    let report = Report::new(
+        &questions, answers, &columns, &table, &upload, &reply, stages,
+    )?;
+    draw(&arguments.picture, &report, &columns, &table, &questions)?;
+    if arguments.json {
+        report.print_json(&arguments.picture)?;
+    } else {
+        report.print(&arguments.picture, arguments.keep.as_deref());
+    }
+    Ok(if report.ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Keys and certificates, each where its party finds it.
+struct Made {
+    keys: KeyFiles,
+    board: Credentials,
+    owner: Credentials,
+}
+
+/// Who a client is and whom it trusts.
+struct Credentials {
+    authority: PathBuf,
+    own: CertificateFiles,
+}
+
+fn make_keys(parties: &Parties) -> Outcome<Made> {
+    let advice = "choose an empty directory with --keep";
+    let parameters = MESSAGE_2_CARRY_2
+        .validate()
+        .explain("the default parameters")?;
+    let keys = keygen::make(&parameters, &parties.owner)?;
+    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let tls = write_tls_directory(&parties.owner.join("tls"), &names, "device", "owner")
+        .advise("no certificates", advice)?;
+
+    // The owner hands out what each party may have, and nothing else.
+    let give = |to: &Path, file: &Path, name: &str| {
+        files::create_private_directory(to).advise("the demo's directories", advice)?;
+        std::fs::rename(file, to.join(name)).advise("the demo's directories", advice)
+    };
+    let share_authority = |to: &Path| {
+        files::create_private_directory(to).advise("the demo's directories", advice)?;
+        std::fs::copy(&tls.ca.certificate, to.join("ca.pem"))
+            .map(drop)
+            .advise("the demo's directories", advice)
+    };
+    let (board_tls, server_tls) = (parties.board.join("tls"), parties.server.join("tls"));
+    for (to, pair, name) in [
+        (&board_tls, &tls.device, "device"),
+        (&server_tls, &tls.server, "server"),
+    ] {
+        share_authority(to)?;
+        give(to, &pair.certificate, &format!("{name}.pem"))?;
+        give(to, &pair.key, &format!("{name}.key"))?;
+    }
+    give(&parties.server, &keys.server, "server.tsbc")?;
+    Ok(Made {
+        board: Credentials {
+            authority: board_tls.join("ca.pem"),
+            own: TlsFiles::in_directory(&board_tls).device,
+        },
+        owner: Credentials {
+            authority: tls.ca.certificate,
+            own: tls.owner,
+        },
+        keys: KeyFiles {
+            server: parties.server.join("server.tsbc"),
+            ..keys
+        },
+    })
+}
+
+fn connect(server: &ServerProcess, credentials: &Credentials) -> Outcome<Client> {
+    let identity =
+        Identity::load(&credentials.authority, &credentials.own).explain("the certificates")?;
+    Client::connect(&server.url(), &identity).explain("the demo's server")
+}
+
+fn ask(
+    server: &ServerProcess,
+    made: &Made,
+    questions: &[Question],
+    columns: &[Column],
+    session: &mut DeviceSession,
+    readings: Selection,
+) -> Outcome<QueryReply> {
+    let request = query::seal(questions, columns, session)?;
+    query::ask(&connect(server, &made.owner)?, readings, &request)
+}
+
+fn draw(
+    path: &Path,
+    report: &Report,
+    columns: &[Column],
+    table: &Table,
+    questions: &[Question],
+) -> Outcome<()> {
+    let advice = "name a file that can be written with --picture";
+    let svg =
+        picture::svg(&report.picture(columns, table, questions)).advise("the picture", advice)?;
+    files::write_atomic(path, svg.as_bytes()).advise("the picture", advice)
+}
+
+/// An answer by the text of its question.
+fn answer_to<'a>(answers: &'a [Answer], name: &str) -> Option<&'a Answer> {
+    answers.iter().find(|answer| answer.name == name)
+}

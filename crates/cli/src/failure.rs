@@ -1,0 +1,56 @@
+//! What goes wrong, for people: one block that says what, and what to do.
+
+use std::fmt::Display;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// A failure of a command.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct Failure {
+    message: String,
+    help: Option<String>,
+}
+
+impl Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn Display>)
+    }
+}
+
+/// The result of a command or a part of one.
+pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
+
+/// A failure with advice.
+pub(crate) fn failure(message: impl Display, help: impl Display) -> Box<Failure> {
+    Box::new(Failure {
+        message: message.to_string(),
+        help: Some(help.to_string()),
+    })
+}
+
+/// Turns library errors into failures.
+pub(crate) trait Explain<T> {
+    /// A failure whose error says by itself what to do.
+    fn explain(self, doing: impl Display) -> Outcome<T>;
+    /// A failure with advice.
+    fn advise(self, doing: impl Display, help: impl Display) -> Outcome<T>;
+}
+
+impl<T, E: Display> Explain<T> for Result<T, E> {
+    fn explain(self, doing: impl Display) -> Outcome<T> {
+        self.map_err(|error| {
+            Box::new(Failure {
+                message: format!("{doing}: {error}"),
+                help: None,
+            })
+        })
+    }
+
+    fn advise(self, doing: impl Display, help: impl Display) -> Outcome<T> {
+        self.map_err(|error| failure(format_args!("{doing}: {error}"), help))
+    }
+}

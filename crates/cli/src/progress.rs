@@ -1,0 +1,47 @@
+//! Progress on stderr. On anything but a terminal it is silent.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar that counts to `total` and vanishes when it is dropped.
+pub(crate) fn bar(what: &'static str, total: u64) -> Vanishing {
+    let bar = ProgressBar::new(total).with_message(what);
+    if let Ok(style) =
+        ProgressStyle::with_template("{msg:>28} [{bar:32}] {percent:>3} %  {elapsed}")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    Vanishing(bar)
+}
+
+/// A spinner with a text that changes.
+pub(crate) fn spinner(what: &'static str) -> Vanishing {
+    let bar = ProgressBar::new_spinner().with_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{msg:>28} {spinner}  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    Vanishing(bar)
+}
+
+/// A progress display that leaves nothing behind.
+pub(crate) struct Vanishing(ProgressBar);
+
+impl Vanishing {
+    /// Counts on.
+    pub(crate) fn inc(&self, steps: u64) {
+        self.0.inc(steps);
+    }
+
+    /// Changes the text.
+    pub(crate) fn say(&self, text: String) {
+        self.0.set_message(text);
+    }
+}
+
+impl Drop for Vanishing {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

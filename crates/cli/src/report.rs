@@ -1,0 +1,75 @@
+//! Figures in human units.
+
+use std::time::Duration;
+
+use tfhe_sbc_service::query::results::AnswerValue;
+
+/// A number of bytes.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1024 => format!("{count} B"),
+        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
+        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
+    }
+}
+
+/// A time.
+pub(crate) fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds < 1e-3 {
+        format!("{:.0} µs", seconds * 1e6)
+    } else if seconds < 1.0 {
+        format!("{:.1} ms", seconds * 1e3)
+    } else {
+        format!("{seconds:.2} s")
+    }
+}
+
+/// A whole number with thousands separated.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A reading without the tail that binary fractions of a decimal step leave.
+pub(crate) fn number(value: f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A decrypted answer.
+pub(crate) fn answer(value: &AnswerValue) -> String {
+    match value {
+        AnswerValue::Number { value, unit } if unit.is_empty() => number(*value),
+        AnswerValue::Number { value, unit } => format!("{} {unit}", number(*value)),
+        AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
+        AnswerValue::Rows(labels) => labels.join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+        assert_eq!(number(-10.600_000_000_000_001), "-10.6");
+        assert_eq!(number(-0.000_000_1), "0");
+        assert_eq!(time(Duration::from_micros(1500)), "1.5 ms");
+    }
+}

@@ -1,0 +1,439 @@
+//! Damaged and forged messages of every kind: each is refused with an error value.
+
+mod common;
+
+use common::{FROZEN_RADIX, forged, lwe_list, patched, resealed, secret_key};
+use proptest::prelude::*;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
+use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
+use tfhe_sbc_core::wire::glwe::{self, MAX_ELEMENTS, SeededGlweList, message_len};
+use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::{FLAG_SEEDED, HEADER_BYTES, Header, Kind, Message, WireError, lwe};
+
+/// A good message and the reader of its kind.
+struct Sample {
+    kind: Kind,
+    bytes: Vec<u8>,
+    read: fn(&[u8], &SecretKey) -> Result<(), WireError>,
+}
+
+fn key() -> SecretKey {
+    secret_key(FROZEN_RADIX, 1)
+}
+
+fn samples() -> Vec<Sample> {
+    let key = key();
+    let plain = |kind, payload: &[u8]| {
+        let fingerprint = key.parameters().fingerprint();
+        resealed(&Header::new(kind, fingerprint, key.fingerprint()), payload)
+    };
+    vec![
+        Sample {
+            kind: Kind::Metadata,
+            bytes: plain(Kind::Metadata, &[0xa0]),
+            read: |bytes, _| Message::parse_only(bytes, Kind::Metadata).map(drop),
+        },
+        Sample {
+            kind: Kind::SeededGlweList,
+            bytes: seeded_list(&key, 3),
+            read: read_seeded_list,
+        },
+        Sample {
+            kind: Kind::LweList,
+            bytes: lwe_list(&key, &[3], 4),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::LweList)?;
+                lwe::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
+        Sample {
+            kind: Kind::SecretKey,
+            bytes: key.to_bytes().unwrap().to_vec(),
+            read: |bytes, _| SecretKey::from_bytes(bytes).map(drop),
+        },
+        Sample {
+            kind: Kind::DeviceKey,
+            bytes: key.device_key().to_bytes().unwrap().to_vec(),
+            read: |bytes, _| KeyBytes::parse_device_key(bytes).map(drop),
+        },
+        Sample {
+            kind: Kind::ServerKey,
+            bytes: plain(Kind::ServerKey, &key.parameters().to_bytes()),
+            read: |bytes, _| Message::parse_only(bytes, Kind::ServerKey).map(drop),
+        },
+    ]
+}
+
+fn seeded_list(key: &SecretKey, count: usize) -> Vec<u8> {
+    let parameters = key.parameters();
+    let header = glwe::header(
+        parameters,
+        key.fingerprint(),
+        ExpanderKind::Aes128Ctr,
+        MaskSeed([9; 32]),
+        count as u32,
+    );
+    let size = parameters.polynomial_size().get();
+    let payload = message_len(count, size, parameters.body_bits) - HEADER_BYTES;
+    resealed(&header, &vec![0; payload])
+}
+
+fn read_seeded_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {
+    let message = Message::parse_only(bytes, Kind::SeededGlweList)?;
+    SeededGlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
+}
+
+#[test]
+fn the_samples_are_good() {
+    let key = key();
+    for sample in samples() {
+        assert_eq!(
+            (sample.read)(&sample.bytes, &key),
+            Ok(()),
+            "{}",
+            sample.kind
+        );
+        assert_eq!(patched(&sample.bytes, 0, b"TSBC"), sample.bytes);
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let key = key();
+    for sample in samples() {
+        for bit in 0..sample.bytes.len() * 8 {
+            let mut bytes = sample.bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(
+                (sample.read)(&bytes, &key).is_err(),
+                "{} bit {bit}",
+                sample.kind
+            );
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    let key = key();
+    for sample in samples() {
+        for len in 0..sample.bytes.len() {
+            let expected = if len < HEADER_BYTES {
+                HEADER_BYTES
+            } else {
+                sample.bytes.len()
+            };
+            assert_eq!(
+                (sample.read)(&sample.bytes[..len], &key),
+                Err(WireError::Truncated {
+                    expected: expected as u64,
+                    found: len as u64
+                }),
+            );
+        }
+    }
+}
+
+#[test]
+fn trailing_bytes_are_noticed() {
+    let key = key();
+    for sample in samples() {
+        for extra in [1, 3, HEADER_BYTES, 5000] {
+            let mut bytes = sample.bytes.clone();
+            bytes.resize(bytes.len() + extra, 0);
+            assert_eq!(
+                (sample.read)(&bytes, &key),
+                Err(WireError::TrailingBytes(extra))
+            );
+            let (message, rest) = Message::parse(&bytes).unwrap();
+            assert_eq!((message.header.kind, rest.len()), (sample.kind, extra));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_said_so() {
+    for bytes in [&b"T"[..], b"TSB", b"TSBC"] {
+        assert!(matches!(
+            Header::parse(bytes),
+            Err(WireError::Truncated { .. })
+        ));
+    }
+    for bytes in [
+        &b"G"[..],
+        b"GIF8",
+        &[0; HEADER_BYTES],
+        b"TSBX",
+        &[0xff; 500],
+    ] {
+        assert_eq!(Header::parse(bytes), Err(WireError::Magic));
+    }
+}
+
+#[test]
+fn unknown_versions_kinds_and_flags_are_named() {
+    let key = key();
+    for sample in samples() {
+        let read = |at, byte: u8| (sample.read)(&patched(&sample.bytes, at, &[byte]), &key);
+        for version in [0, 2, 255] {
+            let error = read(4, version).unwrap_err();
+            assert_eq!(error, WireError::Version(version.into()));
+            assert!(error.to_string().contains(&format!("version {version} ")));
+        }
+        assert_eq!(read(5, 1), Err(WireError::Version(257)));
+        for kind in [0, 7, 255] {
+            let error = read(6, kind).unwrap_err();
+            assert_eq!(error, WireError::UnknownKind(kind));
+            assert!(error.to_string().contains(&format!("kind {kind} ")));
+        }
+        let flags = sample.bytes[7];
+        for bit in (0..8).map(|i| 1 << i).filter(|bit| flags & bit == 0) {
+            let error = read(7, flags | bit).unwrap_err();
+            assert_eq!(error, WireError::Flags(bit));
+            assert!(error.to_string().contains(&format!("{bit:#04x}")));
+        }
+        if flags & FLAG_SEEDED != 0 {
+            assert_eq!(read(7, 0), Err(WireError::Field("flags")));
+        }
+        for reserved in [54, 55] {
+            assert_eq!(read(reserved, 1), Err(WireError::Field("reserved")));
+        }
+        assert_eq!(read(50, 3), Err(WireError::Field("plaintext kind")));
+        assert_eq!(read(51, 3), Err(WireError::Field("expander")));
+    }
+}
+
+#[test]
+fn a_message_of_one_kind_is_not_read_as_another() {
+    let key = key();
+    let samples = samples();
+    for given in &samples {
+        for wanted in samples.iter().filter(|wanted| wanted.kind != given.kind) {
+            let error = (wanted.read)(&given.bytes, &key).unwrap_err();
+            let expected = WireError::WrongKind {
+                expected: wanted.kind,
+                found: given.kind,
+            };
+            assert_eq!(error, expected);
+            let text = error.to_string();
+            assert!(
+                text.contains(&given.kind.to_string()) && text.contains(&wanted.kind.to_string())
+            );
+        }
+    }
+}
+
+#[test]
+fn other_parameters_and_other_keys_are_refused() {
+    let key = key();
+    for sample in samples() {
+        let other_parameters = forged(&sample.bytes, |header| header.parameters.0[0] ^= 1);
+        let other_key = forged(&sample.bytes, |header| header.key.0[15] ^= 0x80);
+        let refused = [other_parameters, other_key].map(|bytes| (sample.read)(&bytes, &key));
+        match sample.kind {
+            Kind::SeededGlweList | Kind::LweList => assert!(matches!(
+                refused,
+                [
+                    Err(WireError::WrongParameters { .. }),
+                    Err(WireError::WrongKey { .. })
+                ]
+            )),
+            // A key file is what says which key set it is.
+            Kind::SecretKey | Kind::DeviceKey => assert_eq!(
+                refused,
+                [Err(WireError::Field("parameter fingerprint")), Ok(())]
+            ),
+            Kind::Metadata | Kind::ServerKey => (),
+        }
+    }
+}
+
+/// Every field behind the fingerprints but the expander and the seed of a seeded
+/// message, which are the sender's choice, has one value that is right.
+#[test]
+fn forged_header_fields_are_refused() {
+    type Change = fn(&mut Header);
+    let changes: [(&str, Change); 17] = [
+        ("polynomial size", |h| h.polynomial_size ^= 512),
+        ("polynomial size", |h| h.polynomial_size = u32::MAX),
+        ("dimension", |h| h.dimension += 1),
+        ("dimension", |h| h.dimension = u32::MAX),
+        ("torus bits", |h| h.torus_bits ^= 96),
+        ("torus bits", |h| h.torus_bits = 255),
+        ("body bits", |h| h.body_bits += 1),
+        ("body bits", |h| h.body_bits = 255),
+        ("plaintext kind", |h| {
+            h.plaintext = Some(PlaintextKind::Boolean)
+        }),
+        ("message bits", |h| h.message_bits += 1),
+        ("carry bits", |h| h.carry_bits = 255),
+        ("element count", |h| h.element_count = u32::MAX),
+        ("element count", |h| {
+            h.element_count = MAX_ELEMENTS as u32 + 1
+        }),
+        ("element count", |h| h.element_count += 256),
+        ("mask seed", |h| h.mask_seed.0[31] = 1),
+        ("expander", |h| h.expander = Some(ExpanderKind::ChaCha20)),
+        ("expander", |h| h.expander = None),
+    ];
+    let key = key();
+    for sample in samples() {
+        let seeded = sample.bytes[7] & FLAG_SEEDED != 0;
+        for (field, change) in changes {
+            let bytes = forged(&sample.bytes, change);
+            let free = seeded && (field == "mask seed" || bytes[51] == 1);
+            // Its other fields are for the engine, which reads its payload, to check.
+            let engine = sample.kind == Kind::ServerKey
+                && ["polynomial size", "dimension", "torus bits"].contains(&field);
+            if bytes == sample.bytes || free || engine {
+                continue;
+            }
+            match (sample.read)(&bytes, &key) {
+                Err(WireError::Field(found)) => assert_eq!(found, field, "{}", sample.kind),
+                Err(WireError::PayloadLength { .. }) => assert_eq!(field, "element count"),
+                other => panic!("{} with another {field}: {other:?}", sample.kind),
+            }
+        }
+    }
+}
+
+#[test]
+fn element_counts_at_the_limits() {
+    let key = key();
+    let with_count = |count| forged(&seeded_list(&key, 3), |header| header.element_count = count);
+    let refused = Err(WireError::Field("element count"));
+    assert_eq!(read_seeded_list(&with_count(0), &key), refused);
+    assert_eq!(
+        read_seeded_list(&with_count(MAX_ELEMENTS as u32 + 1), &key),
+        refused
+    );
+    assert!(matches!(
+        read_seeded_list(&with_count(MAX_ELEMENTS as u32), &key),
+        Err(WireError::PayloadLength { found: 5, .. })
+    ));
+    assert_eq!(
+        read_seeded_list(&seeded_list(&key, MAX_ELEMENTS), &key),
+        Ok(())
+    );
+    assert!(message_len(usize::MAX, 256, 64) >= usize::MAX / 64);
+}
+
+#[test]
+fn forged_payload_lengths_are_refused() {
+    let key = key();
+    for sample in samples() {
+        let len = (sample.bytes.len() - HEADER_BYTES) as u64;
+        for forged in [u64::MAX, u64::MAX - 103, 1 << 63, 1 << 32, len + 1] {
+            let bytes = patched(&sample.bytes, 92, &forged.to_le_bytes());
+            assert!(matches!(
+                (sample.read)(&bytes, &key),
+                Err(WireError::Truncated { expected, .. }) if expected >= forged
+            ));
+        }
+        // A payload cut or grown with everything sealed again.
+        let header = Message::parse(&sample.bytes).unwrap().0.header;
+        let payload = &sample.bytes[HEADER_BYTES..];
+        for payload in [
+            &payload[..payload.len() - 1],
+            &[payload, &[0]].concat(),
+            &[],
+        ] {
+            let refused = (sample.read)(&resealed(&header, payload), &key);
+            if !matches!(sample.kind, Kind::Metadata | Kind::ServerKey) {
+                assert!(
+                    matches!(refused, Err(WireError::PayloadLength { .. })),
+                    "{refused:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn padding_is_zero() {
+    let key = key();
+    for sample in samples() {
+        // 13-bit bodies leave one bit behind 3 of them, 70 coefficients two.
+        if matches!(sample.kind, Kind::SeededGlweList | Kind::SecretKey) {
+            let bytes = patched(
+                &sample.bytes,
+                sample.bytes.len() - 1,
+                &[sample.bytes[sample.bytes.len() - 1] | 0x80],
+            );
+            assert_eq!(
+                (sample.read)(&bytes, &key),
+                Err(WireError::Field("padding"))
+            );
+        }
+    }
+}
+
+#[test]
+fn damaged_parameters_are_refused_or_give_another_fingerprint() {
+    let good = FROZEN_RADIX.validate().unwrap();
+    for bit in 0..PARAMETERS_BYTES * 8 {
+        let mut bytes = good.to_bytes();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        if let Ok(read) = Parameters::from_bytes(&bytes) {
+            assert_ne!(read.fingerprint(), good.fingerprint(), "bit {bit}");
+            assert_eq!(read.to_bytes(), bytes, "bit {bit}");
+        }
+    }
+}
+
+fn read_as_everything(bytes: &[u8], key: &SecretKey) {
+    for sample in samples() {
+        let _ = (sample.read)(bytes, key);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        read_as_everything(&bytes, &key());
+    }
+
+    #[test]
+    fn no_sealed_message_makes_a_reader_panic(
+        kind in 1u8..=6,
+        fields in proptest::collection::vec(any::<u8>(), 20),
+        ours in any::<bool>(),
+        payload in proptest::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let key = key();
+        let mut bytes = resealed(
+            &Header::new(Kind::Metadata, key.parameters().fingerprint(), key.fingerprint()),
+            &payload,
+        );
+        bytes[7] = u8::from(kind == 2 || kind == 6);
+        if !ours {
+            bytes[8..40].copy_from_slice(&[fields[0]; 32]);
+        }
+        bytes[40..60].copy_from_slice(&fields);
+        // Values that pass the first checks.
+        bytes[50] %= 3;
+        bytes[51] %= 3;
+        bytes[54..56].fill(0);
+        read_as_everything(&patched(&bytes, 6, &[kind]), &key);
+    }
+
+    #[test]
+    fn no_key_payload_makes_a_reader_panic(
+        device in any::<bool>(),
+        at in 0..PARAMETERS_BYTES,
+        bytes in proptest::collection::vec(any::<u8>(), 0..16),
+    ) {
+        let key = key();
+        let mut parameters = key.parameters().to_bytes();
+        for (place, byte) in parameters[at..].iter_mut().zip(bytes) {
+            *place = byte;
+        }
+        let kind = if device { Kind::DeviceKey } else { Kind::SecretKey };
+        let mut header = Header::new(kind, key.parameters().fingerprint(), key.fingerprint());
+        header.parameters.0.copy_from_slice(&blake3::hash(&parameters).as_bytes()[..16]);
+        read_as_everything(&resealed(&header, &[&parameters[..], &[0; 41]].concat()), &key);
+    }
+}

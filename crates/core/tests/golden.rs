@@ -1,0 +1,110 @@
+//! The bytes of every kind of message that this crate writes, recorded. Files of this
+//! format version must stay readable, so these never change without a new version.
+
+mod common;
+
+use common::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, lwe_list, secret_key};
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::wire::{Message, lwe};
+
+#[test]
+fn device_key() {
+    let key = secret_key(FROZEN_RADIX, 1).device_key().to_bytes().unwrap();
+    assert_golden(
+        "device key",
+        &key,
+        &[
+            "54534243010005002af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000000000000000000000000000000000a0000000",
+            "000000003bddd89166726f7a656e5f7261646978000000000000000000000000",
+            "0000000000000000400000004600000001000000000000000000003f01000000",
+            "0001000001000000000000000000f03c17000000010000000300000005000000",
+            "02000000020000000200000005000000010000000d00000000000000002044c0",
+            "000000000000e03fb60d77bf43ecc90fe8470a07ddbf3f04a10f1a47b0cade2e",
+            "0ba770e40d834ee1",
+        ],
+        None,
+    );
+}
+
+#[test]
+fn secret_keys() {
+    let key = secret_key(FROZEN_RADIX, 1);
+    let bytes = key.to_bytes().unwrap();
+    assert_golden(
+        "secret key",
+        &bytes,
+        &[
+            "54534243010004002af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000000000000000000000000000000000a9000000",
+            "000000007c1621d066726f7a656e5f7261646978000000000000000000000000",
+            "0000000000000000400000004600000001000000000000000000003f01000000",
+            "0001000001000000000000000000f03c17000000010000000300000005000000",
+            "02000000020000000200000005000000010000000d00000000000000002044c0",
+            "000000000000e03fb60d77bf43ecc90fe8470a07ddbf3f04a10f1a47b0cade2e",
+            "0ba770e40d834ee1befc6b95c321985726",
+        ],
+        None,
+    );
+    let read = SecretKey::from_bytes(&bytes).unwrap();
+    assert_eq!(read.parameters(), key.parameters());
+    assert_eq!(read.fingerprint(), key.fingerprint());
+    assert_eq!(read.glwe().bits(), key.glwe().bits());
+    assert_eq!(read.lwe().bits(), key.lwe().bits());
+}
+
+#[test]
+fn boolean_secret_key() {
+    let bytes = secret_key(FROZEN_BOOLEAN, 2).to_bytes().unwrap();
+    assert_golden(
+        "boolean secret key",
+        &bytes,
+        &[
+            "54534243010004009f28739fe3b0e25f23ce3bf6d4b48c89edcc7c65d3a9b801",
+            "cb2d40e86b7929f3000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000000000000000000000000000000000c9000000",
+            "00000000dfa3a42f66726f7a656e5f626f6f6c65616e00000000000000000000",
+            "0000000000000000200000004800000002000000100000000000000002000000",
+            "000100000200000007000000000000000a000000020000000300000004000000",
+            "0100000001000000010000000300000000000000090000000000000000003ec0",
+            "000000000000e03fa76575cb5aa321a52ab844920af2448c9c742c2b7fa7ea8b",
+            "fc1f788dd059b89d45caf489206a9b0cb225216b521dbdc9597969de23b8e99e",
+            "b8ae5c7908ab166df8893871cb7e744c6e",
+        ],
+        None,
+    );
+}
+
+#[test]
+fn lwe_lists() {
+    let key = secret_key(FROZEN_RADIX, 1);
+    let bytes = lwe_list(&key, &[0, 7, 15], 3);
+    assert_golden(
+        "LWE list",
+        &bytes,
+        &[
+            "54534243010003002af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e000000004600000020200200020200000300000000000000",
+            "0000000000000000000000000000000000000000000000000000000054030000",
+            "00000000323864407c222d34f488c867412bd30910c43136a042312746f88d64",
+        ],
+        Some("95c4c7b3cd69eb7890c2b226c39cc6e2a169fc4f548ce7a4c14a50b6ee6a8174"),
+    );
+    let (message, _) = Message::parse(&bytes).unwrap();
+    let read = lwe::read(message, key.parameters(), key.fingerprint()).unwrap();
+    let values: Vec<u64> = read.iter().map(|c| key.decrypt_block(c)).collect();
+    assert_eq!(values, [0, 7, 15]);
+}
+
+#[test]
+fn parameters() {
+    for (set, fingerprint) in [
+        (FROZEN_RADIX, "2af2cfc00d51d543e13156e4dd8346f9"),
+        (FROZEN_BOOLEAN, "9f28739fe3b0e25f23ce3bf6d4b48c89"),
+    ] {
+        let parameters = set.validate().unwrap();
+        assert_eq!(parameters.fingerprint().to_string(), fingerprint);
+    }
+}

@@ -1,0 +1,345 @@
+"""Reads tfhe-sbc's files from their description in docs/wire-format.md alone.
+
+Usage: independent_reader.py SECRET_KEY DEVICE_KEY MESSAGES...
+
+Python's standard library only, and none of the Rust code: what both make of a file is
+the same only if the description is right. Prints a line for each key and message:
+
+    secret_key NAME PARAMETER_FINGERPRINT KEY_FINGERPRINT
+    device_key ok
+    seeded_glwe_list EXPANDER PLAINTEXT...
+    lwe_list PLAINTEXT...
+    metadata HEX
+"""
+
+import struct
+import sys
+import zlib
+
+MASK32 = 0xFFFFFFFF
+KINDS = {1: "metadata", 2: "seeded_glwe_list", 3: "lwe_list", 4: "secret_key", 5: "device_key", 6: "server_key"}
+SEEDED = {2, 6}
+EXPANDERS = {1: "ChaCha20", 2: "AES-128-CTR"}
+BOOLEAN, RADIX = 1, 2
+
+
+def rotate_left(x, by):
+    return (x << by | x >> (32 - by)) & MASK32
+
+
+def chacha20(key, nonce, length):
+    """RFC 8439's keystream from block 0."""
+    out = bytearray()
+    constant_and_key = struct.unpack("<12I", b"expand 32-byte k" + key)
+    counter = 0
+    while len(out) < length:
+        start = constant_and_key + (counter,) + struct.unpack("<3I", nonce)
+        s = list(start)
+
+        def quarter(a, b, c, d):
+            s[a] = (s[a] + s[b]) & MASK32
+            s[d] = rotate_left(s[d] ^ s[a], 16)
+            s[c] = (s[c] + s[d]) & MASK32
+            s[b] = rotate_left(s[b] ^ s[c], 12)
+            s[a] = (s[a] + s[b]) & MASK32
+            s[d] = rotate_left(s[d] ^ s[a], 8)
+            s[c] = (s[c] + s[d]) & MASK32
+            s[b] = rotate_left(s[b] ^ s[c], 7)
+
+        for _ in range(10):
+            for i in range(4):
+                quarter(i, 4 + i, 8 + i, 12 + i)
+            for i in range(4):
+                quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
+        out += struct.pack("<16I", *((x + y) & MASK32 for x, y in zip(s, start)))
+        counter += 1
+    return bytes(out[:length])
+
+
+def double(x):
+    return (x << 1 ^ (0x11B if x & 0x80 else 0)) & 0xFF
+
+
+def aes_s_box():
+    box = [0] * 256
+    p = q = 1
+    while True:
+        p ^= double(p)
+        q ^= q << 1
+        q ^= q << 2
+        q ^= q << 4
+        q &= 0xFF
+        if q & 0x80:
+            q ^= 0x09
+        turned = 0
+        for by in range(5):
+            turned ^= q << by | q >> (8 - by)
+        box[p] = (turned ^ 0x63) & 0xFF
+        if p == 1:
+            box[0] = 0x63
+            return box
+
+
+S_BOX = aes_s_box()
+DOUBLE = [double(x) for x in range(256)]
+SHIFT_ROWS = [(i + 4 * (i % 4)) % 16 for i in range(16)]
+
+
+def aes128_round_keys(key):
+    words = [list(key[i : i + 4]) for i in range(0, 16, 4)]
+    constant = 1
+    for i in range(4, 44):
+        word = words[-1]
+        if i % 4 == 0:
+            word = [S_BOX[x] for x in word[1:] + word[:1]]
+            word[0] ^= constant
+            constant = double(constant)
+        words.append([x ^ y for x, y in zip(words[i - 4], word)])
+    return [sum(words[i : i + 4], []) for i in range(0, 44, 4)]
+
+
+def aes128_encrypt(round_keys, block):
+    """FIPS 197."""
+    s = [x ^ k for x, k in zip(block, round_keys[0])]
+    for number, key in enumerate(round_keys[1:], 1):
+        s = [S_BOX[s[i]] for i in SHIFT_ROWS]
+        if number < 10:
+            mixed = []
+            for c in range(0, 16, 4):
+                column = s[c : c + 4]
+                total = column[0] ^ column[1] ^ column[2] ^ column[3]
+                for i in range(4):
+                    mixed.append(column[i] ^ total ^ DOUBLE[column[i] ^ column[(i + 1) % 4]])
+            s = mixed
+        s = [x ^ k for x, k in zip(s, key)]
+    return bytes(s)
+
+
+def mask_stream(expander, seed, stream, length):
+    if expander == 1:
+        return chacha20(seed, struct.pack("<I8x", stream), length)
+    subkey = aes128_round_keys(aes128_encrypt(aes128_round_keys(seed[:16]), seed[16:]))
+    start = int.from_bytes(seed[16:], "big") + (stream << 64)
+    blocks = (
+        aes128_encrypt(subkey, ((start + j) % (1 << 128)).to_bytes(16, "big"))
+        for j in range((length + 15) // 16)
+    )
+    return b"".join(blocks)[:length]
+
+
+BLAKE3_IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
+BLAKE3_PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
+
+
+def blake3(data):
+    """The 32-byte hash of at most 1024 bytes: one chunk."""
+    assert len(data) <= 1024
+    chaining = BLAKE3_IV
+    blocks = [data[i : i + 64] for i in range(0, len(data), 64)] or [b""]
+    for number, block in enumerate(blocks):
+        last = number == len(blocks) - 1
+        flags = (1 if number == 0 else 0) | (2 | 8 if last else 0)
+        m = list(struct.unpack("<16I", block.ljust(64, b"\0")))
+        v = list(chaining + BLAKE3_IV[:4] + (0, 0, len(block), flags))
+
+        def mix(a, b, c, d, x, y):
+            v[a] = (v[a] + v[b] + x) & MASK32
+            v[d] = rotate_left(v[d] ^ v[a], 16)
+            v[c] = (v[c] + v[d]) & MASK32
+            v[b] = rotate_left(v[b] ^ v[c], 20)
+            v[a] = (v[a] + v[b] + y) & MASK32
+            v[d] = rotate_left(v[d] ^ v[a], 24)
+            v[c] = (v[c] + v[d]) & MASK32
+            v[b] = rotate_left(v[b] ^ v[c], 25)
+
+        for _ in range(7):
+            for i in range(4):
+                mix(i, 4 + i, 8 + i, 12 + i, m[2 * i], m[2 * i + 1])
+            for i in range(4):
+                mix(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4, m[8 + 2 * i], m[9 + 2 * i])
+            m = [m[i] for i in BLAKE3_PERMUTATION]
+        chaining = tuple(v[i] ^ v[i + 8] for i in range(8))
+    return struct.pack("<8I", *chaining)
+
+
+class Message:
+    """One message: the 104-byte header and its payload."""
+
+    def __init__(self, data, at):
+        header = data[at : at + 104]
+        (
+            magic,
+            version,
+            kind,
+            flags,
+            self.parameter_fingerprint,
+            self.key_fingerprint,
+            self.polynomial_size,
+            self.dimension,
+            self.torus_bits,
+            self.body_bits,
+            self.plaintext,
+            self.expander,
+            self.message_bits,
+            self.carry_bits,
+            reserved,
+            self.element_count,
+            self.mask_seed,
+            payload_len,
+            checksum,
+        ) = struct.unpack("<4sHBB16s16sIIBBBBBBHI32sQI", header)
+        assert magic == b"TSBC" and version == 1 and kind in KINDS and reserved == 0
+        assert flags == (1 if kind in SEEDED else 0)
+        self.kind = KINDS[kind]
+        self.payload = data[at + 104 : at + 104 + payload_len]
+        self.end = at + 104 + payload_len
+        assert len(self.payload) == payload_len
+        assert zlib.crc32(self.payload, zlib.crc32(header[:100])) == checksum
+
+
+def messages(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        message = Message(data, at)
+        at = message.end
+        yield message
+
+
+class Parameters:
+    """The canonical 128 bytes."""
+
+    def __init__(self, data):
+        (
+            name,
+            self.torus_bits,
+            self.lwe_dimension,
+            _lwe_noise_kind,
+            _lwe_noise,
+            self.glwe_dimension,
+            self.polynomial_size,
+            _glwe_noise_kind,
+            _glwe_noise,
+            _pbs_base_log,
+            _pbs_levels,
+            _key_switch_base_log,
+            _key_switch_levels,
+            self.plaintext,
+            self.message_bits,
+            self.carry_bits,
+            _max_noise_level,
+            _modulus_switch,
+            self.body_bits,
+            _log2_p_fail,
+            _security_bits,
+        ) = struct.unpack("<32sIII8sIII8s4I6Idd", data)
+        self.name = name.rstrip(b"\0").decode("ascii")
+        self.fingerprint = blake3(data)[:16]
+
+
+def bit_fields(data, bits, count):
+    """`count` fields of `bits` bits, least significant bit first; zeros behind."""
+    whole = int.from_bytes(data, "little")
+    assert len(data) == (bits * count + 7) // 8 and whole >> (bits * count) == 0
+    return [whole >> (i * bits) & ((1 << bits) - 1) for i in range(count)]
+
+
+class Key:
+    def __init__(self, message, with_lwe):
+        self.parameters = p = Parameters(message.payload[:128])
+        assert p.fingerprint == message.parameter_fingerprint
+        self.fingerprint = message.key_fingerprint
+        rest = message.payload[128:]
+        glwe_len = p.glwe_dimension * p.polynomial_size // 8
+        self.glwe = bit_fields(rest[:glwe_len], 1, p.glwe_dimension * p.polynomial_size)
+        self.lwe = bit_fields(rest[glwe_len:], 1, p.lwe_dimension) if with_lwe else None
+        assert with_lwe or len(rest) == glwe_len
+
+
+def negacyclic_product(a, b):
+    """`a · b mod X^N + 1` over the integers, by one product of big integers."""
+    pack = lambda values: int.from_bytes(b"".join(x.to_bytes(12, "little") for x in values), "little")
+    size = len(a)
+    product = (pack(a) * pack(b)).to_bytes(24 * size, "little")
+    coefficient = lambda i: int.from_bytes(product[12 * i : 12 * i + 12], "little")
+    return [coefficient(i) - coefficient(i + size) for i in range(size)]
+
+
+def decode(key, phase, torus_bits):
+    p = key.parameters
+    phase %= 1 << torus_bits
+    if p.plaintext == BOOLEAN:
+        return 1 if phase >> (torus_bits - 1) == 0 else 0
+    assert p.plaintext == RADIX
+    bits = 1 + p.message_bits + p.carry_bits
+    return (phase + (1 << (torus_bits - bits - 1)) >> (torus_bits - bits)) % (1 << bits)
+
+
+def check_belongs(message, key, dimension, torus_bits, body_bits):
+    p = key.parameters
+    assert message.parameter_fingerprint == p.fingerprint
+    assert message.key_fingerprint == key.fingerprint
+    assert message.dimension == dimension
+    assert (message.torus_bits, message.body_bits) == (torus_bits, body_bits)
+    assert (message.plaintext, message.message_bits, message.carry_bits) == (p.plaintext, p.message_bits, p.carry_bits)
+
+
+def decrypt_seeded_glwe_list(message, key):
+    p = key.parameters
+    check_belongs(message, key, p.glwe_dimension, p.torus_bits, p.body_bits)
+    size, width = p.polynomial_size, p.torus_bits // 8
+    assert message.polynomial_size == size
+    plaintexts, at, stream = [], 0, 0
+    while len(plaintexts) < message.element_count:
+        used = min(size, message.element_count - len(plaintexts))
+        packed = (used * p.body_bits + 7) // 8
+        body = bit_fields(message.payload[at : at + packed], p.body_bits, used)
+        at += packed
+        stream_bytes = mask_stream(message.expander, message.mask_seed, stream, p.glwe_dimension * size * width)
+        mask = struct.unpack("<%d%s" % (p.glwe_dimension * size, "I" if width == 4 else "Q"), stream_bytes)
+        phase = [x << (p.torus_bits - p.body_bits) for x in body]
+        for c in range(p.glwe_dimension):
+            part = slice(c * size, (c + 1) * size)
+            product = negacyclic_product(mask[part], key.glwe[part])
+            phase = [x - y for x, y in zip(phase, product)]
+        plaintexts += [decode(key, x, p.torus_bits) for x in phase]
+        stream += 1
+    assert at == len(message.payload)
+    return plaintexts
+
+
+def decrypt_lwe_list(message, key):
+    n = key.parameters.lwe_dimension
+    check_belongs(message, key, n, 32, 32)
+    assert message.polynomial_size == 0 and message.expander == 0 and message.mask_seed == bytes(32)
+    assert len(message.payload) == message.element_count * (n + 1) * 4
+    ciphertexts = struct.iter_unpack("<%dI" % (n + 1), message.payload)
+    return [decode(key, c[n] - sum(a for a, s in zip(c, key.lwe) if s), 32) for c in ciphertexts]
+
+
+def main(secret_path, device_path, *message_paths):
+    (secret_message,) = messages(secret_path)
+    assert secret_message.kind == "secret_key"
+    secret = Key(secret_message, with_lwe=True)
+    print("secret_key", secret.parameters.name, secret.parameters.fingerprint.hex(), secret.fingerprint.hex())
+
+    (device_message,) = messages(device_path)
+    assert device_message.kind == "device_key"
+    device = Key(device_message, with_lwe=False)
+    assert (device.glwe, device.fingerprint) == (secret.glwe, secret.fingerprint)
+    assert device.parameters.fingerprint == secret.parameters.fingerprint
+    print("device_key ok")
+
+    for path in message_paths:
+        for message in messages(path):
+            if message.kind == "seeded_glwe_list":
+                print(message.kind, EXPANDERS[message.expander], *decrypt_seeded_glwe_list(message, secret))
+            elif message.kind == "lwe_list":
+                print(message.kind, *decrypt_lwe_list(message, secret))
+            else:
+                print(message.kind, message.payload.hex())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
