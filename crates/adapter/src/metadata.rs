@@ -55,6 +55,9 @@ pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataErro
     if payload.is_empty() {
         Ok(metadata)
     } else {
-        Err(MetadataError::Content(format!("{} bytes follow it", payload.len())))
+        Err(MetadataError::Content(format!(
+            "{} bytes follow it",
+            payload.len()
+        )))
     }
 }

@@ -100,9 +100,8 @@ impl ReadingsMetadata {
         if self.rows.is_empty() {
             return Err(ReadingsError::Shape("no rows"));
         }
-        let plain = |text: &String| {
-            text.chars().count() <= MAX_TEXT && !text.chars().any(char::is_control)
-        };
+        let plain =
+            |text: &String| text.chars().count() <= MAX_TEXT && !text.chars().any(char::is_control);
         if !self.rows.iter().all(plain) || !self.columns.iter().all(|c| plain(&c.unit)) {
             return Err(ReadingsError::Shape(
                 "a row label or unit with control characters or more than 64 characters",
@@ -118,10 +117,12 @@ impl ReadingsMetadata {
             if !names.insert(&column.name) {
                 return Err(ReadingsError::DuplicateColumn(column.name.clone()));
             }
-            column.fixed_point().map_err(|error| ReadingsError::Column {
-                name: column.name.clone(),
-                error,
-            })?;
+            column
+                .fixed_point()
+                .map_err(|error| ReadingsError::Column {
+                    name: column.name.clone(),
+                    error,
+                })?;
         }
         Ok(())
     }

@@ -10,6 +10,10 @@
 //!
 //! Encryption is constant-time in blocks, key and noise where the parameter set's
 //! noise distribution is (all shipped sets); the mask and its seed are public.
+//!
+//! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
+//! --target thumbv7em-none-eabihf` builds it for a board without either, and
+//! `tests/no_alloc.rs` counts the allocations of whole sessions, which are none.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -28,10 +32,10 @@ use tfhe_sbc_core::glwe_product::{
 };
 use tfhe_sbc_core::random::{add_noise, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
-use tfhe_sbc_core::wire::bits::{binary_at, pack_top_bits};
+use tfhe_sbc_core::wire::HEADER_BYTES;
+use tfhe_sbc_core::wire::bits::{binary_at, pack_top_bits, packed_len};
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, header, message_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
-use tfhe_sbc_core::wire::HEADER_BYTES;
 
 /// Why a device did not encrypt. Nothing has been written when one is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -77,7 +81,7 @@ pub enum DeviceError {
         modulus: u64,
     },
     /// No plaintexts, or too many for one message.
-    #[error("{0} plaintexts do not fit one message: send between 1 and 4194304")]
+    #[error("{0} plaintexts do not fit one message: send between 1 and {MAX_ELEMENTS}")]
     ElementCount(usize),
 }
 
@@ -87,7 +91,7 @@ pub const fn reading_block_count(
     fixed_point: &FixedPoint,
     count: usize,
 ) -> usize {
-    count * encoding.block_count(fixed_point.bits())
+    count.saturating_mul(encoding.block_count(fixed_point.bits()))
 }
 
 /// Turns readings into radix blocks, least significant block first, reading after
@@ -115,7 +119,10 @@ pub fn encode_readings(
         code(index, reading)?;
     }
     let each = encoding.block_count(fixed_point.bits());
-    for (index, (&reading, blocks)) in readings.iter().zip(blocks.chunks_exact_mut(each)).enumerate()
+    for (index, (&reading, blocks)) in readings
+        .iter()
+        .zip(blocks.chunks_exact_mut(each))
+        .enumerate()
     {
         // A code has at most `bits` bits, which is what `each` blocks hold.
         let _ = encoding.split(code(index, reading)?, blocks);
@@ -124,7 +131,7 @@ pub fn encode_readings(
 }
 
 /// A symmetric encryptor in borrowed buffers. `T` is the torus of the key's parameter
-/// set: `u32` or `u64`. Drop zeroizes the buffers.
+/// set: `u32` or `u64`. Drop zeroizes everything secret that the buffers hold.
 pub struct Encryptor<'w, T: MaskTorus> {
     parameters: Parameters,
     key: KeyFingerprint,
@@ -146,7 +153,14 @@ impl<T: MaskTorus> Drop for Encryptor<'_, T> {
         self.buffers.prepared_key.zeroize();
         self.buffers.scratch.zeroize();
         self.buffers.body.fill(T::ZERO);
+        zeroize::optimization_barrier(&*self.buffers.body);
     }
+}
+
+/// The parameter set of a device key file, from which the sizes of the workspaces and
+/// messages follow.
+pub fn device_key_parameters(device_key: &[u8]) -> Result<Parameters, DeviceError> {
+    Ok(KeyBytes::parse_device_key(device_key)?.parameters)
 }
 
 /// Number of doubles of an encryptor's workspace: twiddles, transformed key, scratch.
@@ -315,8 +329,8 @@ impl<'w, T: MaskTorus> Encryptor<'w, T> {
             product.finish_into(body);
 
             let used = &body[..values.len()];
-            let (packed, rest) = core::mem::take(&mut payload)
-                .split_at_mut(tfhe_sbc_core::wire::bits::packed_len(used.len(), body_bits));
+            let (packed, rest) =
+                core::mem::take(&mut payload).split_at_mut(packed_len(used.len(), body_bits));
             pack_top_bits(used, body_bits, packed);
             payload = rest;
         }

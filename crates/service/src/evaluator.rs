@@ -69,6 +69,10 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "check the question against the columns that `tfhe-sbc inspect` shows of the readings",
         ),
+        (EvaluateError::TooLarge(_), _) => (
+            BackendErrorKind::BadInput,
+            "ask fewer questions at once, or upload fewer rows at a time",
+        ),
         (EvaluateError::Cancelled, _) => (BackendErrorKind::Cancelled, "ask again"),
         _ => (
             BackendErrorKind::Internal,

@@ -121,34 +121,49 @@ impl fmt::Display for Relation {
     }
 }
 
-impl fmt::Display for Condition {
+/// What stands for an encrypted threshold where its value must not show.
+const HIDDEN_THRESHOLD: &str = "encrypted(…)";
+
+impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ", self.column, self.relation)?;
-        match self.threshold {
-            Threshold::Clear(value) => write!(f, "{value}"),
-            Threshold::ToEncrypt(value) => write!(f, "encrypted({value})"),
-            Threshold::Encrypted { .. } => f.write_str("encrypted(…)"),
+        match self {
+            Self::Clear(value) => write!(f, "{value}"),
+            Self::ToEncrypt(value) => write!(f, "encrypted({value})"),
+            Self::Encrypted { .. } => f.write_str(HIDDEN_THRESHOLD),
         }
+    }
+}
+
+impl Question {
+    /// Its text as the server may see it: without the thresholds that are to be
+    /// encrypted.
+    pub fn public_text(&self) -> String {
+        self.text(|threshold| match threshold {
+            Threshold::ToEncrypt(_) => HIDDEN_THRESHOLD.to_owned(),
+            shown => shown.to_string(),
+        })
+    }
+
+    fn text(&self, threshold: impl Fn(&Threshold) -> String) -> String {
+        let (function, conditions) = match self {
+            Self::Min(column) => return format!("min({column})"),
+            Self::Max(column) => return format!("max({column})"),
+            Self::Sum(column) => return format!("sum({column})"),
+            Self::Mean(column) => return format!("mean({column})"),
+            Self::Count(conditions) => ("count", conditions),
+            Self::Rows(conditions) => ("rows", conditions),
+        };
+        let conditions: Vec<_> = conditions
+            .iter()
+            .map(|c| format!("{} {} {}", c.column, c.relation, threshold(&c.threshold)))
+            .collect();
+        format!("{function}({})", conditions.join(" and "))
     }
 }
 
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = |f: &mut fmt::Formatter<'_>, name, conditions: &[Condition]| {
-            write!(f, "{name}(")?;
-            for (i, condition) in conditions.iter().enumerate() {
-                write!(f, "{}{condition}", if i > 0 { " and " } else { "" })?;
-            }
-            f.write_str(")")
-        };
-        match self {
-            Self::Min(column) => write!(f, "min({column})"),
-            Self::Max(column) => write!(f, "max({column})"),
-            Self::Sum(column) => write!(f, "sum({column})"),
-            Self::Mean(column) => write!(f, "mean({column})"),
-            Self::Count(conditions) => all(f, "count", conditions),
-            Self::Rows(conditions) => all(f, "rows", conditions),
-        }
+        f.write_str(&self.text(Threshold::to_string))
     }
 }
 
@@ -197,6 +212,17 @@ pub(crate) fn code_condition(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_public_text_keeps_encrypted_thresholds_to_itself() {
+        let question: Question = "rows(a < 5 and b >= encrypted(31.25))".parse().unwrap();
+        assert_eq!(
+            question.public_text(),
+            "rows(a < 5 and b >= encrypted(…))"
+        );
+        let question: Question = "max(a)".parse().unwrap();
+        assert_eq!(question.public_text(), "max(a)");
+    }
 
     #[test]
     fn thresholds_become_codes() {

@@ -251,7 +251,7 @@ impl Report {
         questions: &[Question],
     ) -> Picture {
         let number = |name: String| match answer_to(&self.answers, &name)?.value {
-            AnswerValue::Number { value, .. } => Some(value),
+            AnswerValue::Number { value, .. } => Some(tidy(value)),
             AnswerValue::Rows(_) => None,
         };
         let panels = columns
@@ -304,7 +304,8 @@ impl Report {
                 rows.iter().filter_map(hour_of).collect()
             }),
             marked_caption: marked.map_or_else(String::new, |(answer, _)| {
-                format!("hours in {}", answer.name)
+                let conditions = answer.name.trim_start_matches("rows(").trim_end_matches(')');
+                format!("hours with {}", conditions.replace(">=", "≥").replace("<=", "≤"))
             }),
             figures: vec![
                 (
@@ -341,6 +342,11 @@ fn shown(value: &AnswerValue) -> String {
             .join("\n"),
         other => report::answer(other),
     }
+}
+
+/// A value without what binary fractions of a decimal step leave behind the sixth place.
+fn tidy(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 /// The name of a column without its unit, for a heading.

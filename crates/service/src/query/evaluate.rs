@@ -23,6 +23,10 @@ use super::request::{Request, RequestError, known_column};
 use super::results::{EncryptedAnswer, Meaning, Results};
 use super::{CodeCondition, Condition, Question, Threshold, code_condition};
 
+/// Most blocks that the questions of a request may load: an LWE ciphertext each, 1 GiB of
+/// them at the default parameters.
+pub const MAX_LOADED_BLOCKS: u64 = 1 << 16;
+
 /// Why a request could not be evaluated.
 #[derive(Debug, Error)]
 pub enum EvaluateError {
@@ -41,6 +45,12 @@ pub enum EvaluateError {
     /// The result does not fit its envelope.
     #[error("the result: {0}")]
     Results(#[from] MetadataError),
+    /// More readings than a server should hold at once.
+    #[error(
+        "the questions are about {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that \
+         one query may load"
+    )]
+    TooLarge(u64),
     /// Nobody waits for the answer any more.
     #[error("the evaluation was cancelled")]
     Cancelled,
@@ -70,6 +80,7 @@ pub fn evaluate(
         false => Ok(()),
         true => Err(EvaluateError::Cancelled),
     };
+    evaluation.check_size(&request)?;
     let extremes = evaluation.extremes(&request)?;
     go_on()?;
     let sums = evaluation.sums(&request)?;
@@ -144,6 +155,20 @@ struct Evaluation<'a, 'e, 'k> {
 impl Evaluation<'_, '_, '_> {
     fn column(&self, name: &str) -> Result<(usize, &Column), RequestError> {
         known_column(&self.upload.metadata, name)
+    }
+
+    fn check_size(&self, request: &Request) -> Result<(), EvaluateError> {
+        let encoding = self.integers.encoding();
+        let rows = self.upload.metadata.rows.len() as u64;
+        let mut blocks = 0;
+        for name in request.questions.iter().flat_map(|(_, question)| question.columns()) {
+            let (_, column) = self.column(name)?;
+            blocks += rows * encoding.block_count(column.bits) as u64;
+        }
+        if blocks > MAX_LOADED_BLOCKS {
+            return Err(EvaluateError::TooLarge(blocks));
+        }
+        Ok(())
     }
 
     /// The readings of a column.

@@ -24,7 +24,8 @@ pub const MAX_CONDITIONS: usize = 16;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The questions, each with the text that its answer is to be called by.
+    /// The questions, each with the text that its answer is to be called by, in which
+    /// encrypted thresholds do not show.
     pub questions: Vec<(String, Question)>,
 }
 
@@ -94,7 +95,7 @@ impl Request {
         let mut blocks = Vec::new();
         let mut sealed = Vec::with_capacity(questions.len());
         for question in questions {
-            let text = question.to_string();
+            let text = question.public_text();
             let mut question = question.clone();
             for column in question.columns() {
                 known_column(readings, column)?;
@@ -169,10 +170,16 @@ impl Request {
             }
             _ => true,
         });
-        if count_ok && conditions_ok {
-            Ok(())
-        } else {
-            Err(RequestError::Count)
+        if !(count_ok && conditions_ok) {
+            return Err(RequestError::Count);
+        }
+        let mut conditions = self.questions.iter().flat_map(|(_, q)| q.conditions());
+        match conditions.find(|c| matches!(c.threshold, Threshold::Clear(x) if !x.is_finite())) {
+            None => Ok(()),
+            Some(condition) => Err(RequestError::Threshold {
+                name: condition.column.clone(),
+                error: ReadingError::NotFinite,
+            }),
         }
     }
 }

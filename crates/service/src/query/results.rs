@@ -157,7 +157,8 @@ impl EncryptedAnswer {
             Meaning::Rows(_) => 2,
             _ => encoding.message_modulus(),
         };
-        if blocks.iter().any(|&block| block >= limit) {
+        let counts_none = matches!(self.meaning, Meaning::Mean(_, 0) | Meaning::Sum(_, 0));
+        if counts_none || blocks.iter().any(|&block| block >= limit) {
             return Err(ResultsError::Implausible(self.name));
         }
         let number = encoding.join(blocks.iter().copied()) as f64;

@@ -1,0 +1,287 @@
+//! Bad input gives an error value that names what is wrong, and writes nothing.
+
+mod common;
+
+use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, secret_key, seeds};
+use common::{Device, encrypt};
+use proptest::prelude::*;
+use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
+use tfhe_sbc_core::wire::{Kind, WireError};
+use tfhe_sbc_device::{
+    BlockEncoding, DeviceError, Encryptor, EntropyError, ExpanderKind, FixedPoint, ReadingError,
+    SeedSequence, device_key_parameters, encode_readings, float_workspace_len, reading_block_count,
+    scalar_workspace_len,
+};
+
+const MARK: u8 = 0xc3;
+
+fn open<T: tfhe_sbc_core::glwe_product::MaskTorus>(
+    key_file: &[u8],
+    floats: usize,
+    scalars: usize,
+) -> Result<(), DeviceError> {
+    let (mut floats, mut scalars) = (vec![0.0; floats], vec![T::ZERO; scalars]);
+    Encryptor::new(
+        key_file,
+        ExpanderKind::ChaCha20,
+        seeds(1),
+        &mut floats,
+        &mut scalars,
+    )
+    .map(drop)
+}
+
+#[test]
+fn workspaces_of_every_smaller_size_are_refused() {
+    let key_file = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
+    let parameters = FROZEN_RADIX.validate().unwrap();
+    let floats = float_workspace_len::<u64>(&parameters);
+    let scalars = scalar_workspace_len(&parameters);
+    assert_eq!(open::<u64>(&key_file, floats, scalars), Ok(()));
+    for short in 0..floats {
+        let expected = DeviceError::Workspace {
+            name: "float",
+            needed: floats,
+            found: short,
+        };
+        assert_eq!(open::<u64>(&key_file, short, scalars), Err(expected));
+    }
+    for short in 0..scalars {
+        let expected = DeviceError::Workspace {
+            name: "scalar",
+            needed: scalars,
+            found: short,
+        };
+        assert_eq!(open::<u64>(&key_file, floats, short), Err(expected));
+    }
+}
+
+#[test]
+fn an_encryptor_of_another_width_is_refused() {
+    let radix = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
+    let boolean = Device::<u32>::new(FROZEN_BOOLEAN, 1).key_file;
+    assert_eq!(
+        open::<u32>(&radix, 1 << 14, 1 << 12),
+        Err(DeviceError::TorusBits(64))
+    );
+    assert_eq!(
+        open::<u64>(&boolean, 1 << 14, 1 << 12),
+        Err(DeviceError::TorusBits(32))
+    );
+}
+
+#[test]
+fn files_that_are_not_device_keys_are_refused() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let secret = secret_key(FROZEN_RADIX, 1).to_bytes().unwrap();
+    let list = device.send(ExpanderKind::ChaCha20, 1, &[1, 2, 3]);
+    for (bytes, found) in [
+        (&secret[..], Kind::SecretKey),
+        (&list, Kind::SeededGlweList),
+    ] {
+        let expected = DeviceError::Wire(WireError::WrongKind {
+            expected: Kind::DeviceKey,
+            found,
+        });
+        assert_eq!(open::<u64>(bytes, 1 << 14, 1 << 12), Err(expected));
+        assert_eq!(device_key_parameters(bytes), Err(expected));
+    }
+    let good = &device.key_file;
+    for at in 0..good.len() {
+        let mut damaged = good.clone();
+        damaged[at] ^= 0x10;
+        assert!(
+            open::<u64>(&damaged, 1 << 14, 1 << 12).is_err(),
+            "byte {at}"
+        );
+        assert!(
+            open::<u64>(&good[..at], 1 << 14, 1 << 12).is_err(),
+            "length {at}"
+        );
+    }
+    let other_set = forged(good, |header| header.parameters.0[3] ^= 4);
+    assert_eq!(
+        open::<u64>(&other_set, 1 << 14, 1 << 12),
+        Err(WireError::Field("parameter fingerprint").into())
+    );
+}
+
+/// Every refusal leaves `out` as it was, and the session able to go on.
+#[test]
+fn refused_plaintexts_write_nothing() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let mut session = device.session(ExpanderKind::ChaCha20, 1);
+    let mut out = vec![MARK; session.message_len(300)];
+    let needed = session.message_len(300);
+
+    let too_large = DeviceError::BlockOutOfRange {
+        index: 299,
+        value: 4,
+        modulus: 4,
+    };
+    let mut blocks = vec![3; 300];
+    blocks[299] = 4;
+    assert_eq!(session.encrypt_blocks(&blocks, &mut out), Err(too_large));
+    assert_eq!(
+        session.encrypt_blocks(&[], &mut out),
+        Err(DeviceError::ElementCount(0))
+    );
+    let many = vec![0; MAX_ELEMENTS + 1];
+    let error = session.encrypt_blocks(&many, &mut out).unwrap_err();
+    assert_eq!(error, DeviceError::ElementCount(MAX_ELEMENTS + 1));
+    assert!(error.to_string().contains(&MAX_ELEMENTS.to_string()));
+    assert_eq!(
+        session.encrypt_bits(&[1], &mut out),
+        Err(DeviceError::PlaintextKind)
+    );
+    for found in [0, 1, 103, 104, needed - 1] {
+        let short = DeviceError::Wire(WireError::BufferTooSmall { needed, found });
+        assert_eq!(
+            session.encrypt_blocks(&[3; 300], &mut out[..found]),
+            Err(short)
+        );
+    }
+    assert!(out.iter().all(|&byte| byte == MARK));
+
+    assert_eq!(session.encrypt_blocks(&[3; 300], &mut out), Ok(needed));
+}
+
+#[test]
+fn refused_bits_write_nothing() {
+    let mut device = Device::<u32>::new(FROZEN_BOOLEAN, 1);
+    let mut session = device.session(ExpanderKind::Aes128Ctr, 1);
+    let mut out = vec![MARK; 4096];
+    let not_a_bit = DeviceError::BlockOutOfRange {
+        index: 2,
+        value: 255,
+        modulus: 2,
+    };
+    assert_eq!(session.encrypt_bits(&[0, 1, 255], &mut out), Err(not_a_bit));
+    assert_eq!(
+        session.encrypt_blocks(&[0], &mut out),
+        Err(DeviceError::PlaintextKind)
+    );
+    assert_eq!(
+        session.encrypt_bits(&[], &mut out),
+        Err(DeviceError::ElementCount(0))
+    );
+    assert!(out.iter().all(|&byte| byte == MARK));
+}
+
+#[test]
+fn readings_without_a_code_are_named_and_write_nothing() {
+    let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+    let encoding = FROZEN_RADIX.validate().unwrap().block_encoding();
+    let each = reading_block_count(encoding, &celsius, 1);
+    for (bad, out_of_range) in [
+        (f64::NAN, false),
+        (f64::INFINITY, false),
+        (f64::NEG_INFINITY, false),
+        (-50.06, true),
+        (52.36, true),
+        (f64::MAX, true),
+        (f64::MIN, true),
+    ] {
+        for index in [0, 3, 9] {
+            let mut readings = [20.5; 10];
+            readings[index] = bad;
+            let mut blocks = vec![MARK; 10 * each];
+            let error = encode_readings(encoding, &celsius, &readings, &mut blocks).unwrap_err();
+            let DeviceError::Reading {
+                index: named,
+                error: reason,
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!(named, index);
+            assert!(error.to_string().contains(&format!("reading {index}")));
+            assert_eq!(
+                matches!(reason, ReadingError::OutOfRange { .. }),
+                out_of_range
+            );
+            assert!(blocks.iter().all(|&block| block == MARK));
+        }
+    }
+}
+
+#[test]
+fn block_buffers_of_another_size_are_refused() {
+    let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+    let encoding = FROZEN_RADIX.validate().unwrap().block_encoding();
+    for found in [0, 4, 6, 10] {
+        let mut blocks = vec![MARK; found];
+        assert_eq!(
+            encode_readings(encoding, &celsius, &[1.0], &mut blocks),
+            Err(DeviceError::Workspace {
+                name: "block",
+                needed: 5,
+                found
+            })
+        );
+        assert!(blocks.iter().all(|&block| block == MARK));
+    }
+    assert_eq!(encode_readings(encoding, &celsius, &[], &mut []), Ok(()));
+    assert_eq!(
+        reading_block_count(encoding, &celsius, usize::MAX),
+        usize::MAX
+    );
+}
+
+#[test]
+fn a_source_of_entropy_that_fails_gives_no_session() {
+    let failed = || SeedSequence::from_entropy(|_| Err(EntropyError::Source("not ready")));
+    assert_eq!(failed().err(), Some(EntropyError::Source("not ready")));
+    let error = DeviceError::from(failed().err().unwrap());
+    assert!(error.to_string().contains("not ready"));
+    let stuck = SeedSequence::from_entropy(|bytes| {
+        bytes.fill(0x55);
+        Ok(())
+    });
+    assert_eq!(stuck.err(), Some(EntropyError::Constant));
+    let silent = SeedSequence::from_entropy(|_| Ok(()));
+    assert_eq!(silent.err(), Some(EntropyError::Constant));
+}
+
+#[test]
+fn dropping_an_encryptor_wipes_its_secrets() {
+    let parameters = FROZEN_RADIX.validate().unwrap();
+    let key_file = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
+    let mut floats = vec![0.0; float_workspace_len::<u64>(&parameters)];
+    let mut scalars = vec![0u64; scalar_workspace_len(&parameters)];
+    let mut session = Encryptor::new(
+        &key_file,
+        ExpanderKind::ChaCha20,
+        seeds(1),
+        &mut floats,
+        &mut scalars,
+    )
+    .unwrap();
+    encrypt(&mut session, &[1, 2, 3], &mut [0; 200]).unwrap();
+    drop(session);
+    // The twiddles and the mask, which are public, stay.
+    assert!(floats[256..].iter().all(|&x| x == 0.0));
+    assert!(scalars[256..].iter().all(|&x| x == 0));
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_an_encryptor_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(open::<u64>(&bytes, 1 << 14, 1 << 12).is_err());
+    }
+
+    #[test]
+    fn encodings_of_any_width_do_not_panic(
+        message in 1u32..=8,
+        carry in 0u32..=8,
+        bits in 1u32..=52,
+        reading in any::<f64>(),
+    ) {
+        use tfhe_sbc_core::dimensions::{CarryBits, MessageBits};
+        let encoding = BlockEncoding::new(MessageBits(message), CarryBits(carry));
+        let fixed = FixedPoint::new(0.0, 1.0, bits).unwrap();
+        let mut blocks = vec![0; reading_block_count(encoding, &fixed, 1)];
+        let result = encode_readings(encoding, &fixed, &[reading], &mut blocks);
+        prop_assert_eq!(result.is_ok(), fixed.encode(reading).is_ok());
+    }
+}

@@ -1,0 +1,198 @@
+//! A device and the key owner who reads what it sends.
+#![allow(dead_code)]
+
+#[path = "../../../core/tests/common/mod.rs"]
+pub(crate) mod frozen;
+
+use tfhe_sbc_core::encoding::boolean;
+use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey, PreparedGlweSecretKey};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_core::wire::bits::unpack_top_bits;
+use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_device::{
+    DeviceError, Encryptor, ExpanderKind, float_workspace_len, scalar_workspace_len,
+};
+
+/// A device's key file and buffers, and the key that reads what it encrypts.
+pub(crate) struct Device<T> {
+    pub(crate) secret: SecretKey,
+    pub(crate) key_file: Vec<u8>,
+    floats: Vec<f64>,
+    scalars: Vec<T>,
+}
+
+impl<T: MaskTorus> Device<T> {
+    /// A device with a key set of known seed.
+    pub(crate) fn new(set: ParameterSet, seed: u8) -> Self {
+        let secret = frozen::secret_key(set, seed);
+        let parameters = *secret.parameters();
+        Self {
+            key_file: secret.device_key().to_bytes().unwrap().to_vec(),
+            secret,
+            floats: vec![f64::NAN; float_workspace_len::<T>(&parameters)],
+            scalars: vec![T::ONE; scalar_workspace_len(&parameters)],
+        }
+    }
+
+    /// A session of known seed.
+    pub(crate) fn session(&mut self, expander: ExpanderKind, seed: u8) -> Encryptor<'_, T> {
+        Encryptor::new(
+            &self.key_file,
+            expander,
+            frozen::seeds(seed),
+            &mut self.floats,
+            &mut self.scalars,
+        )
+        .unwrap()
+    }
+
+    /// The message of these plaintexts in a new session.
+    pub(crate) fn send(&mut self, expander: ExpanderKind, seed: u8, values: &[u8]) -> Vec<u8> {
+        send(&mut self.session(expander, seed), values)
+    }
+
+    /// Reads a message with the right key.
+    pub(crate) fn open(&self, message: &[u8]) -> Opened<T> {
+        Opened::new(message, &self.secret, self.secret.glwe())
+    }
+}
+
+/// The plaintexts' message, blocks or bits as the parameter set wants.
+pub(crate) fn send<T: MaskTorus>(encryptor: &mut Encryptor<'_, T>, values: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x5a; encryptor.message_len(values.len()) + 3];
+    let written = encrypt(encryptor, values, &mut out).unwrap();
+    assert_eq!(out[written..], [0x5a; 3], "wrote behind the message");
+    out.truncate(written);
+    out
+}
+
+/// Blocks or bits, as the parameter set wants.
+pub(crate) fn encrypt<T: MaskTorus>(
+    encryptor: &mut Encryptor<'_, T>,
+    values: &[u8],
+    out: &mut [u8],
+) -> Result<usize, DeviceError> {
+    match encryptor.parameters().plaintext {
+        PlaintextKind::Radix => encryptor.encrypt_blocks(values, out),
+        PlaintextKind::Boolean => encryptor.encrypt_bits(values, out),
+    }
+}
+
+/// An expanded message and the phases of its plaintexts under some key.
+pub(crate) struct Opened<T> {
+    pub(crate) parameters: Parameters,
+    pub(crate) ciphertexts: Vec<GlweCiphertext<T>>,
+    pub(crate) phases: Vec<T>,
+}
+
+impl<T: MaskTorus> Opened<T> {
+    /// Parses and expands a message of `owner`'s device, and decrypts it with `key`.
+    pub(crate) fn new(message: &[u8], owner: &SecretKey, key: &GlweSecretKey) -> Self {
+        let parameters = *owner.parameters();
+        let list = SeededGlweList::check(
+            Message::parse_only(message, Kind::SeededGlweList).unwrap(),
+            &parameters,
+            owner.fingerprint(),
+        )
+        .unwrap();
+        let prepared: PreparedGlweSecretKey = key.prepare();
+        let (mut ciphertexts, mut phases) = (Vec::new(), Vec::new());
+        for (stream, (used, packed)) in list.bodies().enumerate() {
+            let mut body = vec![T::ZERO; parameters.polynomial_size().get()];
+            unpack_top_bits(packed, parameters.body_bits, &mut body[..used]);
+            let ciphertext = GlweCiphertext::expand(
+                parameters.glwe_dimension,
+                parameters.polynomial_size(),
+                list.expander(),
+                &list.mask_seed(),
+                stream as u32,
+                &body,
+            );
+            phases.extend_from_slice(&prepared.phase(&ciphertext)[..used]);
+            ciphertexts.push(ciphertext);
+        }
+        assert_eq!(phases.len(), list.element_count());
+        Self {
+            parameters,
+            ciphertexts,
+            phases,
+        }
+    }
+
+    /// The plaintexts nearest to the phases.
+    pub(crate) fn values(&self) -> Vec<u8> {
+        let encoding = self.parameters.block_encoding();
+        self.phases
+            .iter()
+            .map(|&phase| match self.parameters.plaintext {
+                PlaintextKind::Radix => encoding.decode(phase) as u8,
+                PlaintextKind::Boolean => u8::from(boolean::decode(phase)),
+            })
+            .collect()
+    }
+
+    /// What the phases have beside the plaintexts, in steps of the torus.
+    pub(crate) fn noises(&self, values: &[u8]) -> Vec<f64> {
+        assert_eq!(values.len(), self.phases.len());
+        self.phases
+            .iter()
+            .zip(values)
+            .map(|(&phase, &value)| {
+                let plaintext = plaintext::<T>(&self.parameters, value);
+                phase.sub(plaintext).to_i64() as f64
+            })
+            .collect()
+    }
+
+    /// All mask scalars, ciphertext after ciphertext.
+    pub(crate) fn masks(&self) -> impl Iterator<Item = T> {
+        let size = self.parameters.polynomial_size().get();
+        self.ciphertexts.iter().flat_map(move |ciphertext| {
+            let words = ciphertext.as_slice();
+            words[..words.len() - size].iter().copied()
+        })
+    }
+
+    /// The body scalars that were sent.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = T> {
+        let size = self.parameters.polynomial_size().get();
+        self.ciphertexts
+            .iter()
+            .flat_map(move |ciphertext| {
+                let words = ciphertext.as_slice();
+                words[words.len() - size..].iter().copied()
+            })
+            .take(self.phases.len())
+    }
+}
+
+/// The torus element of a plaintext.
+pub(crate) fn plaintext<T: MaskTorus>(parameters: &Parameters, value: u8) -> T {
+    match parameters.plaintext {
+        PlaintextKind::Radix => parameters.block_encoding().encode(i64::from(value)),
+        PlaintextKind::Boolean => boolean::encode(value == 1),
+    }
+}
+
+/// Plaintexts that take all values of the parameter set, in no regular order.
+pub(crate) fn varied_values(parameters: &ParameterSet, count: usize) -> Vec<u8> {
+    let modulus = parameters.message_bits.modulus() as usize;
+    (0..count)
+        .map(|i| ((i * i + i / 7 + i / 64) % modulus) as u8)
+        .collect()
+}
+
+/// Pearson's chi-square of counts against equal expectations, as a distance from its
+/// mean in standard deviations.
+pub(crate) fn chi_square_score(counts: &[u64], freedom: usize) -> f64 {
+    let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+    assert!(mean > 20.0, "too few samples for a chi-square");
+    let statistic: f64 = counts
+        .iter()
+        .map(|&count| (count as f64 - mean).powi(2) / mean)
+        .sum();
+    (statistic - freedom as f64) / (2.0 * freedom as f64).sqrt()
+}

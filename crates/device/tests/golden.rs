@@ -1,0 +1,95 @@
+//! The bytes of the messages that a device sends, recorded for both expanders.
+
+mod common;
+
+use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden};
+use common::{Device, varied_values};
+use tfhe_sbc_device::ExpanderKind;
+
+#[test]
+fn short_radix_lists() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let chacha20 = device.send(ExpanderKind::ChaCha20, 7, &[0, 1, 2, 3, 3]);
+    assert_golden(
+        "radix list, ChaCha20",
+        &chacha20,
+        &[
+            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e0001000001000000400d02010202000005000000970e69bf",
+            "7dc7a988f2c3078bbbd6fe0925ac37683993dd73dfb048f172dde7cb09000000",
+            "00000000d290ca17b363a62775c18a6700",
+        ],
+        None,
+    );
+    let aes = device.send(ExpanderKind::Aes128Ctr, 7, &[0, 1, 2, 3, 3]);
+    assert_golden(
+        "radix list, AES",
+        &aes,
+        &[
+            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e0001000001000000400d02020202000005000000970e69bf",
+            "7dc7a988f2c3078bbbd6fe0925ac37683993dd73dfb048f172dde7cb09000000",
+            "0000000010780a3950222b1c6355848600",
+        ],
+        None,
+    );
+}
+
+#[test]
+fn short_boolean_lists() {
+    let mut device = Device::<u32>::new(FROZEN_BOOLEAN, 2);
+    let chacha20 = device.send(ExpanderKind::ChaCha20, 8, &[0, 1, 1]);
+    assert_golden(
+        "boolean list, ChaCha20",
+        &chacha20,
+        &[
+            "54534243010002019f28739fe3b0e25f23ce3bf6d4b48c89edcc7c65d3a9b801",
+            "cb2d40e86b7929f30001000002000000200901010101000003000000e0c007c4",
+            "9865743e6cb25b28164524ea88317c8527e4cbf1b354afb22f68542e04000000",
+            "00000000fb9ed744e9475a01",
+        ],
+        None,
+    );
+    let aes = device.send(ExpanderKind::Aes128Ctr, 8, &[0, 1, 1]);
+    assert_golden(
+        "boolean list, AES",
+        &aes,
+        &[
+            "54534243010002019f28739fe3b0e25f23ce3bf6d4b48c89edcc7c65d3a9b801",
+            "cb2d40e86b7929f30001000002000000200901020101000003000000e0c007c4",
+            "9865743e6cb25b28164524ea88317c8527e4cbf1b354afb22f68542e04000000",
+            "0000000062e0fee0e9bd7107",
+        ],
+        None,
+    );
+}
+
+#[test]
+fn long_lists() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let values = varied_values(&FROZEN_RADIX, 2 * 256 + 3);
+    let chacha20 = device.send(ExpanderKind::ChaCha20, 9, &values);
+    assert_golden(
+        "long list, ChaCha20",
+        &chacha20,
+        &[
+            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e0001000001000000400d020102020000030200006ae6ca99",
+            "a0acd4f37b3f09ea9ae4d6b334d41d0c001305055d03afceb810f6f645030000",
+            "000000009decfcbb532521512711e33346fc799218c6c9a976b040b09ab9659d",
+        ],
+        Some("8085bcceb138dadac5197f41411279810cba8b1d48049f3bf1e7720900ca870f"),
+    );
+    let aes = device.send(ExpanderKind::Aes128Ctr, 9, &values);
+    assert_golden(
+        "long list, AES",
+        &aes,
+        &[
+            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "b3ce324422af4b3e0001000001000000400d020202020000030200006ae6ca99",
+            "a0acd4f37b3f09ea9ae4d6b334d41d0c001305055d03afceb810f6f645030000",
+            "000000006c81d928fa50bdfa1cd804b3b45bd881b3f995ab47565945d81b5ba4",
+        ],
+        Some("b67fef2a4ba75c7aee48499f829e2a5d179c0c2426ba03f702c7a41846de6966"),
+    );
+}
