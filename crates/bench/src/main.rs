@@ -1,2 +1,82 @@
-//! placeholder
-fn main() {}
+//! Benchmarks of tfhe-sbc, beside its peers where those can be built.
+//!
+//! `cargo run --release -p tfhe-sbc-bench -- NAME [--json]`; add `--features tfhe-rs`
+//! for the peer. Every figure is measured in the run that prints it, one contestant
+//! after the other in turns ([`timing`]), and what is timed is decrypted and checked:
+//! a wrong answer ends the run.
+
+mod device;
+mod engine;
+mod error;
+mod keys;
+mod machine;
+mod report;
+mod timing;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+
+use crate::error::BenchError;
+use crate::machine::Machine;
+use crate::report::Report;
+
+/// Benchmarks of tfhe-sbc: medians and minima, every answer checked.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// What to measure.
+    #[arg(value_name = "NAME")]
+    table: TableName,
+    /// Print one JSON object instead of tables: times in seconds, sizes in bytes.
+    #[arg(long)]
+    json: bool,
+    /// Seconds of timing for the whole table; making keys comes on top.
+    #[arg(long, default_value_t = 55.0, value_parser = parse_seconds)]
+    seconds: f64,
+}
+
+/// The tables.
+#[derive(Clone, Copy, ValueEnum)]
+enum TableName {
+    /// Encryption on a device: time, bytes sent, memory.
+    Device,
+    /// Bootstrapping: one gate, one lookup, batches, keys, and where the time goes.
+    Engine,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("not a number of seconds between 0 and 86400".to_owned()),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<String, BenchError> {
+    let machine = Machine::detect();
+    let budget = Duration::from_secs_f64(args.seconds);
+    let rows = match args.table {
+        TableName::Device => device::rows(budget)?,
+        TableName::Engine => engine::rows(machine.cores, budget)?,
+    };
+    let report = Report { machine, rows };
+    if args.json {
+        Ok(serde_json::to_string_pretty(&report)?)
+    } else {
+        Ok(report.to_tables())
+    }
+}

@@ -14,13 +14,13 @@ use tfhe_sbc_core::sample_extract::sample_extract_into;
 
 use crate::blind_rotate::blind_rotate_batch;
 use crate::bootstrap_key::Progress;
-use crate::external_product::ExternalProductScratch;
+use crate::external_product::{ExternalProductScratch, cache_aligned};
 use crate::lookup_table::LookupTable;
 use crate::modulus_switch::modulus_switch_into;
 use crate::server_key::ServerKey;
 
 /// Ciphertexts that one thread advances through one pass over the key.
-const LOCKSTEP: usize = 8;
+pub const LOCKSTEP: usize = 8;
 
 /// A server key at work: everything homomorphic is a method of it. Counts the
 /// bootstraps that it does.
@@ -152,7 +152,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
                         parameters.modulus_switch,
                     );
                 }
-                let mut accs = vec![T::ZERO; tables.len() * acc_len];
+                let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);
                 blind_rotate_batch(
                     parameters,
                     &self.key.bootstrap,

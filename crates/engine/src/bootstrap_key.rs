@@ -6,7 +6,6 @@
 //! `-m · g · S_c` for mask component `c`, of `m · g` for the body. Row order: component
 //! by component, least significant weight first, as the decomposition gives digits.
 
-use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe::GlweSecretKey;
@@ -14,6 +13,8 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd;
+
+use crate::external_product::{CacheAligned, cache_aligned};
 
 /// Told the number of steps done since it was last told.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -111,7 +112,7 @@ fn row_plaintext_into<T: MaskTorus>(
 pub struct BootstrapKey {
     plan: OwnedFftPlan,
     ggsw_len: usize,
-    fourier: AVec<f64, ConstAlign<64>>,
+    fourier: CacheAligned<f64>,
 }
 
 impl BootstrapKey {
@@ -128,10 +129,7 @@ impl BootstrapKey {
         let owned = OwnedFftPlan::new(parameters.polynomial_size());
         let plan = owned.plan();
         let scale = 2.0 / size as f64;
-        let mut fourier = AVec::from_iter(
-            64,
-            std::iter::repeat_n(0.0f64, ggsw_len * parameters.lwe_dimension.0),
-        );
+        let mut fourier = cache_aligned(0.0, ggsw_len * parameters.lwe_dimension.0);
         fourier
             .par_chunks_exact_mut(ggsw_len)
             .zip(seeded.bodies.par_chunks_exact(rows * size))

@@ -1,16 +1,25 @@
 //! The external product `GGSW ⊡ GLWE` and the controlled rotation built on it (TFHE:
 //! Fast Fully Homomorphic Encryption over the Torus, section 3.2).
 
+use aligned_vec::{AVec, ConstAlign};
 use tfhe_sbc_core::fft::FftPlan;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 use tfhe_sbc_core::simd;
 
+/// A buffer that vectors do not straddle cache lines in: at 16-byte offsets, where
+/// ordinary allocations lie, blind rotation takes a fifth longer.
+pub(crate) type CacheAligned<T> = AVec<T, ConstAlign<64>>;
+
+pub(crate) fn cache_aligned<T: Copy>(value: T, len: usize) -> CacheAligned<T> {
+    AVec::from_iter(64, std::iter::repeat_n(value, len))
+}
+
 /// Scratch of external products under one parameter set.
 pub struct ExternalProductScratch<T> {
-    state: Vec<T>,
-    digit: Vec<f64>,
-    sums: Vec<f64>,
+    state: CacheAligned<T>,
+    digit: CacheAligned<f64>,
+    sums: CacheAligned<f64>,
 }
 
 impl<T: MaskTorus> ExternalProductScratch<T> {
@@ -18,9 +27,9 @@ impl<T: MaskTorus> ExternalProductScratch<T> {
     pub fn new(parameters: &Parameters) -> Self {
         let size = parameters.polynomial_size().get();
         Self {
-            state: vec![T::ZERO; size],
-            digit: vec![0.0; size],
-            sums: vec![0.0; (parameters.glwe_dimension.0 + 1) * size],
+            state: cache_aligned(T::ZERO, size),
+            digit: cache_aligned(0.0, size),
+            sums: cache_aligned(0.0, (parameters.glwe_dimension.0 + 1) * size),
         }
     }
 }

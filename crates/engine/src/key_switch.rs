@@ -7,7 +7,6 @@
 //! all rows of a tile together, so that one pass over a tile serves several
 //! ciphertexts whose sums stay in registers.
 
-use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::LweDimension;
 use tfhe_sbc_core::lwe::LweSecretKey;
@@ -15,6 +14,8 @@ use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
+
+use crate::external_product::{CacheAligned, cache_aligned};
 
 const TILE: usize = 64;
 /// Ciphertexts whose sums of one tile fit the registers.
@@ -72,7 +73,7 @@ pub struct KeySwitchKey {
     input: LweDimension,
     output: LweDimension,
     decomposition: Decomposition,
-    tiles: AVec<[u32; TILE], ConstAlign<64>>,
+    tiles: CacheAligned<[u32; TILE]>,
 }
 
 impl KeySwitchKey {
@@ -80,7 +81,7 @@ impl KeySwitchKey {
         let output = parameters.lwe_dimension;
         let rows = SeededKeySwitchKey::row_count(parameters);
         let tile_count = (output.0 + 1).div_ceil(TILE);
-        let mut tiles = AVec::from_iter(64, std::iter::repeat_n([0u32; TILE], rows * tile_count));
+        let mut tiles = cache_aligned([0u32; TILE], rows * tile_count);
         let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
         let mut row = vec![0u32; tile_count * TILE];
         for (r, &body) in seeded.bodies.iter().enumerate() {

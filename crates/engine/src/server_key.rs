@@ -128,6 +128,12 @@ impl<T: MaskTorus> SeededServerKey<T> {
         if parameters.torus_bits != T::BITS || u32::from(header.torus_bits) != T::BITS {
             return Err(WireError::Field("torus bits"));
         }
+        if header.polynomial_size as usize != parameters.polynomial_size().get() {
+            return Err(WireError::Field("polynomial size"));
+        }
+        if header.dimension as usize != parameters.lwe_dimension.0 {
+            return Err(WireError::Field("dimension"));
+        }
         if header.expander != Some(ExpanderKind::ChaCha20) {
             return Err(WireError::Field("expander"));
         }
@@ -212,8 +218,13 @@ impl<T> ServerKey<T> {
         self.fingerprint
     }
 
-    /// Number of bytes in memory.
-    pub fn byte_count(&self) -> usize {
-        self.bootstrap.byte_count() + self.key_switch.byte_count()
+    /// Number of bytes of the bootstrapping key in memory.
+    pub fn bootstrap_key_bytes(&self) -> usize {
+        self.bootstrap.byte_count()
+    }
+
+    /// Number of bytes of the key-switching key in memory.
+    pub fn key_switch_key_bytes(&self) -> usize {
+        self.key_switch.byte_count()
     }
 }

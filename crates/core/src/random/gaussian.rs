@@ -8,6 +8,7 @@
 
 use super::expander::Expander;
 use super::keystream::Scratch;
+use crate::simd::{Isa, dispatch};
 use crate::torus::{Torus, exp2_neg};
 
 /// Pairs made at a time.
@@ -21,6 +22,7 @@ pub(super) fn add<T: Torus>(
     expander: &mut impl Expander,
     values: &mut [T],
 ) {
+    let isa = Isa::detect();
     let scale = standard_deviation / exp2_neg(T::BITS);
     let mut bytes = Scratch::<[u8; PAIR_BYTES], PAIRS>::new();
     // One array for the first word of every pair and its result, one for the second.
@@ -36,7 +38,10 @@ pub(super) fn add<T: Torus>(
             *first = word as u64;
             *second = (word >> 64) as u64;
         }
-        rounded_normals(first, second, scale);
+        {
+            let (first, second) = (&mut *first, &mut *second);
+            dispatch!(isa, |_simd| rounded_normals(first, second, scale));
+        }
         let (even, odd) = values.as_chunks_mut::<2>();
         for (pair, (first, second)) in even.iter_mut().zip(first.iter().zip(&*second)) {
             pair[0] = pair[0].add(T::from_i64(*first as i64));

@@ -1,0 +1,66 @@
+//! Ciphertexts under the big key, the table that they are looked up in, and the
+//! plaintexts before and after.
+
+use tfhe_sbc_core::encoding::boolean;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_engine::lookup_table::LookupTable;
+
+use crate::error::BenchError;
+use crate::keys::Keys;
+
+/// As many bootstraps as the largest batch has.
+pub(super) struct Cases<T> {
+    /// The table of all of them.
+    pub(super) table: LookupTable<T>,
+    /// The ciphertexts.
+    pub(super) inputs: Vec<LweCiphertext<T>>,
+    /// Their plaintexts.
+    pub(super) before: Vec<T>,
+    /// The plaintexts of what comes out of the table.
+    pub(super) after: Vec<T>,
+}
+
+impl Cases<u32> {
+    /// Signs of encrypted bits.
+    pub(super) fn signs(keys: &mut Keys<u32>, count: usize) -> Result<Self, BenchError> {
+        let bit = |i: usize| boolean::encode::<u32>(i.is_multiple_of(3));
+        let table = LookupTable::sign(keys.parameters().polynomial_size(), boolean::encode(true));
+        let plaintexts: Vec<u32> = (0..count).map(bit).collect();
+        Self::encrypt(keys, table, plaintexts.clone(), plaintexts)
+    }
+}
+
+impl Cases<u64> {
+    /// Squares mod the block modulus of encrypted blocks.
+    pub(super) fn squares(keys: &mut Keys<u64>, count: usize) -> Result<Self, BenchError> {
+        let encoding = keys.parameters().block_encoding();
+        let modulus = encoding.block_modulus();
+        let square = |x: u64| (x * x % modulus) as i64;
+        let table = LookupTable::from_fn(encoding, keys.parameters().polynomial_size(), square);
+        let values = (0..count as u64).map(|i| i % modulus);
+        let before = values.clone().map(|x| encoding.encode(x as i64)).collect();
+        let after = values.map(|x| encoding.encode(square(x))).collect();
+        Self::encrypt(keys, table, before, after)
+    }
+}
+
+impl<T: MaskTorus> Cases<T> {
+    fn encrypt(
+        keys: &mut Keys<T>,
+        table: LookupTable<T>,
+        before: Vec<T>,
+        after: Vec<T>,
+    ) -> Result<Self, BenchError> {
+        let inputs: Result<_, _> = before
+            .iter()
+            .map(|&plaintext| keys.encrypt(plaintext))
+            .collect();
+        Ok(Self {
+            table,
+            inputs: inputs?,
+            before,
+            after,
+        })
+    }
+}

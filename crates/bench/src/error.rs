@@ -1,0 +1,45 @@
+//! What stops a benchmark.
+
+use tfhe_sbc_core::parameters::ParameterError;
+use tfhe_sbc_core::random::EntropyError;
+use tfhe_sbc_core::wire::WireError;
+use tfhe_sbc_device::DeviceError;
+use tfhe_sbc_engine::gates::GateError;
+use tfhe_sbc_engine::server_key::ServerKeyError;
+use thiserror::Error;
+
+/// Why there are no figures.
+#[derive(Debug, Error)]
+pub(crate) enum BenchError {
+    /// What was being timed decrypts to something else than it should.
+    #[error("wrong answer from {0}: its figures would mean nothing")]
+    WrongAnswer(String),
+    /// A parameter set that does not validate.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// No seeds.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// No server key.
+    #[error(transparent)]
+    ServerKey(#[from] ServerKeyError),
+    /// Gates that refuse.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+    /// A device that does not encrypt.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A message that does not read.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// No threads.
+    #[error("no thread pool: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// No JSON.
+    #[error("no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Something that the peer refuses.
+    #[cfg(feature = "tfhe-rs")]
+    #[error("TFHE-rs: {0}")]
+    Peer(String),
+}

@@ -1,0 +1,114 @@
+//! A key set of ours, and encryptions under it whose bootstrap is known.
+
+use std::time::{Duration, Instant};
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
+use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
+
+use crate::error::BenchError;
+
+/// What it takes to make, send and hold a server key.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyCosts {
+    /// Time to make it, seeded or compressed first and then ready to compute.
+    pub(crate) generation: Duration,
+    /// Bytes in memory, ready to compute.
+    pub(crate) memory: usize,
+    /// Bytes of the seeded or compressed form.
+    pub(crate) wire: usize,
+}
+
+/// A key set over the torus `T`.
+pub(crate) struct Keys<T> {
+    /// The key owner's keys.
+    pub(crate) secret: SecretKey,
+    /// The server's key.
+    pub(crate) server: ServerKey<T>,
+    /// What that took.
+    pub(crate) costs: KeyCosts,
+    big: LweSecretKey,
+    seeds: SeedSequence,
+}
+
+impl<T: MaskTorus> Keys<T> {
+    /// Makes a key set. From a fixed seed: nothing is kept secret with it.
+    pub(crate) fn generate(set: ParameterSet) -> Result<Self, BenchError> {
+        let mut seeds = SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: not for secrets!"));
+        let secret = SecretKey::generate(set.validate()?, &mut seeds)?;
+        let start = Instant::now();
+        let seeded = SeededServerKey::generate(&secret, &mut seeds, &|_| ())?;
+        let server = seeded.prepare(&|_| ());
+        let costs = KeyCosts {
+            generation: start.elapsed(),
+            memory: server.bootstrap_key_bytes() + server.key_switch_key_bytes(),
+            wire: seeded.to_bytes().len(),
+        };
+        Ok(Self {
+            big: secret.glwe().to_lwe_secret_key(),
+            secret,
+            server,
+            costs,
+            seeds,
+        })
+    }
+
+    /// The parameters.
+    pub(crate) fn parameters(&self) -> &Parameters {
+        self.secret.parameters()
+    }
+
+    /// A fresh encryption under the big key.
+    pub(crate) fn encrypt(&mut self, plaintext: T) -> Result<LweCiphertext<T>, BenchError> {
+        let (mask, noise) = self.seeds.next_pair()?;
+        Ok(self.big.encrypt(
+            plaintext,
+            self.parameters().glwe_noise,
+            &mut ExpanderKind::ChaCha20.mask_stream(&mask, 0),
+            &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
+        ))
+    }
+
+    /// Whether a ciphertext under the big key decrypts to this plaintext.
+    pub(crate) fn holds(&self, ciphertext: &LweCiphertext<T>, plaintext: T) -> bool {
+        self.is_noise(self.big.phase(ciphertext).sub(plaintext))
+    }
+
+    /// Whether a ciphertext under the small key decrypts to this plaintext.
+    pub(crate) fn small_holds(&self, ciphertext: &LweCiphertext<u32>, plaintext: T) -> bool {
+        let plaintext = plaintext.round_to_bits(u32::BITS) as u32;
+        let noise = self.secret.lwe().phase(ciphertext).wrapping_sub(plaintext);
+        self.is_noise(noise)
+    }
+
+    /// Whether a difference of phases is below half the distance of two plaintexts.
+    fn is_noise<U: MaskTorus>(&self, difference: U) -> bool {
+        let distance = match self.parameters().plaintext {
+            PlaintextKind::Boolean => 0.25,
+            PlaintextKind::Radix => {
+                0.5f64.powi(self.parameters().block_encoding().plaintext_bits() as i32)
+            }
+        };
+        difference.to_signed_fraction().abs() < distance / 2.0
+    }
+}
+
+/// A parameter set in one line.
+pub(crate) fn describe(parameters: &Parameters) -> String {
+    format!(
+        "{}: q 2^{}, n {}, k {}, N {}, PBS 2^{} x {}, KS 2^{} x {}, p_fail 2^{:.0}",
+        parameters.name.as_str(),
+        parameters.torus_bits,
+        parameters.lwe_dimension.0,
+        parameters.glwe_dimension.0,
+        parameters.polynomial_size().get(),
+        parameters.pbs.base_log.0,
+        parameters.pbs.level_count.0,
+        parameters.key_switch.base_log.0,
+        parameters.key_switch.level_count.0,
+        parameters.log2_p_fail,
+    )
+}

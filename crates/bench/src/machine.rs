@@ -1,0 +1,163 @@
+//! Where the figures come from: processor, system, compiler and its flags.
+
+use std::fs;
+use std::thread::available_parallelism;
+
+use serde::Serialize;
+use tfhe_sbc_core::simd::Isa;
+
+/// The lock file says which version of a peer this program was built with.
+#[cfg(feature = "tfhe-rs")]
+const LOCK_FILE: &str = include_str!("../../../Cargo.lock");
+
+/// The machine and the build.
+#[derive(Serialize)]
+pub(crate) struct Machine {
+    /// The processor, as it names itself.
+    cpu: String,
+    /// Family, model and stepping, which tell processors of one name apart.
+    cpu_model: String,
+    /// Cores that this process may use: the threads of rows that say no number.
+    pub(crate) cores: usize,
+    /// Caches of the first core.
+    caches: Vec<String>,
+    /// Instruction set that our kernels have detected and use.
+    isa: &'static str,
+    /// System and kernel.
+    os: String,
+    /// Runnable processes over the last minute when the run began: more than 0 is
+    /// somebody else's work.
+    load_average: Option<f64>,
+    /// Compiler.
+    rustc: &'static str,
+    /// Target triple.
+    target: &'static str,
+    /// Cargo profile.
+    profile: &'static str,
+    /// Optimisation level.
+    opt_level: &'static str,
+    /// Processor that the compiler was told to assume.
+    target_cpu: &'static str,
+    /// Instruction sets that the compiler assumed everywhere.
+    target_features: &'static str,
+    /// Further flags.
+    rustflags: &'static str,
+    /// The peer, built by the same compiler with the same flags.
+    peer: Option<String>,
+}
+
+impl Machine {
+    /// Asks the system and remembers the build.
+    pub(crate) fn detect() -> Self {
+        let rustflags = env!("BENCH_RUSTFLAGS");
+        Self {
+            cpu: cpu_info("model name").unwrap_or_else(|| "unknown".to_owned()),
+            cpu_model: ["cpu family", "model", "stepping"]
+                .iter()
+                .filter_map(|&field| Some(format!("{field} {}", cpu_info(field)?)))
+                .collect::<Vec<_>>()
+                .join(", "),
+            cores: available_parallelism().map_or(1, usize::from),
+            caches: caches(),
+            isa: Isa::detect().name(),
+            os: [
+                Some(std::env::consts::OS.to_owned()),
+                line("/proc/sys/kernel/osrelease"),
+            ]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+            load_average: line("/proc/loadavg")
+                .and_then(|text| text.split(' ').next()?.parse().ok()),
+            rustc: env!("BENCH_RUSTC"),
+            target: env!("BENCH_TARGET"),
+            profile: env!("BENCH_PROFILE"),
+            opt_level: env!("BENCH_OPT_LEVEL"),
+            target_cpu: rustflags
+                .split_once("target-cpu=")
+                .and_then(|(_, rest)| rest.split(' ').next())
+                .unwrap_or("the target's default"),
+            target_features: env!("BENCH_TARGET_FEATURES"),
+            rustflags,
+            peer: peer(),
+        }
+    }
+
+    /// Name and value of every field, for people.
+    pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut cpu = self.cpu.clone();
+        if !self.cpu_model.is_empty() {
+            cpu = format!("{cpu} ({})", self.cpu_model);
+        }
+        let load = |load| format!("{load} when the run began");
+        vec![
+            ("processor", cpu),
+            ("cores", self.cores.to_string()),
+            ("caches", self.caches.join(", ")),
+            ("instruction set", self.isa.to_owned()),
+            ("system", self.os.clone()),
+            (
+                "load average",
+                self.load_average.map_or("unknown".to_owned(), load),
+            ),
+            ("compiler", format!("{}, {}", self.rustc, self.target)),
+            (
+                "flags",
+                format!(
+                    "profile {}, opt-level {}, target-cpu {} ({})",
+                    self.profile, self.opt_level, self.target_cpu, self.target_features
+                ),
+            ),
+            ("RUSTFLAGS", self.rustflags.to_owned()),
+            (
+                "peer",
+                self.peer.clone().unwrap_or_else(|| "none".to_owned()),
+            ),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+    }
+}
+
+fn peer() -> Option<String> {
+    #[cfg(feature = "tfhe-rs")]
+    {
+        let version = LOCK_FILE
+            .split_once("name = \"tfhe\"\nversion = \"")
+            .and_then(|(_, rest)| rest.split('"').next())
+            .unwrap_or("of unknown version");
+        Some(format!("TFHE-rs {version}"))
+    }
+    #[cfg(not(feature = "tfhe-rs"))]
+    None
+}
+
+/// The first value of a field of `/proc/cpuinfo`.
+fn cpu_info(field: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == field).then(|| value.trim().to_owned())
+    })
+}
+
+fn caches() -> Vec<String> {
+    (0..8)
+        .filter_map(|index| {
+            let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
+            let level = line(&format!("{at}/level"))?;
+            let kind = match line(&format!("{at}/type"))?.as_str() {
+                "Data" => "d",
+                "Instruction" => "i",
+                _ => "",
+            };
+            Some(format!("L{level}{kind} {}", line(&format!("{at}/size"))?))
+        })
+        .collect()
+}
+
+fn line(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}

@@ -1,0 +1,150 @@
+//! The clock: contestants take turns, so that what else the machine does falls on all
+//! of them alike.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use crate::error::BenchError;
+
+/// How long a turn lasts at least. Long enough that a contestant works with caches of
+/// its own making, not the other's.
+const TURN: Duration = Duration::from_millis(40);
+
+/// Rounds that are timed however small the budget is.
+const LEAST_ROUNDS: usize = 3;
+
+/// Something to time.
+pub(crate) trait Subject {
+    /// Runs for [`TURN`], at least once, adds the time of every run, and checks what
+    /// the last one gave.
+    fn turn(&mut self, samples: &mut Vec<Duration>) -> Result<(), BenchError>;
+}
+
+/// A [`Subject`] of two closures: `run` is timed, `check` sees what it gave.
+pub(crate) struct Work<R, C> {
+    /// Who it is, for the error.
+    pub(crate) name: String,
+    /// What is timed.
+    pub(crate) run: R,
+    /// Whether the answer is right.
+    pub(crate) check: C,
+}
+
+impl<O, R, C> Subject for Work<R, C>
+where
+    R: FnMut() -> Result<O, BenchError>,
+    C: FnMut(O) -> Result<bool, BenchError>,
+{
+    fn turn(&mut self, samples: &mut Vec<Duration>) -> Result<(), BenchError> {
+        let turn = Instant::now();
+        loop {
+            let start = Instant::now();
+            let output = black_box((self.run)());
+            samples.push(start.elapsed());
+            let output = output?;
+            if turn.elapsed() >= TURN {
+                return match (self.check)(output)? {
+                    true => Ok(()),
+                    false => Err(BenchError::WrongAnswer(self.name.clone())),
+                };
+            }
+        }
+    }
+}
+
+/// The times of one subject, in seconds, divided by the operations of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    /// The median.
+    pub(crate) median: f64,
+    /// The minimum.
+    pub(crate) least: f64,
+    /// Number of runs.
+    pub(crate) runs: usize,
+}
+
+impl Timing {
+    /// The statistics of runs of `operations` operations each.
+    pub(crate) fn of(mut samples: Vec<Duration>, operations: usize) -> Self {
+        samples.sort_unstable();
+        let each = |time: Duration| time.as_secs_f64() / operations as f64;
+        let middle = samples.len() / 2;
+        let median = if samples.len().is_multiple_of(2) {
+            (each(samples[middle - 1]) + each(samples[middle])) / 2.0
+        } else {
+            each(samples[middle])
+        };
+        Self {
+            median,
+            least: each(samples[0]),
+            runs: samples.len(),
+        }
+    }
+}
+
+/// Times the subjects in turns, after a turn of each that warms up and is not counted,
+/// until `budget` is spent. `operations` is the number that every run does.
+pub(crate) fn interleave<const N: usize>(
+    mut subjects: [&mut dyn Subject; N],
+    operations: usize,
+    budget: Duration,
+) -> Result<[Timing; N], BenchError> {
+    let mut samples = [const { Vec::new() }; N];
+    let start = Instant::now();
+    for subject in &mut subjects {
+        subject.turn(&mut Vec::new())?;
+    }
+    let mut rounds = 0;
+    while rounds < LEAST_ROUNDS || start.elapsed() < budget {
+        for place in 0..N {
+            // Who goes first changes every round.
+            let index = if rounds % 2 == 0 {
+                place
+            } else {
+                N - 1 - place
+            };
+            subjects[index].turn(&mut samples[index])?;
+        }
+        rounds += 1;
+    }
+    Ok(samples.map(|samples| Timing::of(samples, operations)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(name: &str, right: bool) -> impl Subject {
+        Work {
+            name: name.to_owned(),
+            run: || Ok(()),
+            check: move |()| Ok(right),
+        }
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_the_middle_two() {
+        let seconds = |s: &[u64]| {
+            s.iter()
+                .map(|&s| Duration::from_secs(s))
+                .collect::<Vec<_>>()
+        };
+        let timing = Timing::of(seconds(&[8, 2, 100, 4]), 2);
+        assert_eq!((timing.median, timing.least, timing.runs), (3.0, 1.0, 4));
+        assert_eq!(Timing::of(seconds(&[5, 1, 9]), 1).median, 5.0);
+    }
+
+    #[test]
+    fn a_wrong_answer_stops_everything() {
+        let both = |right| {
+            interleave(
+                [&mut work("good", true), &mut work("bad", right)],
+                1,
+                Duration::ZERO,
+            )
+        };
+        assert!(both(true).is_ok());
+        let error = both(false).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("bad"), "{error}");
+    }
+}
