@@ -31,7 +31,11 @@ fn every_value_comes_back_as_its_table_says_in_both_orders() {
     for (x, out) in evaluator.bootstrap_batch(&big).iter().enumerate() {
         assert_eq!(encoding.decode(keys.big.phase(out)), f(x as u64));
     }
-    for (x, out) in evaluator.bootstrap_key_switch_batch(&small).iter().enumerate() {
+    for (x, out) in evaluator
+        .bootstrap_key_switch_batch(&small)
+        .iter()
+        .enumerate()
+    {
         assert_eq!(keys.secret.decrypt_block(out), f(x as u64));
     }
     assert_eq!(evaluator.bootstrap_count(), 32);

@@ -42,7 +42,11 @@ fn decrypt<'a>(
         .map(|lwe| keys.secret.decrypt_block(lwe))
         .collect();
     for (value, block) in values.iter().zip(&blocks) {
-        assert!(*value <= block.degree(), "{value} above degree {}", block.degree());
+        assert!(
+            *value <= block.degree(),
+            "{value} above degree {}",
+            block.degree()
+        );
     }
     integers.encoding().join(values)
 }
@@ -63,8 +67,14 @@ fn arithmetic_agrees_with_clear_arithmetic() {
         assert_eq!(read(&ints.add(&x, &y).unwrap()), (a + b) as u64 & MASK);
         assert_eq!(read(&ints.sub(&x, &y).unwrap()), (a - b) as u64 & MASK);
         assert_eq!(read(&ints.neg(&x).unwrap()), (-a) as u64 & MASK);
-        assert_eq!(read(&ints.scalar_add(&x, 700).unwrap()), (a + 700) as u64 & MASK);
-        assert_eq!(read(&ints.scalar_sub(&x, 3).unwrap()), (a - 3) as u64 & MASK);
+        assert_eq!(
+            read(&ints.scalar_add(&x, 700).unwrap()),
+            (a + 700) as u64 & MASK
+        );
+        assert_eq!(
+            read(&ints.scalar_sub(&x, 3).unwrap()),
+            (a - 3) as u64 & MASK
+        );
         for scalar in [0, 1, 3, 77, 1023, -5] {
             let product = ints.scalar_mul(&x, scalar).unwrap();
             assert_eq!(read(&product), (a * scalar) as u64 & MASK, "{a} * {scalar}");
@@ -85,7 +95,15 @@ fn comparisons_and_selections_agree_with_clear_ones() {
         Comparison::Eq,
         Comparison::Ne,
     ];
-    for (a, b) in [(0, 0), (1, 0), (0, 1), (1023, 0), (256, 255), (515, 516), (700, 700)] {
+    for (a, b) in [
+        (0, 0),
+        (1, 0),
+        (0, 1),
+        (1023, 0),
+        (256, 255),
+        (515, 516),
+        (700, 700),
+    ] {
         let x = encrypt::<Unsigned>(&mut keys, &ints, a);
         let y = encrypt::<Unsigned>(&mut keys, &ints, b);
         let bits = ints
@@ -138,7 +156,11 @@ fn sums_counts_and_tournaments_agree_with_clear_ones() {
     for len in [1, 2, 3, 7, 23] {
         let sum = ints.sum(&all[..len]).unwrap();
         let expected: i64 = values[..len].iter().sum();
-        assert_eq!(decrypt(&keys, &ints, sum.blocks()), expected as u64, "sum of {len}");
+        assert_eq!(
+            decrypt(&keys, &ints, sum.blocks()),
+            expected as u64,
+            "sum of {len}"
+        );
         let (min, max) = ints.min_max_of_batch(&[&all[..len]]).unwrap().remove(0);
         assert_eq!(
             decrypt(&keys, &ints, min.blocks()),
@@ -151,17 +173,27 @@ fn sums_counts_and_tournaments_agree_with_clear_ones() {
     }
     let limit = ints.trivial(500, BLOCKS);
     let above = ints
-        .compare_batch(&all.iter().map(|x| (Comparison::Gt, *x, &limit)).collect::<Vec<_>>())
+        .compare_batch(
+            &all.iter()
+                .map(|x| (Comparison::Gt, *x, &limit))
+                .collect::<Vec<_>>(),
+        )
         .unwrap();
     let even_bits: Vec<_> = (0..23).map(|i| ints.trivial_bool(i % 2 == 0)).collect();
     let both = ints.and_batch(&above.iter().zip(&even_bits).collect::<Vec<_>>());
     let counts = ints
-        .count_batch(&[&above.iter().collect::<Vec<_>>(), &both.iter().collect::<Vec<_>>()])
+        .count_batch(&[
+            &above.iter().collect::<Vec<_>>(),
+            &both.iter().collect::<Vec<_>>(),
+        ])
         .unwrap();
     let expected = values.iter().filter(|&&v| v > 500).count();
     let expected_both = values.iter().step_by(2).filter(|&&v| v > 500).count();
     assert_eq!(decrypt(&keys, &ints, counts[0].blocks()), expected as u64);
-    assert_eq!(decrypt(&keys, &ints, counts[1].blocks()), expected_both as u64);
+    assert_eq!(
+        decrypt(&keys, &ints, counts[1].blocks()),
+        expected_both as u64
+    );
 }
 
 #[test]
@@ -174,5 +206,8 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(ints.sum(&[]).unwrap_err(), IntegerError::Empty);
     let (_, server) = Keys::generate::<u32>(GATES, 5);
     let evaluator = Evaluator::new(&server);
-    assert!(matches!(Integers::new(&evaluator), Err(IntegerError::Parameters)));
+    assert!(matches!(
+        Integers::new(&evaluator),
+        Err(IntegerError::Parameters)
+    ));
 }

@@ -4,6 +4,7 @@
 //! - [`noise`]: the variance that each operation adds.
 //! - [`noise_budget`]: the operations of a parameter set put together.
 //! - [`failure`]: from a variance to a failure probability, and back.
+//! - [`prediction`]: all of that for a parameter set of tfhe-sbc.
 //! - [`security`]: from a dimension and a noise to a security level, by
 //!   interpolation in a bundled table of lattice-estimator results.
 //! - [`statistics`]: is a measured noise the predicted one?
@@ -16,6 +17,7 @@
 pub mod failure;
 pub mod noise;
 pub mod noise_budget;
+pub mod prediction;
 pub mod security;
 pub mod special_functions;
 pub mod statistics;

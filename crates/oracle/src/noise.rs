@@ -124,10 +124,24 @@ pub fn external_product_variance(bsk: &GlweNoise, gadget: Gadget) -> Variance {
     Variance(key + rounding + last_bit)
 }
 
-/// Which published fit of the error of a double-precision Fourier transform to use.
+/// Which fit of the error of a double-precision Fourier transform to use. All have the
+/// form c · 2^(2(lq-53)) B² q^-2 times powers of l, k and N, with lq = log2 q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FftErrorModel {
-    /// Concrete's: 2^-2.57722494 · 2^(2(lq-53)) l B² N² (k+1) q^-2 with lq = log2 q.
+    /// Of this project's own transform, and the one that its parameter sets are judged
+    /// by: 0.0316 N^0.15 · l (k+1) N (1 + kN/2) · 2^(2(lq-53)) B² q^-2.
+    ///
+    /// All but the first factor is what independent relative errors of 2^-53 on the
+    /// products' coefficients give, of which those of the mask meet the key; the first is
+    /// the growth with the transform's depth, fitted to the difference between
+    /// the engine's external product and an exact one of the same uniform GGSW rows and
+    /// input at q = 2^64, for each N from 2^8 to 2^14 (6 to 8000 products, AVX-512) and
+    /// k from 1 to 5, l from 1 to 3. It meets every size within 7%, and AVX2 as well; portable
+    /// code, which does not fuse, is 5 to 8% above it. Measured in units of
+    /// `l (k+1) N (1 + kN/2) · 2^22 B²`, N = 256 to 16384: 0.0728, 0.0773, 0.0905, 0.0981,
+    /// 0.1038, 0.1236, 0.1409.
+    Measured,
+    /// Concrete's: 2^-2.57722494 · 2^(2(lq-53)) l B² N² (k+1) q^-2.
     Concrete,
     /// TFHE-rs's: 0.00705 · 2^(2 max(0, lq-53)) B² q^-2 l^1.01827 k^1.22003 N^2.22003
     /// (k+1)^1.01827. Its max makes it useless for lq < 53.
@@ -137,7 +151,7 @@ pub enum FftErrorModel {
 impl FftErrorModel {
     /// The model that reproduces the published probabilities: Concrete's where the
     /// torus fits the mantissa (lq < 53, so q = 2^32), TFHE-rs's above (q = 2^64).
-    pub fn for_torus(torus_log2: u32) -> Self {
+    pub fn published_for_torus(torus_log2: u32) -> Self {
         if torus_log2 < 53 {
             Self::Concrete
         } else {
@@ -154,6 +168,10 @@ pub fn fft_variance(model: FftErrorModel, bsk: &GlweNoise, gadget: Gadget) -> Va
     let lost_bits = i64::from(bsk.torus_log2) - 53;
     let base_squared = exp2(2 * i64::from(gadget.base_log));
     let integer = match model {
+        FftErrorModel::Measured => {
+            let products = l * (k + 1.0) * n * (1.0 + k * n / 2.0);
+            0.0316 * n.powf(0.15) * products * exp2(2 * lost_bits) * base_squared
+        }
         FftErrorModel::Concrete => {
             f64::exp2(-2.577_224_94) * exp2(2 * lost_bits) * l * base_squared * n * n * (k + 1.0)
         }
@@ -330,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_transform_models_at_n_2048() {
+    fn the_transform_models_at_n_2048() {
         let bsk = GlweNoise {
             glwe_dimension: 1,
             polynomial_size: 2048,
@@ -341,9 +359,13 @@ mod tests {
             base_log: 23,
             level: 1,
         };
-        let ratio = fft_variance(FftErrorModel::TfheRs, &bsk, gadget).0
-            / fft_variance(FftErrorModel::Concrete, &bsk, gadget).0;
-        close(ratio, 0.228, 0.01);
+        let concrete = fft_variance(FftErrorModel::Concrete, &bsk, gadget).0;
+        let tfhe_rs = fft_variance(FftErrorModel::TfheRs, &bsk, gadget).0;
+        let measured = fft_variance(FftErrorModel::Measured, &bsk, gadget).0;
+        close(tfhe_rs / concrete, 0.228, 0.01);
+        // Measured ratios: 1/0.778 and 1/3.41.
+        close(measured / tfhe_rs, 1.285, 0.03);
+        close(measured / concrete, 0.293, 0.03);
     }
 
     #[test]

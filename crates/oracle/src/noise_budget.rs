@@ -1,9 +1,14 @@
 //! The noise of a bootstrapping put together from its parts.
 
+use tfhe_sbc_core::parameters::{self, Parameters};
+
 use crate::noise::{
     FftErrorModel, Gadget, GlweNoise, KeySwitchNoise, ModulusSwitch, Variance, bootstrap_variance,
     fft_variance, key_switch_variance, modulus_switch_variance,
 };
+
+/// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
+const SMALL_TORUS_LOG2: u32 = 32;
 
 /// What the noise of a classic (one key bit at a time) bootstrapping depends on. All
 /// keys are binary.
@@ -34,6 +39,28 @@ pub struct PbsParameters {
     pub ks_level: usize,
     /// Whether the modulus switch is [`ModulusSwitch::Centred`].
     pub centred_modulus_switch: bool,
+}
+
+impl From<&Parameters> for PbsParameters {
+    fn from(set: &Parameters) -> Self {
+        Self {
+            lwe_dimension: set.lwe_dimension.0,
+            lwe_variance: Variance(set.lwe_noise.variance(SMALL_TORUS_LOG2)),
+            glwe_dimension: set.glwe_dimension.0,
+            polynomial_size: set.polynomial_size().get(),
+            glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),
+            torus_log2: set.torus_bits,
+            small_torus_log2: SMALL_TORUS_LOG2,
+            pbs_base_log: set.pbs.base_log.0,
+            pbs_level: set.pbs.level_count.0,
+            ks_base_log: set.key_switch.base_log.0,
+            ks_level: set.key_switch.level_count.0,
+            centred_modulus_switch: match set.modulus_switch {
+                parameters::ModulusSwitch::Plain => false,
+                parameters::ModulusSwitch::MeanCompensated => true,
+            },
+        }
+    }
 }
 
 impl PbsParameters {
@@ -134,9 +161,9 @@ pub struct NoiseShares {
 }
 
 impl NoiseBudget {
-    /// The budget with the transform's error by [`FftErrorModel::for_torus`].
+    /// The budget with the error of this project's transform.
     pub fn new(parameters: &PbsParameters) -> Self {
-        Self::with_fft_model(parameters, FftErrorModel::for_torus(parameters.torus_log2))
+        Self::with_fft_model(parameters, FftErrorModel::Measured)
     }
 
     /// The budget with a given model of the transform's error.

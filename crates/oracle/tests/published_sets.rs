@@ -90,7 +90,7 @@ fn documented_probabilities_are_reproduced() {
         let model = if set.version.starts_with("v0") {
             FftErrorModel::Concrete
         } else {
-            FftErrorModel::for_torus(set.parameters.torus_log2)
+            FftErrorModel::published_for_torus(set.parameters.torus_log2)
         };
         let computed = log2_failure(set, model);
         let tolerance = 0.0015;
@@ -158,7 +158,7 @@ struct BooleanSet {
 
 impl BooleanSet {
     fn budget(&self) -> NoiseBudget {
-        NoiseBudget::new(&PbsParameters {
+        let parameters = PbsParameters {
             lwe_dimension: self.lwe.0,
             lwe_variance: Variance::from_standard_deviation(self.lwe.1),
             glwe_dimension: self.glwe.0,
@@ -171,7 +171,8 @@ impl BooleanSet {
             ks_base_log: 3,
             ks_level: self.ks_level,
             centred_modulus_switch: false,
-        })
+        };
+        NoiseBudget::with_fft_model(&parameters, FftErrorModel::Concrete)
     }
 }
 

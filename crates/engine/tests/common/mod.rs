@@ -1,11 +1,14 @@
 //! Keys and conversions that the engine's tests share.
 #![allow(dead_code)]
 
+use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
-use tfhe_sbc_core::parameters::ParameterSet;
-use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_core::parameters::{
+    Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
+};
+use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 /// A key set of known seed, and a stream of fresh encryptions under its big key.
@@ -15,20 +18,55 @@ pub(crate) struct Keys {
     seeds: SeedSequence,
 }
 
+/// A small key dimension, where the small key does not matter.
+pub(crate) const FEW: LweDimension = LweDimension(64);
+
+/// A set small enough for slow comparisons, with noise so low that everything decrypts.
+/// Of no security at all.
+pub(crate) fn small_set(
+    torus_bits: u32,
+    glwe_dimension: usize,
+    lwe_dimension: usize,
+) -> ParameterSet {
+    let quiet = NoiseDistribution::TUniform { bound_log2: 2 };
+    ParameterSet {
+        name: ParameterName::new("small"),
+        torus_bits,
+        lwe_dimension: LweDimension(lwe_dimension),
+        lwe_noise: quiet,
+        glwe_dimension: GlweDimension(glwe_dimension),
+        polynomial_size: 256,
+        glwe_noise: quiet,
+        pbs: Decomposition::new(8, 2),
+        key_switch: Decomposition::new(4, 4),
+        message_bits: MessageBits(1),
+        carry_bits: CarryBits(1),
+        plaintext: PlaintextKind::Radix,
+        max_noise_level: 3,
+        modulus_switch: ModulusSwitch::MeanCompensated,
+        body_bits: 16,
+        log2_p_fail: 0.0,
+        security_bits: 0.0,
+    }
+}
+
 impl Keys {
     pub(crate) fn generate<T: MaskTorus>(set: ParameterSet, seed: u8) -> (Self, ServerKey<T>) {
+        let (seeded, keys) = Self::seeded(set, seed);
+        (keys, seeded.prepare(&|_| ()))
+    }
+
+    pub(crate) fn seeded<T: MaskTorus>(set: ParameterSet, seed: u8) -> (SeededServerKey<T>, Self) {
         let parameters = set.validate().unwrap();
         let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
         let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
-        let server = SeededServerKey::generate(&secret, &mut seeds, &|_| ())
-            .unwrap()
-            .prepare(&|_| ());
+        let server = SeededServerKey::generate(&secret, &mut seeds, &|_| ()).unwrap();
         let keys = Self {
             big: secret.glwe().to_lwe_secret_key(),
             secret,
             seeds,
         };
-        (keys, server)
+        (server, keys)
     }
 
     /// A fresh encryption under the big key.

@@ -1,0 +1,217 @@
+//! The same bits on any number of threads, with any cut of a batch, from any copy of a
+//! key; and a key that is not what it should be is refused.
+
+mod common;
+
+use common::{Keys, small_set};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
+use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
+use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, WireError};
+use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
+use tfhe_sbc_engine::lookup_table::LookupTable;
+use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
+
+fn uniform_inputs<T: MaskTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
+    let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), 0);
+    (0..count)
+        .map(|_| {
+            let mut data = vec![T::ZERO; dimension + 1];
+            fill_uniform(&mut stream, &mut data);
+            LweCiphertext::from_vec(data).unwrap()
+        })
+        .collect()
+}
+
+/// Bootstraps in batches of `cut`, every second with another table.
+fn outputs<T: MaskTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphertext<T>> {
+    let parameters = server.parameters();
+    let tables = [1, 3].map(|factor| {
+        let f = |x: u64| x as i64 * factor;
+        LookupTable::from_fn(parameters.block_encoding(), parameters.polynomial_size(), f)
+    });
+    let inputs = uniform_inputs(parameters.big_lwe_dimension().0, 37);
+    let jobs: Vec<_> = inputs
+        .into_iter()
+        .enumerate()
+        .map(|(i, input)| Job {
+            input,
+            table: &tables[i % 2],
+        })
+        .collect();
+    let evaluator = Evaluator::new(server);
+    jobs.chunks(cut)
+        .flat_map(|jobs| evaluator.bootstrap_batch(jobs))
+        .collect()
+}
+
+fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+        .install(f)
+}
+
+fn threads_and_cuts<T: MaskTorus>() {
+    let make = || Keys::seeded::<T>(small_set(T::BITS, 2, 70), 50).0;
+    let seeded = on_threads(1, make);
+    assert_eq!(on_threads(2, make).to_bytes(), seeded.to_bytes());
+    let server = on_threads(2, || seeded.prepare(&|_| ()));
+    let expected = on_threads(1, || outputs(&server, 37));
+    for threads in [1, 2, 3] {
+        for cut in [1, 2, 5, 8, 36, 37] {
+            let again = on_threads(threads, || outputs(&server, cut));
+            assert!(again == expected, "{threads} threads, batches of {cut}");
+        }
+    }
+    let copy = SeededServerKey::<T>::from_bytes(&seeded.to_bytes()).unwrap();
+    assert_eq!(copy.to_bytes(), seeded.to_bytes());
+    let copy = on_threads(1, || copy.prepare(&|_| ()));
+    assert_eq!(copy.fingerprint(), server.fingerprint());
+    assert!(outputs(&copy, 37) == expected);
+}
+
+#[test]
+fn threads_batches_and_copies_do_not_change_a_bit() {
+    threads_and_cuts::<u32>();
+    threads_and_cuts::<u64>();
+}
+
+#[test]
+fn an_empty_batch_is_nothing() {
+    let (_, server) = Keys::generate::<u64>(small_set(64, 1, 64), 51);
+    let evaluator = Evaluator::new(&server);
+    assert!(evaluator.bootstrap_batch(&[]).is_empty());
+    assert!(evaluator.key_switch_batch(&[]).is_empty());
+    assert_eq!(evaluator.bootstrap_count(), 0);
+}
+
+#[test]
+fn damaged_server_keys_are_refused() {
+    let set = small_set(64, 1, 64);
+    let (seeded, keys) = Keys::seeded::<u64>(set, 52);
+    let parameters = *seeded.parameters();
+    let bytes = seeded.to_bytes();
+    assert_eq!(
+        bytes.len(),
+        SeededServerKey::<u64>::message_len(&parameters)
+    );
+    let read = |bytes: &[u8]| SeededServerKey::<u64>::from_bytes(bytes).err();
+
+    for len in [0, 3, HEADER_BYTES - 1, HEADER_BYTES, bytes.len() - 1] {
+        assert!(
+            matches!(read(&bytes[..len]), Some(WireError::Truncated { .. })),
+            "{len}"
+        );
+    }
+    assert_eq!(
+        read(&[&bytes[..], &[0]].concat()),
+        Some(WireError::TrailingBytes(1))
+    );
+    // One flipped bit, from the first byte to the last.
+    for at in (0..bytes.len())
+        .step_by(997)
+        .chain(0..HEADER_BYTES + PARAMETERS_BYTES)
+    {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        assert!(read(&flipped).is_some(), "byte {at}");
+    }
+    let mut flipped = bytes.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    assert_eq!(read(&flipped), Some(WireError::Checksum));
+
+    let (other, _) = Keys::seeded::<u32>(small_set(32, 1, 64), 52);
+    assert_eq!(
+        read(&other.to_bytes()),
+        Some(WireError::Field("torus bits"))
+    );
+    assert!(matches!(
+        read(&keys.secret.to_bytes().unwrap()),
+        Some(WireError::WrongKind {
+            expected: Kind::ServerKey,
+            ..
+        })
+    ));
+    let mut seeds =
+        tfhe_sbc_core::random::SeedSequence::new(tfhe_sbc_core::random::Seed::from_bytes([53; 32]));
+    assert_eq!(
+        SeededServerKey::<u32>::generate(&keys.secret, &mut seeds, &|_| ()).err(),
+        Some(ServerKeyError::TorusBits {
+            expected: 32,
+            found: 64
+        })
+    );
+}
+
+/// Seals `payload` under the header of `message`, as a forger would.
+fn resealed(message: &[u8], payload: &[u8]) -> Vec<u8> {
+    let (header, _) = Header::parse(message).unwrap();
+    let mut forged = vec![0; HEADER_BYTES];
+    forged.extend_from_slice(payload);
+    header.seal(&mut forged).unwrap();
+    forged
+}
+
+#[test]
+fn forged_server_keys_are_refused() {
+    let (seeded, _) = Keys::seeded::<u64>(small_set(64, 1, 64), 54);
+    let bytes = seeded.to_bytes();
+    let payload = &bytes[HEADER_BYTES..];
+    let read = |bytes: &[u8]| SeededServerKey::<u64>::from_bytes(bytes).err();
+    assert_eq!(resealed(&bytes, payload), bytes);
+    for len in [PARAMETERS_BYTES, PARAMETERS_BYTES + 31, payload.len() - 4] {
+        let forged = resealed(&bytes, &payload[..len]);
+        assert!(
+            matches!(read(&forged), Some(WireError::PayloadLength { .. })),
+            "{len}"
+        );
+    }
+    // The parameters of another set under this set's fingerprint.
+    let (other, _) = Keys::seeded::<u64>(small_set(64, 1, 65), 54);
+    let forged = resealed(&bytes, &other.to_bytes()[HEADER_BYTES..]);
+    assert_eq!(
+        read(&forged),
+        Some(WireError::Field("parameter fingerprint"))
+    );
+    let mut payload = payload.to_vec();
+    payload[32] = 48;
+    assert!(matches!(
+        read(&resealed(&bytes, &payload)),
+        Some(WireError::Parameters(_))
+    ));
+}
+
+fn hash<T: MaskTorus>(ciphertexts: &[LweCiphertext<T>]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for word in ciphertexts.iter().flat_map(|lwe| lwe.as_slice()) {
+        hasher.update(&word.to_u64().to_le_bytes());
+    }
+    hasher.finalize()
+}
+
+/// The checksums of a server key's bytes, of a key switch and of a 32-bit bootstrap, all
+/// of fixed seeds: they change only with the file format, the expanders or the scheme.
+#[test]
+fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
+    fn checksums<T: MaskTorus>() -> (u32, u32, u32) {
+        let (seeded, _) = Keys::seeded::<T>(small_set(T::BITS, 2, 70), 55);
+        let server = seeded.prepare(&|_| ());
+        let inputs = uniform_inputs(server.parameters().big_lwe_dimension().0, 4);
+        let switched = Evaluator::new(&server).key_switch_batch(&inputs);
+        (
+            crc32fast::hash(&seeded.to_bytes()),
+            hash(&switched),
+            // Over 64 bits the last bits depend on the instruction set.
+            if T::BITS == 32 {
+                hash(&outputs(&server, 37))
+            } else {
+                0
+            },
+        )
+    }
+    assert_eq!(checksums::<u32>(), (0x6738_8c70, 0xfcbe_ace6, 0x640b_13fa));
+    assert_eq!(checksums::<u64>(), (0x3d71_20f5, 0x4c73_dc56, 0));
+}

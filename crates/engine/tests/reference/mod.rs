@@ -1,0 +1,237 @@
+//! The bootstrap by the definitions, slowly: integer arithmetic and schoolbook products,
+//! keys in the standard domain. It reads the server key from its file format and shares
+//! with the engine no more than the expander and the schoolbook product.
+#![allow(dead_code)]
+
+use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, Parameters};
+use tfhe_sbc_core::polynomial::reference_multiply_add;
+use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed};
+use tfhe_sbc_core::torus::Torus;
+use tfhe_sbc_core::wire::HEADER_BYTES;
+
+const MASK_SEED_AT: usize = 60;
+
+/// A server key in the standard domain.
+pub(crate) struct ReferenceKey<T> {
+    parameters: Parameters,
+    /// `[coefficient of the small key][row][component]` polynomials.
+    ggsws: Vec<Vec<Vec<Vec<T>>>>,
+    /// `[coefficient of the big key · level]` masks and body.
+    key_switch: Vec<Vec<u32>>,
+}
+
+fn words<T: Torus>(bytes: &[u8]) -> Vec<T> {
+    bytes
+        .chunks_exact(T::BITS as usize / 8)
+        .map(|word| {
+            let mut wide = [0; 8];
+            wide[..word.len()].copy_from_slice(word);
+            T::from_i64(i64::from_le_bytes(wide))
+        })
+        .collect()
+}
+
+fn stream_words<T: Torus>(expander: &mut impl Expander, count: usize) -> Vec<T> {
+    let mut bytes = vec![0; count * T::BITS as usize / 8];
+    expander.fill(&mut bytes);
+    words(&bytes)
+}
+
+fn seed_at(bytes: &[u8], at: usize) -> MaskSeed {
+    MaskSeed(bytes[at..at + 32].try_into().unwrap())
+}
+
+impl<T: Torus> ReferenceKey<T> {
+    /// Expands the message of a server key: header with the mask seed of the
+    /// bootstrapping key at byte 60; parameters; mask seed of the key-switching key;
+    /// bodies of the bootstrapping key; bodies of the key-switching key.
+    pub(crate) fn from_message(parameters: &Parameters, message: &[u8]) -> Self {
+        let size = parameters.polynomial_size().get();
+        let k = parameters.glwe_dimension.0;
+        let n = parameters.lwe_dimension.0;
+        let rows = (k + 1) * parameters.pbs.level_count.0;
+        let big = k * size;
+
+        let bootstrap_seed = seed_at(message, MASK_SEED_AT);
+        let at = HEADER_BYTES + PARAMETERS_BYTES;
+        let key_switch_seed = seed_at(message, at);
+        let bodies = &message[at + 32..];
+        let (bootstrap, key_switch) = bodies.split_at(n * rows * size * T::BITS as usize / 8);
+
+        let bodies: Vec<T> = words(bootstrap);
+        let mut bodies = bodies.chunks_exact(size);
+        let expand_row = |stream: usize, body: &[T]| {
+            let mut masks =
+                ExpanderKind::ChaCha20.mask_stream(&bootstrap_seed, u32::try_from(stream).unwrap());
+            let mut row: Vec<Vec<T>> = (0..k).map(|_| stream_words(&mut masks, size)).collect();
+            row.push(body.to_vec());
+            row
+        };
+        let ggsws = (0..n)
+            .map(|i| {
+                (0..rows)
+                    .map(|r| expand_row(i * rows + r, bodies.next().unwrap()))
+                    .collect()
+            })
+            .collect();
+
+        let bodies: Vec<u32> = words(key_switch);
+        assert_eq!(bodies.len(), big * parameters.key_switch.level_count.0);
+        let mut masks = ExpanderKind::ChaCha20.mask_stream(&key_switch_seed, 0);
+        let key_switch = bodies
+            .iter()
+            .map(|&body| {
+                let mut row: Vec<u32> = stream_words(&mut masks, n);
+                row.push(body);
+                row
+            })
+            .collect();
+        Self {
+            parameters: *parameters,
+            ggsws,
+            key_switch,
+        }
+    }
+
+    /// `(0, …, 0, round(b)) - Σ digit · row`.
+    pub(crate) fn key_switch(&self, lwe: &[T]) -> Vec<u32> {
+        let gadget = self.parameters.key_switch;
+        let (body, mask) = lwe.split_last().unwrap();
+        let mut out = vec![0u32; self.parameters.lwe_dimension.0 + 1];
+        *out.last_mut().unwrap() = round_to_multiple(*body, 32) as u32;
+        let mut rows = self.key_switch.iter();
+        for &a in mask {
+            for digit in digits(a, gadget) {
+                for (out, &x) in out.iter_mut().zip(rows.next().unwrap()) {
+                    *out = out.wrapping_sub(x.wrapping_mul(digit as u32));
+                }
+            }
+        }
+        out
+    }
+
+    /// `X^-φ · table` for the exponents of a phase φ, as a GLWE ciphertext.
+    pub(crate) fn blind_rotate(&self, table: &[T], exponents: &[u32]) -> Vec<Vec<T>> {
+        let (body, mask) = exponents.split_last().unwrap();
+        let mut acc = vec![vec![T::ZERO; table.len()]; self.parameters.glwe_dimension.0];
+        acc.push(rotate(table, -i64::from(*body)));
+        for (ggsw, &a) in self.ggsws.iter().zip(mask) {
+            rotate_if(self.parameters.pbs, &mut acc, ggsw, i64::from(a));
+        }
+        acc
+    }
+
+    /// Modulus switch, blind rotation and sample extraction.
+    pub(crate) fn rotate_and_extract(&self, table: &[T], small: &[u32]) -> Vec<T> {
+        let exponents = modulus_switch(
+            small,
+            self.parameters.polynomial_size().log2() + 1,
+            self.parameters.modulus_switch,
+        );
+        extract_constant(&self.blind_rotate(table, &exponents))
+    }
+}
+
+/// `acc += GGSW ⊡ (X^degree · acc - acc)`.
+pub(crate) fn rotate_if<T: Torus>(
+    gadget: Decomposition,
+    acc: &mut [Vec<T>],
+    ggsw: &[Vec<Vec<T>>],
+    degree: i64,
+) {
+    let difference: Vec<Vec<T>> = acc
+        .iter()
+        .map(|polynomial| {
+            let turned = rotate(polynomial, degree);
+            turned
+                .iter()
+                .zip(polynomial)
+                .map(|(x, &y)| x.sub(y))
+                .collect()
+        })
+        .collect();
+    let levels = gadget.level_count.0;
+    for (component, polynomial) in difference.iter().enumerate() {
+        let digits: Vec<Vec<i64>> = polynomial.iter().map(|&x| digits(x, gadget)).collect();
+        for level in 0..levels {
+            let digit: Vec<i64> = digits.iter().map(|digits| digits[level]).collect();
+            // Rows of a component go from the least significant weight up.
+            let row = &ggsw[component * levels + (levels - 1 - level)];
+            for (acc, key) in acc.iter_mut().zip(row) {
+                reference_multiply_add(acc, key, &digit);
+            }
+        }
+    }
+}
+
+/// The integer nearest to `2^bits · x / q`, ties up.
+fn round_to_multiple<T: Torus>(x: T, bits: u32) -> i128 {
+    let dropped = T::BITS - bits;
+    (i128::from(x.to_u64()) * 2 + (1i128 << dropped)) >> (dropped + 1)
+}
+
+/// The signed digits, most significant first, in `[-B/2, B/2)`, of the closest multiple of
+/// `q / B^l`; found from the least significant up.
+pub(crate) fn digits<T: Torus>(x: T, gadget: Decomposition) -> Vec<i64> {
+    let base = 1i128 << gadget.base_log.0;
+    let mut rest = round_to_multiple(x, gadget.represented_bits());
+    let mut digits: Vec<i64> = (0..gadget.level_count.0)
+        .map(|_| {
+            let digit = (rest + base / 2).rem_euclid(base) - base / 2;
+            rest = (rest - digit) / base;
+            digit as i64
+        })
+        .collect();
+    digits.reverse();
+    digits
+}
+
+/// `X^degree · polynomial mod X^N + 1`.
+pub(crate) fn rotate<T: Torus>(polynomial: &[T], degree: i64) -> Vec<T> {
+    let size = polynomial.len() as i64;
+    let mut out = vec![T::ZERO; polynomial.len()];
+    for (i, &x) in polynomial.iter().enumerate() {
+        let to = (i as i64 + degree).rem_euclid(2 * size);
+        if to < size {
+            out[to as usize] = x;
+        } else {
+            out[(to - size) as usize] = x.neg();
+        }
+    }
+    out
+}
+
+/// Multiples of `2^-bits` for mask and body. Compensated: minus the sum of the mask's
+/// rounding errors times one half, the mean of the key, is what the phase gets; the body
+/// gives it back, and goes down to a multiple.
+pub(crate) fn modulus_switch(lwe: &[u32], bits: u32, kind: ModulusSwitch) -> Vec<u32> {
+    let step = 1i64 << (32 - bits);
+    let (&body, mask) = lwe.split_last().unwrap();
+    let mut out: Vec<i64> = mask
+        .iter()
+        .map(|&a| (i64::from(a) + step / 2).div_euclid(step))
+        .collect();
+    let errors: i64 = mask
+        .iter()
+        .zip(&out)
+        .map(|(&a, &rounded)| rounded * step - i64::from(a))
+        .sum();
+    out.push(match kind {
+        ModulusSwitch::Plain => (i64::from(body) + step / 2).div_euclid(step),
+        ModulusSwitch::MeanCompensated => (i64::from(body) + errors / 2).div_euclid(step),
+    });
+    out.iter().map(|x| x.rem_euclid(1 << bits) as u32).collect()
+}
+
+/// The LWE ciphertext of coefficient 0: its phase is the coefficient 0 of
+/// `B - Σ A_i · S_i`.
+pub(crate) fn extract_constant<T: Torus>(glwe: &[Vec<T>]) -> Vec<T> {
+    let (body, masks) = glwe.split_last().unwrap();
+    let mut out = Vec::new();
+    for mask in masks {
+        out.push(mask[0]);
+        out.extend(mask[1..].iter().rev().map(|x| x.neg()));
+    }
+    out.push(body[0]);
+    out
+}

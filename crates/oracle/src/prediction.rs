@@ -1,0 +1,98 @@
+//! What the oracle says about a parameter set of tfhe-sbc: the numbers that the set
+//! itself states.
+
+use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+
+use crate::failure::{DecisionHalfWidth, log2_p_fail};
+use crate::noise::{Variance, truncation_variance};
+use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
+use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
+
+/// Noise and failure probability of a parameter set, key switch first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// What each part of a bootstrap adds.
+    pub budget: NoiseBudget,
+    /// The noise at the worst table look-up.
+    pub worst_total: Variance,
+    /// log2 of the failure probability of one bootstrap there.
+    pub log2_p_fail: f64,
+    /// The fewest bits of body coefficients of an upload whose truncation and encryption
+    /// noise together stay below [`NoiseBudget::pbs`].
+    pub body_bits: u32,
+}
+
+impl Prediction {
+    /// The prediction for `parameters`.
+    ///
+    /// The worst look-up is that of a linear combination with a sum of absolute weights of
+    /// [`max_noise_level`] over bootstrap outputs that are all the same ciphertext, or
+    /// uploads that have no more noise. For booleans the level is that of a gate like NAND on
+    /// two multiplexer outputs (sums of two); XOR doubles both the weights and the distance.
+    ///
+    /// [`max_noise_level`]: tfhe_sbc_core::parameters::ParameterSet::max_noise_level
+    pub fn new(parameters: &Parameters) -> Self {
+        let budget = NoiseBudget::new(&PbsParameters::from(parameters));
+        let level = f64::from(parameters.max_noise_level);
+        let look_up = |half_width, level| {
+            let total = budget.total(BootstrapOrder::KeySwitchFirst, NormSquared::of_norm(level));
+            (log2_p_fail(half_width, total), total)
+        };
+        let (log2_p_fail, worst_total) = match parameters.plaintext {
+            PlaintextKind::Radix => look_up(
+                DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0),
+                level,
+            ),
+            PlaintextKind::Boolean => {
+                let linear = look_up(DecisionHalfWidth::GATE, level);
+                let xor = look_up(DecisionHalfWidth::XOR_GATE, 2.0 * level);
+                if linear.0 >= xor.0 { linear } else { xor }
+            }
+        };
+        let body_bits = (1..parameters.torus_bits)
+            .find(|&bits| upload_variance(parameters, bits) <= budget.pbs)
+            .unwrap_or(parameters.torus_bits);
+        Self {
+            budget,
+            worst_total,
+            log2_p_fail,
+            body_bits,
+        }
+    }
+}
+
+/// The noise of an upload of `body_bits` bits per coefficient: encryption and truncation.
+pub fn upload_variance(parameters: &Parameters, body_bits: u32) -> Variance {
+    PbsParameters::from(parameters).glwe_variance + truncation_variance(body_bits)
+}
+
+/// The security of both keys of a parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeySecurity {
+    /// The small LWE key's.
+    pub lwe: SecurityEstimate,
+    /// The GLWE key's.
+    pub glwe: SecurityEstimate,
+}
+
+impl KeySecurity {
+    /// The security of the keys of `parameters`, which are binary.
+    pub fn new(parameters: &Parameters) -> Result<Self, OutOfTable> {
+        let noise = PbsParameters::from(parameters);
+        let level = |dimension, variance: Variance| {
+            security_level(dimension, 0.5 * variance.log2(), SecretKind::Binary)
+        };
+        Ok(Self {
+            lwe: level(noise.lwe_dimension, noise.lwe_variance)?,
+            glwe: level(parameters.big_lwe_dimension().0, noise.glwe_variance)?,
+        })
+    }
+
+    /// The bits to rely on: the smaller level of the two, with the margin. `None` where the
+    /// table only says that it is below its lowest.
+    pub fn bits(&self) -> Option<f64> {
+        let lwe = self.lwe.lambda_with_margin.lower_bound()?;
+        let glwe = self.glwe.lambda_with_margin.lower_bound()?;
+        Some(lwe.min(glwe))
+    }
+}
