@@ -51,7 +51,7 @@ pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataErro
         return Err(MetadataError::TooLarge(payload.len()));
     }
     let metadata = ciborium::de::from_reader_with_recursion_limit(&mut payload, MAX_DEPTH)
-        .map_err(|error| MetadataError::Content(error.to_string()))?;
+        .map_err(|error| MetadataError::Content(in_words(error)))?;
     if payload.is_empty() {
         Ok(metadata)
     } else {
@@ -59,5 +59,15 @@ pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataErro
             "{} bytes follow it",
             payload.len()
         )))
+    }
+}
+
+fn in_words<E>(error: ciborium::de::Error<E>) -> String {
+    use ciborium::de::Error;
+    match error {
+        Error::Io(_) => "it ends too early".to_owned(),
+        Error::Syntax(at) => format!("no CBOR at byte {at}"),
+        Error::Semantic(_, reason) => reason,
+        Error::RecursionLimitExceeded => "it is nested too deeply".to_owned(),
     }
 }

@@ -33,7 +33,7 @@ use crate::commands::query;
 use crate::encryptor::DeviceSession;
 use crate::failure::{Explain, Outcome};
 use crate::table::{self, Table};
-use crate::{columns, keys, progress};
+use crate::{columns, keys, output, progress};
 
 /// What the demo asks: every extreme and mean, one count with a threshold that the
 /// server does not see, and the hours in which two conditions hold together.
@@ -81,6 +81,7 @@ struct Parties {
 
 /// Runs the demo.
 pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
+    output::check_file(&arguments.picture)?;
     let columns = columns::load(None)?;
     let csv = table::weather_day(arguments.day)?;
     let table = table::read("the bundled day", csv.as_bytes(), &columns)?;
@@ -89,14 +90,14 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
         .map(|text| text.parse::<Question>().explain("the demo's questions"))
         .collect::<Outcome<Vec<_>>>()?;
 
-    let temporary = tempfile::Builder::new()
-        .prefix("tfhe-sbc-demo-")
-        .tempdir()
-        .advise(
-            "no directory for the demo's keys",
-            "set TMPDIR to a directory with 100 MiB of room",
-        )?;
-    let root = arguments.keep.as_deref().unwrap_or(temporary.path());
+    let temporary;
+    let root = match &arguments.keep {
+        Some(kept) => kept.as_path(),
+        None => {
+            temporary = temporary_directory()?;
+            temporary.path()
+        }
+    };
     let parties = Parties {
         owner: root.join("owner"),
         board: root.join("board"),
@@ -143,7 +144,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
 
     let start = Instant::now();
     let secret = keys::read_secret_key(&made.keys.secret)?;
-    let (answers, _) = Results::decrypt(&reply.result, &secret).explain("the result")?;
+    let (mut answers, _) = Results::decrypt(&reply.result, &secret).explain("the result")?;
+    name_by_question(&mut answers, &questions);
     stages.decrypt = start.elapsed();
 
     let report = Report::new(
@@ -160,6 +162,17 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// A private directory that goes away with its value.
+fn temporary_directory() -> Outcome<tempfile::TempDir> {
+    tempfile::Builder::new()
+        .prefix("tfhe-sbc-demo-")
+        .tempdir()
+        .advise(
+            "no directory for the demo's keys",
+            "set TMPDIR to a directory with 100 MiB of room",
+        )
 }
 
 /// Keys and certificates, each where its party finds it.
@@ -247,13 +260,77 @@ fn draw(
     table: &Table,
     questions: &[Question],
 ) -> Outcome<()> {
-    let advice = "name a file that can be written with --picture";
-    let svg =
-        picture::svg(&report.picture(columns, table, questions)).advise("the picture", advice)?;
-    files::write_atomic(path, svg.as_bytes()).advise("the picture", advice)
+    let svg = picture::svg(&report.picture(columns, table, questions)).explain("the picture")?;
+    output::write_file(path, svg.as_bytes())
+}
+
+/// Calls answers by their whole questions: the server does not know the thresholds
+/// that it got encrypted, so they are not in the names that it gives.
+fn name_by_question(answers: &mut [Answer], questions: &[Question]) {
+    for (answer, question) in answers.iter_mut().zip(questions) {
+        if answer.name == question.public_text() {
+            answer.name = question.to_string();
+        }
+    }
 }
 
 /// An answer by the text of its question.
 fn answer_to<'a>(answers: &'a [Answer], name: &str) -> Option<&'a Answer> {
     answers.iter().find(|answer| answer.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_adapter::metadata;
+    use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
+    use tfhe_sbc_service::query::results::AnswerValue;
+
+    use super::*;
+
+    /// The report on a demo that answers its first question with `value`.
+    fn report(value: f64) -> Report {
+        let columns = columns::load(None).unwrap();
+        let csv = table::weather_day(12).unwrap();
+        let table = table::read("the day", csv.as_bytes(), &columns).unwrap();
+        let questions = [QUESTIONS[0].parse().unwrap()];
+        let unit = "°C".to_owned();
+        let answers = vec![Answer {
+            name: QUESTIONS[0].to_owned(),
+            value: AnswerValue::Number { value, unit },
+        }];
+        let reply = QueryReply {
+            result: Vec::new(),
+            bootstraps: 1,
+            seconds: 1.0,
+        };
+        let prints = (ParameterFingerprint::default(), KeyFingerprint::default());
+        let upload = metadata::write(prints.0, prints.1, &"an upload").unwrap();
+        let stages = Stages::default();
+        Report::new(
+            &questions, answers, &columns, &table, &upload, &reply, stages,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_demo_with_a_wrong_answer_has_not_succeeded() {
+        let lowest = -12.8;
+        assert!(report(lowest).ok());
+        assert!(!report(lowest + 0.1).ok());
+        assert!(!report(f64::NAN).ok());
+    }
+
+    #[test]
+    fn answers_get_the_names_of_their_whole_questions() {
+        let question: Question = "count(a > encrypted(5))".parse().unwrap();
+        let mut answers = vec![Answer {
+            name: question.public_text(),
+            value: AnswerValue::Rows(Vec::new()),
+        }];
+        name_by_question(&mut answers, std::slice::from_ref(&question));
+        assert_eq!(answers[0].name, "count(a > encrypted(5))");
+        answers[0].name = "something else".to_owned();
+        name_by_question(&mut answers, &[question]);
+        assert_eq!(answers[0].name, "something else");
+    }
 }

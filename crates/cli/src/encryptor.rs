@@ -14,7 +14,7 @@ use tfhe_sbc_device::{
 use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Outcome, failure};
-use crate::keys::{fresh_seeds, read_file};
+use crate::keys::{fresh_seeds, read_file, require_integers};
 use crate::table::Table;
 
 /// A device key and room for an encryptor.
@@ -36,6 +36,7 @@ impl DeviceSession {
             let key = KeyBytes::parse_device_key(&bytes).explain(&name)?;
             (key.parameters, key.key)
         };
+        require_integers(path, &parameters)?;
         Ok(Self {
             floats: vec![0.0; float_workspace_len::<u64>(&parameters)],
             scalars: vec![0; scalar_workspace_len(&parameters)],

@@ -5,8 +5,8 @@ use std::path::Path;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{EntropyError, SeedSequence};
-use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::key::parameters_of;
+use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 use zeroize::Zeroizing;
 
@@ -37,17 +37,10 @@ pub(crate) fn read_secret_key(path: &Path) -> Outcome<SecretKey> {
 /// A server key for integers, ready to compute.
 pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
     let bytes = read_file(path)?;
-    let parameters = key_parameters(path, &bytes)?;
-    if parameters.plaintext != PlaintextKind::Radix {
-        return Err(failure(
-            format_args!(
-                "{}: the set '{}' is for gates, not for integers",
-                path.display(),
-                parameters.name
-            ),
-            "make keys of an integer set with `tfhe-sbc keygen`",
-        ));
-    }
+    let (message, _) = Message::parse(&bytes).explain(path.display())?;
+    message.expect(Kind::ServerKey).explain(path.display())?;
+    let (parameters, _) = parameters_of(&message).explain(path.display())?;
+    require_integers(path, &parameters)?;
     let seeded = SeededServerKey::from_bytes(&bytes).explain(path.display())?;
     let bar = progress::bar(
         "preparing the server key",
@@ -56,10 +49,18 @@ pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
     Ok(seeded.prepare(&|steps| bar.inc(steps)))
 }
 
-/// The parameters that a key file carries.
-pub(crate) fn key_parameters(path: &Path, bytes: &[u8]) -> Outcome<Parameters> {
-    let (message, _) = Message::parse(bytes).explain(path.display())?;
-    parameters_of(&message)
-        .map(|(parameters, _)| parameters)
-        .explain(path.display())
+/// Refuses the key of a parameter set that readings cannot be encrypted under.
+pub(crate) fn require_integers(path: &Path, parameters: &Parameters) -> Outcome<()> {
+    if parameters.plaintext == PlaintextKind::Radix {
+        Ok(())
+    } else {
+        Err(failure(
+            format_args!(
+                "{}: the set '{}' is for gates, not for integers",
+                path.display(),
+                parameters.name
+            ),
+            "make keys of an integer set with `tfhe-sbc keygen`",
+        ))
+    }
 }

@@ -30,7 +30,7 @@ use crate::commands::Command;
 /// would, computed on by a server process that never sees them, decrypted and checked.
 #[derive(Parser)]
 #[command(name = "tfhe-sbc", version, propagate_version = true)]
-#[command(disable_help_subcommand = true)]
+#[command(disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match command.run() {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("{:?}", miette::Report::new(*failure));
+            output::note(format_args!("{:?}", miette::Report::new(*failure)));
             ExitCode::FAILURE
         }
     }

@@ -1,34 +1,91 @@
 //! Where data goes: a file, or stdout.
 
-use std::io::{IsTerminal, Write};
+use std::fmt::Display;
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use tfhe_sbc_service::files;
 
 use crate::failure::{Explain, Outcome, failure};
 
-/// Writes binary data to a file, replacing it whole, or to stdout unless that is a
-/// terminal.
-pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome<()> {
-    match path {
-        Some(path) if path != Path::new("-") => files::write_atomic(path, bytes).advise(
-            "the output was not written",
-            "choose a directory that exists and has room",
-        ),
-        _ => {
-            let mut stdout = std::io::stdout().lock();
-            if stdout.is_terminal() {
-                return Err(failure(
-                    "the output is binary and would disturb this terminal",
-                    "name a file with --out, or send it on with | or >",
-                ));
-            }
-            stdout
-                .write_all(bytes)
-                .and_then(|()| stdout.flush())
-                .advise("the output was not written", "check what reads it")
-        }
+/// Checks, before any work is done for it, that output can go where it is to go: a file
+/// in a directory that exists, or stdout unless that is a terminal.
+pub(crate) fn check(path: Option<&Path>) -> Outcome<()> {
+    match file(path) {
+        Some(path) => check_file(path),
+        None if std::io::stdout().is_terminal() => Err(failure(
+            "the output is binary and would disturb this terminal",
+            "name a file with --out, or send it on with | or >",
+        )),
+        None => Ok(()),
     }
+}
+
+/// Checks that a file can lie where it is to lie.
+pub(crate) fn check_file(path: &Path) -> Outcome<()> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        Err(failure(
+            format_args!("cannot write {}: it is a directory", path.display()),
+            "name a file",
+        ))
+    } else if directory.is_dir() {
+        Ok(())
+    } else {
+        Err(failure(
+            format_args!(
+                "cannot write {}: there is no directory {}",
+                path.display(),
+                directory.display()
+            ),
+            "make the directory, or choose one that exists",
+        ))
+    }
+}
+
+/// Writes binary data to a file, or to stdout unless that is a terminal.
+pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome<()> {
+    check(path)?;
+    match file(path) {
+        Some(path) => write_file(path, bytes),
+        None => to_stdout(bytes),
+    }
+}
+
+/// Writes a file, replacing it whole. What is there and no regular file, a device or a
+/// pipe, is written into.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    let doing = "the output was not written";
+    let advice = "choose a directory that you can write to and that has room";
+    // Through links, so that it is their target that is replaced.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if target.exists() && !target.is_file() {
+        let written = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .and_then(|mut file| file.write_all(bytes));
+        written.advise(format_args!("{doing} to {}", path.display()), advice)
+    } else {
+        files::write_atomic(&target, bytes).advise(doing, advice)
+    }
+}
+
+fn file(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| *path != Path::new("-"))
+}
+
+fn to_stdout(bytes: &[u8]) -> Outcome<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .advise(
+            "the output was not written to stdout",
+            "check where it goes: a full disk, or a reader that has gone away",
+        )
 }
 
 /// Reads a file, or stdin for `-`.
@@ -46,16 +103,32 @@ pub(crate) fn read_input(path: &Path) -> Outcome<Vec<u8>> {
     }
 }
 
-/// Prints a line of text to stdout; a reader that has gone away is no failure.
-pub(crate) fn print(text: impl std::fmt::Display) {
+/// Prints a line of a report to stdout; a reader that has gone away is no failure.
+pub(crate) fn print(text: impl Display) {
     let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+/// Prints what a command was asked for to stdout. A reader that has seen enough is no
+/// failure, a full disk is one.
+pub(crate) fn emit(text: impl Display) -> Outcome<()> {
+    let mut stdout = std::io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).advise(
+            "the output was not written to stdout",
+            "check where it goes: is the disk full?",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Says something on stderr, beside the output.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Prints a value as one JSON object.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
-    let text = serde_json::to_string_pretty(value).explain("no JSON of it")?;
-    print(text);
-    Ok(())
+    emit(serde_json::to_string_pretty(value).explain("no JSON of it")?)
 }
 
 /// An empty table for people.

@@ -1,8 +1,39 @@
 //! Progress on stderr. On anything but a terminal it is silent.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// Works, and calls `show` every `interval` meanwhile.
+pub(crate) fn meanwhile<R>(
+    interval: Duration,
+    show: impl Fn() + Sync,
+    work: impl FnOnce() -> R,
+) -> R {
+    /// Stops the showing when it is dropped, also by a panic of the work.
+    struct Stop<'a>(&'a AtomicBool, Thread);
+
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+            self.1.unpark();
+        }
+    }
+
+    let stopped = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let shower = scope.spawn(|| {
+            while !stopped.load(Ordering::SeqCst) {
+                show();
+                std::thread::park_timeout(interval);
+            }
+        });
+        let _stop = Stop(&stopped, shower.thread().clone());
+        work()
+    })
+}
 
 /// A bar that counts to `total` and vanishes when it is dropped.
 pub(crate) fn bar(what: &'static str, total: u64) -> Vanishing {

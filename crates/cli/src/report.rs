@@ -49,13 +49,18 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// A text from a file, without what would steer a terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 /// A decrypted answer.
 pub(crate) fn answer(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Number { value, unit } if unit.is_empty() => number(*value),
-        AnswerValue::Number { value, unit } => format!("{} {unit}", number(*value)),
+        AnswerValue::Number { value, unit } => format!("{} {}", number(*value), plain(unit)),
         AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
-        AnswerValue::Rows(labels) => labels.join(" "),
+        AnswerValue::Rows(labels) => plain(&labels.join(" ")),
     }
 }
 
@@ -70,6 +75,7 @@ mod tests {
         assert_eq!(count(12), "12");
         assert_eq!(number(-10.600_000_000_000_001), "-10.6");
         assert_eq!(number(-0.000_000_1), "0");
+        assert_eq!(plain("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
         assert_eq!(time(Duration::from_micros(1500)), "1.5 ms");
     }
 }

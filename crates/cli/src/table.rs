@@ -44,9 +44,11 @@ pub(crate) fn read(source: &str, input: impl Read, columns: &[Column]) -> Outcom
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(input);
-    let csv_help =
-        "give CSV with a heading line and one line a reading, like `tfhe-sbc sample` prints";
+    let csv_help = "give CSV in UTF-8 with a heading line and one line a reading, like `tfhe-sbc sample` prints";
     let headings = reader.headers().advise(source, csv_help)?.clone();
+    if headings.iter().all(str::is_empty) {
+        return Err(failure(format_args!("{source} has no heading"), csv_help));
+    }
     let place_of = |name: &str| headings.iter().position(|heading| heading == name);
     let places = columns
         .iter()
@@ -65,6 +67,14 @@ pub(crate) fn read(source: &str, input: impl Read, columns: &[Column]) -> Outcom
         })
         .collect::<Outcome<Vec<_>>>()?;
     let label_place = place_of("timestamp");
+    let named_twice = |heading: &&str| headings.iter().filter(|other| other == heading).count() > 1;
+    let used = columns.iter().map(|column| column.name.as_str());
+    if let Some(name) = used.chain(["timestamp"]).find(named_twice) {
+        return Err(failure(
+            format_args!("{source} has two columns '{name}'"),
+            "rename or remove one of them",
+        ));
+    }
 
     let mut table = Table {
         labels: Vec::new(),

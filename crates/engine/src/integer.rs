@@ -142,6 +142,15 @@ impl<S: Signedness, T: MaskTorus> Integer<S, T> {
     }
 }
 
+/// Two operands of one width.
+pub type Pair<'a, S, T> = (&'a Integer<S, T>, &'a Integer<S, T>);
+/// A comparison and its operands.
+pub type Compared<'a, S, T> = (Comparison, &'a Integer<S, T>, &'a Integer<S, T>);
+/// A condition, what it chooses if it holds, and what if it does not.
+pub type Choice<'a, S, T> = (&'a EncryptedBool<T>, &'a Integer<S, T>, &'a Integer<S, T>);
+/// A minimum and a maximum.
+pub type Extremes<S, T> = (Integer<S, T>, Integer<S, T>);
+
 /// An encrypted truth value: a block that holds 0 or 1.
 #[derive(Clone, Debug)]
 pub struct EncryptedBool<T> {
@@ -280,15 +289,11 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
 
     /// The integers with every block's noise level at most `limit` (at least 1):
     /// those above it are bootstrapped, all in one batch.
-    fn with_noise_at_most<'a, S: Signedness>(
+    fn with_noise_at_most<'a, S: Signedness + 'a>(
         &self,
         integers: impl IntoIterator<Item = &'a Integer<S, T>>,
         limit: u32,
-    ) -> Vec<Cow<'a, Integer<S, T>>>
-    where
-        T: 'a,
-        S: 'a,
-    {
+    ) -> Vec<Cow<'a, Integer<S, T>>> {
         let mut integers: Vec<_> = integers.into_iter().map(Cow::Borrowed).collect();
         let mut places = Vec::new();
         let mut jobs = Vec::new();
@@ -308,7 +313,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
 }
 
 /// Checks that both operands of every pair have blocks, and the same number of them.
-fn check_widths<S, T>(pairs: &[(&Integer<S, T>, &Integer<S, T>)]) -> Result<(), IntegerError> {
+fn check_widths<S, T>(pairs: &[Pair<'_, S, T>]) -> Result<(), IntegerError> {
     for (a, b) in pairs {
         if a.blocks.len() != b.blocks.len() {
             return Err(IntegerError::Widths(a.blocks.len(), b.blocks.len()));

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::RootCertStore;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
 use crate::certificates::CertificateFiles;
 use crate::role::Peer;
-use crate::tls;
 
 /// Why an identity could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ impl Identity {
         warn_if_exposed(&own.key);
         let certificate = || own.certificate.clone();
         let certified =
-            CertifiedKey::from_der(chain, key, &tls::provider()).map_err(|error| match error {
+            CertifiedKey::from_der(chain, key, &provider()).map_err(|error| match error {
                 rustls::Error::InconsistentKeys(_) => IdentityError::KeyMismatch {
                     certificate: certificate(),
                     key: own.key.clone(),
@@ -173,3 +173,8 @@ fn warn_if_exposed(key: &Path) {
 
 #[cfg(not(unix))]
 fn warn_if_exposed(_key: &Path) {}
+
+/// AWS-LC, its feature `prefer-post-quantum` on.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}

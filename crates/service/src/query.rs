@@ -216,10 +216,7 @@ mod tests {
     #[test]
     fn the_public_text_keeps_encrypted_thresholds_to_itself() {
         let question: Question = "rows(a < 5 and b >= encrypted(31.25))".parse().unwrap();
-        assert_eq!(
-            question.public_text(),
-            "rows(a < 5 and b >= encrypted(…))"
-        );
+        assert_eq!(question.public_text(), "rows(a < 5 and b >= encrypted(…))");
         let question: Question = "max(a)".parse().unwrap();
         assert_eq!(question.public_text(), "max(a)");
     }

@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::SingleCertAndKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ServerConfig};
 
-use crate::identity::Identity;
+use crate::identity::{Identity, provider};
 
 const HTTP_1_1: &[u8] = b"http/1.1";
 
@@ -62,9 +61,4 @@ pub fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError>
     };
     config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     Ok(Arc::new(config))
-}
-
-/// AWS-LC, its feature `prefer-post-quantum` on.
-pub(crate) fn provider() -> Arc<CryptoProvider> {
-    Arc::new(aws_lc_rs::default_provider())
 }

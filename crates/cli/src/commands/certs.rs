@@ -7,6 +7,7 @@ use tfhe_sbc_service::certificates::{add_client, write_tls_directory};
 use tfhe_sbc_service::role::Role;
 
 use crate::failure::{Explain, Outcome};
+use crate::output;
 
 /// Makes a small certificate authority and, signed by it, certificates for a server, a
 /// device (may upload) and a key owner (may also ask). With --add, one more client.
@@ -54,7 +55,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         }
     };
     for pair in written {
-        eprintln!("{}  {}", pair.certificate.display(), pair.key.display());
+        output::note(format_args!(
+            "{}  {}",
+            pair.certificate.display(),
+            pair.key.display()
+        ));
     }
     Ok(())
 }

@@ -58,8 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let mut table = output::text_table();
     table.set_header(["question", "answer"]);
     for answer in &answers {
-        table.add_row([answer.name.clone(), report::answer(&answer.value)]);
+        table.add_row([report::plain(&answer.name), report::answer(&answer.value)]);
     }
-    output::print(table);
-    Ok(())
+    output::emit(table)
 }

@@ -34,6 +34,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    output::check(arguments.out.as_deref())?;
     let columns = columns::load(arguments.columns.as_deref())?;
     let csv = output::read_input(&arguments.csv)?;
     let source = if arguments.csv == Path::new("-") {
@@ -48,12 +49,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         .ok_or_else(|| failure("there is no such expander", "see --help for the names"))?;
     let upload = DeviceSession::open(&arguments.key)?.encrypt_table(expander, &columns, &table)?;
     output::write(arguments.out.as_deref(), &upload)?;
-    eprintln!(
+    output::note(format_args!(
         "encrypted {} rows of {} columns: {} to {}",
         table.labels.len(),
         columns.len(),
         report::bytes(upload.len() as u64),
         output::shown(arguments.out.as_ref())
-    );
+    ));
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `eval`: what a server computes, on files.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -33,26 +32,19 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    output::check(arguments.out.as_deref())?;
     let request = arguments.questions.seal()?;
     let readings = output::read_input(&arguments.readings)?;
     let key = keys::read_server_key(&arguments.key)?;
     let start = Instant::now();
     let spinner = progress::spinner("computing");
     let counter = Progress::default();
-    let finished = AtomicBool::new(false);
-    let (result, bootstraps) = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !finished.load(Ordering::Relaxed) {
-                spinner.say(format!(
-                    "computing: {} bootstraps",
-                    report::count(counter.bootstraps())
-                ));
-                std::thread::park_timeout(Duration::from_millis(200));
-            }
-        });
-        let result = evaluate(&key, &readings, &request, &counter);
-        finished.store(true, Ordering::Relaxed);
-        result
+    let show = || {
+        let done = report::count(counter.bootstraps());
+        spinner.say(format!("computing: {done} bootstraps"));
+    };
+    let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
+        evaluate(&key, &readings, &request, &counter)
     })
     .advise(
         "no answer",
@@ -60,12 +52,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     drop(spinner);
     output::write(arguments.out.as_deref(), &result)?;
-    eprintln!(
+    output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
         report::count(bootstraps),
         report::time(start.elapsed()),
         report::bytes(result.len() as u64),
         output::shown(arguments.out.as_ref())
-    );
+    ));
     Ok(())
 }

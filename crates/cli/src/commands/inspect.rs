@@ -1,5 +1,6 @@
 //! `inspect`: what a file is.
 
+use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -37,7 +38,42 @@ struct Description {
     parameter_fingerprint: String,
     key_fingerprint: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    details: Vec<(String, String)>,
+    details: Vec<Detail>,
+}
+
+#[derive(Serialize)]
+struct Detail {
+    name: &'static str,
+    value: DetailValue,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DetailValue {
+    Count(u64),
+    Text(String),
+}
+
+impl From<u64> for DetailValue {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<String> for DetailValue {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl Display for DetailValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => f.write_str(&report::count(*count)),
+            // A forged file must not steer the terminal.
+            Self::Text(text) => f.write_str(&report::plain(text)),
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -47,21 +83,21 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         return output::print_json(&messages);
     }
     for message in &messages {
-        output::print(format_args!(
+        output::emit(format_args!(
             "{} ({})",
             message.kind,
             report::bytes(message.bytes)
-        ));
-        let fingerprints = [
+        ))?;
+        let fingerprints: [(_, &dyn Display); 2] = [
             ("parameter fingerprint", &message.parameter_fingerprint),
             ("key fingerprint", &message.key_fingerprint),
         ];
         let details = message
             .details
             .iter()
-            .map(|(name, value)| (name.as_str(), value));
+            .map(|detail| (detail.name, &detail.value as &dyn Display));
         for (name, value) in fingerprints.into_iter().chain(details) {
-            output::print(format_args!("  {name:<24} {value}"));
+            output::emit(format_args!("  {name:<24} {value}"))?;
         }
     }
     Ok(())
@@ -75,25 +111,25 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
         rest = after;
         let header = message.header;
         let mut details = Vec::new();
-        let mut say = |name: &str, value: String| details.push((name.to_owned(), value));
+        let mut say = |name, value| details.push(Detail { name, value });
         match header.kind {
             Kind::SecretKey | Kind::DeviceKey | Kind::ServerKey => {
                 let (parameters, _) = parameters_of(&message).explain(path.display())?;
                 describe_parameters(&parameters, &mut say);
             }
             Kind::SeededGlweList => {
-                say("elements", report::count(header.element_count.into()));
-                say("polynomial size", header.polynomial_size.to_string());
-                say("GLWE dimension", header.dimension.to_string());
-                say("torus bits", header.torus_bits.to_string());
-                say("body bits kept", header.body_bits.to_string());
+                say("elements", u64::from(header.element_count).into());
+                say("polynomial size", u64::from(header.polynomial_size).into());
+                say("GLWE dimension", u64::from(header.dimension).into());
+                say("torus bits", u64::from(header.torus_bits).into());
+                say("body bits kept", u64::from(header.body_bits).into());
                 if let Some(expander) = header.expander {
-                    say("mask expander", expander.name().to_owned());
+                    say("mask expander", expander.name().to_owned().into());
                 }
             }
             Kind::LweList => {
-                say("elements", report::count(header.element_count.into()));
-                say("LWE dimension", header.dimension.to_string());
+                say("elements", u64::from(header.element_count).into());
+                say("LWE dimension", u64::from(header.dimension).into());
             }
             Kind::Metadata => describe_metadata(message, &mut say),
         }
@@ -114,18 +150,21 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
     Ok(messages)
 }
 
-fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&str, String)) {
-    say("parameter set", parameters.name.to_string());
-    say("security", format!("{:.1} bits", parameters.security_bits));
+fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {
+    say("parameter set", parameters.name.to_string().into());
+    say(
+        "security",
+        format!("{:.1} bits", parameters.security_bits).into(),
+    );
     say(
         "failure of a bootstrap",
-        format!("2^{:.1}", parameters.log2_p_fail),
+        format!("2^{:.1}", parameters.log2_p_fail).into(),
     );
     say(
         "message and carry bits",
-        format!("{} + {}", parameters.message_bits, parameters.carry_bits),
+        format!("{} + {}", parameters.message_bits, parameters.carry_bits).into(),
     );
-    say("LWE dimension", parameters.lwe_dimension.to_string());
+    say("LWE dimension", (parameters.lwe_dimension.0 as u64).into());
     say(
         "GLWE",
         format!(
@@ -133,41 +172,45 @@ fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&str, Strin
             parameters.glwe_dimension,
             parameters.polynomial_size(),
             parameters.torus_bits
-        ),
+        )
+        .into(),
     );
 }
 
-fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&str, String)) {
+fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, DetailValue)) {
     if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
-        say("is about", "readings".to_owned());
-        say("rows", report::count(readings.rows.len() as u64));
+        say("is about", "readings".to_owned().into());
+        say("rows", (readings.rows.len() as u64).into());
         for column in readings.columns {
             say(
                 "column",
                 format!(
                     "{} [{}]: {} bits from {} in steps of {}",
                     column.name, column.unit, column.bits, column.offset, column.scale
-                ),
+                )
+                .into(),
             );
         }
     } else if let Ok(request) = metadata::read::<Request>(message) {
-        say("is about", "questions".to_owned());
+        say("is about", "questions".to_owned().into());
         for (name, _) in request.questions {
-            say("question", name);
+            say("question", name.into());
         }
     } else if let Ok(results) = metadata::read::<Results>(message) {
-        say("is about", "results".to_owned());
-        say("bootstraps", report::count(results.bootstraps));
+        say("is about", "results".to_owned().into());
+        say("bootstraps", results.bootstraps.into());
         for answer in results.answers {
             say(
                 "answer",
-                format!("{} in {} blocks", answer.name, answer.blocks),
+                format!("{} in {} blocks", answer.name, answer.blocks).into(),
             );
         }
     } else {
         say(
             "is about",
-            "something that this version does not know".to_owned(),
+            "something that this version does not know"
+                .to_owned()
+                .into(),
         );
     }
 }

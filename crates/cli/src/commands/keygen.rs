@@ -13,7 +13,7 @@ use tfhe_sbc_service::files;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::fresh_seeds;
-use crate::{progress, report};
+use crate::{output, progress, report};
 
 /// Makes three files: secret.tsbc for the key owner alone, device.tsbc for boards,
 /// server.tsbc for the server. Existing files are never overwritten.
@@ -75,12 +75,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         ),
     ] {
         let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        eprintln!("{:<32} {:>10}  {what}", path.display(), report::bytes(size));
+        output::note(format_args!(
+            "{:<32} {:>10}  {what}",
+            path.display(),
+            report::bytes(size)
+        ));
     }
-    eprintln!(
+    output::note(format_args!(
         "{}: {:.0}-bit security, a bootstrap fails with probability 2^{:.1}",
         parameters.name, parameters.security_bits, parameters.log2_p_fail
-    );
+    ));
     Ok(())
 }
 
@@ -94,7 +98,7 @@ pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFile
                     "{} exists already, and keys are never overwritten",
                     path.display()
                 ),
-                "choose another directory with --out, or move the old keys away",
+                "choose another directory, or move the old keys away",
             ));
         }
     }

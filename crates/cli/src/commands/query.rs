@@ -1,7 +1,6 @@
 //! `query`: questions to a server, encrypted results back.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -93,17 +92,18 @@ pub(crate) fn seal(
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    output::check(arguments.out.as_deref())?;
     let request = arguments.questions.seal()?;
     let client = arguments.server.connect("owner")?;
-    let reply = ask(&client, arguments.readings.clone(), &request)?;
+    let reply = ask(&client, arguments.readings, &request)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
-    eprintln!(
+    output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
         report::count(reply.bootstraps),
         report::time(Duration::from_secs_f64(reply.seconds)),
         report::bytes(reply.result.len() as u64),
         output::shown(arguments.out.as_ref())
-    );
+    ));
     Ok(())
 }
 
@@ -111,19 +111,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 pub(crate) fn ask(client: &Client, readings: Selection, request: &[u8]) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
     let before = client.metrics_bootstraps().unwrap_or(0);
-    let answered = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !answered.load(Ordering::Relaxed) {
-                if let Ok(now) = client.metrics_bootstraps() {
-                    let done = report::count(now.saturating_sub(before));
-                    spinner.say(format!("the server computes: {done} bootstraps"));
-                }
-                std::thread::park_timeout(Duration::from_millis(500));
-            }
-        });
-        let reply = client.query(readings, request).explain("no answer");
-        answered.store(true, Ordering::Relaxed);
-        reply
+    let show = || {
+        if let Ok(now) = client.metrics_bootstraps() {
+            let done = report::count(now.saturating_sub(before));
+            spinner.say(format!("the server computes: {done} bootstraps"));
+        }
+    };
+    progress::meanwhile(Duration::from_millis(500), show, || {
+        client.query(readings, request).explain("no answer")
     })
 }

@@ -21,9 +21,8 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if arguments.columns {
-        output::print(columns::WEATHER.trim_end());
+        output::emit(columns::WEATHER.trim_end())
     } else {
-        output::print(table::weather_day(arguments.day)?.trim_end());
+        output::emit(table::weather_day(arguments.day)?.trim_end())
     }
-    Ok(())
 }

@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             columns: &receipt.summary.columns,
         });
     }
-    eprintln!(
+    output::note(format_args!(
         "{} {}",
         report::bytes(receipt.bytes),
         if receipt.created {
@@ -93,7 +93,6 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         } else {
             "were stored already"
         }
-    );
-    output::print(receipt.id);
-    Ok(())
+    ));
+    output::emit(receipt.id)
 }

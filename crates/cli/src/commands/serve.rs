@@ -1,5 +1,6 @@
 //! `serve`: the server process.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub(crate) struct Arguments {
     /// Most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
+    /// Stop when stdin ends, as it does when the process that holds its other end does
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -46,17 +50,25 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
+    if arguments.until_stdin_ends {
+        std::thread::spawn(|| {
+            // What is acknowledged is on the disk; there is nothing to finish.
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            std::process::exit(0);
+        });
+    }
     let tls = TlsFiles::in_directory(&arguments.tls);
     let identity = Identity::load(&tls.ca.certificate, &tls.server).advise(
         "no server identity",
         "make certificates with `tfhe-sbc certs`",
     )?;
+    let backend = KeyBackend::new(keys::read_server_key(&arguments.key)?);
     let store = Store::open(&arguments.store).advise(
         "no store",
         "choose a directory that you can write to with --store",
     )?;
-    let backend = KeyBackend::new(keys::read_server_key(&arguments.key)?);
     let config = ServerConfig {
         identity,
         limits: Limits {

@@ -304,8 +304,14 @@ impl Report {
                 rows.iter().filter_map(hour_of).collect()
             }),
             marked_caption: marked.map_or_else(String::new, |(answer, _)| {
-                let conditions = answer.name.trim_start_matches("rows(").trim_end_matches(')');
-                format!("hours with {}", conditions.replace(">=", "≥").replace("<=", "≤"))
+                let conditions = answer
+                    .name
+                    .trim_start_matches("rows(")
+                    .trim_end_matches(')');
+                format!(
+                    "hours with {}",
+                    conditions.replace(">=", "≥").replace("<=", "≤")
+                )
             }),
             figures: vec![
                 (

@@ -19,7 +19,14 @@ impl ServerProcess {
     pub(super) fn start(key: &Path, directory: &Path) -> Outcome<Self> {
         let program = std::env::current_exe().explain("the path of this program")?;
         let child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--key"])
+            // Should this process die, its end of the pipe closes.
+            .args([
+                "serve",
+                "--until-stdin-ends",
+                "--listen",
+                "127.0.0.1:0",
+                "--key",
+            ])
             .arg(key)
             .arg("--tls")
             .arg(directory.join("tls"))
@@ -29,7 +36,7 @@ impl ServerProcess {
                 "RUST_LOG",
                 std::env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned()),
             )
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .explain("the server process")?;

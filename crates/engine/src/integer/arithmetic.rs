@@ -4,7 +4,7 @@
 use tfhe_sbc_core::glwe_product::MaskTorus;
 
 use super::sum::Columns;
-use super::{Block, Integer, IntegerError, Integers, Signedness, check_widths};
+use super::{Block, Integer, IntegerError, Integers, Pair, Signedness, check_widths};
 
 impl<T: MaskTorus> Integers<'_, '_, T> {
     /// `a + b`.
@@ -19,7 +19,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// `a + b` for every pair.
     pub fn add_batch<S: Signedness>(
         &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
+        pairs: &[Pair<'_, S, T>],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
         check_widths(pairs)?;
         let sums = pairs
@@ -41,7 +41,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// `a - b` for every pair, as `a + ¬b + 1`.
     pub fn sub_batch<S: Signedness>(
         &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
+        pairs: &[Pair<'_, S, T>],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
         check_widths(pairs)?;
         let sums = pairs

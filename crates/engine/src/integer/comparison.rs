@@ -10,7 +10,9 @@ use std::borrow::Cow;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 
-use super::{Block, EncryptedBool, Integer, IntegerError, Integers, Signedness, check_widths};
+use super::{
+    Block, Compared, EncryptedBool, Integer, IntegerError, Integers, Pair, Signedness, check_widths,
+};
 use crate::lookup_table::LookupTable;
 
 /// A comparison of two numbers.
@@ -58,7 +60,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// Many comparisons at once.
     pub fn compare_batch<S: Signedness>(
         &self,
-        comparisons: &[(Comparison, &Integer<S, T>, &Integer<S, T>)],
+        comparisons: &[Compared<'_, S, T>],
     ) -> Result<Vec<EncryptedBool<T>>, IntegerError> {
         let (mut order, mut equality) = (Vec::new(), Vec::new());
         for &(comparison, a, b) in comparisons {
@@ -82,7 +84,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// `weight` where the comparison, one of order, holds, and 0 where it does not.
     pub(super) fn compare_order<S: Signedness>(
         &self,
-        comparisons: &[(Comparison, &Integer<S, T>, &Integer<S, T>)],
+        comparisons: &[Compared<'_, S, T>],
         weight: i64,
     ) -> Result<Vec<Block<T>>, IntegerError> {
         let pairs: Vec<_> = comparisons.iter().map(|&(_, a, b)| (a, b)).collect();
@@ -117,10 +119,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
 
     /// For every pair a ciphertext of a number below the block modulus in absolute
     /// value, with the sign of `a - b`.
-    fn order_differences<S: Signedness>(
-        &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
-    ) -> Vec<LweCiphertext<T>> {
+    fn order_differences<S: Signedness>(&self, pairs: &[Pair<'_, S, T>]) -> Vec<LweCiphertext<T>> {
         // Two operands must fit the noise budget of one bootstrap.
         let operands = self.with_noise_at_most(
             pairs.iter().flat_map(|&(a, b)| [a, b]),
@@ -194,7 +193,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let mut signs = self.look_up(jobs).into_iter().map(|block| block.lwe);
         for list in lists.iter_mut().filter(|list| list.terms.len() > 1) {
             let mut sums: Vec<LweCiphertext<T>> = Vec::new();
-            let kept = list.terms[..list.signs].to_vec().into_iter();
+            let kept = list.terms[..list.signs].iter().cloned();
             let bootstrapped = signs.by_ref().take(list.terms.len() - list.signs);
             for (i, sign) in kept.chain(bootstrapped).enumerate() {
                 let (group, _) = list.place_of(i, group_len);
@@ -248,7 +247,7 @@ impl<T: MaskTorus> SignTerms<T> {
 impl<T: MaskTorus> Integers<'_, '_, T> {
     fn compare_equality<S: Signedness>(
         &self,
-        comparisons: &[(Comparison, &Integer<S, T>, &Integer<S, T>)],
+        comparisons: &[Compared<'_, S, T>],
     ) -> Result<Vec<Block<T>>, IntegerError> {
         let pairs: Vec<_> = comparisons.iter().map(|&(_, a, b)| (a, b)).collect();
         check_widths(&pairs)?;

@@ -11,7 +11,8 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 
 use super::{
-    Block, Comparison, EncryptedBool, Integer, IntegerError, Integers, Signedness, check_widths,
+    Block, Choice, Comparison, EncryptedBool, Extremes, Integer, IntegerError, Integers, Pair,
+    Signedness, check_widths,
 };
 
 impl<T: MaskTorus> Integers<'_, '_, T> {
@@ -28,7 +29,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// `condition ? a : b` for every `(condition, a, b)`.
     pub fn select_batch<S: Signedness>(
         &self,
-        choices: &[(&EncryptedBool<T>, &Integer<S, T>, &Integer<S, T>)],
+        choices: &[Choice<'_, S, T>],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
         let pairs: Vec<_> = choices.iter().map(|&(_, a, b)| (a, b)).collect();
         check_widths(&pairs)?;
@@ -53,7 +54,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// The smaller of every pair.
     pub fn min_batch<S: Signedness>(
         &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
+        pairs: &[Pair<'_, S, T>],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
         Ok(self
             .min_max_batch(pairs)?
@@ -65,7 +66,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     /// The larger of every pair.
     pub fn max_batch<S: Signedness>(
         &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
+        pairs: &[Pair<'_, S, T>],
     ) -> Result<Vec<Integer<S, T>>, IntegerError> {
         Ok(self
             .min_max_batch(pairs)?
@@ -75,11 +76,10 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     }
 
     /// Minimum and maximum of every pair, for the price of one of them.
-    #[allow(clippy::type_complexity)]
     pub fn min_max_batch<S: Signedness>(
         &self,
-        pairs: &[(&Integer<S, T>, &Integer<S, T>)],
-    ) -> Result<Vec<(Integer<S, T>, Integer<S, T>)>, IntegerError> {
+        pairs: &[Pair<'_, S, T>],
+    ) -> Result<Vec<Extremes<S, T>>, IntegerError> {
         check_widths(pairs)?;
         let operands = self.settled(pairs);
         let comparisons: Vec<_> = operands
@@ -105,11 +105,10 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     }
 
     /// Minimum and maximum of every list, in a tournament of all lists at once.
-    #[allow(clippy::type_complexity)]
     pub fn min_max_of_batch<S: Signedness>(
         &self,
         lists: &[&[&Integer<S, T>]],
-    ) -> Result<Vec<(Integer<S, T>, Integer<S, T>)>, IntegerError> {
+    ) -> Result<Vec<Extremes<S, T>>, IntegerError> {
         if lists.iter().any(|list| list.is_empty()) {
             return Err(IntegerError::Empty);
         }
@@ -163,10 +162,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
 
     /// The operands, in order, with noise that leaves room for two of them and a
     /// condition in one bootstrap.
-    fn settled<'a, S: Signedness>(
-        &self,
-        pairs: &[(&'a Integer<S, T>, &'a Integer<S, T>)],
-    ) -> Vec<Cow<'a, Integer<S, T>>> {
+    fn settled<'a, S: Signedness>(&self, pairs: &[Pair<'a, S, T>]) -> Vec<Cow<'a, Integer<S, T>>> {
         self.with_noise_at_most(
             pairs.iter().flat_map(|&(a, b)| [a, b]),
             (self.max_noise_level - 1) / 2,

@@ -161,7 +161,11 @@ impl Evaluation<'_, '_, '_> {
         let encoding = self.integers.encoding();
         let rows = self.upload.metadata.rows.len() as u64;
         let mut blocks = 0;
-        for name in request.questions.iter().flat_map(|(_, question)| question.columns()) {
+        for name in request
+            .questions
+            .iter()
+            .flat_map(|(_, question)| question.columns())
+        {
             let (_, column) = self.column(name)?;
             blocks += rows * encoding.block_count(column.bits) as u64;
         }

@@ -1,0 +1,124 @@
+//! The examples that `--help` prints, run as they are pasted.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Run, Server, bash, run_bash, tfhe_sbc};
+
+/// The commands of a subcommand's example.
+fn example(subcommand: &str) -> String {
+    let help = tfhe_sbc(Path::new("."), &[subcommand, "--help"]).succeeded();
+    let lines = help.text().lines();
+    let example: Vec<&str> = lines
+        .skip_while(|line| !line.starts_with("Example"))
+        .skip(1)
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert!(!example.is_empty(), "{subcommand} has no example");
+    example.join("\n")
+}
+
+#[track_caller]
+fn run_example(directory: &Path, subcommand: &str) -> Run {
+    run_bash(directory, &example(subcommand)).succeeded()
+}
+
+#[test]
+fn every_subcommand_has_an_example_that_is_tested_here() {
+    let help = tfhe_sbc(Path::new("."), &["--help"]).succeeded();
+    let lines = help.text().lines();
+    let names: Vec<&str> = lines
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let tested = [
+        "demo", "keygen", "certs", "sample", "encrypt", "serve", "send", "query", "eval",
+        "decrypt", "inspect",
+    ];
+    assert_eq!(names, tested);
+    for name in names {
+        assert!(example(name).contains(&format!("tfhe-sbc {name}")));
+    }
+}
+
+#[test]
+fn the_example_of_demo_draws_its_day() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run_example(directory.path(), "demo");
+    assert!(!run.text().contains("WRONG"), "{}", run.text());
+    let picture = std::fs::read_to_string(directory.path().join("day.svg")).unwrap();
+    assert!(picture.starts_with("<svg"));
+}
+
+#[test]
+fn the_examples_of_keys_and_certificates_make_their_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let described = run_example(directory.path(), "keygen");
+    assert!(described.text().contains("server key"));
+    run_example(directory.path(), "certs");
+    assert!(directory.path().join("tls/board-2.pem").is_file());
+
+    let directory = tempfile::tempdir().unwrap();
+    assert!(
+        run_example(directory.path(), "inspect")
+            .text()
+            .contains("device key")
+    );
+}
+
+#[test]
+fn the_example_of_sample_writes_readings_and_definitions() {
+    let directory = tempfile::tempdir().unwrap();
+    run_example(directory.path(), "sample");
+    let csv = std::fs::read_to_string(directory.path().join("day.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 25);
+    run_bash(
+        directory.path(),
+        "tfhe-sbc keygen && tfhe-sbc encrypt day.csv --columns weather.toml > day.tsbc",
+    )
+    .succeeded();
+}
+
+#[test]
+fn the_examples_of_encrypt_eval_and_decrypt_go_from_readings_to_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let described = run_example(directory.path(), "encrypt");
+    assert!(described.text().contains("seeded GLWE ciphertext list"));
+
+    let directory = tempfile::tempdir().unwrap();
+    let answers = run_example(directory.path(), "eval");
+    assert!(
+        answers.text().contains("mean(temperature_c)"),
+        "{}",
+        answers.text()
+    );
+
+    let directory = tempfile::tempdir().unwrap();
+    let answers = run_example(directory.path(), "decrypt");
+    assert!(
+        answers.text().contains("max(temperature_c)"),
+        "{}",
+        answers.text()
+    );
+}
+
+#[test]
+fn the_examples_of_serve_send_and_query_work_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let server =
+        Server::from_command(bash(directory.path(), &example("serve")).env("RUST_LOG", "info"));
+    assert_eq!(server.url, "https://127.0.0.1:8443");
+    let sent = run_example(directory.path(), "send");
+    assert_eq!(sent.text().trim().len(), 64, "{}", sent.text());
+    let answers = run_example(directory.path(), "query");
+    for question in ["max(temperature_c)", "count(illuminance_lx > encrypted(…))"] {
+        assert!(answers.text().contains(question), "{}", answers.text());
+    }
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{status}\n{log}");
+    assert!(log.contains("stopped"), "{log}");
+}

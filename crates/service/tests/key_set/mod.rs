@@ -1,0 +1,142 @@
+//! A key set whose server key is behind the real backend, and tables encrypted under it.
+#![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
+
+use std::sync::OnceLock;
+
+use tfhe_sbc_adapter::metadata;
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
+use tfhe_sbc_device::{
+    Encryptor, encode_readings, float_workspace_len, reading_block_count, scalar_workspace_len,
+};
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_service::backend::{Backend, BackendError, Progress};
+use tfhe_sbc_service::evaluator::KeyBackend;
+use tfhe_sbc_service::query::Question;
+use tfhe_sbc_service::query::request::{Request, RequestError};
+use tfhe_sbc_service::query::results::{Answer, Results};
+
+pub struct KeySet {
+    pub secret: SecretKey,
+    pub backend: KeyBackend,
+}
+
+/// Readings in the clear, column by column.
+pub struct Table {
+    pub metadata: ReadingsMetadata,
+    pub readings: Vec<Vec<f64>>,
+}
+
+/// Seeds that differ from call to call, and not from run to run.
+pub fn seeds() -> SeedSequence {
+    static CALLS: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(1);
+    let call = CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    SeedSequence::from_entropy(|bytes| {
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = call ^ (i as u8 + 1).wrapping_mul(57);
+        }
+        Ok(())
+    })
+    .unwrap()
+}
+
+/// Drawn once for all tests of a binary.
+pub fn key_set() -> &'static KeySet {
+    static KEY_SET: OnceLock<KeySet> = OnceLock::new();
+    KEY_SET.get_or_init(|| {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let mut seeds = seeds();
+        let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
+        let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
+        let backend = KeyBackend::new(key.prepare(&|_| ()));
+        KeySet { secret, backend }
+    })
+}
+
+pub fn questions(texts: &[&str]) -> Vec<Question> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// A table with columns of these names, offsets, scales and widths.
+pub fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) -> Table {
+    let column = |&(name, offset, scale, bits): &(&str, f64, f64, u32)| Column {
+        name: name.to_owned(),
+        unit: String::new(),
+        offset,
+        scale,
+        bits,
+    };
+    let rows = (0..readings[0].len())
+        .map(|row| format!("r{row}"))
+        .collect();
+    let columns = columns.iter().map(column).collect();
+    Table {
+        metadata: ReadingsMetadata { columns, rows },
+        readings,
+    }
+}
+
+impl KeySet {
+    fn with_encryptor<R>(&self, work: impl FnOnce(&mut Encryptor<'_, u64>) -> R) -> R {
+        let parameters = self.secret.parameters();
+        let mut floats = vec![0.0; float_workspace_len::<u64>(parameters)];
+        let mut scalars = vec![0; scalar_workspace_len(parameters)];
+        let key = self.secret.device_key().to_bytes().unwrap();
+        let expander = ExpanderKind::ChaCha20;
+        let encryptor = Encryptor::new(&key, expander, seeds(), &mut floats, &mut scalars);
+        work(&mut encryptor.unwrap())
+    }
+
+    pub fn upload(&self, table: &Table) -> Vec<u8> {
+        let encoding = self.secret.parameters().block_encoding();
+        let mut blocks = Vec::new();
+        for (column, readings) in table.metadata.columns.iter().zip(&table.readings) {
+            let fixed_point = column.fixed_point().unwrap();
+            let mut encoded = vec![0; reading_block_count(encoding, &fixed_point, readings.len())];
+            encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
+            blocks.extend(encoded);
+        }
+        let mut upload = self.message(&table.metadata);
+        self.with_encryptor(|encryptor| {
+            let mut list = vec![0; encryptor.message_len(blocks.len())];
+            encryptor.encrypt_blocks(&blocks, &mut list).unwrap();
+            upload.extend(list);
+        });
+        upload
+    }
+
+    /// A metadata message under this key set.
+    pub fn message(&self, content: &impl serde::Serialize) -> Vec<u8> {
+        let parameters = self.secret.parameters().fingerprint();
+        metadata::write(parameters, self.secret.fingerprint(), content).unwrap()
+    }
+
+    pub fn seal(&self, table: &Table, questions: &[Question]) -> Result<Vec<u8>, RequestError> {
+        self.with_encryptor(|encryptor| {
+            Request::seal(
+                questions,
+                &table.metadata,
+                self.secret.parameters(),
+                self.secret.fingerprint(),
+                Some(encryptor),
+            )
+        })
+    }
+
+    /// What the backend makes of a request, unread.
+    pub fn evaluate(&self, upload: &[u8], request: &[u8]) -> Result<Vec<u8>, BackendError> {
+        let evaluation = self
+            .backend
+            .evaluate(upload, request, &Progress::default())?;
+        Ok(evaluation.result)
+    }
+
+    /// Asks about an encrypted table and decrypts the answers.
+    pub fn ask(&self, table: &Table, questions: &[Question]) -> Vec<Answer> {
+        let request = self.seal(table, questions).unwrap();
+        let result = self.evaluate(&self.upload(table), &request).unwrap();
+        Results::decrypt(&result, &self.secret).unwrap().0
+    }
+}
