@@ -199,7 +199,7 @@ impl PreparedGlweSecretKey {
 
     /// Turns `body`, a plaintext polynomial, into the body of its encryption under the
     /// mask polynomials of `mask` (`k · N` scalars). Constant-time for constant-time
-    /// noise.
+    /// noise. `scratch` holds secrets afterwards.
     ///
     /// # Panics
     /// If a length is not as said.

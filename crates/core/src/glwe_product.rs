@@ -9,6 +9,8 @@
 //!
 //! Constant-time in the mask and in the key.
 
+use zeroize::Zeroizing;
+
 use crate::dimensions::PolynomialSize;
 use crate::fft::FftPlan;
 use crate::simd;
@@ -58,7 +60,8 @@ pub fn prepare_key_polynomial(plan: FftPlan<'_>, out: &mut [f64]) {
     simd::scale_f64(plan.isa(), out, 2.0 / plan.polynomial_size().get() as f64);
 }
 
-/// An accumulation of `Σ a_i · s_i`, one mask polynomial at a time.
+/// An accumulation of `Σ a_i · s_i`, one mask polynomial at a time. Its scratch holds
+/// secrets afterwards: whoever owns it wipes it.
 pub struct MaskProduct<'p, 's> {
     plan: FftPlan<'p>,
     term: &'s mut [f64],
@@ -106,7 +109,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
 fn add_rounded_high_half<T: Torus>(isa: simd::Isa, out: &mut [T], sum: &[f64]) {
     const CHUNK: usize = 64;
     for (out, sum) in out.chunks_mut(CHUNK).zip(sum.chunks(CHUNK)) {
-        let mut rounded = [0u32; CHUNK];
+        let mut rounded = Zeroizing::new([0u32; CHUNK]);
         let rounded = &mut rounded[..sum.len()];
         simd::add_rounded_to_torus(isa, rounded, sum);
         for (out, &high) in out.iter_mut().zip(rounded.iter()) {

@@ -22,6 +22,10 @@ use crate::server_key::ServerKey;
 /// Ciphertexts that one thread advances through one pass over the key.
 pub const LOCKSTEP: usize = 8;
 
+/// Bootstraps between which nothing of the previous ones is in memory but their outputs;
+/// many more than threads times lockstep, so that cutting costs nothing.
+const JOBS_AT_A_TIME: usize = 512;
+
 /// A server key at work: everything homomorphic is a method of it. Counts the
 /// bootstraps that it does.
 pub struct Evaluator<'k, T> {
@@ -74,12 +78,20 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     /// # Panics
     /// If a ciphertext is not under the big key.
     pub fn bootstrap_batch(&self, jobs: &[Job<'_, T, T>]) -> Vec<LweCiphertext<T>> {
-        let inputs: Vec<&[T]> = jobs.iter().map(|job| job.input.as_slice()).collect();
-        let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
-        self.rotate_and_extract(&self.switch(&inputs), &tables)
+        let mut outputs = Vec::with_capacity(jobs.len());
+        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
+            let inputs: Vec<&[T]> = jobs.iter().map(|job| job.input.as_slice()).collect();
+            let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
+            outputs.extend(self.rotate_and_extract(&self.switch(&inputs), &tables));
+        }
+        outputs
     }
 
     /// Bootstraps ciphertexts under the small key: each comes back under the small key.
+    ///
+    /// The noise level of the shipped sets is for the other order. Here the key switch
+    /// comes last, so its noise is in every input and grows with the weights: inputs
+    /// must be single outputs of this function or fresh (noise level 1).
     ///
     /// # Panics
     /// If a ciphertext is not under the small key.

@@ -13,6 +13,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd;
+use zeroize::Zeroizing;
 
 use crate::external_product::{CacheAligned, cache_aligned};
 
@@ -59,7 +60,8 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
                 || {
                     (
                         vec![T::ZERO; mask_len],
-                        vec![0.0; prepared.scratch_len::<T>()],
+                        // It ends up holding products with the key.
+                        Zeroizing::new(vec![0.0; prepared.scratch_len::<T>()]),
                     )
                 },
                 |(mask, scratch), (i, (ggsw, &bit))| {

@@ -7,8 +7,8 @@
 //!
 //! Every block knows the largest value that it can hold (its *degree*) and its *noise
 //! level*, the sum of absolute weights over bootstrap outputs in it. An operator
-//! refreshes what would leave the parameter set's budget, so no sequence of calls
-//! can overflow a block.
+//! refreshes what would leave the parameter set's budget, and every lookup checks that
+//! its input is within it, so no sequence of these operators overflows a block.
 
 mod arithmetic;
 mod comparison;
@@ -35,7 +35,8 @@ pub enum IntegerError {
     /// The parameter set does not carry these operators.
     #[error(
         "the parameter set does not carry radix integers: they need a radix set with at least as \
-         many carry bits as message bits, at least 2 message bits, and a noise level of 5"
+         many carry bits as message bits, at least 2 message bits, and a noise level of at least \
+         5 and of the largest digit"
     )]
     Parameters,
     /// Operands of different widths.
@@ -84,6 +85,38 @@ impl<T: MaskTorus> Block<T> {
         self.lwe.add_assign(&other.lwe);
         self.degree += other.degree;
         self.noise_level += other.noise_level;
+    }
+
+    /// Its ciphertext as the start of a linear combination.
+    fn combination(&self) -> Combination<T> {
+        Combination {
+            lwe: self.lwe.clone(),
+            noise_level: self.noise_level,
+        }
+    }
+}
+
+/// A linear combination of blocks on its way to a lookup: any number below the block
+/// modulus in absolute value, with the noise level that its terms add up to.
+#[derive(Clone)]
+struct Combination<T> {
+    lwe: LweCiphertext<T>,
+    noise_level: u32,
+}
+
+impl<T: MaskTorus> Combination<T> {
+    fn add_assign(&mut self, other: &Self) {
+        self.lwe.add_assign(&other.lwe);
+        self.noise_level += other.noise_level;
+    }
+
+    fn sub_assign(&mut self, other: &Self) {
+        self.lwe.sub_assign(&other.lwe);
+        self.noise_level += other.noise_level;
+    }
+
+    fn add_plaintext(&mut self, plaintext: T) {
+        self.lwe.add_plaintext(plaintext);
     }
 }
 
@@ -181,7 +214,8 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
         let carried = parameters.plaintext == PlaintextKind::Radix
             && parameters.message_bits.0 >= 2
             && parameters.carry_bits.0 >= parameters.message_bits.0
-            && parameters.max_noise_level >= 5;
+            && parameters.max_noise_level >= 5
+            && u64::from(parameters.max_noise_level) >= encoding.message_modulus() - 1;
         if !carried {
             return Err(IntegerError::Parameters);
         }
@@ -199,7 +233,8 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
     }
 
     /// An integer of ciphertexts that a device has encrypted, least significant block
-    /// first, each holding a value below the message modulus.
+    /// first, each holding a value below the message modulus. They must be fresh: what
+    /// is given here counts as noise level 1.
     pub fn from_fresh<S: Signedness>(
         &self,
         ciphertexts: Vec<LweCiphertext<T>>,
@@ -268,12 +303,25 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
         )
     }
 
-    /// Looks blocks up in tables; `degree` is the largest value that a table gives.
-    fn look_up(&self, jobs: Vec<(LweCiphertext<T>, &LookupTable<T>, u64)>) -> Vec<Block<T>> {
+    /// Looks combinations up in tables, each with the largest value that its table gives.
+    ///
+    /// # Panics
+    /// If an operator has let a noise level grow past the parameter set's: a defect of
+    /// this module, and better seen than decrypted.
+    fn look_up(&self, jobs: Vec<(Combination<T>, &LookupTable<T>, u64)>) -> Vec<Block<T>> {
         let degrees: Vec<u64> = jobs.iter().map(|job| job.2).collect();
         let jobs: Vec<Job<'_, T, T>> = jobs
             .into_iter()
-            .map(|(input, table, _)| Job { input, table })
+            .map(|(input, table, _)| {
+                assert!(
+                    input.noise_level <= self.max_noise_level,
+                    "noise level over budget"
+                );
+                Job {
+                    input: input.lwe,
+                    table,
+                }
+            })
             .collect();
         self.evaluator
             .bootstrap_batch(&jobs)
@@ -301,7 +349,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
             for (j, block) in integer.blocks.iter().enumerate() {
                 if block.noise_level > limit {
                     places.push((i, j));
-                    jobs.push((block.lwe.clone(), &self.identity, block.degree));
+                    jobs.push((block.combination(), &self.identity, block.degree));
                 }
             }
         }

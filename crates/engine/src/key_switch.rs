@@ -3,7 +3,7 @@
 //! signed digits).
 //!
 //! The key holds, for every coefficient `s_i` of the big key and every digit weight
-//! `q / B^j`, an encryption of `s_i · q / B^j`. It is stored in tiles of 64 columns,
+//! `q / B^j`, an encryption of `s_i · q / B^j`. It is stored in tiles of columns,
 //! all rows of a tile together, so that one pass over a tile serves several
 //! ciphertexts whose sums stay in registers.
 
@@ -17,9 +17,9 @@ use tfhe_sbc_core::torus::Torus;
 
 use crate::external_product::{CacheAligned, cache_aligned};
 
-const TILE: usize = 64;
+const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 /// Ciphertexts whose sums of one tile fit the registers.
-const LANES: usize = 4;
+const LANES: usize = simd::KEY_SWITCH_TILE_CIPHERTEXTS;
 /// Rows of a tile that go through the second-level cache together.
 const ROWS_AT_A_TIME: usize = 1024;
 

@@ -6,7 +6,7 @@ use common::Keys;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::integer::{
-    Block, Comparison, Integer, IntegerError, Integers, Signed, Signedness, Unsigned,
+    Block, Comparison, EncryptedBool, Integer, IntegerError, Integers, Signed, Signedness, Unsigned,
 };
 
 const BLOCKS: usize = 5;
@@ -35,6 +35,16 @@ fn decrypt<'a>(
     integers: &Integers<'_, '_, u64>,
     blocks: impl IntoIterator<Item = &'a Block<u64>>,
 ) -> u64 {
+    integers
+        .encoding()
+        .join(decrypt_each(keys, integers, blocks))
+}
+
+fn decrypt_each<'a>(
+    keys: &Keys,
+    integers: &Integers<'_, '_, u64>,
+    blocks: impl IntoIterator<Item = &'a Block<u64>>,
+) -> Vec<u64> {
     let blocks: Vec<_> = blocks.into_iter().collect();
     let values: Vec<u64> = integers
         .export(blocks.iter().copied())
@@ -42,13 +52,14 @@ fn decrypt<'a>(
         .map(|lwe| keys.secret.decrypt_block(lwe))
         .collect();
     for (value, block) in values.iter().zip(&blocks) {
+        assert!(block.noise_level() <= keys.secret.parameters().max_noise_level);
         assert!(
             *value <= block.degree(),
             "{value} above degree {}",
             block.degree()
         );
     }
-    integers.encoding().join(values)
+    values
 }
 
 fn signed(value: u64) -> i64 {
@@ -194,6 +205,40 @@ fn sums_counts_and_tournaments_agree_with_clear_ones() {
         decrypt(&keys, &ints, counts[1].blocks()),
         expected_both as u64
     );
+}
+
+#[test]
+fn truth_values_agree_with_clear_ones() {
+    let (mut keys, server) = Keys::generate(MESSAGE_2_CARRY_2, 9);
+    let evaluator = Evaluator::new(&server);
+    let ints = Integers::new(&evaluator).unwrap();
+    let zero = ints.trivial::<Unsigned>(0, BLOCKS);
+    let encrypted: Vec<_> = [0, 1]
+        .map(|value| encrypt::<Unsigned>(&mut keys, &ints, value))
+        .into();
+    let bits = encrypted.iter().map(|x| (Comparison::Gt, x, &zero));
+    let bits = ints.compare_batch(&bits.collect::<Vec<_>>()).unwrap();
+    let pairs: Vec<_> = bits
+        .iter()
+        .flat_map(|a| bits.iter().map(move |b| (a, b)))
+        .collect();
+    let read = |bits: &[EncryptedBool<u64>]| {
+        decrypt_each(&keys, &ints, bits.iter().map(EncryptedBool::block))
+    };
+    assert_eq!(read(&ints.and_batch(&pairs)), [0, 0, 0, 1]);
+    assert_eq!(read(&ints.or_batch(&pairs)), [0, 1, 1, 1]);
+    assert_eq!(read(&ints.xor_batch(&pairs)), [0, 1, 1, 0]);
+    // Negations of clear bits must not pass for zeros where they are counted.
+    let mut all: Vec<_> = (0..20)
+        .map(|_| ints.not(&ints.trivial_bool(false)))
+        .collect();
+    all.push(ints.not(&bits[0]));
+    all.push(ints.not(&bits[1]));
+    let count = ints
+        .count_batch(&[&all.iter().collect::<Vec<_>>()])
+        .unwrap()
+        .remove(0);
+    assert_eq!(decrypt(&keys, &ints, count.blocks()), 21);
 }
 
 #[test]

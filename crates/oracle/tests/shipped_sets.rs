@@ -87,3 +87,19 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
     // One side of two.
     assert!(near - 1.0 <= -128.0, "{near}");
 }
+
+#[test]
+fn single_outputs_reach_the_target_when_the_bootstrap_comes_first() {
+    for (set, t) in [
+        (MESSAGE_2_CARRY_2, DecisionHalfWidth::radix(2, 2)),
+        (GATES, DecisionHalfWidth::GATE),
+    ] {
+        let Prediction { budget, .. } = Prediction::new(&set.validate().unwrap());
+        let total = |norm| budget.total(BootstrapOrder::BootstrapFirst, NormSquared::of_norm(norm));
+        assert!(log2_p_fail(t, total(1.0)) <= -128.0, "{}", set.name);
+    }
+    // But not the sums that the other order allows: that is why integers use the other.
+    let Prediction { budget, .. } = Prediction::new(&MESSAGE_2_CARRY_2.validate().unwrap());
+    let summed = budget.total(BootstrapOrder::BootstrapFirst, NormSquared::of_norm(5.0));
+    assert!(log2_p_fail(DecisionHalfWidth::radix(2, 2), summed) > -64.0);
+}

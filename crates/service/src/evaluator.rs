@@ -69,7 +69,7 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "check the question against the columns that `tfhe-sbc inspect` shows of the readings",
         ),
-        (EvaluateError::TooLarge(_), _) => (
+        (EvaluateError::TooLarge(_) | EvaluateError::Results(_), _) => (
             BackendErrorKind::BadInput,
             "ask fewer questions at once, or upload fewer rows at a time",
         ),

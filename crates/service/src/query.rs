@@ -52,7 +52,9 @@ pub struct Condition {
 pub enum Threshold {
     /// A reading that the server may see.
     Clear(f64),
-    /// A reading to be encrypted before the question leaves the key owner.
+    /// A reading to be encrypted before the question leaves the key owner; it has no
+    /// form on the wire.
+    #[serde(skip)]
     ToEncrypt(f64),
     /// An encrypted code in the request's ciphertext list.
     Encrypted {
@@ -175,6 +177,20 @@ pub(crate) enum CodeCondition {
     Always(bool),
 }
 
+/// A threshold in steps of an encoding: the largest whole number not above it, and
+/// whether that is the threshold itself.
+fn whole_steps(encoding: &FixedPoint, threshold: f64) -> (f64, bool) {
+    /// Thresholds within this part of a step of a code mean the code.
+    const SLACK: f64 = 1e-6;
+    let steps = (threshold - encoding.minimum()) / encoding.scale();
+    let nearest = steps.round();
+    if (steps - nearest).abs() < SLACK {
+        (nearest, true)
+    } else {
+        (steps.floor(), false)
+    }
+}
+
 /// Translates `reading <relation> threshold` to codes. A threshold between two codes,
 /// or outside their range, needs no rounding: every code is on one side of it.
 pub(crate) fn code_condition(
@@ -182,16 +198,11 @@ pub(crate) fn code_condition(
     relation: Relation,
     threshold: f64,
 ) -> CodeCondition {
-    /// Thresholds within this part of a step of a code mean the code.
-    const SLACK: f64 = 1e-6;
-    let steps = (threshold - encoding.minimum()) / encoding.scale();
-    let nearest = steps.round();
-    let largest = ((1u64 << encoding.bits()) - 1) as f64;
-    let exact = (steps - nearest).abs() < SLACK;
+    let largest = largest_code(encoding);
     // The codes at or below the threshold are those up to `floor`.
-    let floor = if exact { nearest } else { steps.floor() };
-    if exact && (0.0..=largest).contains(&nearest) {
-        return CodeCondition::Compare(relation, nearest as u64);
+    let (floor, exact) = whole_steps(encoding, threshold);
+    if exact && (0.0..=largest).contains(&floor) {
+        return CodeCondition::Compare(relation, floor as u64);
     }
     match relation {
         Relation::Eq => CodeCondition::Always(false),
@@ -207,6 +218,32 @@ pub(crate) fn code_condition(
             floor => CodeCondition::Compare(Relation::Gt, floor as u64),
         },
     }
+}
+
+/// The code that stands for a threshold in a comparison whose relation must stay as it
+/// is, because the server sees the relation and must not see more: the one that has
+/// every code on the side that its reading is on. `None` if there is none, because the
+/// threshold is outside the range or, for equality, between two codes.
+pub(crate) fn threshold_code(
+    encoding: &FixedPoint,
+    relation: Relation,
+    threshold: f64,
+) -> Option<u64> {
+    let (floor, exact) = whole_steps(encoding, threshold);
+    let code = match relation {
+        _ if exact => floor,
+        Relation::Le | Relation::Gt => floor,
+        Relation::Lt | Relation::Ge => floor + 1.0,
+        Relation::Eq | Relation::Ne => return None,
+    };
+    (0.0..=largest_code(encoding))
+        .contains(&code)
+        .then_some(code as u64)
+}
+
+/// The largest code of an encoding, exact because a code has at most 52 bits.
+fn largest_code(encoding: &FixedPoint) -> f64 {
+    ((1u64 << encoding.bits()) - 1) as f64
 }
 
 #[cfg(test)]
@@ -252,6 +289,20 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_to_encrypt_has_a_code_if_it_is_in_range() {
+        let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+        let of = |relation, threshold| threshold_code(&celsius, relation, threshold);
+        assert_eq!(of(Relation::Lt, 0.04), Some(501));
+        assert_eq!(of(Relation::Ge, 0.04), Some(501));
+        assert_eq!(of(Relation::Le, 0.07), Some(500));
+        assert_eq!(of(Relation::Gt, 0.07), Some(500));
+        assert_eq!(of(Relation::Eq, 0.1), Some(501));
+        assert_eq!(of(Relation::Eq, 0.04), None);
+        assert_eq!(of(Relation::Gt, 1000.0), None);
+        assert_eq!(of(Relation::Gt, -50.05), None);
+    }
+
+    #[test]
     fn every_code_is_on_the_side_that_its_reading_is_on() {
         let encoding = FixedPoint::new(-1.0, 0.25, 4).unwrap();
         for (relation, _) in Relation::ALL {
@@ -267,6 +318,10 @@ mod tests {
                     };
                     let by_reading = relation.comparison().apply(reading, threshold);
                     assert_eq!(by_code, by_reading, "{reading} {relation} {threshold}");
+                    if let Some(limit) = threshold_code(&encoding, relation, threshold) {
+                        let by_limit = relation.comparison().apply(code, limit);
+                        assert_eq!(by_limit, by_reading, "{reading} {relation} {threshold}");
+                    }
                 }
             }
         }

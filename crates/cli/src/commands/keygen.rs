@@ -115,9 +115,16 @@ pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFile
 
     let advice = "choose a directory that you can write to and that has room";
     files::create_private_directory(directory).advise("no keys were written", advice)?;
-    files::write_public_new(&paths.server, &server).advise("no keys were written", advice)?;
-    files::write_private_new(&paths.device, &device).advise("not all keys were written", advice)?;
-    files::write_private_new(&paths.secret, &secret).advise("not all keys were written", advice)?;
+    let written = files::write_public_new(&paths.server, &server)
+        .and_then(|()| files::write_private_new(&paths.device, &device))
+        .and_then(|()| files::write_private_new(&paths.secret, &secret));
+    if written.is_err() {
+        // None of them was there before, and parts of a key set are of no use.
+        for path in [&paths.server, &paths.device, &paths.secret] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    written.advise("no keys were written", advice)?;
     Ok(paths)
 }
 

@@ -8,10 +8,10 @@
 use std::borrow::Cow;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::lwe::LweCiphertext;
 
 use super::{
-    Block, Compared, EncryptedBool, Integer, IntegerError, Integers, Pair, Signedness, check_widths,
+    Block, Combination, Compared, EncryptedBool, Integer, IntegerError, Integers, Pair, Signedness,
+    check_widths,
 };
 use crate::lookup_table::LookupTable;
 
@@ -119,7 +119,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
 
     /// For every pair a ciphertext of a number below the block modulus in absolute
     /// value, with the sign of `a - b`.
-    fn order_differences<S: Signedness>(&self, pairs: &[Pair<'_, S, T>]) -> Vec<LweCiphertext<T>> {
+    fn order_differences<S: Signedness>(&self, pairs: &[Pair<'_, S, T>]) -> Vec<Combination<T>> {
         // Two operands must fit the noise budget of one bootstrap.
         let operands = self.with_noise_at_most(
             pairs.iter().flat_map(|&(a, b)| [a, b]),
@@ -129,11 +129,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
             self.with_sign_bits_flipped(&operands)
         } else {
             let blocks = |integer: &Cow<'_, Integer<S, T>>| {
-                integer
-                    .blocks
-                    .iter()
-                    .map(|block| block.lwe.clone())
-                    .collect()
+                integer.blocks.iter().map(Block::combination).collect()
             };
             operands.iter().map(blocks).collect()
         };
@@ -154,14 +150,14 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     fn with_sign_bits_flipped<S: Signedness>(
         &self,
         integers: &[Cow<'_, Integer<S, T>>],
-    ) -> Vec<Vec<LweCiphertext<T>>> {
+    ) -> Vec<Vec<Combination<T>>> {
         let sign_bit = self.encoding.message_modulus() / 2;
         let flip = self.table(|x| (x ^ sign_bit) as i64);
         let top = self.encoding.message_modulus() - 1;
         let jobs = integers
             .iter()
             .filter_map(|integer| integer.blocks.last())
-            .map(|block| (block.lwe.clone(), &flip, top))
+            .map(|block| (block.combination(), &flip, top))
             .collect();
         integers
             .iter()
@@ -170,7 +166,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
                 let (_, low) = integer.blocks.split_last().unwrap_or((&flipped, &[]));
                 low.iter()
                     .chain([&flipped])
-                    .map(|block| block.lwe.clone())
+                    .map(Block::combination)
                     .collect()
             })
             .collect()
@@ -190,9 +186,12 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
                 jobs.push((term.clone(), &weighted_sign[place], 1 << place));
             }
         }
-        let mut signs = self.look_up(jobs).into_iter().map(|block| block.lwe);
+        let mut signs = self
+            .look_up(jobs)
+            .into_iter()
+            .map(|block| block.combination());
         for list in lists.iter_mut().filter(|list| list.terms.len() > 1) {
-            let mut sums: Vec<LweCiphertext<T>> = Vec::new();
+            let mut sums: Vec<Combination<T>> = Vec::new();
             let kept = list.terms[..list.signs].iter().cloned();
             let bootstrapped = signs.by_ref().take(list.terms.len() - list.signs);
             for (i, sign) in kept.chain(bootstrapped).enumerate() {
@@ -211,13 +210,13 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
 /// Terms, least significant first, of which the sign of the most significant nonzero
 /// one is wanted.
 struct SignTerms<T> {
-    terms: Vec<LweCiphertext<T>>,
+    terms: Vec<Combination<T>>,
     /// Number of least significant terms (0 or 1) that are bootstrapped signs already.
     signs: usize,
 }
 
 impl<T: MaskTorus> SignTerms<T> {
-    fn differences([a, b]: &[Vec<LweCiphertext<T>>; 2]) -> Self {
+    fn differences([a, b]: &[Vec<Combination<T>>; 2]) -> Self {
         let terms = a.iter().zip(b).map(|(a, b)| {
             let mut difference = a.clone();
             difference.sub_assign(b);
@@ -261,8 +260,8 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let mut jobs = Vec::new();
         for [a, b] in operands.as_chunks::<2>().0 {
             for (a, b) in a.blocks.iter().zip(&b.blocks) {
-                let mut difference = a.lwe.clone();
-                difference.sub_assign(&b.lwe);
+                let mut difference = a.combination();
+                difference.sub_assign(&b.combination());
                 difference.add_plaintext(self.encoding.encode(top as i64));
                 jobs.push((difference, &equal, 1));
             }

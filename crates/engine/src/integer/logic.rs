@@ -22,6 +22,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     pub(super) fn invert(&self, block: &mut Block<T>) {
         block.lwe.neg_assign();
         block.lwe.add_plaintext(self.encoding.encode(1));
+        block.degree = 1;
     }
 
     /// `a ∧ b` for every pair.
@@ -77,8 +78,8 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let jobs = pairs
             .iter()
             .map(|(a, b)| {
-                let mut sum = a.block.lwe.clone();
-                sum.add_assign(&b.block.lwe);
+                let mut sum = a.block.combination();
+                sum.add_assign(&b.block.combination());
                 (sum, &table, 1)
             })
             .collect();
@@ -107,7 +108,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
                     let mut sum = group[0].clone();
                     group[1..].iter().for_each(|bit| sum.add_assign(bit));
                     places.push(l);
-                    jobs.push((sum.lwe, &all_ones[group.len()], 1));
+                    jobs.push((sum.combination(), &all_ones[group.len()], 1));
                 }
                 list.clear();
             }

@@ -37,7 +37,7 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let weigh = self.table(|x| if x > 0 { weight } else { 0 });
         let jobs = choices
             .iter()
-            .map(|(condition, ..)| (condition.block.lwe.clone(), &weigh, weight as u64))
+            .map(|(condition, ..)| (condition.block.combination(), &weigh, weight as u64))
             .collect();
         let conditions = self.look_up(jobs);
         let operands = self.settled(&pairs);
@@ -188,9 +188,9 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
         let mut jobs = Vec::new();
         for ([a, b], condition) in pairs.iter().zip(conditions) {
             for (a, b) in a.blocks.iter().zip(&b.blocks) {
-                let mut x = a.lwe.clone();
-                x.sub_assign(&b.lwe);
-                x.add_assign(&condition.lwe);
+                let mut x = a.combination();
+                x.sub_assign(&b.combination());
+                x.add_assign(&condition.combination());
                 x.add_plaintext(self.encoding.encode(top));
                 jobs.push((x, &product, top as u64));
             }

@@ -93,20 +93,20 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
     }
 
     /// Bootstraps blocks that are too noisy for two of them and a carry to fit one
-    /// bootstrap.
+    /// bootstrap. Not those that are crowded by themselves: they get a bootstrap of
+    /// their own anyway.
     fn refresh_columns(&self, sums: &mut [Columns<T>]) {
         let limit = (self.max_noise_level - 1) / 2;
+        let clean = self.encoding.message_modulus() - 1;
         let mut noisy: Vec<&mut Block<T>> = sums
             .iter_mut()
             .flatten()
             .flatten()
-            .filter(|block| {
-                block.noise_level > limit && block.degree < self.encoding.block_modulus()
-            })
+            .filter(|block| block.noise_level > limit && block.degree <= 2 * clean)
             .collect();
         let jobs = noisy
             .iter()
-            .map(|block| (block.lwe.clone(), &self.identity, block.degree))
+            .map(|block| (block.combination(), &self.identity, block.degree))
             .collect();
         for (block, fresh) in noisy.iter_mut().zip(self.look_up(jobs)) {
             **block = fresh;
@@ -188,10 +188,10 @@ impl<T: MaskTorus> Integers<'_, '_, T> {
             let carry_degree = group.degree >> bits;
             if carry_degree > 0 && c + 1 < sums[s].len() {
                 places.push((s, c + 1));
-                jobs.push((group.lwe.clone(), &carry, carry_degree));
+                jobs.push((group.combination(), &carry, carry_degree));
             }
             places.push((s, c));
-            jobs.push((group.lwe, &digit, group.degree.min(modulus - 1)));
+            jobs.push((group.combination(), &digit, group.degree.min(modulus - 1)));
         }
         for ((s, c), block) in places.into_iter().zip(self.look_up(jobs)) {
             sums[s][c].push(block);

@@ -23,9 +23,10 @@ use super::request::{Request, RequestError, known_column};
 use super::results::{EncryptedAnswer, Meaning, Results};
 use super::{CodeCondition, Condition, Question, Threshold, code_condition};
 
-/// Most blocks that the questions of a request may load: an LWE ciphertext each, 1 GiB of
-/// them at the default parameters.
-pub const MAX_LOADED_BLOCKS: u64 = 1 << 16;
+/// Most blocks that the questions of a request may load. At the default parameters each is
+/// an LWE ciphertext of 16 KiB, and an evaluation holds up to six times as many at once:
+/// about 3 GiB.
+pub const MAX_LOADED_BLOCKS: u64 = 1 << 15;
 
 /// Why a request could not be evaluated.
 #[derive(Debug, Error)]

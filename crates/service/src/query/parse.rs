@@ -122,7 +122,7 @@ mod tests {
             ("count(a > NaN)", "not a number"),
             ("count(a > encrypted(5)", "not closed"),
             ("count(> 5)", "not a column name"),
-            ("count(a > 5 and )", "no comparison"),
+            ("count(a > 5 and )", "'5 and' is not a number"),
         ] {
             let error = text.parse::<Question>().unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");

@@ -5,15 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_adapter::metadata::{self, MetadataError};
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
-use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::SeededGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::{DeviceError, Encryptor};
 use thiserror::Error;
 
-use super::{Condition, Question, Threshold};
+use super::{Condition, Question, Threshold, threshold_code};
 
 /// Most questions of one request.
 pub const MAX_QUESTIONS: usize = 256;
@@ -68,6 +68,19 @@ pub enum RequestError {
         /// What is wrong.
         error: ReadingError,
     },
+    /// A threshold to encrypt that no reading can be equal to.
+    #[error(
+        "no reading of '{name}' can be {value}: for == and != give a threshold that is a whole \
+         number of steps of {scale}"
+    )]
+    BetweenSteps {
+        /// The column.
+        name: String,
+        /// The threshold.
+        value: f64,
+        /// The column's step.
+        scale: f64,
+    },
     /// A threshold that is not encrypted as the server needs it.
     #[error(
         "the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings"
@@ -109,12 +122,8 @@ impl Request {
                     name: column.name.clone(),
                     error,
                 })?;
-                let code = fixed_point
-                    .encode(value)
-                    .map_err(|error| RequestError::Threshold {
-                        name: column.name.clone(),
-                        error,
-                    })?;
+                let code = threshold_code(&fixed_point, condition.relation, value)
+                    .ok_or_else(|| no_code(column, &fixed_point, value))?;
                 let first_block = blocks.len();
                 blocks.resize(first_block + encoding.block_count(column.bits), 0);
                 // A code has at most `bits` bits, which is what the blocks hold.
@@ -184,11 +193,34 @@ impl Request {
     }
 }
 
+/// Why a threshold has no code.
+fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
+    let name = column.name.clone();
+    match encoding.encode(value) {
+        Ok(_) if (encoding.minimum()..=encoding.maximum()).contains(&value) => {
+            RequestError::BetweenSteps {
+                name,
+                value,
+                scale: column.scale,
+            }
+        }
+        Err(error @ ReadingError::NotFinite) => RequestError::Threshold { name, error },
+        _ => RequestError::Threshold {
+            name,
+            error: ReadingError::OutOfRange {
+                value,
+                minimum: encoding.minimum(),
+                maximum: encoding.maximum(),
+            },
+        },
+    }
+}
+
 /// The column of that name, or an error that lists those that there are.
 pub(crate) fn known_column<'m>(
     readings: &'m ReadingsMetadata,
     name: &str,
-) -> Result<(usize, &'m tfhe_sbc_adapter::readings::Column), RequestError> {
+) -> Result<(usize, &'m Column), RequestError> {
     readings.column(name).ok_or_else(|| {
         let names: Vec<_> = readings.columns.iter().map(|c| c.name.as_str()).collect();
         RequestError::UnknownColumn {
