@@ -54,7 +54,7 @@ enum Figures {
     Both {
         ours: f64,
         peer: f64,
-        /// How many times ours goes into the peer's: above 1 ours is better.
+        /// Ours divided by the peer's: below 1 ours is better.
         ratio: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
         ours_min: Option<f64>,
@@ -85,7 +85,7 @@ impl Row {
             Some(peer) => Figures::Both {
                 ours: ours.median,
                 peer: peer.median,
-                ratio: peer.median / ours.median,
+                ratio: ours.median / peer.median,
                 ours_min: Some(ours.least),
                 peer_min: Some(peer.least),
                 ours_runs: Some(ours.runs),
@@ -118,7 +118,7 @@ impl Row {
             Some(peer) => Figures::Both {
                 ours,
                 peer,
-                ratio: peer / ours,
+                ratio: ours / peer,
                 ours_min: None,
                 peer_min: None,
                 ours_runs: None,
@@ -154,7 +154,7 @@ impl Report {
                 "min",
                 "peer",
                 "min",
-                "peer/ours",
+                "ours/peer",
                 "threads",
                 "note",
             ]);
@@ -290,10 +290,10 @@ mod tests {
         let both = serde_json::to_value(both).unwrap();
         assert_eq!(
             (&both["ratio"], &both["peer_min"]),
-            (&2.5.into(), &2.5.into())
+            (&0.4.into(), &2.5.into())
         );
         assert!(both.get("value").is_none());
         let bytes = Row::figures("c", Unit::Bytes, 10.0, Some(40.0), "");
-        assert_eq!(serde_json::to_value(bytes).unwrap()["ratio"], 4.0);
+        assert_eq!(serde_json::to_value(bytes).unwrap()["ratio"], 0.25);
     }
 }

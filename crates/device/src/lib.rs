@@ -14,6 +14,34 @@
 //! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
 //! --target thumbv7em-none-eabihf` builds it for a board without either, and
 //! `tests/no_alloc.rs` counts the allocations of whole sessions, which are none.
+//!
+//! ```
+//! use tfhe_sbc_device::{
+//!     Encryptor, ExpanderKind, FixedPoint, Seed, SeedSequence, device_key_parameters,
+//!     encode_readings, float_workspace_len, scalar_workspace_len,
+//! };
+//! # use tfhe_sbc_core::{keys::SecretKey, parameter_sets::MESSAGE_2_CARRY_2};
+//! # let mut owner = SeedSequence::new(Seed::from_bytes([1; 32]));
+//! # let secret = SecretKey::generate(MESSAGE_2_CARRY_2.validate()?, &mut owner)?;
+//! # let device_key = secret.device_key().to_bytes()?;
+//! # let trng = |seed: &mut [u8]| { for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 } Ok(()) };
+//! // On a board these are static arrays of the sizes that these calls give.
+//! let parameters = device_key_parameters(&device_key)?;
+//! let mut floats = vec![0.0; float_workspace_len::<u64>(&parameters)];
+//! let mut scalars = vec![0; scalar_workspace_len(&parameters)];
+//!
+//! let seeds = SeedSequence::from_entropy(trng)?; // 32 bytes of the board's TRNG
+//! let mut board =
+//!     Encryptor::<u64>::new(&device_key, ExpanderKind::ChaCha20, seeds, &mut floats, &mut scalars)?;
+//!
+//! let celsius = FixedPoint::new(-50.0, 0.1, 10)?;
+//! let mut blocks = [0; 2 * 5]; // two readings of 10 bits, 2 bits a block
+//! encode_readings(parameters.block_encoding(), &celsius, &[-10.6, 21.5], &mut blocks)?;
+//! let mut message = vec![0; board.message_len(blocks.len())];
+//! let len = board.encrypt_blocks(&blocks, &mut message)?; // ready to be sent
+//! # assert_eq!(len, message.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
