@@ -34,7 +34,7 @@ fn a_wrong_reading_is_named_by_row_and_column() {
     for (reading, what) in [
         (
             "5.8",
-            "the reading 5.8 is outside the declared range -2 to 5.5",
+            "the reading 6.3 is outside the declared range -2 to 5.5",
         ),
         (
             "-2.3",
@@ -188,9 +188,9 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         ],
     );
     ask(
-        &["count(level > encrypted(5.8))"],
+        &["count(level > encrypted(6.3))"],
         &[
-            "the threshold for 'level': the reading 5.8 is outside the declared range -2 to 5.5",
+            "the threshold for 'level': the reading 6.3 is outside the declared range -2 to 5.5",
             "values of their ranges",
         ],
     );

@@ -47,12 +47,6 @@ pub fn log2_bootstrap_failure(
     log2_p_fail(t, budget.total(order, norm))
 }
 
-/// log2 of the probability that decrypting and rounding a ciphertext gives the wrong
-/// message: there is no modulus switch, its own noise decides.
-pub fn log2_decryption_failure(t: DecisionHalfWidth, ciphertext: Variance) -> f64 {
-    log2_p_fail(t, ciphertext)
-}
-
 /// log2 of the probability that at least one of `count` independent events of the given
 /// probability happens: 1 - (1-p)^count.
 pub fn log2_p_any(log2_p: f64, count: u64) -> f64 {

@@ -103,3 +103,14 @@ fn single_outputs_reach_the_target_when_the_bootstrap_comes_first() {
     let summed = budget.total(BootstrapOrder::BootstrapFirst, NormSquared::of_norm(5.0));
     assert!(log2_p_fail(DecisionHalfWidth::radix(2, 2), summed) > -64.0);
 }
+
+#[test]
+fn results_fail_to_decrypt_less_often_than_bootstraps_fail() {
+    // They come back under the small key: a key switch, but no modulus switch.
+    let set = MESSAGE_2_CARRY_2.validate().unwrap();
+    let Prediction { budget, .. } = Prediction::new(&set);
+    let norm = f64::from(set.max_noise_level);
+    let result = Variance(budget.pbs.0 * norm * norm + budget.key_switch.0);
+    let failure = log2_p_fail(DecisionHalfWidth::radix(2, 2), result);
+    assert!(failure < 2.0 * set.log2_p_fail, "{failure}");
+}
