@@ -34,7 +34,7 @@ fn a_wrong_reading_is_named_by_row_and_column() {
     for (reading, what) in [
         (
             "5.8",
-            "the reading 6.3 is outside the declared range -2 to 5.5",
+            "the reading 5.8 is outside the declared range -2 to 5.5",
         ),
         (
             "-2.3",
