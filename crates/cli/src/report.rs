@@ -60,8 +60,17 @@ pub(crate) fn answer(value: &AnswerValue) -> String {
         AnswerValue::Number { value, unit } if unit.is_empty() => number(*value),
         AnswerValue::Number { value, unit } => format!("{} {}", number(*value), plain(unit)),
         AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
-        AnswerValue::Rows(labels) => plain(&labels.join(" ")),
+        AnswerValue::Rows(labels) => lines(labels),
     }
+}
+
+/// Labels of rows, four a line.
+pub(crate) fn lines<L: AsRef<str>>(labels: &[L]) -> String {
+    let line = |labels: &[L]| -> String {
+        let labels: Vec<_> = labels.iter().map(|label| plain(label.as_ref())).collect();
+        labels.join(" ")
+    };
+    labels.chunks(4).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -334,18 +334,15 @@ fn right(text: String) -> Cell {
 /// An answer, hours shortened to what tells them apart.
 fn shown(value: &AnswerValue) -> String {
     match value {
-        AnswerValue::Rows(labels) if !labels.is_empty() => labels
-            .iter()
-            .map(|label| {
+        AnswerValue::Rows(labels) if !labels.is_empty() => {
+            let time = |label: &'_ String| -> String {
                 label
                     .split_once('T')
                     .map_or(label.as_str(), |(_, time)| time)
-            })
-            .collect::<Vec<_>>()
-            .chunks(4)
-            .map(|line| line.join(" "))
-            .collect::<Vec<_>>()
-            .join("\n"),
+                    .to_owned()
+            };
+            report::lines(&labels.iter().map(time).collect::<Vec<_>>())
+        }
         other => report::answer(other),
     }
 }
