@@ -39,7 +39,7 @@ pub fn write<M: Serialize>(
     if len > MAX_METADATA_BYTES {
         return Err(MetadataError::TooLarge(len));
     }
-    Header::new(Kind::Metadata, parameters, key).seal(&mut message)?;
+    Header::new(Kind::Metadata, parameters, key).seal_vec(&mut message)?;
     Ok(message)
 }
 

@@ -1,9 +1,9 @@
 //! The wire format: every file and upload is a sequence of *messages*, each a fixed
-//! 104-byte [`Header`] and a payload, checksummed together. `docs/wire-format.md`
+//! 100-byte [`Header`], a payload and a checksum of both. `docs/wire-format.md`
 //! describes every byte.
 //!
 //! Writing: put the payload behind [`HEADER_BYTES`] free bytes, then
-//! [`Header::seal`]. Reading: [`Message::parse`] checks sizes, version, kind, flags
+//! [`Header::seal`]; or stream header, payload and [`Checksum`]. Reading: [`Message::parse`] checks sizes, version, kind, flags
 //! and checksum before anything looks at the payload; [`glwe`], [`lwe`] and [`key`]
 //! read the payloads.
 
@@ -14,7 +14,10 @@ pub mod key;
 #[cfg(feature = "alloc")]
 pub mod lwe;
 
-pub use header::{FLAG_SEEDED, FORMAT_VERSION, HEADER_BYTES, Header, Kind, MAGIC, Message};
+pub use header::{
+    CHECKSUM_BYTES, Checksum, ENVELOPE_BYTES, FLAG_SEEDED, FORMAT_VERSION, HEADER_BYTES, Header,
+    Kind, MAGIC, Message,
+};
 
 use thiserror::Error;
 

@@ -17,8 +17,18 @@ import sys
 import zlib
 
 MASK32 = 0xFFFFFFFF
-KINDS = {1: "metadata", 2: "seeded_glwe_list", 3: "lwe_list", 4: "secret_key", 5: "device_key", 6: "server_key"}
-SEEDED = {2, 6}
+KINDS = {
+    1: "metadata",
+    2: "seeded_glwe_list",
+    3: "lwe_list",
+    4: "secret_key",
+    5: "device_key",
+    6: "server_key",
+    7: "device_public_key",
+    8: "glwe_list",
+    9: "device_switch_key",
+}
+SEEDED = {2, 6, 7, 9}
 EXPANDERS = {1: "ChaCha20", 2: "AES-128-CTR"}
 BOOLEAN, RADIX = 1, 2
 
@@ -163,10 +173,10 @@ def blake3(data):
 
 
 class Message:
-    """One message: the 104-byte header and its payload."""
+    """One message: the 100-byte header, its payload and the checksum."""
 
     def __init__(self, data, at):
-        header = data[at : at + 104]
+        header = data[at : at + 100]
         (
             magic,
             version,
@@ -182,19 +192,20 @@ class Message:
             self.expander,
             self.message_bits,
             self.carry_bits,
+            self.mask_bits,
             reserved,
             self.element_count,
             self.mask_seed,
             payload_len,
-            checksum,
-        ) = struct.unpack("<4sHBB16s16sIIBBBBBBHI32sQI", header)
+        ) = struct.unpack("<4sHBB16s16sIIBBBBBBBBI32sQ", header)
         assert magic == b"TSBC" and version == 1 and kind in KINDS and reserved == 0
         assert flags == (1 if kind in SEEDED else 0)
         self.kind = KINDS[kind]
-        self.payload = data[at + 104 : at + 104 + payload_len]
         self.end = at + 104 + payload_len
+        self.payload = data[at + 100 : self.end - 4]
         assert len(self.payload) == payload_len
-        assert zlib.crc32(self.payload, zlib.crc32(header[:100])) == checksum
+        (checksum,) = struct.unpack("<I", data[self.end - 4 : self.end])
+        assert zlib.crc32(data[at : self.end - 4]) == checksum
 
 
 def messages(path):

@@ -60,10 +60,10 @@ use tfhe_sbc_core::glwe_product::{
 };
 use tfhe_sbc_core::random::{add_noise, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
-use tfhe_sbc_core::wire::HEADER_BYTES;
 use tfhe_sbc_core::wire::bits::{binary_at, pack_top_bits, packed_len};
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, header, message_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES};
 
 /// Why a device did not encrypt. Nothing has been written when one is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -328,7 +328,7 @@ impl<'w, T: MaskTorus> Encryptor<'w, T> {
 
         let size = self.parameters.polynomial_size().get();
         let body_bits = self.parameters.body_bits;
-        let mut payload = &mut message[HEADER_BYTES..];
+        let mut payload = &mut message[HEADER_BYTES..needed - CHECKSUM_BYTES];
         for (stream, values) in values.chunks(size).enumerate() {
             let stream = stream as u32;
             let Buffers {

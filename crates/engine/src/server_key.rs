@@ -8,7 +8,7 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
-use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
 use crate::bootstrap_key::{BootstrapKey, Progress, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
@@ -84,7 +84,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
 
     /// Number of bytes of the message of a server key.
     pub fn message_len(parameters: &Parameters) -> usize {
-        HEADER_BYTES
+        ENVELOPE_BYTES
             + PARAMETERS_BYTES
             + 32
             + SeededBootstrapKey::<T>::body_count(parameters) * size_of::<T>()
@@ -116,7 +116,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
             )
         };
         // The message is longer than a header by construction, the only way to fail.
-        let _ = header.seal(&mut message);
+        let _ = header.seal_vec(&mut message);
         message
     }
 
@@ -140,7 +140,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         let expected = Self::message_len(&parameters);
         if bytes.len() != expected {
             return Err(WireError::PayloadLength {
-                expected: (expected - HEADER_BYTES) as u64,
+                expected: (expected - ENVELOPE_BYTES) as u64,
                 found: message.payload.len() as u64,
             });
         }

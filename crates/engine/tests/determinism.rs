@@ -8,7 +8,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
-use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, WireError};
+use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
@@ -151,7 +151,7 @@ fn resealed(message: &[u8], payload: &[u8]) -> Vec<u8> {
     let (header, _) = Header::parse(message).unwrap();
     let mut forged = vec![0; HEADER_BYTES];
     forged.extend_from_slice(payload);
-    header.seal(&mut forged).unwrap();
+    header.seal_vec(&mut forged).unwrap();
     forged
 }
 
@@ -159,7 +159,7 @@ fn resealed(message: &[u8], payload: &[u8]) -> Vec<u8> {
 fn forged_server_keys_are_refused() {
     let (seeded, _) = Keys::seeded::<u64>(small_set(64, 1, 64), 54);
     let bytes = seeded.to_bytes();
-    let payload = &bytes[HEADER_BYTES..];
+    let payload = Message::parse(&bytes).unwrap().0.payload;
     let read = |bytes: &[u8]| SeededServerKey::<u64>::from_bytes(bytes).err();
     assert_eq!(resealed(&bytes, payload), bytes);
     for len in [PARAMETERS_BYTES, PARAMETERS_BYTES + 31, payload.len() - 4] {
@@ -171,7 +171,7 @@ fn forged_server_keys_are_refused() {
     }
     // The parameters of another set under this set's fingerprint.
     let (other, _) = Keys::seeded::<u64>(small_set(64, 1, 65), 54);
-    let forged = resealed(&bytes, &other.to_bytes()[HEADER_BYTES..]);
+    let forged = resealed(&bytes, Message::parse(&other.to_bytes()).unwrap().0.payload);
     assert_eq!(
         read(&forged),
         Some(WireError::Field("parameter fingerprint"))

@@ -10,7 +10,7 @@ use key_set::{Table, key_set, questions, table};
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::wire::{HEADER_BYTES, Message};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
 use tfhe_sbc_service::backend::{Backend, BackendErrorKind, UploadSummary};
 use tfhe_sbc_service::query::request::{Request, RequestError};
 use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
@@ -81,7 +81,7 @@ fn requests_with_other_encrypted_thresholds_look_the_same() {
     };
     let (one, other, again) = (sealed(-9.75), sealed(53.5), sealed(53.5));
     let (metadata, list) = Message::parse(&one).unwrap();
-    let clear = HEADER_BYTES + metadata.payload.len();
+    let clear = ENVELOPE_BYTES + metadata.payload.len();
     assert_eq!(one[..clear], other[..clear]);
     assert_eq!(one.len(), other.len());
     // Even equal thresholds have ciphertexts that differ.

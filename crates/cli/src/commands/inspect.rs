@@ -9,7 +9,7 @@ use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::key::parameters_of;
-use tfhe_sbc_core::wire::{HEADER_BYTES, Kind, Message};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
 use tfhe_sbc_service::query::request::Request;
 use tfhe_sbc_service::query::results::Results;
 
@@ -113,16 +113,23 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
         let mut details = Vec::new();
         let mut say = |name, value| details.push(Detail { name, value });
         match header.kind {
-            Kind::SecretKey | Kind::DeviceKey | Kind::ServerKey => {
+            Kind::SecretKey
+            | Kind::DeviceKey
+            | Kind::ServerKey
+            | Kind::DevicePublicKey
+            | Kind::DeviceSwitchKey => {
                 let (parameters, _) = parameters_of(&message).explain(path.display())?;
                 describe_parameters(&parameters, &mut say);
             }
-            Kind::SeededGlweList => {
+            Kind::SeededGlweList | Kind::GlweList => {
                 say("elements", u64::from(header.element_count).into());
                 say("polynomial size", u64::from(header.polynomial_size).into());
                 say("GLWE dimension", u64::from(header.dimension).into());
                 say("torus bits", u64::from(header.torus_bits).into());
                 say("body bits kept", u64::from(header.body_bits).into());
+                if header.mask_bits != 0 {
+                    say("mask bits kept", u64::from(header.mask_bits).into());
+                }
                 if let Some(expander) = header.expander {
                     say("mask expander", expander.name().to_owned().into());
                 }
@@ -135,7 +142,7 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
         }
         messages.push(Description {
             kind: header.kind.to_string(),
-            bytes: (HEADER_BYTES + message.payload.len()) as u64,
+            bytes: (ENVELOPE_BYTES + message.payload.len()) as u64,
             parameter_fingerprint: header.parameters.to_string(),
             key_fingerprint: header.key.to_string(),
             details,

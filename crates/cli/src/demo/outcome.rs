@@ -6,7 +6,7 @@ use std::time::Duration;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 use tfhe_sbc_adapter::readings::Column;
-use tfhe_sbc_core::wire::{HEADER_BYTES, Header};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_service::client::QueryReply;
 use tfhe_sbc_service::query::results::{Answer, AnswerValue};
 use tfhe_sbc_service::query::{Question, Threshold};
@@ -147,7 +147,7 @@ impl Report {
             agree,
             stages,
             bytes_uploaded: upload.len(),
-            ciphertext_bytes: upload.len() - HEADER_BYTES - metadata_len as usize,
+            ciphertext_bytes: upload.len() - ENVELOPE_BYTES - metadata_len as usize,
             plain_bits: bits as usize * table.labels.len(),
             result_bytes: reply.result.len(),
             bootstraps: reply.bootstraps,

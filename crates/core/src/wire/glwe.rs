@@ -9,7 +9,7 @@
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::random::{ExpanderKind, MaskSeed};
 use crate::wire::bits::{packed_len, padding_is_zero};
-use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
 /// Most plaintexts of one list: what keeps a forged header from asking for memory.
 pub const MAX_ELEMENTS: usize = 1 << 22;
@@ -19,7 +19,7 @@ pub const fn ciphertext_count(element_count: usize, polynomial_size: usize) -> u
     element_count.div_ceil(polynomial_size)
 }
 
-/// Number of bytes of the whole message, header included; for counts above
+/// Number of bytes of the whole message, header and checksum included; for counts above
 /// [`MAX_ELEMENTS`], which no message has, possibly fewer.
 ///
 /// # Panics
@@ -28,7 +28,7 @@ pub const fn message_len(element_count: usize, polynomial_size: usize, body_bits
     let full = element_count / polynomial_size;
     full.saturating_mul(packed_len(polynomial_size, body_bits))
         .saturating_add(packed_len(element_count % polynomial_size, body_bits))
-        .saturating_add(HEADER_BYTES)
+        .saturating_add(ENVELOPE_BYTES)
 }
 
 /// The header of a list of `element_count` plaintexts.
@@ -90,7 +90,7 @@ impl<'a> SeededGlweList<'a> {
             return Err(WireError::Field("element count"));
         }
         let expander = header.expander.ok_or(WireError::Field("expander"))?;
-        let expected = message_len(count, size, parameters.body_bits) - HEADER_BYTES;
+        let expected = message_len(count, size, parameters.body_bits) - ENVELOPE_BYTES;
         if message.payload.len() != expected {
             return Err(WireError::PayloadLength {
                 expected: expected as u64,

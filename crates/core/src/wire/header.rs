@@ -1,4 +1,8 @@
-//! The fixed header, and messages: header and payload under one checksum.
+//! The fixed header, and messages: header, payload and the checksum of both.
+//!
+//! The checksum comes last, so that a device can send a message while it makes it:
+//! [`Header::to_bytes`] first, the payload as it comes, [`Checksum`] over everything at
+//! the end. [`Header::seal`] does the same around a payload that is all there.
 
 use core::fmt;
 
@@ -11,11 +15,13 @@ pub const MAGIC: [u8; 4] = *b"TSBC";
 /// The version of the format that this build writes and reads.
 pub const FORMAT_VERSION: u16 = 1;
 /// Number of bytes of a header.
-pub const HEADER_BYTES: usize = 104;
+pub const HEADER_BYTES: usize = 100;
+/// Number of bytes of the checksum behind the payload.
+pub const CHECKSUM_BYTES: usize = 4;
+/// Number of bytes that a message has beside its payload.
+pub const ENVELOPE_BYTES: usize = HEADER_BYTES + CHECKSUM_BYTES;
 /// Flag: masks are not there, a seed stands for them.
 pub const FLAG_SEEDED: u8 = 1;
-
-const CHECKSUM_AT: usize = HEADER_BYTES - 4;
 
 /// What a message holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +39,13 @@ pub enum Kind {
     DeviceKey = 5,
     /// What a server needs to compute, seeded.
     ServerKey = 6,
+    /// What a device needs to encrypt and never to decrypt, seeded.
+    DevicePublicKey = 7,
+    /// GLWE ciphertexts with their masks, made with a public key.
+    GlweList = 8,
+    /// What a server needs to bring a device's ciphertexts under the evaluation key,
+    /// seeded.
+    DeviceSwitchKey = 9,
 }
 
 impl Kind {
@@ -44,13 +57,19 @@ impl Kind {
             4 => Self::SecretKey,
             5 => Self::DeviceKey,
             6 => Self::ServerKey,
+            7 => Self::DevicePublicKey,
+            8 => Self::GlweList,
+            9 => Self::DeviceSwitchKey,
             _ => return None,
         })
     }
 
     const fn flags(self) -> u8 {
         match self {
-            Self::SeededGlweList | Self::ServerKey => FLAG_SEEDED,
+            Self::SeededGlweList
+            | Self::ServerKey
+            | Self::DevicePublicKey
+            | Self::DeviceSwitchKey => FLAG_SEEDED,
             _ => 0,
         }
     }
@@ -65,6 +84,9 @@ impl fmt::Display for Kind {
             Self::SecretKey => "secret key",
             Self::DeviceKey => "device key",
             Self::ServerKey => "server key",
+            Self::DevicePublicKey => "device public key",
+            Self::GlweList => "GLWE ciphertext list",
+            Self::DeviceSwitchKey => "device switch key",
         })
     }
 }
@@ -87,6 +109,8 @@ pub struct Header {
     pub torus_bits: u8,
     /// Bits kept of each body coefficient.
     pub body_bits: u8,
+    /// Bits kept of each mask coefficient, where masks are there.
+    pub mask_bits: u8,
     /// What the plaintexts look like.
     pub plaintext: Option<PlaintextKind>,
     /// The expander that the mask seed is for.
@@ -112,6 +136,7 @@ impl Header {
             dimension: 0,
             torus_bits: 0,
             body_bits: 0,
+            mask_bits: 0,
             plaintext: None,
             expander: None,
             message_bits: 0,
@@ -121,17 +146,11 @@ impl Header {
         }
     }
 
-    /// Writes the header, with length and checksum, in front of the payload that
-    /// `message[HEADER_BYTES..]` already holds. Its fields are the caller's to choose;
-    /// one that the kind has no use for makes a message that readers refuse.
-    pub fn seal(&self, message: &mut [u8]) -> Result<(), WireError> {
-        let found = message.len();
-        let Some((header, payload)) = message.split_first_chunk_mut::<HEADER_BYTES>() else {
-            return Err(WireError::BufferTooSmall {
-                needed: HEADER_BYTES,
-                found,
-            });
-        };
+    /// The header of a message with a payload of `payload_len` bytes. Its fields are the
+    /// caller's to choose; one that the kind has no use for makes a message that readers
+    /// refuse.
+    pub fn to_bytes(&self, payload_len: u64) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
         header[0..4].copy_from_slice(&MAGIC);
         header[4..6].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
         header[6] = self.kind as u8;
@@ -146,13 +165,35 @@ impl Header {
         header[51] = self.expander.map_or(0, |kind| kind as u8);
         header[52] = self.message_bits;
         header[53] = self.carry_bits;
-        header[54..56].fill(0);
+        header[54] = self.mask_bits;
         header[56..60].copy_from_slice(&self.element_count.to_le_bytes());
         header[60..92].copy_from_slice(&self.mask_seed.0);
-        header[92..100].copy_from_slice(&(payload.len() as u64).to_le_bytes());
-        let checksum = checksum(&header[..CHECKSUM_AT], payload);
-        header[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        header[92..100].copy_from_slice(&payload_len.to_le_bytes());
+        header
+    }
+
+    /// Makes a message of `message`, whose payload lies behind [`HEADER_BYTES`] free
+    /// bytes and before [`CHECKSUM_BYTES`] free ones: writes both.
+    pub fn seal(&self, message: &mut [u8]) -> Result<(), WireError> {
+        let Some(payload_len) = message.len().checked_sub(ENVELOPE_BYTES) else {
+            return Err(WireError::BufferTooSmall {
+                needed: ENVELOPE_BYTES,
+                found: message.len(),
+            });
+        };
+        let (covered, trailer) = message.split_at_mut(HEADER_BYTES + payload_len);
+        covered[..HEADER_BYTES].copy_from_slice(&self.to_bytes(payload_len as u64));
+        let mut checksum = Checksum::new();
+        checksum.update(covered);
+        trailer.copy_from_slice(&checksum.finish());
         Ok(())
+    }
+
+    /// Makes a message of a vector that holds [`HEADER_BYTES`] free bytes and the payload.
+    #[cfg(feature = "alloc")]
+    pub fn seal_vec(&self, message: &mut alloc::vec::Vec<u8>) -> Result<(), WireError> {
+        message.extend([0; CHECKSUM_BYTES]);
+        self.seal(message)
     }
 
     /// Reads a header and the length of its payload, without the checksum: enough to
@@ -182,7 +223,7 @@ impl Header {
         if header[7] != kind.flags() {
             return Err(WireError::Field("flags"));
         }
-        if header[54..56] != [0, 0] {
+        if header[55] != 0 {
             return Err(WireError::Field("reserved"));
         }
         let parsed = Self {
@@ -205,6 +246,7 @@ impl Header {
             },
             message_bits: header[52],
             carry_bits: header[53],
+            mask_bits: header[54],
             element_count: u32::from_le_bytes(field(header, 56)),
             mask_seed: MaskSeed(field(header, 60)),
         };
@@ -215,7 +257,8 @@ impl Header {
     /// Checks that the fields which the kind has no use for are zero, so that a
     /// message has one form only.
     fn check_unused(&self) -> Result<(), WireError> {
-        let ciphertexts = matches!(self.kind, Kind::SeededGlweList | Kind::LweList);
+        let masked = self.kind == Kind::GlweList;
+        let ciphertexts = masked || matches!(self.kind, Kind::SeededGlweList | Kind::LweList);
         let seeded = self.kind.flags() & FLAG_SEEDED != 0;
         let check = |used, is_zero, what| {
             if used || is_zero {
@@ -224,10 +267,15 @@ impl Header {
                 Err(WireError::Field(what))
             }
         };
-        check(seeded, self.polynomial_size == 0, "polynomial size")?;
+        check(
+            seeded || masked,
+            self.polynomial_size == 0,
+            "polynomial size",
+        )?;
         check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
         check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
         check(ciphertexts, self.body_bits == 0, "body bits")?;
+        check(masked, self.mask_bits == 0, "mask bits")?;
         check(ciphertexts, self.plaintext.is_none(), "plaintext kind")?;
         check(seeded, self.expander.is_none(), "expander")?;
         check(ciphertexts, self.message_bits == 0, "message bits")?;
@@ -302,18 +350,21 @@ impl<'a> Message<'a> {
     /// Reads the first message of `bytes` and gives what follows it.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WireError> {
         let (header, payload_len) = Header::parse(bytes)?;
-        let after_header = &bytes[HEADER_BYTES..];
-        let (payload, rest) = usize::try_from(payload_len)
-            .ok()
-            .and_then(|len| after_header.split_at_checked(len))
+        let (message, rest) = payload_len
+            .checked_add(ENVELOPE_BYTES as u64)
+            .and_then(|len| usize::try_from(len).ok())
+            .and_then(|len| bytes.split_at_checked(len))
             .ok_or(WireError::Truncated {
-                expected: payload_len.saturating_add(HEADER_BYTES as u64),
+                expected: payload_len.saturating_add(ENVELOPE_BYTES as u64),
                 found: bytes.len() as u64,
             })?;
-        let stored = u32::from_le_bytes(field(bytes, CHECKSUM_AT));
-        if checksum(&bytes[..CHECKSUM_AT], payload) != stored {
+        let (covered, stored) = message.split_at(message.len() - CHECKSUM_BYTES);
+        let mut checksum = Checksum::new();
+        checksum.update(covered);
+        if checksum.finish() != stored {
             return Err(WireError::Checksum);
         }
+        let payload = &covered[HEADER_BYTES..];
         Ok((Self { header, payload }, rest))
     }
 
@@ -346,11 +397,26 @@ fn field<const LEN: usize>(bytes: &[u8], at: usize) -> [u8; LEN] {
     out
 }
 
-/// CRC-32 (ISO-HDLC, the one of zlib) over header and payload: against accidents;
-/// the TLS channel is what stops an attacker.
-fn checksum(header: &[u8], payload: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(header);
-    hasher.update(payload);
-    hasher.finalize()
+/// The checksum of a message, over header and payload in pieces of any length: CRC-32
+/// (ISO-HDLC, the one of zlib). Against accidents; the TLS channel is what stops an
+/// attacker.
+#[derive(Debug)]
+pub struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    /// The checksum of nothing.
+    #[expect(clippy::new_without_default, reason = "an empty checksum is no value")]
+    pub fn new() -> Self {
+        Self(crc32fast::Hasher::new())
+    }
+
+    /// Takes the next bytes in.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The bytes that end the message.
+    pub fn finish(self) -> [u8; CHECKSUM_BYTES] {
+        self.0.finalize().to_le_bytes()
+    }
 }

@@ -7,11 +7,11 @@
 
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
-use crate::wire::{HEADER_BYTES, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Kind, Message, WireError};
 
 /// Number of bytes of the message of a device key.
 pub fn device_key_len(parameters: &Parameters) -> usize {
-    HEADER_BYTES + PARAMETERS_BYTES + packed_len(parameters.big_lwe_dimension().0, 1)
+    ENVELOPE_BYTES + PARAMETERS_BYTES + packed_len(parameters.big_lwe_dimension().0, 1)
 }
 
 /// Number of bytes of the message of a secret key.
@@ -67,7 +67,7 @@ impl<'a> KeyBytes<'a> {
         let (parameters, coefficients) = parameters_of(&message)?;
         if bytes.len() != len(&parameters) {
             return Err(WireError::PayloadLength {
-                expected: (len(&parameters) - HEADER_BYTES) as u64,
+                expected: (len(&parameters) - ENVELOPE_BYTES) as u64,
                 found: message.payload.len() as u64,
             });
         }
@@ -96,7 +96,7 @@ pub(crate) fn write(
     coefficients: [&[u8]; 2],
     out: &mut [u8],
 ) -> Result<(), WireError> {
-    let needed = HEADER_BYTES
+    let needed = ENVELOPE_BYTES
         + PARAMETERS_BYTES
         + coefficients
             .iter()

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyFingerprint, Parameters};
-use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
 /// The message of a list of ciphertexts under the small LWE key.
 ///
@@ -20,7 +20,8 @@ pub fn write(
 ) -> Vec<u8> {
     let dimension = parameters.lwe_dimension;
     let count = u32::try_from(ciphertexts.len()).expect("fewer than 2^32 ciphertexts");
-    let mut message = Vec::with_capacity(HEADER_BYTES + ciphertexts.len() * (dimension.0 + 1) * 4);
+    let mut message =
+        Vec::with_capacity(ENVELOPE_BYTES + ciphertexts.len() * (dimension.0 + 1) * 4);
     message.resize(HEADER_BYTES, 0);
     for ciphertext in ciphertexts {
         assert_eq!(ciphertext.dimension(), dimension);
@@ -39,7 +40,7 @@ pub fn write(
         ..Header::new(Kind::LweList, parameters.fingerprint(), key)
     };
     // The message is longer than a header by construction, the only way to fail.
-    let _ = header.seal(&mut message);
+    let _ = header.seal_vec(&mut message);
     message
 }
 

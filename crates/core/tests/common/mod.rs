@@ -9,7 +9,7 @@ use tfhe_sbc_core::parameters::{
     Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
 };
 use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
-use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Message, lwe};
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Header, Message, lwe};
 
 /// Radix blocks over the 64-bit torus. The dimension of the small key is no multiple
 /// of 8, so its last byte has padding.
@@ -92,14 +92,14 @@ pub(crate) fn lwe_list(secret: &SecretKey, values: &[i64], seed: u8) -> Vec<u8> 
 pub(crate) fn forged(message: &[u8], change: impl FnOnce(&mut Header)) -> Vec<u8> {
     let mut header = Message::parse(message).unwrap().0.header;
     change(&mut header);
-    resealed(&header, &message[HEADER_BYTES..])
+    resealed(&header, Message::parse(message).unwrap().0.payload)
 }
 
 /// A header in front of a payload, sealed.
 pub(crate) fn resealed(header: &Header, payload: &[u8]) -> Vec<u8> {
     let mut out = vec![0; HEADER_BYTES];
     out.extend_from_slice(payload);
-    header.seal(&mut out).unwrap();
+    header.seal_vec(&mut out).unwrap();
     out
 }
 
@@ -108,9 +108,8 @@ pub(crate) fn resealed(header: &Header, payload: &[u8]) -> Vec<u8> {
 pub(crate) fn patched(message: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut out = message.to_vec();
     out[at..at + bytes.len()].copy_from_slice(bytes);
-    let mut crc = crc32(&out[..100], !0);
-    crc = crc32(&out[HEADER_BYTES..], crc);
-    out[100..104].copy_from_slice(&(!crc).to_le_bytes());
+    let (covered, checksum) = out.split_at_mut(message.len() - CHECKSUM_BYTES);
+    checksum.copy_from_slice(&(!crc32(covered, !0)).to_le_bytes());
     out
 }
 
