@@ -33,3 +33,4 @@ pub mod sample_extract;
 pub mod simd;
 pub mod torus;
 pub mod wire;
+pub mod workspace;

@@ -4,6 +4,8 @@
 use core::fmt::Debug;
 use core::ops::{BitAnd, BitOr, Shl, Shr};
 
+use crate::workspace::Number;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
@@ -13,13 +15,11 @@ mod sealed {
 /// A discretised torus element: `u32` (q = 2^32) or `u64` (q = 2^64).
 pub trait Torus:
     sealed::Sealed
-    + Copy
+    + Number
     + Debug
-    + Default
     + Eq
     + Send
     + Sync
-    + 'static
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
     + BitAnd<Output = Self>

@@ -1,0 +1,205 @@
+//! Typed slices out of one buffer of bytes that the caller provides: how code without an
+//! allocator gets its memory.
+//!
+//! A [`Workspace`] is such a buffer with the best alignment; any other bytes do whose
+//! address is a multiple of [`MIN_ALIGNMENT`]. A [`Carver`] cuts slices off its front,
+//! [`wipe`] clears them.
+#![expect(
+    unsafe_code,
+    reason = "bytes as numbers: the one place where memory is retyped"
+)]
+
+use thiserror::Error;
+
+/// The alignment of a [`Workspace`], with which the transforms are fastest.
+pub const ALIGNMENT: usize = 64;
+/// The alignment that any workspace must have.
+pub const MIN_ALIGNMENT: usize = 8;
+
+/// A workspace that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum WorkspaceError {
+    /// It is too small.
+    #[error("the workspace has {found} bytes, {needed} are needed")]
+    TooSmall {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// It begins at an address that numbers cannot lie at.
+    #[error("the workspace is not aligned to {MIN_ALIGNMENT} bytes: align it, to {ALIGNMENT} for speed")]
+    Misaligned,
+}
+
+/// Bytes aligned for speed, for a static or the stack.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Workspace<const BYTES: usize>([u8; BYTES]);
+
+impl<const BYTES: usize> Workspace<BYTES> {
+    /// A workspace of zeros.
+    pub const fn new() -> Self {
+        Self([0; BYTES])
+    }
+
+    /// Its bytes.
+    pub const fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl<const BYTES: usize> Default for Workspace<BYTES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for i32 {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+    impl Sealed for f64 {}
+}
+
+/// A number that any bytes of its size are a value of, and whose alignment is at most
+/// [`MIN_ALIGNMENT`]. Sealed, for [`Carver::take`] relies on it.
+pub trait Number: sealed::Sealed + Copy + Default + 'static {}
+
+macro_rules! impl_number {
+    ($($number:ty),*) => {$(
+        impl Number for $number {}
+        const _: () = assert!(align_of::<$number>() <= MIN_ALIGNMENT);
+    )*};
+}
+
+impl_number!(u8, i32, u32, u64, f64);
+
+/// Cuts typed slices off the front of a buffer.
+#[derive(Debug)]
+pub struct Carver<'w> {
+    rest: &'w mut [u8],
+}
+
+impl<'w> Carver<'w> {
+    /// Takes a buffer, whose content is lost, and checks its alignment and that it has
+    /// `needed` bytes.
+    pub fn new(buffer: &'w mut [u8], needed: usize) -> Result<Self, WorkspaceError> {
+        let found = buffer.len();
+        if found < needed {
+            return Err(WorkspaceError::TooSmall { needed, found });
+        }
+        if buffer.as_ptr().align_offset(MIN_ALIGNMENT) != 0 {
+            return Err(WorkspaceError::Misaligned);
+        }
+        Ok(Self { rest: buffer })
+    }
+
+    /// The next `count` numbers. Take the widest first: nothing is skipped to align one.
+    pub fn take<N: Number>(&mut self, count: usize) -> Result<&'w mut [N], WorkspaceError> {
+        let found = self.rest.len();
+        let needed = count.saturating_mul(size_of::<N>());
+        let too_small = WorkspaceError::TooSmall { needed, found };
+        let rest = core::mem::take(&mut self.rest);
+        let (bytes, rest) = rest.split_at_mut_checked(needed).ok_or(too_small)?;
+        self.rest = rest;
+        let start = bytes.as_mut_ptr().cast::<N>();
+        if !start.is_aligned() {
+            return Err(WorkspaceError::Misaligned);
+        }
+        // SAFETY: `start` is aligned for N and points to `count · size_of::<N>()`
+        // initialised bytes, which `bytes` borrows alone for 'w and gives up here. N is
+        // sealed: every pattern of bytes is a value of it, and it has no padding.
+        Ok(unsafe { core::slice::from_raw_parts_mut(start, count) })
+    }
+}
+
+/// Overwrites with zeros that the compiler does not leave out.
+pub fn wipe<N: Number>(secrets: &mut [N]) {
+    secrets.fill(N::default());
+    zeroize::optimization_barrier(secrets);
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_follow_each_other_and_do_not_overlap() {
+        let mut workspace = Workspace::<256>::new();
+        let bytes = workspace.as_mut_slice();
+        bytes.fill(0xff);
+        let start = bytes.as_ptr().addr();
+        assert_eq!(start % ALIGNMENT, 0);
+        let mut carver = Carver::new(bytes, 256).unwrap();
+        let floats = carver.take::<f64>(4).unwrap();
+        let words = carver.take::<u64>(3).unwrap();
+        let halves = carver.take::<u32>(5).unwrap();
+        let packed = carver.take::<u8>(7).unwrap();
+        assert!(floats.iter().all(|x| x.is_nan()));
+        assert_eq!((words[2], halves[4], packed[6]), (u64::MAX, u32::MAX, 255));
+        floats.fill(1.5);
+        words.fill(2);
+        halves.fill(3);
+        packed.fill(4);
+        assert!(floats.iter().all(|&x| x == 1.5));
+        assert!(words.iter().all(|&x| x == 2));
+        assert!(halves.iter().all(|&x| x == 3));
+        assert_eq!(words.as_ptr().addr() - start, 32);
+        assert_eq!(halves.as_ptr().addr() - start, 56);
+        assert_eq!(packed.as_ptr().addr() - start, 76);
+        let rest = carver.take::<u8>(256 - 83).unwrap();
+        assert!(rest.iter().all(|&x| x == 255));
+        assert_eq!(carver.take::<u8>(0).map(|rest| rest.len()), Ok(0));
+        assert_eq!(
+            carver.take::<u8>(1).map(|_| ()),
+            Err(WorkspaceError::TooSmall {
+                needed: 1,
+                found: 0
+            })
+        );
+    }
+
+    #[test]
+    fn every_misalignment_is_an_error() {
+        let mut workspace = Workspace::<256>::new();
+        for offset in 0..64 {
+            let result = Carver::new(&mut workspace.as_mut_slice()[offset..], 64).map(drop);
+            let expected = match offset % MIN_ALIGNMENT {
+                0 => Ok(()),
+                _ => Err(WorkspaceError::Misaligned),
+            };
+            assert_eq!(result, expected, "offset {offset}");
+        }
+        let mut carver = Carver::new(workspace.as_mut_slice(), 64).unwrap();
+        carver.take::<u8>(1).unwrap();
+        assert_eq!(
+            carver.take::<u64>(1).map(drop),
+            Err(WorkspaceError::Misaligned)
+        );
+    }
+
+    #[test]
+    fn sizes_beyond_all_memory_are_errors() {
+        let mut workspace = Workspace::<64>::new();
+        let too_small = |needed| {
+            Err(WorkspaceError::TooSmall {
+                needed,
+                found: 64,
+            })
+        };
+        assert_eq!(Carver::new(workspace.as_mut_slice(), 65).map(drop), too_small(65));
+        let mut carver = Carver::new(workspace.as_mut_slice(), 64).unwrap();
+        assert_eq!(carver.take::<u64>(usize::MAX).map(drop), too_small(usize::MAX));
+    }
+
+    #[test]
+    fn wiping_leaves_zeros() {
+        let mut numbers = [1.5, f64::NAN];
+        wipe(&mut numbers);
+        assert_eq!(numbers, [0.0; 2]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Where a message goes: into a buffer, or piece by piece to a sink.
+
+use tfhe_sbc_core::torus::Torus;
+use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len};
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, Checksum, WireError};
+
+use crate::error::{DeviceError, SinkError};
+
+/// Most bytes that a sink is given at a time.
+pub const MAX_PIECE_BYTES: usize = 256;
+
+/// A message in the making: header, packed coefficients, end.
+pub(crate) trait Output<T> {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError>;
+    /// The top bits of every value, padded to a byte.
+    fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError>;
+    /// The checksum.
+    fn finish(&mut self) -> Result<(), DeviceError>;
+}
+
+/// A buffer of the message's length.
+pub(crate) struct BufferOutput<'o> {
+    message: &'o mut [u8],
+    at: usize,
+}
+
+impl<'o> BufferOutput<'o> {
+    /// The first `needed` bytes of `out`.
+    pub(crate) fn new(out: &'o mut [u8], needed: usize) -> Result<Self, DeviceError> {
+        let found = out.len();
+        let message = out
+            .get_mut(..needed)
+            .ok_or(WireError::BufferTooSmall { needed, found })?;
+        Ok(Self { message, at: 0 })
+    }
+
+    fn next(&mut self, len: usize) -> Result<&mut [u8], DeviceError> {
+        let (found, needed) = (self.message.len(), self.at.saturating_add(len));
+        let next = self
+            .message
+            .get_mut(self.at..needed)
+            .ok_or(WireError::BufferTooSmall { needed, found })?;
+        self.at = needed;
+        Ok(next)
+    }
+}
+
+impl<T: Torus> Output<T> for BufferOutput<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.next(bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError> {
+        pack_top_bits(values, bits, self.next(packed_len(values.len(), bits))?);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        let mut checksum = Checksum::new();
+        checksum.update(&self.message[..self.at]);
+        self.next(CHECKSUM_BYTES)?
+            .copy_from_slice(&checksum.finish());
+        Ok(())
+    }
+}
+
+/// A function that takes the message in pieces of at most [`MAX_PIECE_BYTES`].
+pub(crate) struct SinkOutput<'s> {
+    sink: &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    checksum: Checksum,
+}
+
+impl<'s> SinkOutput<'s> {
+    pub(crate) fn new(sink: &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>) -> Self {
+        Self {
+            sink,
+            checksum: Checksum::new(),
+        }
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.checksum.update(bytes);
+        (self.sink)(bytes).map_err(DeviceError::Sink)
+    }
+}
+
+impl<T: Torus> Output<T> for SinkOutput<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.send(bytes)
+    }
+
+    fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError> {
+        // Multiples of 32 values end with a byte, whatever their bits.
+        let values_each = MAX_PIECE_BYTES * 8 / bits as usize / 32 * 32;
+        let mut piece = [0; MAX_PIECE_BYTES];
+        for values in values.chunks(values_each) {
+            let piece = &mut piece[..packed_len(values.len(), bits)];
+            pack_top_bits(values, bits, piece);
+            self.send(piece)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), DeviceError> {
+        let checksum = core::mem::replace(&mut self.checksum, Checksum::new());
+        (self.sink)(&checksum.finish()).map_err(DeviceError::Sink)
+    }
+}

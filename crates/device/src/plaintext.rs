@@ -1,0 +1,88 @@
+//! Plaintexts, checked before anything is drawn or sent.
+
+use tfhe_sbc_core::encoding::boolean;
+use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+use tfhe_sbc_core::torus::Torus;
+use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
+
+use crate::error::DeviceError;
+
+/// Values in range, and the line on which their torus elements lie: `low + step · value`,
+/// computed without a branch on the value.
+#[derive(Clone, Copy)]
+pub(crate) struct Plaintexts<'v, T> {
+    values: &'v [u8],
+    low: T,
+    step: T,
+}
+
+impl<'v, T: Torus> Plaintexts<'v, T> {
+    /// Radix blocks, each below the message modulus.
+    pub(crate) fn blocks(parameters: &Parameters, blocks: &'v [u8]) -> Result<Self, DeviceError> {
+        let encoding = parameters.block_encoding();
+        check(
+            parameters,
+            PlaintextKind::Radix,
+            blocks,
+            encoding.message_modulus(),
+        )?;
+        Ok(Self {
+            values: blocks,
+            low: T::ZERO,
+            step: encoding.encode(1),
+        })
+    }
+
+    /// Bits, each 0 or 1.
+    pub(crate) fn bits(parameters: &Parameters, bits: &'v [u8]) -> Result<Self, DeviceError> {
+        check(parameters, PlaintextKind::Boolean, bits, 2)?;
+        let (low, high) = (boolean::encode::<T>(false), boolean::encode::<T>(true));
+        Ok(Self {
+            values: bits,
+            low,
+            step: high.sub(low),
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The plaintexts of one polynomial after the other, `size` each but for the last.
+    pub(crate) fn polynomials(self, size: usize) -> impl Iterator<Item = Self> {
+        self.values
+            .chunks(size)
+            .map(move |values| Self { values, ..self })
+    }
+
+    /// Overwrites `body` with the torus elements, and zeros behind them.
+    pub(crate) fn encode_into(&self, body: &mut [T]) {
+        let (used, rest) = body.split_at_mut(self.values.len());
+        for (place, &value) in used.iter_mut().zip(self.values) {
+            *place = self.low.add(self.step.mul(T::from_i64(i64::from(value))));
+        }
+        rest.fill(T::ZERO);
+    }
+}
+
+fn check(
+    parameters: &Parameters,
+    kind: PlaintextKind,
+    values: &[u8],
+    modulus: u64,
+) -> Result<(), DeviceError> {
+    if parameters.plaintext != kind {
+        return Err(DeviceError::PlaintextKind);
+    }
+    if values.is_empty() || values.len() > MAX_ELEMENTS {
+        return Err(DeviceError::ElementCount(values.len()));
+    }
+    match values.iter().position(|&value| u64::from(value) >= modulus) {
+        None => Ok(()),
+        Some(index) => Err(DeviceError::BlockOutOfRange {
+            index,
+            value: values[index],
+            modulus,
+        }),
+    }
+}
