@@ -25,6 +25,7 @@ pub mod glwe_product;
 pub mod keys;
 #[cfg(feature = "alloc")]
 pub mod lwe;
+pub mod ntt;
 pub mod parameter_sets;
 pub mod parameters;
 pub mod polynomial;

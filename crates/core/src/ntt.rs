@@ -1,0 +1,110 @@
+//! The polynomial product of encryption for processors without double precision: a
+//! negacyclic number-theoretic transform modulo one prime just above 2^28, in 32-bit
+//! integers, exact and therefore bit for bit what [`glwe_product`](crate::glwe_product)
+//! gives.
+//!
+//! ```text
+//! binary polynomial ─prepare_binary─▶ prepared ┐
+//! uniform polynomial ─limbs─▶ forward ─────────┴▶ pointwise ─▶ inverse ─▶ body += · 2^(w·limb)
+//! ```
+//!
+//! The uniform polynomial, modulo q = 2^32 or 2^64, is cut into signed limbs of
+//! [`limb_bits`] bits: a limb times a binary polynomial has coefficients of at most
+//! `2^(w-1)·N`, below half the prime, and so is known exactly. Up to N = 4096 a limb has
+//! 16 bits, which makes 2 or 4 of them.
+//!
+//! Symmetric encryption prepares the key and multiplies masks by it. Public-key
+//! encryption prepares the ephemeral binary polynomial `r` and multiplies every
+//! polynomial of the public key by it. Nothing is allocated; a working polynomial of N
+//! words is the caller's, who also wipes it: like a prepared polynomial it holds secrets.
+//!
+//! The transform is a tree of remainders like that of [`fft`](crate::fft), here of
+//! `X^N + 1` itself, with two layers in one pass (Lyubashevsky and Seiler, "NTTRU", 2019;
+//! signed Montgomery arithmetic: Seiler 2018). Constant-time, on processors whose
+//! multiplication is: every Cortex-A, Cortex-M4, M7 and M33, not Cortex-M3.
+#![forbid(unsafe_code)]
+
+mod modular;
+mod transform;
+mod twiddles;
+
+#[cfg(test)]
+mod tests;
+
+use modular::{HALF, SQUARE, montgomery_mul, reduce};
+use transform::{forward, inverse};
+
+use crate::dimensions::PolynomialSize;
+use crate::torus::Torus;
+
+/// Bits of a limb (`w`): the most, up to 16, for which `2^(w-1)·N <= 2^27`.
+pub const fn limb_bits(size: PolynomialSize) -> u32 {
+    let bits = 28 - size.log2();
+    if bits < 16 { bits } else { 16 }
+}
+
+/// Number of limbs of a uniform polynomial, each of which costs a forward and an inverse
+/// transform.
+pub const fn limb_count<T: Torus>(size: PolynomialSize) -> u32 {
+    T::BITS.div_ceil(limb_bits(size))
+}
+
+/// Overwrites `out`, whose coefficients are those of a binary polynomial, 0 or 1, with
+/// what [`add_product`] multiplies by.
+///
+/// # Panics
+/// If `out` does not have `N` places.
+pub fn prepare_binary(size: PolynomialSize, out: &mut [i32]) {
+    assert_eq!(out.len(), size.get(), "a polynomial of another size");
+    forward(out);
+    // The inverse leaves a factor N, and the product with this scale and then that with
+    // a transformed limb lose 2^32 each.
+    let scale = (0..size.log2()).fold(SQUARE, |scale, _| montgomery_mul(scale, HALF));
+    for value in out {
+        *value = reduce(montgomery_mul(*value, scale));
+    }
+}
+
+/// `body += uniform · binary mod X^N + 1`, exactly, where `prepared` is the binary
+/// polynomial after [`prepare_binary`]. `work` is overwritten, and secret afterwards.
+///
+/// # Panics
+/// If a slice does not have `N` elements.
+pub fn add_product<T: Torus>(
+    size: PolynomialSize,
+    uniform: &[T],
+    prepared: &[i32],
+    work: &mut [i32],
+    body: &mut [T],
+) {
+    for len in [uniform.len(), prepared.len(), work.len(), body.len()] {
+        assert_eq!(len, size.get(), "a polynomial of another size");
+    }
+    let bits = limb_bits(size);
+    for limb in 0..limb_count::<T>(size) {
+        limb_into(uniform, limb * bits, bits, work);
+        forward(work);
+        for (value, &factor) in work.iter_mut().zip(prepared) {
+            *value = montgomery_mul(*value, factor);
+        }
+        inverse(work);
+        for (body, &product) in body.iter_mut().zip(work.iter()) {
+            *body = body.add(T::from_i64(i64::from(reduce(product))) << (limb * bits));
+        }
+    }
+}
+
+/// The limb of `bits` bits from bit `shift` on. With `β = 2^bits`, it is a digit of
+/// `x + Σ β^j·β/2` less `β/2`, which makes digits in `[-β/2, β/2)` whose sum
+/// `Σ digit_j β^j` is `x` mod q.
+fn limb_into<T: Torus>(uniform: &[T], shift: u32, bits: u32, out: &mut [i32]) {
+    let half = 1i64 << (bits - 1);
+    let mut bias = T::ZERO;
+    for place in (0..T::BITS).step_by(bits as usize) {
+        bias = bias | (T::from_i64(half) << place);
+    }
+    for (out, &x) in out.iter_mut().zip(uniform) {
+        let digit = (x.add(bias) >> shift).to_u64() as i32 & ((1 << bits) - 1);
+        *out = digit - half as i32;
+    }
+}

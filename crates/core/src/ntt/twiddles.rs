@@ -1,0 +1,86 @@
+//! The roots of unity at the nodes of the transform's tree.
+//!
+//! Nodes are numbered as in a heap: the root is 1, the children of `n` are `2n` and
+//! `2n + 1`. Node `n = 2^d + i` splits a remainder mod `X^2m - z^2`, and with
+//! `g = 2^-(d+1) + Σ_b i_b 2^-(b+1)` over the bits `i_b` of `i`, its `z` is `ψ^(2^16 g)`
+//! for a root `ψ` of order 2^17. Neither depth nor index knows N, so one table serves
+//! every N.
+//!
+//! Below depth 10 the table would outgrow a board. There the index bits from 9 up
+//! split off as a factor of their own: node `n` has the table's entry for the low 9
+//! bits at depth 9 times [`FACTORS`]`[n >> 9]`.
+//!
+//! The inverse needs no table: `1/z` of node `n` is `-z` of its [`mirror`].
+
+use super::modular::{P, montgomery_mul, power, to_montgomery};
+
+/// Nodes with an entry in [`TABLE`]: all above depth 10.
+const TABLE_LEN: usize = 1024;
+/// `TABLE_LEN / 2`, the number of nodes of the deepest level that is in the table.
+const DEEPEST: usize = TABLE_LEN / 2;
+/// Nodes of 65536 coefficients, divided by [`DEEPEST`].
+const FACTORS_LEN: usize = 65536 / DEEPEST;
+
+/// 2^16, the exponent of `ψ` that is -1.
+const HALF_TURN: i64 = 1 << 16;
+/// `ψ`: 3 generates the multiplicative group.
+const PSI: i64 = power(3, (P as u32 - 1) / (2 * HALF_TURN as u32));
+
+/// Twiddles of nodes 1 to 1023, times 2^32.
+static TABLE: [i32; TABLE_LEN] = {
+    let mut table = [0; TABLE_LEN];
+    let mut node = 1;
+    while node < TABLE_LEN {
+        table[node] = root(exponent(node));
+        node += 1;
+    }
+    table
+};
+
+/// What takes the twiddle of a node at depth 9 to one below it: entry `f` is for the
+/// nodes `n` with `n >> 9 = f`.
+static FACTORS: [i32; FACTORS_LEN] = {
+    let mut table = [0; FACTORS_LEN];
+    let mut node = 1;
+    while node < FACTORS_LEN {
+        table[node] = root((exponent(node) - HALF_TURN / 2) / DEEPEST as i64);
+        node += 1;
+    }
+    table
+};
+
+/// `2^16 g` of a node.
+const fn exponent(node: usize) -> i64 {
+    let depth = node.ilog2();
+    let mut exponent = HALF_TURN >> (depth + 1);
+    let mut bit = 0;
+    while bit < depth {
+        exponent += (node as i64 >> bit & 1) * (HALF_TURN >> (bit + 1));
+        bit += 1;
+    }
+    exponent
+}
+
+/// `ψ^exponent` times 2^32.
+const fn root(exponent: i64) -> i32 {
+    to_montgomery(power(PSI, exponent.rem_euclid(2 * HALF_TURN) as u32))
+}
+
+/// The twiddle of a node, times 2^32, at most `P`.
+#[inline(always)]
+pub(super) fn twiddle(node: usize) -> i32 {
+    if node < TABLE_LEN {
+        TABLE[node]
+    } else {
+        montgomery_mul(
+            TABLE[DEEPEST + node % DEEPEST],
+            FACTORS[node / DEEPEST % FACTORS_LEN],
+        )
+    }
+}
+
+/// The node of the same depth whose twiddle is minus the inverse of this node's.
+#[inline(always)]
+pub(super) const fn mirror(node: usize) -> usize {
+    3 * (1 << node.ilog2()) - 1 - node
+}
