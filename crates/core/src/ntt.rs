@@ -77,20 +77,47 @@ pub fn add_product<T: Torus>(
     work: &mut [i32],
     body: &mut [T],
 ) {
-    for len in [uniform.len(), prepared.len(), work.len(), body.len()] {
+    for limb in 0..limb_count::<T>(size) {
+        load_limb(size, limb, uniform, work);
+        add_limb_product(size, limb, prepared, work, body);
+    }
+}
+
+/// Overwrites `out` with limb `limb` of uniform scalars, a whole polynomial or a piece of
+/// one: for callers that make the uniform polynomial again for each limb instead of
+/// keeping it.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn load_limb<T: Torus>(size: PolynomialSize, limb: u32, uniform: &[T], out: &mut [i32]) {
+    assert_eq!(uniform.len(), out.len(), "a limb of another length");
+    let bits = limb_bits(size);
+    limb_into(uniform, limb * bits, bits, out);
+}
+
+/// `body += limb · binary · 2^(w·limb) mod X^N + 1`, exactly, where `work` is the limb
+/// as [`load_limb`] gives it. `work` is overwritten, and secret afterwards.
+///
+/// # Panics
+/// If a slice does not have `N` elements.
+pub fn add_limb_product<T: Torus>(
+    size: PolynomialSize,
+    limb: u32,
+    prepared: &[i32],
+    work: &mut [i32],
+    body: &mut [T],
+) {
+    for len in [prepared.len(), work.len(), body.len()] {
         assert_eq!(len, size.get(), "a polynomial of another size");
     }
-    let bits = limb_bits(size);
-    for limb in 0..limb_count::<T>(size) {
-        limb_into(uniform, limb * bits, bits, work);
-        forward(work);
-        for (value, &factor) in work.iter_mut().zip(prepared) {
-            *value = montgomery_mul(*value, factor);
-        }
-        inverse(work);
-        for (body, &product) in body.iter_mut().zip(work.iter()) {
-            *body = body.add(T::from_i64(i64::from(reduce(product))) << (limb * bits));
-        }
+    forward(work);
+    for (value, &factor) in work.iter_mut().zip(prepared) {
+        *value = montgomery_mul(*value, factor);
+    }
+    inverse(work);
+    let shift = limb * limb_bits(size);
+    for (body, &product) in body.iter_mut().zip(work.iter()) {
+        *body = body.add(T::from_i64(i64::from(reduce(product))) << shift);
     }
 }
 
