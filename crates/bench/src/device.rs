@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aligned_vec::AVec;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -12,8 +11,9 @@ use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::wire::bits::unpack_top_bits;
 use tfhe_sbc_core::wire::glwe::{SeededGlweList, ciphertext_count};
 use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, Seed, SeedSequence, float_workspace_len, scalar_workspace_len,
+    Encryptor, ExpanderKind, KeyMode, MemoryPlan, Seed, SeedSequence, workspace_bytes,
 };
 
 use crate::error::BenchError;
@@ -52,24 +52,19 @@ fn set_rows<T: MaskTorus>(
     let plaintexts = format!("{elements} plaintexts in {ciphertexts} GLWE ciphertexts. {set_line}");
 
     let values = values(&secret, elements);
-    let mut floats = AVec::<f64>::from_iter(
-        64,
-        std::iter::repeat_n(0.0, float_workspace_len::<T>(&parameters)),
-    );
-    let mut scalars = AVec::<T>::from_iter(
-        64,
-        std::iter::repeat_n(T::ZERO, scalar_workspace_len(&parameters)),
-    );
+    let plan = MemoryPlan::recommended();
+    let workspace_len = workspace_bytes(&parameters, plan, KeyMode::Symmetric);
+    let mut workspace = HeapWorkspace::new(workspace_len);
     let mut message_len = 0;
     for (index, expander) in ExpanderKind::ALL.into_iter().enumerate() {
         eprintln!("{COUNT} {what}, {expander}: timing");
         let root = Seed::from_bytes([index as u8 + 1; 32]);
         let mut encryptor = Encryptor::<T>::new(
             &device_key,
+            plan,
             expander,
             SeedSequence::new(root),
-            &mut floats,
-            &mut scalars,
+            workspace.as_mut_slice(),
         )?;
         message_len = encryptor.message_len(elements);
         let message = std::cell::RefCell::new(vec![0; message_len]);
@@ -96,14 +91,9 @@ fn set_rows<T: MaskTorus>(
         ("message", message_len, "on the wire, seeded and truncated"),
         ("device_key", device_key.len(), "the key file"),
         (
-            "float_workspace",
-            size_of_val(&floats[..]),
-            "twiddles, transformed key, scratch",
-        ),
-        (
-            "scalar_workspace",
-            size_of_val(&scalars[..]),
-            "one mask and one body polynomial",
+            "workspace",
+            workspace_len,
+            "transformed key, tables, scratch, one mask and one body polynomial",
         ),
     ] {
         let name = format!("{name}_{COUNT}_{what}");

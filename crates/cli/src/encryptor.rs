@@ -7,9 +7,10 @@ use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, encode_readings, float_workspace_len, reading_block_count,
-    scalar_workspace_len,
+    DeviceError, Encryptor, KeyMode, MemoryPlan, encode_readings, reading_block_count,
+    workspace_bytes,
 };
 use zeroize::Zeroizing;
 
@@ -17,14 +18,15 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::keys::{fresh_seeds, read_file, require_integers};
 use crate::table::Table;
 
+const PLAN: MemoryPlan = MemoryPlan::recommended();
+
 /// A device key and room for an encryptor.
 pub(crate) struct DeviceSession {
     bytes: Zeroizing<Vec<u8>>,
     parameters: Parameters,
     key: KeyFingerprint,
     name: String,
-    floats: Vec<f64>,
-    scalars: Vec<u64>,
+    workspace: HeapWorkspace,
 }
 
 impl DeviceSession {
@@ -38,8 +40,7 @@ impl DeviceSession {
         };
         require_integers(path, &parameters)?;
         Ok(Self {
-            floats: vec![0.0; float_workspace_len::<u64>(&parameters)],
-            scalars: vec![0; scalar_workspace_len(&parameters)],
+            workspace: HeapWorkspace::new(workspace_bytes(&parameters, PLAN, KeyMode::Symmetric)),
             bytes,
             parameters,
             key,
@@ -61,10 +62,10 @@ impl DeviceSession {
     pub(crate) fn encryptor(&mut self, expander: ExpanderKind) -> Outcome<Encryptor<'_, u64>> {
         Encryptor::new(
             &self.bytes,
+            PLAN,
             expander,
             fresh_seeds()?,
-            &mut self.floats,
-            &mut self.scalars,
+            self.workspace.as_mut_slice(),
         )
         .explain(&self.name)
     }

@@ -28,7 +28,9 @@ pub enum WorkspaceError {
         found: usize,
     },
     /// It begins at an address that numbers cannot lie at.
-    #[error("the workspace is not aligned to {MIN_ALIGNMENT} bytes: align it, to {ALIGNMENT} for speed")]
+    #[error(
+        "the workspace is not aligned to {MIN_ALIGNMENT} bytes: align it, to {ALIGNMENT} for speed"
+    )]
     Misaligned,
 }
 
@@ -52,6 +54,25 @@ impl<const BYTES: usize> Workspace<BYTES> {
 impl<const BYTES: usize> Default for Workspace<BYTES> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A workspace on the heap, of a size that is known when the program runs.
+#[cfg(feature = "alloc")]
+#[derive(Debug)]
+pub struct HeapWorkspace(aligned_vec::AVec<u8, aligned_vec::ConstAlign<ALIGNMENT>>);
+
+#[cfg(feature = "alloc")]
+impl HeapWorkspace {
+    /// A workspace of zeros.
+    pub fn new(bytes: usize) -> Self {
+        let zeros = core::iter::repeat_n(0, bytes);
+        Self(aligned_vec::AVec::from_iter(ALIGNMENT, zeros))
+    }
+
+    /// Its bytes.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.0
     }
 }
 
@@ -122,7 +143,6 @@ pub fn wipe<N: Number>(secrets: &mut [N]) {
     zeroize::optimization_barrier(secrets);
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,15 +205,16 @@ mod tests {
     #[test]
     fn sizes_beyond_all_memory_are_errors() {
         let mut workspace = Workspace::<64>::new();
-        let too_small = |needed| {
-            Err(WorkspaceError::TooSmall {
-                needed,
-                found: 64,
-            })
-        };
-        assert_eq!(Carver::new(workspace.as_mut_slice(), 65).map(drop), too_small(65));
+        let too_small = |needed| Err(WorkspaceError::TooSmall { needed, found: 64 });
+        assert_eq!(
+            Carver::new(workspace.as_mut_slice(), 65).map(drop),
+            too_small(65)
+        );
         let mut carver = Carver::new(workspace.as_mut_slice(), 64).unwrap();
-        assert_eq!(carver.take::<u64>(usize::MAX).map(drop), too_small(usize::MAX));
+        assert_eq!(
+            carver.take::<u64>(usize::MAX).map(drop),
+            too_small(usize::MAX)
+        );
     }
 
     #[test]

@@ -5,54 +5,66 @@ mod common;
 use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, secret_key, seeds};
 use common::{Device, encrypt};
 use proptest::prelude::*;
+use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_core::wire::{Kind, WireError};
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    BlockEncoding, DeviceError, Encryptor, EntropyError, ExpanderKind, FixedPoint, ReadingError,
-    SeedSequence, device_key_parameters, encode_readings, float_workspace_len, reading_block_count,
-    scalar_workspace_len,
+    BlockEncoding, DeviceError, Encryptor, EntropyError, ExpanderKind, FixedPoint, KeyMode,
+    MemoryPlan, ReadingError, SeedSequence, SinkError, WorkspaceError, device_key_parameters,
+    encode_readings, reading_block_count, workspace_bytes,
 };
 
 const MARK: u8 = 0xc3;
 
-fn open<T: tfhe_sbc_core::glwe_product::MaskTorus>(
+fn open_in<T: MaskTorus>(
     key_file: &[u8],
-    floats: usize,
-    scalars: usize,
+    plan: MemoryPlan,
+    workspace: &mut [u8],
 ) -> Result<(), DeviceError> {
-    let (mut floats, mut scalars) = (vec![0.0; floats], vec![T::ZERO; scalars]);
-    Encryptor::new(
-        key_file,
-        ExpanderKind::ChaCha20,
-        seeds(1),
-        &mut floats,
-        &mut scalars,
-    )
-    .map(drop)
+    let seeds = seeds(1);
+    Encryptor::<T>::new(key_file, plan, ExpanderKind::ChaCha20, seeds, workspace).map(drop)
+}
+
+fn open<T: MaskTorus>(key_file: &[u8]) -> Result<(), DeviceError> {
+    let mut workspace = HeapWorkspace::new(1 << 16);
+    open_in::<T>(key_file, MemoryPlan::Fast, workspace.as_mut_slice())
 }
 
 #[test]
 fn workspaces_of_every_smaller_size_are_refused() {
     let key_file = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
-    let parameters = FROZEN_RADIX.validate().unwrap();
-    let floats = float_workspace_len::<u64>(&parameters);
-    let scalars = scalar_workspace_len(&parameters);
-    assert_eq!(open::<u64>(&key_file, floats, scalars), Ok(()));
-    for short in 0..floats {
-        let expected = DeviceError::Workspace {
-            name: "float",
-            needed: floats,
-            found: short,
-        };
-        assert_eq!(open::<u64>(&key_file, short, scalars), Err(expected));
+    for plan in MemoryPlan::ALL {
+        let needed = workspace_bytes(&FROZEN_RADIX, plan, KeyMode::Symmetric);
+        let mut workspace = HeapWorkspace::new(needed);
+        let bytes = workspace.as_mut_slice();
+        assert_eq!(open_in::<u64>(&key_file, plan, bytes), Ok(()));
+        bytes.fill(MARK);
+        for found in 0..needed {
+            let expected = WorkspaceError::TooSmall { needed, found };
+            assert_eq!(
+                open_in::<u64>(&key_file, plan, &mut bytes[..found]),
+                Err(expected.into())
+            );
+        }
+        assert!(bytes.iter().all(|&byte| byte == MARK));
     }
-    for short in 0..scalars {
-        let expected = DeviceError::Workspace {
-            name: "scalar",
-            needed: scalars,
-            found: short,
-        };
-        assert_eq!(open::<u64>(&key_file, floats, short), Err(expected));
+}
+
+#[test]
+fn workspaces_at_every_odd_address_are_refused() {
+    let key_file = Device::<u32>::new(FROZEN_BOOLEAN, 1).key_file;
+    for plan in MemoryPlan::ALL {
+        let needed = workspace_bytes(&FROZEN_BOOLEAN, plan, KeyMode::Symmetric);
+        let mut workspace = HeapWorkspace::new(needed + 64);
+        for offset in 0..64 {
+            let bytes = &mut workspace.as_mut_slice()[offset..][..needed];
+            let expected = match offset % 8 {
+                0 => Ok(()),
+                _ => Err(WorkspaceError::Misaligned.into()),
+            };
+            assert_eq!(open_in::<u32>(&key_file, plan, bytes), expected);
+        }
     }
 }
 
@@ -60,14 +72,8 @@ fn workspaces_of_every_smaller_size_are_refused() {
 fn an_encryptor_of_another_width_is_refused() {
     let radix = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
     let boolean = Device::<u32>::new(FROZEN_BOOLEAN, 1).key_file;
-    assert_eq!(
-        open::<u32>(&radix, 1 << 14, 1 << 12),
-        Err(DeviceError::TorusBits(64))
-    );
-    assert_eq!(
-        open::<u64>(&boolean, 1 << 14, 1 << 12),
-        Err(DeviceError::TorusBits(32))
-    );
+    assert_eq!(open::<u32>(&radix), Err(DeviceError::TorusBits(64)));
+    assert_eq!(open::<u64>(&boolean), Err(DeviceError::TorusBits(32)));
 }
 
 #[test]
@@ -83,25 +89,19 @@ fn files_that_are_not_device_keys_are_refused() {
             expected: Kind::DeviceKey,
             found,
         });
-        assert_eq!(open::<u64>(bytes, 1 << 14, 1 << 12), Err(expected));
+        assert_eq!(open::<u64>(bytes), Err(expected));
         assert_eq!(device_key_parameters(bytes), Err(expected));
     }
     let good = &device.key_file;
     for at in 0..good.len() {
         let mut damaged = good.clone();
         damaged[at] ^= 0x10;
-        assert!(
-            open::<u64>(&damaged, 1 << 14, 1 << 12).is_err(),
-            "byte {at}"
-        );
-        assert!(
-            open::<u64>(&good[..at], 1 << 14, 1 << 12).is_err(),
-            "length {at}"
-        );
+        assert!(open::<u64>(&damaged).is_err(), "byte {at}");
+        assert!(open::<u64>(&good[..at]).is_err(), "length {at}");
     }
     let other_set = forged(good, |header| header.parameters.0[3] ^= 4);
     assert_eq!(
-        open::<u64>(&other_set, 1 << 14, 1 << 12),
+        open::<u64>(&other_set),
         Err(WireError::Field("parameter fingerprint").into())
     );
 }
@@ -213,11 +213,7 @@ fn block_buffers_of_another_size_are_refused() {
         let mut blocks = vec![MARK; found];
         assert_eq!(
             encode_readings(encoding, &celsius, &[1.0], &mut blocks),
-            Err(DeviceError::Workspace {
-                name: "block",
-                needed: 5,
-                found
-            })
+            Err(DeviceError::BlockBuffer { needed: 5, found })
         );
         assert!(blocks.iter().all(|&block| block == MARK));
     }
@@ -245,29 +241,75 @@ fn a_source_of_entropy_that_fails_gives_no_session() {
 
 #[test]
 fn dropping_an_encryptor_wipes_its_secrets() {
-    let parameters = FROZEN_RADIX.validate().unwrap();
-    let key_file = Device::<u64>::new(FROZEN_RADIX, 1).key_file;
-    let mut floats = vec![0.0; float_workspace_len::<u64>(&parameters)];
-    let mut scalars = vec![0u64; scalar_workspace_len(&parameters)];
-    let mut session = Encryptor::new(
-        &key_file,
-        ExpanderKind::ChaCha20,
-        seeds(1),
-        &mut floats,
-        &mut scalars,
-    )
-    .unwrap();
-    encrypt(&mut session, &[1, 2, 3], &mut [0; 200]).unwrap();
-    drop(session);
-    // The twiddles and the mask, which are public, stay.
-    assert!(floats[256..].iter().all(|&x| x == 0.0));
-    assert!(scalars[256..].iter().all(|&x| x == 0));
+    for plan in MemoryPlan::ALL {
+        let mut device = Device::<u64>::with_plan(FROZEN_RADIX, 1, plan);
+        let mut session = device.session(ExpanderKind::ChaCha20, 1);
+        encrypt(&mut session, &[1, 2, 3], &mut [0; 200]).unwrap();
+        drop(session);
+        // The body comes first; the transform's tables, which are public, stay.
+        let tables = match plan {
+            MemoryPlan::Fast => 256 * 8..2 * 256 * 8,
+            _ => 0..0,
+        };
+        for (at, &byte) in device.workspace().iter().enumerate() {
+            assert!(byte == 0 || tables.contains(&at), "{plan}: byte {at}");
+        }
+    }
+}
+
+/// A sink that fails gives an error, whichever piece it fails at; the message after it
+/// has other seeds.
+#[test]
+fn a_failing_sink_ends_the_message_and_spends_its_seeds() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let values = [1; 600];
+    let mut session = device.session(ExpanderKind::ChaCha20, 1);
+    let mut pieces = Vec::new();
+    let mut keep = |piece: &[u8]| {
+        pieces.push(piece.to_vec());
+        Ok(())
+    };
+    session.encrypt_blocks_to(&values, &mut keep).unwrap();
+    let mut seeds = vec![pieces[0][60..92].to_vec()];
+    for fail_at in 0..pieces.len() {
+        let mut taken = Vec::new();
+        let mut sink = |piece: &[u8]| {
+            if taken.len() == fail_at {
+                return Err(SinkError("the modem is off"));
+            }
+            taken.push(piece.to_vec());
+            Ok(())
+        };
+        let error = session.encrypt_blocks_to(&values, &mut sink).unwrap_err();
+        assert_eq!(error, DeviceError::Sink(SinkError("the modem is off")));
+        assert!(error.to_string().contains("the modem is off"));
+        assert_eq!(taken.len(), fail_at);
+        seeds.extend(taken.first().map(|header| header[60..92].to_vec()));
+    }
+    let mut out = [0; 2000];
+    let len = session.encrypt_blocks(&values, &mut out).unwrap();
+    seeds.push(out[60..92].to_vec());
+    assert_eq!(len, session.message_len(600));
+    let count = seeds.len();
+    seeds.sort();
+    seeds.dedup();
+    assert_eq!(seeds.len(), count);
+}
+
+#[test]
+fn a_refused_plaintext_sends_nothing() {
+    let mut device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let mut session = device.session(ExpanderKind::ChaCha20, 1);
+    let mut sink = |_: &[u8]| panic!("sent");
+    assert!(session.encrypt_blocks_to(&[1, 4], &mut sink).is_err());
+    assert!(session.encrypt_blocks_to(&[], &mut sink).is_err());
+    assert!(session.encrypt_bits_to(&[1], &mut sink).is_err());
 }
 
 proptest! {
     #[test]
     fn no_file_makes_an_encryptor_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(open::<u64>(&bytes, 1 << 14, 1 << 12).is_err());
+        prop_assert!(open::<u64>(&bytes).is_err());
     }
 
     #[test]

@@ -6,12 +6,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, seeds};
-use common::{Device, encrypt, varied_values};
+use common::{Device, encrypt, stream, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, FixedPoint, encode_readings, float_workspace_len, scalar_workspace_len,
+    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, encode_readings, workspace_bytes,
 };
 
 struct Counting;
@@ -64,22 +65,30 @@ fn allocations(work: impl FnOnce()) -> u64 {
 
 fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
     let key_file = Device::<T>::new(set, 1).key_file;
-    let parameters = set.validate().unwrap();
-    let mut floats = vec![0.0; float_workspace_len::<T>(&parameters)];
-    let mut scalars = vec![T::ZERO; scalar_workspace_len(&parameters)];
     let values = varied_values(&set, 2 * set.polynomial_size + 5);
     let mut out = vec![0; 1 << 16];
-    for expander in ExpanderKind::ALL {
-        let count = allocations(|| {
-            let mut session =
-                Encryptor::new(&key_file, expander, seeds(1), &mut floats, &mut scalars).unwrap();
-            encrypt(&mut session, &values, &mut out).unwrap();
-            encrypt(&mut session, &values[..1], &mut out).unwrap();
-            // Refusals neither.
-            assert!(encrypt(&mut session, &[255], &mut out).is_err());
-            assert!(encrypt(&mut session, &values, &mut out[..8]).is_err());
-        });
-        assert_eq!(count, 0, "{} with {expander}", set.name);
+    for plan in MemoryPlan::ALL {
+        let mut workspace = HeapWorkspace::new(workspace_bytes(&set, plan, KeyMode::Symmetric));
+        for expander in ExpanderKind::ALL {
+            let count = allocations(|| {
+                let workspace = workspace.as_mut_slice();
+                let mut session =
+                    Encryptor::<T>::new(&key_file, plan, expander, seeds(1), workspace).unwrap();
+                encrypt(&mut session, &values, &mut out).unwrap();
+                encrypt(&mut session, &values[..1], &mut out).unwrap();
+                let mut sent = 0;
+                stream(&mut session, &values, &mut |piece| {
+                    sent += piece.len();
+                    Ok(())
+                })
+                .unwrap();
+                assert_eq!(sent, session.message_len(values.len()));
+                // Refusals neither.
+                assert!(encrypt(&mut session, &[255], &mut out).is_err());
+                assert!(encrypt(&mut session, &values, &mut out[..8]).is_err());
+            });
+            assert_eq!(count, 0, "{} with {expander}, {plan}", set.name);
+        }
     }
 }
 

@@ -25,10 +25,17 @@ pub const fn ciphertext_count(element_count: usize, polynomial_size: usize) -> u
 /// # Panics
 /// If `polynomial_size` is 0.
 pub const fn message_len(element_count: usize, polynomial_size: usize, body_bits: u32) -> usize {
+    payload_len(element_count, polynomial_size, body_bits).saturating_add(ENVELOPE_BYTES)
+}
+
+/// Number of bytes of the message without header and checksum.
+///
+/// # Panics
+/// If `polynomial_size` is 0.
+pub const fn payload_len(element_count: usize, polynomial_size: usize, body_bits: u32) -> usize {
     let full = element_count / polynomial_size;
     full.saturating_mul(packed_len(polynomial_size, body_bits))
         .saturating_add(packed_len(element_count % polynomial_size, body_bits))
-        .saturating_add(ENVELOPE_BYTES)
 }
 
 /// The header of a list of `element_count` plaintexts.
@@ -90,7 +97,7 @@ impl<'a> SeededGlweList<'a> {
             return Err(WireError::Field("element count"));
         }
         let expander = header.expander.ok_or(WireError::Field("expander"))?;
-        let expected = message_len(count, size, parameters.body_bits) - ENVELOPE_BYTES;
+        let expected = payload_len(count, size, parameters.body_bits);
         if message.payload.len() != expected {
             return Err(WireError::PayloadLength {
                 expected: expected as u64,

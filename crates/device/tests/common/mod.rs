@@ -4,6 +4,8 @@
 #[path = "../../../core/tests/common/mod.rs"]
 pub(crate) mod frozen;
 
+use std::marker::PhantomData;
+
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey, PreparedGlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -12,28 +14,38 @@ use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::bits::unpack_top_bits;
 use tfhe_sbc_core::wire::glwe::SeededGlweList;
 use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, ExpanderKind, float_workspace_len, scalar_workspace_len,
+    DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, SinkError, workspace_bytes,
 };
 
-/// A device's key file and buffers, and the key that reads what it encrypts.
+/// A device's key file and workspace, and the key that reads what it encrypts.
 pub(crate) struct Device<T> {
     pub(crate) secret: SecretKey,
     pub(crate) key_file: Vec<u8>,
-    floats: Vec<f64>,
-    scalars: Vec<T>,
+    plan: MemoryPlan,
+    workspace: HeapWorkspace,
+    torus: PhantomData<T>,
 }
 
 impl<T: MaskTorus> Device<T> {
-    /// A device with a key set of known seed.
+    /// A device with a key set of known seed and the recommended plan.
     pub(crate) fn new(set: ParameterSet, seed: u8) -> Self {
+        Self::with_plan(set, seed, MemoryPlan::recommended())
+    }
+
+    /// A device with a key set of known seed. Its workspace has just the bytes that the
+    /// plan wants, none of them zero.
+    pub(crate) fn with_plan(set: ParameterSet, seed: u8, plan: MemoryPlan) -> Self {
         let secret = frozen::secret_key(set, seed);
-        let parameters = *secret.parameters();
+        let mut workspace = HeapWorkspace::new(workspace_bytes(&set, plan, KeyMode::Symmetric));
+        workspace.as_mut_slice().fill(0xff);
         Self {
             key_file: secret.device_key().to_bytes().unwrap().to_vec(),
             secret,
-            floats: vec![f64::NAN; float_workspace_len::<T>(&parameters)],
-            scalars: vec![T::ONE; scalar_workspace_len(&parameters)],
+            plan,
+            workspace,
+            torus: PhantomData,
         }
     }
 
@@ -41,12 +53,17 @@ impl<T: MaskTorus> Device<T> {
     pub(crate) fn session(&mut self, expander: ExpanderKind, seed: u8) -> Encryptor<'_, T> {
         Encryptor::new(
             &self.key_file,
+            self.plan,
             expander,
             frozen::seeds(seed),
-            &mut self.floats,
-            &mut self.scalars,
+            self.workspace.as_mut_slice(),
         )
         .unwrap()
+    }
+
+    /// The workspace, without a session.
+    pub(crate) fn workspace(&mut self) -> &mut [u8] {
+        self.workspace.as_mut_slice()
     }
 
     /// The message of these plaintexts in a new session.
@@ -78,6 +95,18 @@ pub(crate) fn encrypt<T: MaskTorus>(
     match encryptor.parameters().plaintext {
         PlaintextKind::Radix => encryptor.encrypt_blocks(values, out),
         PlaintextKind::Boolean => encryptor.encrypt_bits(values, out),
+    }
+}
+
+/// Blocks or bits piece by piece, as the parameter set wants.
+pub(crate) fn stream<T: MaskTorus>(
+    encryptor: &mut Encryptor<'_, T>,
+    values: &[u8],
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+) -> Result<usize, DeviceError> {
+    match encryptor.parameters().plaintext {
+        PlaintextKind::Radix => encryptor.encrypt_blocks_to(values, sink),
+        PlaintextKind::Boolean => encryptor.encrypt_bits_to(values, sink),
     }
 }
 

@@ -8,8 +8,9 @@ use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
+use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, encode_readings, float_workspace_len, reading_block_count, scalar_workspace_len,
+    Encryptor, KeyMode, MemoryPlan, encode_readings, reading_block_count, workspace_bytes,
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_service::backend::{Backend, BackendError, Progress};
@@ -81,11 +82,12 @@ pub fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) -> Tabl
 impl KeySet {
     fn with_encryptor<R>(&self, work: impl FnOnce(&mut Encryptor<'_, u64>) -> R) -> R {
         let parameters = self.secret.parameters();
-        let mut floats = vec![0.0; float_workspace_len::<u64>(parameters)];
-        let mut scalars = vec![0; scalar_workspace_len(parameters)];
+        let plan = MemoryPlan::recommended();
+        let bytes = workspace_bytes(parameters, plan, KeyMode::Symmetric);
+        let mut workspace = HeapWorkspace::new(bytes);
         let key = self.secret.device_key().to_bytes().unwrap();
-        let expander = ExpanderKind::ChaCha20;
-        let encryptor = Encryptor::new(&key, expander, seeds(), &mut floats, &mut scalars);
+        let (expander, workspace) = (ExpanderKind::ChaCha20, workspace.as_mut_slice());
+        let encryptor = Encryptor::new(&key, plan, expander, seeds(), workspace);
         work(&mut encryptor.unwrap())
     }
 

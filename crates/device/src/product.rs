@@ -1,0 +1,117 @@
+//! Products of uniform polynomials with binary ones, as the memory plans have them.
+//!
+//! Symmetric encryption multiplies masks by the key, public-key encryption the
+//! polynomials of the public key by the ephemeral `r`: both are a [`Product`] of k binary
+//! polynomials, set by [`set_binary`](Product::set_binary), with k
+//! [`UniformPolynomials`].
+
+#[cfg(feature = "fft")]
+mod fourier;
+#[cfg(feature = "ntt")]
+mod number_theoretic;
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::workspace::Carver;
+
+use crate::error::DeviceError;
+use crate::plan::MemoryPlan;
+
+#[cfg(feature = "fft")]
+use fourier::FourierProduct;
+#[cfg(feature = "ntt")]
+use number_theoretic::{KeptProduct, RemadeProduct};
+
+#[cfg(not(any(feature = "fft", feature = "ntt")))]
+compile_error!("tfhe-sbc-device needs one of the features 'fft' and 'ntt'");
+
+/// Number of uniform scalars of a piece.
+pub(crate) const PIECE: usize = 64;
+
+/// Number of bytes of packed coefficients that are unpacked at a time.
+const PACKED_PIECE: usize = 64;
+
+/// The k uniform polynomials of a sum of products.
+pub(crate) trait UniformPolynomials<T> {
+    /// Polynomial `index`: made in `buffer`, or where it is kept. Indices ascend.
+    fn whole<'a>(&'a mut self, index: usize, buffer: &'a mut [T]) -> &'a [T];
+
+    /// Polynomial `index` in pieces of [`PIECE`] scalars, in order. May be asked for again.
+    fn pieces(&mut self, index: usize, take: &mut dyn FnMut(&[T]));
+}
+
+/// k binary polynomials, secret, and what multiplies by them. Drop wipes it.
+pub(crate) enum Product<'w, T: MaskTorus> {
+    #[cfg(feature = "fft")]
+    Fourier(FourierProduct<'w, T>),
+    #[cfg(feature = "ntt")]
+    Kept(KeptProduct<'w, T>),
+    #[cfg(feature = "ntt")]
+    Remade(RemadeProduct<'w>),
+}
+
+impl<'w, T: MaskTorus> Product<'w, T> {
+    /// Takes its memory. `uniform_len` is the length of the buffer that
+    /// [`UniformPolynomials::whole`] gets.
+    pub(crate) fn carve(
+        plan: MemoryPlan,
+        parameters: &Parameters,
+        uniform_len: usize,
+        carver: &mut Carver<'w>,
+    ) -> Result<Self, DeviceError> {
+        match plan {
+            #[cfg(feature = "fft")]
+            MemoryPlan::Fast => {
+                FourierProduct::carve(parameters, uniform_len, carver).map(Self::Fourier)
+            }
+            #[cfg(feature = "ntt")]
+            MemoryPlan::Balanced => {
+                KeptProduct::carve(parameters, uniform_len, carver).map(Self::Kept)
+            }
+            #[cfg(feature = "ntt")]
+            MemoryPlan::Small => RemadeProduct::carve(parameters, carver).map(Self::Remade),
+            #[cfg(not(all(feature = "fft", feature = "ntt")))]
+            _ => Err(DeviceError::PlanNotBuilt(plan)),
+        }
+    }
+
+    /// Sets binary polynomial `index` to the coefficients that `fill` writes, packed
+    /// eight a byte, piece after piece.
+    pub(crate) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+        match self {
+            #[cfg(feature = "fft")]
+            Self::Fourier(product) => product.set_binary(index, fill),
+            #[cfg(feature = "ntt")]
+            Self::Kept(product) => product.set_binary(index, fill),
+            #[cfg(feature = "ntt")]
+            Self::Remade(product) => product.set_binary(index, fill),
+        }
+    }
+
+    /// `out += Σ uniform_j · binary_j`, exactly. Constant-time.
+    pub(crate) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
+        match self {
+            #[cfg(feature = "fft")]
+            Self::Fourier(product) => product.add_sum(uniform, out),
+            #[cfg(feature = "ntt")]
+            Self::Kept(product) => product.add_sum(uniform, out),
+            #[cfg(feature = "ntt")]
+            Self::Remade(product) => product.add_sum(uniform, out),
+        }
+    }
+}
+
+/// Overwrites `out` with coefficients that `fill` gives packed, each made a `T` by
+/// `number`.
+fn unpack_binary<N>(out: &mut [N], fill: &mut dyn FnMut(&mut [u8]), number: impl Fn(u8) -> N) {
+    let mut packed = zeroize::Zeroizing::new([0; PACKED_PIECE]);
+    for out in out.chunks_mut(8 * PACKED_PIECE) {
+        let packed = &mut packed[..out.len() / 8];
+        fill(packed);
+        for (out, byte) in out.chunks_mut(8).zip(packed.iter()) {
+            for (bit, out) in out.iter_mut().enumerate() {
+                *out = number((byte >> bit) & 1);
+            }
+        }
+    }
+}

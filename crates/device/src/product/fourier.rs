@@ -1,0 +1,65 @@
+//! The fast plan: the double-precision Fourier transform, its tables and the transformed
+//! binary polynomials kept.
+
+use tfhe_sbc_core::fft::{FftPlan, twiddle_len};
+use tfhe_sbc_core::glwe_product::{MaskProduct, MaskTorus, prepare_key_polynomial};
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::workspace::{Carver, WorkspaceError, wipe};
+
+use super::{UniformPolynomials, unpack_binary};
+use crate::error::DeviceError;
+use crate::plan::scratch_len;
+
+pub(crate) struct FourierProduct<'w, T: MaskTorus> {
+    plan: FftPlan<'w>,
+    prepared: &'w mut [f64],
+    scratch: &'w mut [f64],
+    uniform: &'w mut [T],
+}
+
+impl<'w, T: MaskTorus> FourierProduct<'w, T> {
+    pub(super) fn carve(
+        parameters: &Parameters,
+        uniform_len: usize,
+        carver: &mut Carver<'w>,
+    ) -> Result<Self, DeviceError> {
+        let (size, dimension) = (parameters.polynomial_size(), parameters.glwe_dimension);
+        let twiddles = carver.take(twiddle_len(size))?;
+        Ok(Self {
+            plan: FftPlan::new(size, Isa::detect(), twiddles).map_err(|short| {
+                WorkspaceError::TooSmall {
+                    needed: short.needed,
+                    found: short.given,
+                }
+            })?,
+            prepared: carver.take(dimension.0 * size.get())?,
+            scratch: carver.take(scratch_len(size, dimension, T::BITS))?,
+            uniform: carver.take(uniform_len)?,
+        })
+    }
+
+    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+        let size = self.plan.polynomial_size().get();
+        let prepared = &mut self.prepared[index * size..][..size];
+        unpack_binary(prepared, fill, f64::from);
+        prepare_key_polynomial(self.plan, prepared);
+    }
+
+    pub(super) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
+        let size = self.plan.polynomial_size().get();
+        let mut product = MaskProduct::new::<T>(self.plan, self.scratch);
+        for (index, prepared) in self.prepared.chunks_exact(size).enumerate() {
+            product.add(uniform.whole(index, self.uniform), prepared);
+        }
+        product.finish_into(out);
+    }
+}
+
+impl<T: MaskTorus> Drop for FourierProduct<'_, T> {
+    fn drop(&mut self) {
+        wipe(self.prepared);
+        wipe(self.scratch);
+        wipe(self.uniform);
+    }
+}

@@ -1,0 +1,125 @@
+//! The balanced and the small plan: the number-theoretic transform, in integers.
+
+use tfhe_sbc_core::dimensions::PolynomialSize;
+use tfhe_sbc_core::ntt::{add_limb_product, add_product, limb_count, load_limb, prepare_binary};
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::torus::Torus;
+use tfhe_sbc_core::workspace::{Carver, wipe};
+
+use super::{UniformPolynomials, unpack_binary};
+use crate::error::DeviceError;
+
+/// The transformed binary polynomials are kept.
+pub(crate) struct KeptProduct<'w, T: Torus> {
+    size: PolynomialSize,
+    uniform: &'w mut [T],
+    prepared: &'w mut [i32],
+    work: &'w mut [i32],
+}
+
+impl<'w, T: Torus> KeptProduct<'w, T> {
+    pub(super) fn carve(
+        parameters: &Parameters,
+        uniform_len: usize,
+        carver: &mut Carver<'w>,
+    ) -> Result<Self, DeviceError> {
+        let size = parameters.polynomial_size();
+        Ok(Self {
+            size,
+            uniform: carver.take(uniform_len)?,
+            prepared: carver.take(parameters.big_lwe_dimension().0)?,
+            work: carver.take(size.get())?,
+        })
+    }
+
+    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+        let size = self.size.get();
+        let prepared = &mut self.prepared[index * size..][..size];
+        unpack_binary(prepared, fill, i32::from);
+        prepare_binary(self.size, prepared);
+    }
+
+    pub(super) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
+        for (index, prepared) in self.prepared.chunks_exact(self.size.get()).enumerate() {
+            let uniform = uniform.whole(index, self.uniform);
+            add_product(self.size, uniform, prepared, self.work, out);
+        }
+    }
+}
+
+impl<T: Torus> Drop for KeptProduct<'_, T> {
+    fn drop(&mut self) {
+        wipe(self.uniform);
+        wipe(self.prepared);
+        wipe(self.work);
+    }
+}
+
+/// Only the bits of the binary polynomials are kept; they are transformed, and the
+/// uniform polynomials made, whenever they are needed.
+pub(crate) struct RemadeProduct<'w> {
+    size: PolynomialSize,
+    prepared: &'w mut [i32],
+    work: &'w mut [i32],
+    packed: &'w mut [u8],
+}
+
+impl<'w> RemadeProduct<'w> {
+    pub(super) fn carve(
+        parameters: &Parameters,
+        carver: &mut Carver<'w>,
+    ) -> Result<Self, DeviceError> {
+        let size = parameters.polynomial_size();
+        Ok(Self {
+            size,
+            prepared: carver.take(size.get())?,
+            work: carver.take(size.get())?,
+            packed: carver.take(parameters.big_lwe_dimension().0 / 8)?,
+        })
+    }
+
+    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+        let bytes = self.size.get() / 8;
+        fill(&mut self.packed[index * bytes..][..bytes]);
+    }
+
+    pub(super) fn add_sum<T: Torus>(
+        &mut self,
+        uniform: &mut impl UniformPolynomials<T>,
+        out: &mut [T],
+    ) {
+        let Self {
+            size,
+            prepared,
+            work,
+            packed,
+        } = self;
+        for (index, packed) in packed.chunks_exact(size.get() / 8).enumerate() {
+            let mut rest = packed;
+            let mut copy = |out: &mut [u8]| {
+                let (piece, after) = rest.split_at(out.len());
+                out.copy_from_slice(piece);
+                rest = after;
+            };
+            unpack_binary(prepared, &mut copy, i32::from);
+            prepare_binary(*size, prepared);
+            for limb in 0..limb_count::<T>(*size) {
+                let mut rest = &mut work[..];
+                uniform.pieces(index, &mut |piece| {
+                    let (out, after) = core::mem::take(&mut rest).split_at_mut(piece.len());
+                    load_limb(*size, limb, piece, out);
+                    rest = after;
+                });
+                add_limb_product(*size, limb, prepared, work, out);
+            }
+        }
+    }
+}
+
+impl Drop for RemadeProduct<'_> {
+    fn drop(&mut self) {
+        wipe(self.prepared);
+        wipe(self.work);
+        wipe(self.packed);
+    }
+}
