@@ -31,7 +31,7 @@ mod twiddles;
 #[cfg(test)]
 mod tests;
 
-use modular::{HALF, SQUARE, montgomery_mul, reduce};
+use modular::{HALF, SQUARE, centre, montgomery_mul, reduce};
 use transform::{forward, inverse};
 
 use crate::dimensions::PolynomialSize;
@@ -117,7 +117,7 @@ pub fn add_limb_product<T: Torus>(
     inverse(work);
     let shift = limb * limb_bits(size);
     for (body, &product) in body.iter_mut().zip(work.iter()) {
-        *body = body.add(T::from_i64(i64::from(reduce(product))) << shift);
+        *body = body.add(T::from_i64(i64::from(centre(product))) << shift);
     }
 }
 

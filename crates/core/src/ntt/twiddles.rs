@@ -6,16 +6,16 @@
 //! for a root `ψ` of order 2^17. Neither depth nor index knows N, so one table serves
 //! every N.
 //!
-//! Below depth 10 the table would outgrow a board. There the index bits from 9 up
-//! split off as a factor of their own: node `n` has the table's entry for the low 9
-//! bits at depth 9 times [`FACTORS`]`[n >> 9]`.
+//! From depth 11 on the table would outgrow a board. There the index bits from 10 up
+//! split off as a factor of their own: node `n` has the table's entry for the low 10
+//! bits at depth 10 times [`FACTORS`]`[n >> 10]`.
 //!
 //! The inverse needs no table: `1/z` of node `n` is `-z` of its [`mirror`].
 
 use super::modular::{P, montgomery_mul, power, to_montgomery};
 
-/// Nodes with an entry in [`TABLE`]: all above depth 10.
-const TABLE_LEN: usize = 1024;
+/// Nodes with an entry in [`TABLE`]: all above depth 11.
+const TABLE_LEN: usize = 2048;
 /// `TABLE_LEN / 2`, the number of nodes of the deepest level that is in the table.
 const DEEPEST: usize = TABLE_LEN / 2;
 /// Nodes of 65536 coefficients, divided by [`DEEPEST`].
@@ -26,7 +26,7 @@ const HALF_TURN: i64 = 1 << 16;
 /// `ψ`: 3 generates the multiplicative group.
 const PSI: i64 = power(3, (P as u32 - 1) / (2 * HALF_TURN as u32));
 
-/// Twiddles of nodes 1 to 1023, times 2^32.
+/// Twiddles of nodes 1 to 2047, times 2^32.
 static TABLE: [i32; TABLE_LEN] = {
     let mut table = [0; TABLE_LEN];
     let mut node = 1;
@@ -37,8 +37,8 @@ static TABLE: [i32; TABLE_LEN] = {
     table
 };
 
-/// What takes the twiddle of a node at depth 9 to one below it: entry `f` is for the
-/// nodes `n` with `n >> 9 = f`.
+/// What takes the twiddle of a node at depth 10 to one below it: entry `f` is for the
+/// nodes `n` with `n >> 10 = f`.
 static FACTORS: [i32; FACTORS_LEN] = {
     let mut table = [0; FACTORS_LEN];
     let mut node = 1;
@@ -66,8 +66,47 @@ const fn root(exponent: i64) -> i32 {
     to_montgomery(power(PSI, exponent.rem_euclid(2 * HALF_TURN) as u32))
 }
 
-/// The twiddle of a node, times 2^32, at most `P`.
-#[inline(always)]
+/// The twiddles of two layers, times 2^32: at most `0.52 P`.
+pub(super) struct Twiddles {
+    /// Of the node that splits a block into halves.
+    pub(super) node: i32,
+    /// Of its children.
+    pub(super) children: [i32; 2],
+}
+
+impl Twiddles {
+    #[inline(always)]
+    pub(super) fn forward(node: usize) -> Self {
+        match TABLE.get(2 * node..2 * node + 2) {
+            Some(&[left, right]) => Self {
+                node: TABLE[node],
+                children: [left, right],
+            },
+            _ => Self::deep(node),
+        }
+    }
+
+    /// Minus the inverses of those.
+    #[inline(always)]
+    pub(super) fn inverse(node: usize) -> Self {
+        let Self { node, children } = Self::forward(mirror(node));
+        Self {
+            node,
+            children: [children[1], children[0]],
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deep(node: usize) -> Self {
+        Self {
+            node: twiddle(node),
+            children: [twiddle(2 * node), twiddle(2 * node + 1)],
+        }
+    }
+}
+
+/// The twiddle of any node.
 pub(super) fn twiddle(node: usize) -> i32 {
     if node < TABLE_LEN {
         TABLE[node]

@@ -8,6 +8,8 @@
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
 //!
+//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target.
+//!
 //! Every kernel is branch-free in the coefficients that it reads, and its memory
 //! accesses depend on lengths and on rotation degrees only. Integer kernels give
 //! the same bits on every instruction set; floating-point kernels differ in the
@@ -15,6 +17,8 @@
 
 use crate::torus::Torus;
 
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+mod arm;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -23,6 +27,7 @@ mod convert;
 mod decompose;
 mod fourier;
 mod key_switch;
+mod ntt;
 mod portable;
 mod rows;
 mod torus_slice;
@@ -31,10 +36,15 @@ mod vector;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+pub(crate) use ntt::ntt_reduce;
+#[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
+pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
 pub(crate) use rows::Rows;
 pub(crate) use vector::Simd;
