@@ -1,0 +1,121 @@
+//! Encrypts 1024 bits on a Cortex-M4 and says what that took. See the README beside it.
+#![no_std]
+#![no_main]
+
+mod ram;
+mod session;
+
+use core::arch::asm;
+use core::hint::black_box;
+use core::panic::PanicInfo;
+
+use cortex_m::singleton;
+use cortex_m_rt::{ExceptionFrame, entry, exception};
+use cortex_m_semihosting::debug::{self, EXIT_FAILURE, EXIT_SUCCESS};
+use cortex_m_semihosting::hprintln;
+use session::{PARAMETERS, READINGS, seeds};
+use tfhe_sbc_device::{
+    DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes,
+};
+
+/// What the key owner gave this board, in flash.
+static DEVICE_KEY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device.key"));
+/// BLAKE3 of the message, as the machine that built this computed it.
+static EXPECTED: &[u8; 32] = include_bytes!(concat!(env!("OUT_DIR"), "/message.blake3"));
+
+#[cfg(not(feature = "small"))]
+const PLAN: MemoryPlan = MemoryPlan::Balanced;
+#[cfg(feature = "small")]
+const PLAN: MemoryPlan = MemoryPlan::Small;
+
+const WORKSPACE_BYTES: usize = workspace_bytes(&PARAMETERS, PLAN, KeyMode::Symmetric);
+
+/// Runs an expression between two hints, which do nothing but let an emulator's plugin
+/// count the instructions between them.
+macro_rules! counted {
+    ($region:literal, $run:expr) => {{
+        // SAFETY: a debug hint is a no-operation.
+        unsafe { asm!(concat!("dbg #", $region)) };
+        let result = $run;
+        // SAFETY: as above.
+        unsafe { asm!("dbg #15") };
+        result
+    }};
+}
+
+#[entry]
+fn main() -> ! {
+    let Some(workspace) = singleton!(: Workspace<WORKSPACE_BYTES> = Workspace::new()) else {
+        exit(false)
+    };
+    let workspace = workspace.as_mut_slice();
+    match measure(workspace).and_then(|()| compare(workspace)) {
+        Ok(same) => exit(same),
+        Err(error) => {
+            hprintln!("error: {}", error);
+            exit(false)
+        }
+    }
+}
+
+/// A session that throws its message away, and what it took.
+fn measure(workspace: &mut [u8]) -> Result<(), DeviceError> {
+    ram::paint();
+    let sent = {
+        let mut session = counted!(0, open(workspace)?);
+        counted!(
+            1,
+            session.encrypt_bits_to(&READINGS, &mut |piece| {
+                // A board hands the piece to its radio or UART here.
+                black_box(piece);
+                Ok(())
+            })?
+        )
+    };
+    let ram::Usage { statics, stack } = ram::usage();
+    hprintln!("plan      {}", PLAN);
+    hprintln!("message   {} bytes", sent);
+    hprintln!("statics   {} bytes", statics);
+    hprintln!("stack     {} bytes", stack);
+    hprintln!("RAM       {} bytes", statics + stack);
+    Ok(())
+}
+
+/// Whether the message is what it has to be.
+fn compare(workspace: &mut [u8]) -> Result<bool, DeviceError> {
+    let mut hasher = blake3::Hasher::new();
+    open(workspace)?.encrypt_bits_to(&READINGS, &mut |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    let hash = hasher.finalize();
+    let same = hash.as_bytes() == EXPECTED;
+    hprintln!("blake3    {}", hash.to_hex());
+    hprintln!(
+        "{} message as on the machine that built this",
+        if same { "the same" } else { "NOT the same" }
+    );
+    Ok(same)
+}
+
+#[inline(never)]
+fn open(workspace: &mut [u8]) -> Result<Encryptor<'_, u32>, DeviceError> {
+    Encryptor::new(DEVICE_KEY, PLAN, ExpanderKind::ChaCha20, seeds(), workspace)
+}
+
+/// Ends the emulation.
+fn exit(success: bool) -> ! {
+    loop {
+        debug::exit(if success { EXIT_SUCCESS } else { EXIT_FAILURE });
+    }
+}
+
+#[exception]
+unsafe fn HardFault(_: &ExceptionFrame) -> ! {
+    exit(false)
+}
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    exit(false)
+}
