@@ -86,6 +86,9 @@ impl UploadNoise {
 /// of a noise (mean 0) with a bit: σ² E\[s²\] = σ²/2, whatever the bit's mean. For one key
 /// and one coefficient Σ r_j E_j has the mean ΣE/2, of variance kN σ²/4: half of that sum's
 /// share is constant under one public key.
+///
+/// To whoever lacks r the k + 1 components are LWE samples with the secret r, binary of
+/// dimension kN, and noise σ: their security is the GLWE key's.
 pub fn public_key_variance(glwe: &GlweNoise) -> Variance {
     glwe.variance * (1.0 + glwe.extracted_lwe_dimension() as f64)
 }
