@@ -176,6 +176,18 @@ mod tests {
     }
 
     #[test]
+    fn every_set_is_found_by_name_and_only_weak_ones_are_not_offered() {
+        for set in ALL.into_iter().chain(FOR_COMPARISON) {
+            let found = by_name(set.name.as_str()).unwrap().unwrap();
+            assert_eq!(*found, set);
+            let offered = ALL.iter().any(|other| other.name == set.name);
+            assert_eq!(offered, set.security_bits >= 128.0);
+            assert_ne!(offered, set.name.as_str().contains("lambda_122"));
+        }
+        assert!(by_name("gate").is_none());
+    }
+
+    #[test]
     fn sets_that_nothing_can_be_built_on_are_refused() {
         let broken: [fn(&mut ParameterSet); 8] = [
             |set| set.torus_bits = 48,
