@@ -143,15 +143,19 @@ pub struct ParameterSet {
     pub message_bits: MessageBits,
     /// Carry bits of a radix block (1 for booleans, whose ±1/8 uses three bits).
     pub carry_bits: CarryBits,
-    /// Largest sum of absolute weights over fresh bootstrap outputs that may enter
-    /// a bootstrap (the papers' ν).
+    /// Largest sum of absolute weights over fresh bootstrap outputs and uploads that may
+    /// enter a bootstrap (the papers' ν).
     pub max_noise_level: u32,
     /// How the modulus is switched before blind rotation.
     pub modulus_switch: ModulusSwitch,
-    /// Bits kept of every body coefficient of an upload: the fewest whose rounding
-    /// and encryption noise together stay below that of a bootstrap output.
+    /// Bits kept of every body coefficient of an upload: the fewest with which a
+    /// bootstrap on uploads still meets the set's failure probability.
     pub body_bits: u32,
-    /// log2 of the predicted failure probability of one bootstrap at `max_noise_level`.
+    /// Bits kept of every mask coefficient of a public-key upload, chosen likewise; 0 if
+    /// the set has no such uploads.
+    pub public_key_mask_bits: u32,
+    /// log2 of the predicted failure probability of one bootstrap in its worst use: at
+    /// `max_noise_level` on bootstrap outputs, or on uploads of the noisiest kind.
     pub log2_p_fail: f64,
     /// Security level in bits, the minimum over both keys.
     pub security_bits: f64,
@@ -220,6 +224,10 @@ impl ParameterSet {
             self.body_bits > self.message_bits.0 + self.carry_bits.0 + 1
                 && self.body_bits <= self.torus_bits,
             "body_bits leaves no room for noise or exceeds the torus",
+        )?;
+        check(
+            self.public_key_mask_bits <= self.torus_bits,
+            "public_key_mask_bits exceeds the torus",
         )?;
         check(
             self.log2_p_fail.is_finite() && self.security_bits.is_finite(),
@@ -308,6 +316,17 @@ impl Parameters {
         BlockEncoding::new(self.message_bits, self.carry_bits)
     }
 
+    /// The decomposition of the GLWE key switch from a device's own key to the
+    /// evaluation key. It follows from the torus, so that no key file carries it: one
+    /// digit of 24 bits for 2^64, where noise of at most 2^-48 allows it, and two of 8 bits
+    /// for 2^32. The oracle crate's tests hold its noise against every shipped set.
+    pub const fn device_switch(&self) -> Decomposition {
+        match self.set.torus_bits {
+            64 => Decomposition::new(24, 1),
+            _ => Decomposition::new(8, 2),
+        }
+    }
+
     /// The canonical form: fixed fields, little-endian, described in `docs/wire-format.md`.
     pub fn to_bytes(&self) -> [u8; PARAMETERS_BYTES] {
         let mut writer = Writer {
@@ -330,7 +349,8 @@ impl Parameters {
         writer.u32(self.carry_bits.0);
         writer.u32(self.max_noise_level);
         writer.u32(self.modulus_switch as u32);
-        writer.u32(self.body_bits);
+        writer.u16(self.body_bits as u16);
+        writer.u16(self.public_key_mask_bits as u16);
         writer.put(&self.log2_p_fail.to_le_bytes());
         writer.put(&self.security_bits.to_le_bytes());
         writer.bytes
@@ -377,7 +397,8 @@ impl Parameters {
             carry_bits,
             max_noise_level,
             modulus_switch,
-            body_bits: reader.u32(),
+            body_bits: reader.u16(),
+            public_key_mask_bits: reader.u16(),
             log2_p_fail: f64::from_le_bytes(reader.take()),
             security_bits: f64::from_le_bytes(reader.take()),
         }
@@ -402,6 +423,10 @@ impl Writer {
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.put(&value.to_le_bytes());
     }
 
     fn u32(&mut self, value: u32) {
@@ -433,6 +458,10 @@ impl Reader<'_> {
         out.copy_from_slice(&self.bytes[self.at..self.at + LEN]);
         self.at += LEN;
         out
+    }
+
+    fn u16(&mut self) -> u32 {
+        u16::from_le_bytes(self.take()).into()
     }
 
     fn u32(&mut self) -> u32 {

@@ -13,11 +13,13 @@ mod header;
 pub mod key;
 #[cfg(feature = "alloc")]
 pub mod lwe;
+mod upload_size;
 
 pub use header::{
     CHECKSUM_BYTES, Checksum, ENVELOPE_BYTES, FLAG_SEEDED, FORMAT_VERSION, HEADER_BYTES, Header,
     Kind, MAGIC, Message,
 };
+pub use upload_size::UploadSize;
 
 use thiserror::Error;
 

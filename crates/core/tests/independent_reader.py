@@ -242,9 +242,10 @@ class Parameters:
             _max_noise_level,
             _modulus_switch,
             self.body_bits,
+            self.public_key_mask_bits,
             _log2_p_fail,
             _security_bits,
-        ) = struct.unpack("<32sIII8sIII8s4I6Idd", data)
+        ) = struct.unpack("<32sIII8sIII8s4I5IHHdd", data)
         self.name = name.rstrip(b"\0").decode("ascii")
         self.fingerprint = blake3(data)[:16]
 

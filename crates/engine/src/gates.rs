@@ -88,7 +88,9 @@ impl Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The key's parameter set is not for booleans.
-    #[error("gates need a parameter set whose plaintexts are booleans: use the set 'gates'")]
+    #[error(
+        "gates need a parameter set whose plaintexts are booleans: use the set 'gates' or 'boolean_1024'"
+    )]
     NotBoolean,
     /// A ciphertext of another dimension.
     #[error(

@@ -6,7 +6,7 @@
 //! together.
 //!
 //! Every block knows the largest value that it can hold (its *degree*) and its *noise
-//! level*, the sum of absolute weights over bootstrap outputs in it. An operator
+//! level*, the sum of absolute weights over bootstrap outputs and uploads in it. An operator
 //! refreshes what would leave the parameter set's budget, and every lookup checks that
 //! its input is within it, so no sequence of these operators overflows a block.
 
@@ -76,7 +76,7 @@ impl<T: MaskTorus> Block<T> {
         self.degree
     }
 
-    /// The sum of absolute weights over bootstrap outputs in it.
+    /// The sum of absolute weights over bootstrap outputs and uploads in it.
     pub fn noise_level(&self) -> u32 {
         self.noise_level
     }
@@ -234,7 +234,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
 
     /// An integer of ciphertexts that a device has encrypted, least significant block
     /// first, each holding a value below the message modulus. They must be fresh: what
-    /// is given here counts as noise level 1.
+    /// is given here counts as noise level 1, for which the set's `body_bits` are chosen.
     pub fn from_fresh<S: Signedness>(
         &self,
         ciphertexts: Vec<LweCiphertext<T>>,

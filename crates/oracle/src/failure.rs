@@ -36,6 +36,37 @@ pub fn log2_p_fail(t: DecisionHalfWidth, variance: Variance) -> f64 {
     log2_erfc(t.0 / (2.0 * variance.0).sqrt())
 }
 
+/// log2 of the probability that `offset` + G + U leaves `[-t, t]`, for a centred Gaussian G
+/// of the given variance and U uniform on `[-rounding, rounding]`, both at least 0: the mean
+/// over U of Gaussian tails, by Simpson's rule. As a Gaussian, U would get a tail
+/// that it does not have.
+pub fn log2_p_fail_with_rounding(
+    t: DecisionHalfWidth,
+    variance: Variance,
+    rounding: f64,
+    offset: f64,
+) -> f64 {
+    // The integrand falls by a factor e every variance/t, a small part of t itself.
+    const INTERVALS: u32 = 4096;
+    let tail = |distance: f64| log2_erfc(distance / (2.0 * variance.0).sqrt()) - 1.0;
+    let logarithms: Vec<f64> = (0..=INTERVALS)
+        .map(|i| {
+            let u = rounding * (2.0 * f64::from(i) / f64::from(INTERVALS) - 1.0);
+            let (above, below) = (tail(t.0 - offset - u), tail(t.0 + offset + u));
+            let larger = above.max(below);
+            let weight: f64 = match i {
+                0 | INTERVALS => 1.0,
+                _ if i % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            larger + ((above - larger).exp2() + (below - larger).exp2()).log2() + weight.log2()
+        })
+        .collect();
+    let largest = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum: f64 = logarithms.iter().map(|l| (l - largest).exp2()).sum();
+    largest + (sum / (3.0 * f64::from(INTERVALS))).log2()
+}
+
 /// [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines results
 /// of earlier ones.
 pub fn log2_bootstrap_failure(
@@ -116,6 +147,34 @@ mod tests {
             let back = log2_p_fail(t, safe_variance(t, log2_p));
             assert!((back / log2_p - 1.0).abs() < 1e-12, "{log2_p} {back}");
         }
+    }
+
+    #[test]
+    fn rounding_is_a_mean_of_shifted_tails() {
+        let t = DecisionHalfWidth::radix(2, 2);
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs(), "{a} is not {b}");
+        for variance in [1e-6, 2e-6, 1e-5] {
+            let variance = Variance(variance);
+            near(
+                log2_p_fail_with_rounding(t, variance, 0.0, 0.0),
+                log2_p_fail(t, variance),
+            );
+            // Two errors of ±h/2 that add up to a sum uniform on [-h, h]: the mean of the
+            // two halves is the whole.
+            let whole = log2_p_fail_with_rounding(t, variance, 6e-4, 0.0);
+            let half = |offset| log2_p_fail_with_rounding(t, variance, 3e-4, offset).exp2();
+            near(whole, (0.5 * (half(3e-4) + half(-3e-4))).log2());
+            // Between the Gaussian of the same variance, which has more of a tail, and the
+            // Gaussian alone.
+            let as_gaussian = log2_p_fail(t, Variance(variance.0 + 6e-4 * 6e-4 / 3.0));
+            assert!(whole > log2_p_fail(t, variance) && whole < as_gaussian);
+        }
+        // A shift alone: one side of two.
+        let shifted = log2_p_fail_with_rounding(t, Variance(1e-6), 0.0, 1e-3);
+        near(
+            shifted,
+            log2_p_fail(DecisionHalfWidth(t.0 - 1e-3), Variance(1e-6)) - 1.0,
+        );
     }
 
     #[test]

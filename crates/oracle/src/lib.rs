@@ -5,6 +5,7 @@
 //! - [`noise_budget`]: the operations of a parameter set put together.
 //! - [`failure`]: from a variance to a failure probability, and back.
 //! - [`prediction`]: all of that for a parameter set of tfhe-sbc.
+//! - [`upload`]: the noise of uploads, and how few bits they can travel with.
 //! - [`security`]: from a dimension and a noise to a security level, by
 //!   interpolation in a bundled table of lattice-estimator results.
 //! - [`statistics`]: is a measured noise the predicted one?
@@ -21,3 +22,4 @@ pub mod prediction;
 pub mod security;
 pub mod special_functions;
 pub mod statistics;
+pub mod upload;

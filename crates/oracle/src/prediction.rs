@@ -4,7 +4,7 @@
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 
 use crate::failure::{DecisionHalfWidth, log2_p_fail};
-use crate::noise::{Variance, truncation_variance};
+use crate::noise::Variance;
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
 
@@ -17,19 +17,18 @@ pub struct Prediction {
     pub worst_total: Variance,
     /// log2 of the failure probability of one bootstrap there.
     pub log2_p_fail: f64,
-    /// The fewest bits of body coefficients of an upload whose truncation and encryption
-    /// noise together stay below [`NoiseBudget::pbs`].
-    pub body_bits: u32,
 }
 
 impl Prediction {
     /// The prediction for `parameters`.
     ///
     /// The worst look-up is that of a linear combination with a sum of absolute weights of
-    /// [`max_noise_level`] over bootstrap outputs that are all the same ciphertext, or
-    /// uploads that have no more noise. For booleans the level is that of a gate like NAND on
-    /// two multiplexer outputs (sums of two); XOR doubles both the weights and the distance.
+    /// [`max_noise_level`] over bootstrap outputs that are all the same ciphertext. For
+    /// booleans the level is that of a gate like NAND on two multiplexer outputs (sums of
+    /// two); XOR doubles both the weights and the distance. What uploads make of it,
+    /// [`UploadPrediction`] says.
     ///
+    /// [`UploadPrediction`]: crate::upload::UploadPrediction
     /// [`max_noise_level`]: tfhe_sbc_core::parameters::ParameterSet::max_noise_level
     pub fn new(parameters: &Parameters) -> Self {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
@@ -49,21 +48,12 @@ impl Prediction {
                 if linear.0 >= xor.0 { linear } else { xor }
             }
         };
-        let body_bits = (1..parameters.torus_bits)
-            .find(|&bits| upload_variance(parameters, bits) <= budget.pbs)
-            .unwrap_or(parameters.torus_bits);
         Self {
             budget,
             worst_total,
             log2_p_fail,
-            body_bits,
         }
     }
-}
-
-/// The noise of an upload of `body_bits` bits per coefficient: encryption and truncation.
-pub fn upload_variance(parameters: &Parameters, body_bits: u32) -> Variance {
-    PbsParameters::from(parameters).glwe_variance + truncation_variance(body_bits)
 }
 
 /// The security of both keys of a parameter set.

@@ -33,6 +33,7 @@ pub(crate) const FROZEN_RADIX: ParameterSet = ParameterSet {
     max_noise_level: 5,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 13,
+    public_key_mask_bits: 0,
     log2_p_fail: -40.25,
     security_bits: 0.5,
 };
@@ -54,6 +55,7 @@ pub(crate) const FROZEN_BOOLEAN: ParameterSet = ParameterSet {
     max_noise_level: 3,
     modulus_switch: ModulusSwitch::Plain,
     body_bits: 9,
+    public_key_mask_bits: 0,
     log2_p_fail: -30.0,
     security_bits: 0.5,
 };

@@ -45,6 +45,7 @@ pub(crate) fn small_set(
         max_noise_level: 3,
         modulus_switch: ModulusSwitch::MeanCompensated,
         body_bits: 16,
+        public_key_mask_bits: 0,
         log2_p_fail: 0.0,
         security_bits: 0.0,
     }

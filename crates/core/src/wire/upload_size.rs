@@ -1,0 +1,139 @@
+//! How many bytes an upload has, before anything is encrypted: [`UploadSize`].
+
+use crate::parameters::ParameterSet;
+use crate::wire::ENVELOPE_BYTES;
+use crate::wire::bits::packed_len;
+use crate::wire::glwe::{MAX_ELEMENTS, ciphertext_count, message_len};
+
+/// The size of the message that carries an upload's ciphertexts, and its parts. Metadata is
+/// a message of its own and not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UploadSize {
+    /// Number of readings.
+    pub reading_count: usize,
+    /// Whole readings that one ciphertext holds; 0 where a reading takes more than one. A
+    /// reading may begin in one ciphertext and end in the next.
+    pub readings_per_ciphertext: usize,
+    /// Number of GLWE ciphertexts.
+    pub ciphertext_count: usize,
+    /// Bytes of the header, with the mask's seed in it, and the checksum.
+    pub envelope_bytes: usize,
+    /// Bytes of masks: 0 where a seed stands for them.
+    pub mask_bytes: usize,
+    /// Bytes of bodies.
+    pub body_bytes: usize,
+}
+
+impl UploadSize {
+    /// The size of an upload under a device key, of `reading_count` readings of
+    /// `blocks_per_reading` plaintexts each (1 for booleans; for numbers see
+    /// [`BlockEncoding::block_count`](crate::encoding::BlockEncoding::block_count)).
+    ///
+    /// `None` where no message has so many plaintexts: none at all, or more than
+    /// [`MAX_ELEMENTS`].
+    ///
+    /// # Panics
+    /// If the set's polynomial size is 0, which no validated set has.
+    pub const fn symmetric(
+        set: &ParameterSet,
+        reading_count: usize,
+        blocks_per_reading: usize,
+    ) -> Option<Self> {
+        let elements = reading_count.saturating_mul(blocks_per_reading);
+        if elements == 0 || elements > MAX_ELEMENTS {
+            return None;
+        }
+        let size = set.polynomial_size;
+        Some(Self {
+            reading_count,
+            readings_per_ciphertext: size / blocks_per_reading,
+            ciphertext_count: ciphertext_count(elements, size),
+            envelope_bytes: ENVELOPE_BYTES,
+            mask_bytes: 0,
+            body_bytes: message_len(elements, size, set.body_bits) - ENVELOPE_BYTES,
+        })
+    }
+
+    /// The size of an upload under a device public key: every ciphertext has its k mask
+    /// polynomials along, whole ones even where its body is not. `None` also where the set
+    /// has no such uploads.
+    ///
+    /// # Panics
+    /// As [`symmetric`](Self::symmetric).
+    pub const fn public_key(
+        set: &ParameterSet,
+        reading_count: usize,
+        blocks_per_reading: usize,
+    ) -> Option<Self> {
+        match Self::symmetric(set, reading_count, blocks_per_reading) {
+            Some(symmetric) if set.public_key_mask_bits > 0 => {
+                let mask_bytes = packed_len(set.polynomial_size, set.public_key_mask_bits)
+                    .saturating_mul(set.glwe_dimension.0);
+                Some(Self {
+                    mask_bytes: symmetric.ciphertext_count.saturating_mul(mask_bytes),
+                    ..symmetric
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes of the whole message.
+    pub const fn total_bytes(&self) -> usize {
+        self.envelope_bytes
+            .saturating_add(self.mask_bytes)
+            .saturating_add(self.body_bytes)
+    }
+
+    /// Bytes for each reading, on average.
+    pub fn bytes_per_reading(&self) -> f64 {
+        self.total_bytes() as f64 / self.reading_count as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
+
+    #[test]
+    fn sizes_by_hand() {
+        // Header and checksum, 5 bits a body.
+        const BITS: UploadSize = UploadSize::symmetric(&BOOLEAN_1024, 1024, 1).unwrap();
+        assert_eq!(BITS.total_bytes(), 104 + 640);
+        assert_eq!(
+            (BITS.ciphertext_count, BITS.readings_per_ciphertext),
+            (1, 1024)
+        );
+        let bits = UploadSize::symmetric(&GATES, 1024, 1).unwrap();
+        assert_eq!((bits.total_bytes(), bits.ciphertext_count), (744, 2));
+        // 1024 bytes are 4096 blocks of two bits, 12 bits a body, 19 a mask coefficient.
+        let bytes = UploadSize::symmetric(&MESSAGE_2_CARRY_2, 1024, 4).unwrap();
+        assert_eq!(bytes.total_bytes(), 104 + 2 * 3072);
+        assert_eq!(
+            (bytes.ciphertext_count, bytes.readings_per_ciphertext),
+            (2, 512)
+        );
+        assert_eq!(bytes.bytes_per_reading(), 6248.0 / 1024.0);
+        let public = UploadSize::public_key(&MESSAGE_2_CARRY_2, 1024, 4).unwrap();
+        assert_eq!(public.total_bytes(), 104 + 2 * (2048 * 19 / 8 + 3072));
+        // Three mask polynomials of 512, though one plaintext is all there is.
+        let public = UploadSize::public_key(&GATES, 1, 1).unwrap();
+        assert_eq!(public.mask_bytes, 3 * 512 * 12 / 8);
+        assert_eq!(public.body_bytes, 1);
+    }
+
+    #[test]
+    fn what_no_message_holds_has_no_size() {
+        assert_eq!(UploadSize::symmetric(&GATES, 0, 1), None);
+        assert_eq!(UploadSize::symmetric(&GATES, 1, 0), None);
+        assert_eq!(UploadSize::symmetric(&GATES, MAX_ELEMENTS + 1, 1), None);
+        assert_eq!(UploadSize::symmetric(&GATES, usize::MAX, 2), None);
+        assert!(UploadSize::symmetric(&GATES, MAX_ELEMENTS, 1).is_some());
+        let without = ParameterSet {
+            public_key_mask_bits: 0,
+            ..GATES
+        };
+        assert_eq!(UploadSize::public_key(&without, 1, 1), None);
+    }
+}

@@ -1,0 +1,234 @@
+//! The noise of uploads, and what it costs a bootstrap that takes them.
+//!
+//! An upload is noisier than a bootstrap output where its body is cut to few bits: the
+//! rounding error is uniform over one step, and as it is the largest part by far and has
+//! no tail, it is kept apart from the Gaussian rest ([`UploadNoise`]). A linear combination
+//! of uploads whose absolute weights add up to w is never worse than w times one upload:
+//! for independent uploads it is smaller in the convex order. So that is what
+//! [`UploadPrediction`] judges.
+
+use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
+
+use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
+use crate::noise::{
+    Gadget, GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance,
+};
+use crate::noise_budget::{NoiseBudget, PbsParameters};
+
+/// The failure probability that every use of a shipped set stays below, as its log2.
+pub const TARGET_LOG2_P_FAIL: f64 = -128.0;
+
+/// How many standard deviations off centre a key-switching key is that is as lopsided as
+/// one in a thousand: P(|x| > 3.3) = 0.00097.
+const LOPSIDED: f64 = 3.3;
+
+/// How an upload was encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UploadKind {
+    /// With a device key: the mask is a seed.
+    Symmetric,
+    /// With a device public key: the mask travels, cut to
+    /// [`public_key_mask_bits`](tfhe_sbc_core::parameters::ParameterSet::public_key_mask_bits).
+    PublicKey,
+}
+
+impl UploadKind {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Symmetric, Self::PublicKey];
+}
+
+/// The noise of an upload, torus-normalised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UploadNoise {
+    /// What is Gaussian, or a sum of so many bounded terms that a Gaussian bounds its tail.
+    pub gaussian: Variance,
+    /// The largest error of rounding the body, which is uniform up to it: 2^-(bits+1).
+    pub rounding: f64,
+}
+
+impl UploadNoise {
+    /// An upload under `parameters`, before a key switch between device keys.
+    pub fn new(parameters: &Parameters, kind: UploadKind) -> Self {
+        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        Self {
+            gaussian: match kind {
+                UploadKind::Symmetric => glwe.variance,
+                UploadKind::PublicKey => {
+                    public_key_variance(&glwe)
+                        + mask_rounding_variance(&glwe, parameters.public_key_mask_bits)
+                }
+            },
+            rounding: rounding_bound(parameters.body_bits),
+        }
+    }
+
+    /// After the GLWE key switch from a device's own key to the evaluation key.
+    pub fn switched(self, parameters: &Parameters) -> Self {
+        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        Self {
+            gaussian: self.gaussian + glwe_key_switch_variance(&glwe, parameters.device_switch()),
+            ..self
+        }
+    }
+
+    /// The variance of all of it.
+    pub fn variance(self) -> Variance {
+        // Uniform on [-h, h].
+        self.gaussian + Variance(self.rounding * self.rounding / 3.0)
+    }
+}
+
+/// The noise of a public-key encryption Σ r_j pk_j + e + m before anything is rounded:
+/// σ² (1 + kN), for rows pk_j that encrypt zero with noise E_j, uniform binary r_j, and fresh
+/// noise of the same σ in all k + 1 components.
+///
+/// The phase holds e_body - Σ e_i s_i + Σ r_j E_j. Each of the last two sums has kN products
+/// of a noise (mean 0) with a bit: σ² E\[s²\] = σ²/2, whatever the bit's mean. For one key
+/// and one coefficient Σ r_j E_j has the mean ΣE/2, of variance kN σ²/4: half of that sum's
+/// share is constant under one public key.
+///
+/// To whoever lacks r the k + 1 components are LWE samples with the secret r, binary of
+/// dimension kN, and noise σ: their security is the GLWE key's.
+pub fn public_key_variance(glwe: &GlweNoise) -> Variance {
+    glwe.variance * (1.0 + glwe.extracted_lwe_dimension() as f64)
+}
+
+/// What cutting every mask coefficient to `bits` bits adds: kN · 2^(-2·bits)/24.
+///
+/// Uniform errors of mean 0 times key bits, E\[s²\] = 1/2. For a key of weight h it is
+/// h · 2^(-2·bits)/12. A uniform variable is strictly sub-Gaussian, so that a Gaussian of
+/// this variance bounds the sum's tail.
+pub fn mask_rounding_variance(glwe: &GlweNoise, bits: u32) -> Variance {
+    if bits >= glwe.torus_log2 {
+        return Variance::ZERO;
+    }
+    truncation_variance(bits) * (0.5 * glwe.extracted_lwe_dimension() as f64)
+}
+
+/// What a GLWE key switch between two keys of the same shape adds to every coefficient: the
+/// mask's kN coefficients are decomposed and meet kN · l errors of the switching key, as in
+/// the key switch between LWE keys; the body goes through as it is.
+pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) -> Variance {
+    key_switch_variance(&KeySwitchNoise {
+        input_dimension: glwe.extracted_lwe_dimension(),
+        input_torus_log2: glwe.torus_log2,
+        output_torus_log2: glwe.torus_log2,
+        key_variance: glwe.variance,
+        gadget: Gadget {
+            base_log: decomposition.base_log.0,
+            level: decomposition.level_count.0,
+        },
+    })
+}
+
+/// The largest error of rounding to `bits` bits of the torus.
+fn rounding_bound(bits: u32) -> f64 {
+    f64::exp2(-f64::from(bits) - 1.0)
+}
+
+/// The largest sum of absolute weights with which uploads enter one bootstrap.
+///
+/// Integers count an upload as noise level 1, so it is the set's
+/// [`max_noise_level`](tfhe_sbc_core::parameters::ParameterSet::max_noise_level): all of it on
+/// one upload. A gate takes two ciphertexts with weights ±1; XOR doubles both the weights
+/// and the distance.
+pub fn largest_upload_weight(parameters: &Parameters) -> u32 {
+    match parameters.plaintext {
+        PlaintextKind::Radix => parameters.max_noise_level,
+        PlaintextKind::Boolean => 2,
+    }
+}
+
+/// What one bootstrap on uploads fails with, key switch first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UploadPrediction {
+    /// log2 of the failure probability, on average over keys.
+    pub log2_p_fail: f64,
+    /// The same for a key-switching key as lopsided as one in a thousand: signed digits
+    /// have mean -1/2, so half the sum of the key's errors is a constant in every phase.
+    pub log2_p_fail_lopsided: f64,
+}
+
+impl UploadPrediction {
+    /// The prediction for uploads of `kind`, each switched from a device's own key and
+    /// entering with the [largest weight](largest_upload_weight).
+    pub fn new(parameters: &Parameters, kind: UploadKind) -> Self {
+        Self::of_noise(
+            parameters,
+            UploadNoise::new(parameters, kind).switched(parameters),
+        )
+    }
+
+    /// Whether every key, but one in a thousand, stays at or below the target.
+    pub fn meets_target(&self) -> bool {
+        self.log2_p_fail.max(self.log2_p_fail_lopsided) <= TARGET_LOG2_P_FAIL
+    }
+
+    fn of_noise(parameters: &Parameters, noise: UploadNoise) -> Self {
+        let pbs = PbsParameters::from(parameters);
+        let budget = NoiseBudget::new(&pbs);
+        let weight = f64::from(largest_upload_weight(parameters));
+        let half_width = match parameters.plaintext {
+            PlaintextKind::Radix => {
+                DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0)
+            }
+            PlaintextKind::Boolean => DecisionHalfWidth::GATE,
+        };
+        let gaussian =
+            noise.gaussian * (weight * weight) + budget.key_switch + budget.modulus_switch;
+        let rounding = weight * noise.rounding;
+        let offset = key_switch_offset_variance(&pbs);
+        Self {
+            log2_p_fail: log2_p_fail_with_rounding(half_width, gaussian, rounding, 0.0),
+            log2_p_fail_lopsided: log2_p_fail_with_rounding(
+                half_width,
+                Variance(gaussian.0 - offset.0),
+                rounding,
+                LOPSIDED * offset.standard_deviation(),
+            ),
+        }
+    }
+}
+
+/// The part of the key switch's noise that is constant under one key: kN · l errors of the
+/// key, each times the mean -1/2 of a digit.
+pub fn key_switch_offset_variance(pbs: &PbsParameters) -> Variance {
+    let key = pbs.key_switch();
+    key.key_variance * (0.25 * (key.input_dimension * key.gadget.level) as f64)
+}
+
+/// The fewest bits of an upload's coefficients that meet the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UploadBits {
+    /// Of the body, for symmetric uploads; public-key uploads have as many.
+    pub body: u32,
+    /// Of the mask of public-key uploads.
+    pub public_key_mask: u32,
+}
+
+impl UploadBits {
+    /// The fewest bits with which [`UploadPrediction::meets_target`] holds, those of the
+    /// body first. `None` where not even whole coefficients meet it. The set's own numbers of
+    /// bits do not matter.
+    pub fn fewest(parameters: &Parameters) -> Option<Self> {
+        let torus_bits = parameters.torus_bits;
+        let mut noise = UploadNoise::new(parameters, UploadKind::Symmetric).switched(parameters);
+        let smallest = parameters.message_bits.0 + parameters.carry_bits.0 + 2;
+        let body = (smallest..=torus_bits).find(|&bits| {
+            noise.rounding = rounding_bound(bits);
+            UploadPrediction::of_noise(parameters, noise).meets_target()
+        })?;
+        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        let symmetric = noise.gaussian;
+        let public_key_mask = (1..=torus_bits).find(|&bits| {
+            // The fresh noise of the body is in the symmetric upload's already.
+            let more = Variance(public_key_variance(&glwe).0 - glwe.variance.0);
+            noise.gaussian = symmetric + more + mask_rounding_variance(&glwe, bits);
+            UploadPrediction::of_noise(parameters, noise).meets_target()
+        })?;
+        Some(Self {
+            body,
+            public_key_mask,
+        })
+    }
+}
