@@ -22,20 +22,29 @@
 //! `f64` is emulated in software, prefer [`NoiseDistribution::TUniform`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "aes")]
 mod aes128_ctr;
+#[cfg(any(feature = "blake2", feature = "blake3-xof"))]
+mod blake;
+#[cfg(feature = "blake2")]
+mod blake2x;
+#[cfg(feature = "blake3-xof")]
+mod blake3;
 mod chacha20;
 mod expander;
 mod gaussian;
 mod keystream;
 mod noise;
 mod seed;
+#[cfg(feature = "shake256")]
+mod shake256;
 mod tuniform;
 mod uniform;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-pub use expander::{AnyExpander, Expander, ExpanderKind, UnknownExpander};
+pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
 pub use seed::{EntropyError, MaskSeed, NoiseSeed, Seed, SeedSequence};
 pub use uniform::{fill_binary, fill_uniform};
