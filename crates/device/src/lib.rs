@@ -24,13 +24,14 @@
 //! # let mut owner = SeedSequence::new(Seed::from_bytes([1; 32]));
 //! # let secret = SecretKey::generate(MESSAGE_2_CARRY_2.validate()?, &mut owner)?;
 //! # let device_key = secret.device_key().to_bytes()?;
-//! # let trng = |seed: &mut [u8]| { for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 } Ok(()) };
+//! # let mut calls = 0;
+//! # let trng = |seed: &mut [u8]| { calls += 1; for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 * calls } Ok(()) };
 //! // On a board these are static arrays of the sizes that these calls give.
 //! let parameters = device_key_parameters(&device_key)?;
 //! let mut floats = vec![0.0; float_workspace_len::<u64>(&parameters)];
 //! let mut scalars = vec![0; scalar_workspace_len(&parameters)];
 //!
-//! let seeds = SeedSequence::from_entropy(trng)?; // 32 bytes of the board's TRNG
+//! let seeds = SeedSequence::from_entropy(trng)?; // the board's TRNG
 //! let mut board =
 //!     Encryptor::<u64>::new(&device_key, ExpanderKind::ChaCha20, seeds, &mut floats, &mut scalars)?;
 //!
@@ -50,7 +51,9 @@ use zeroize::Zeroize;
 
 pub use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, ReadingError};
 pub use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
-pub use tfhe_sbc_core::random::{EntropyError, ExpanderKind, Seed, SeedSequence};
+pub use tfhe_sbc_core::random::{
+    EntropyError, EntropySource, ExpanderKind, NoSource, ReseedPolicy, Seed, SeedSequence,
+};
 pub use tfhe_sbc_core::wire::WireError;
 
 use tfhe_sbc_core::encoding::boolean;

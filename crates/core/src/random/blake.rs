@@ -144,6 +144,7 @@ fn side_by_side<C: CounterMode>(mode: &C, first: u64, out: &mut [[u8; BLOCK_BYTE
             one_by_one(mode, first, out);
             continue;
         }
+        #[allow(clippy::needless_range_loop, reason = "the loop to be vectorised")]
         for lane in 0..LANES {
             let block = mode.block::<true>(first + lane as u64);
             for i in 0..16 {

@@ -127,10 +127,8 @@ impl CounterMode for Output {
         let mut message = [0; 16];
         message[..8].copy_from_slice(&self.root);
         let mut v = [0; 16];
-        for i in 0..8 {
-            v[i] = state[i];
-            v[i + 8] = IV[i];
-        }
+        v[..8].copy_from_slice(&state);
+        v[8..].copy_from_slice(&IV);
         // 64 bytes in, and the last block.
         v[12] ^= 64;
         v[14] = !v[14];
