@@ -24,6 +24,7 @@ pub use upload_size::UploadSize;
 use thiserror::Error;
 
 use crate::parameters::{KeyFingerprint, ParameterError, ParameterFingerprint};
+use crate::random::UnsupportedExpander;
 
 /// Why bytes were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -42,6 +43,9 @@ pub enum WireError {
     /// Flags that this build does not know for the kind.
     #[error("flag bits {0:#04x} are not known here: update the reader")]
     Flags(u8),
+    /// An expander that this build does not have.
+    #[error(transparent)]
+    Expander(#[from] UnsupportedExpander),
     /// A field, or the padding of the payload, with a value that it cannot have.
     #[error("the field '{0}' has a value that it cannot have: the file is damaged or forged")]
     Field(&'static str),

@@ -6,7 +6,7 @@ use common::{FROZEN_RADIX, forged, lwe_list, patched, resealed, secret_key};
 use proptest::prelude::*;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
-use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
+use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, UnsupportedExpander};
 use tfhe_sbc_core::wire::glwe::{self, MAX_ELEMENTS, SeededGlweList, message_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::{
@@ -202,7 +202,10 @@ fn unknown_versions_kinds_and_flags_are_named() {
         assert_eq!(read(54, 1), Err(WireError::Field("mask bits")));
         assert_eq!(read(55, 1), Err(WireError::Field("reserved")));
         assert_eq!(read(50, 3), Err(WireError::Field("plaintext kind")));
-        assert_eq!(read(51, 3), Err(WireError::Field("expander")));
+        assert_eq!(
+            read(51, 6),
+            Err(WireError::Expander(UnsupportedExpander::Unknown(6)))
+        );
     }
 }
 

@@ -27,12 +27,13 @@
 //! # let mut owner = SeedSequence::new(Seed::from_bytes([1; 32]));
 //! # let secret = SecretKey::generate(MESSAGE_2_CARRY_2.validate()?, &mut owner)?;
 //! # let device_key = secret.device_key().to_bytes()?;
-//! # let trng = |seed: &mut [u8]| { for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 } Ok(()) };
+//! # let mut calls = 0;
+//! # let trng = |seed: &mut [u8]| { calls += 1; for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 * calls } Ok(()) };
 //! const PLAN: MemoryPlan = MemoryPlan::recommended();
 //! const BYTES: usize = workspace_bytes(&MESSAGE_2_CARRY_2, PLAN, KeyMode::Symmetric);
 //! let mut workspace = Workspace::<BYTES>::new(); // on a board, a static
 //!
-//! let seeds = SeedSequence::from_entropy(trng)?; // 32 bytes of the board's TRNG
+//! let seeds = SeedSequence::from_entropy(trng)?; // the board's TRNG
 //! let mut board = Encryptor::<u64>::new(
 //!     &device_key,
 //!     PLAN,
@@ -74,6 +75,8 @@ pub use symmetric::{Encryptor, device_key_parameters};
 
 pub use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, ReadingError};
 pub use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet, Parameters, PlaintextKind};
-pub use tfhe_sbc_core::random::{EntropyError, ExpanderKind, Seed, SeedSequence};
+pub use tfhe_sbc_core::random::{
+    EntropyError, EntropySource, ExpanderKind, NoSource, ReseedPolicy, Seed, SeedSequence,
+};
 pub use tfhe_sbc_core::wire::WireError;
 pub use tfhe_sbc_core::workspace::{Workspace, WorkspaceError};

@@ -4,10 +4,17 @@ use core::fmt;
 
 use thiserror::Error;
 
+#[cfg(feature = "aes")]
 use super::aes128_ctr::Aes128CtrBlocks;
+#[cfg(feature = "blake2")]
+use super::blake2x::Blake2xbBlocks;
+#[cfg(feature = "blake3-xof")]
+use super::blake3::Blake3Blocks;
 use super::chacha20::ChaCha20Blocks;
 use super::keystream::Keystream;
 use super::seed::{MaskSeed, NoiseSeed};
+#[cfg(feature = "shake256")]
+use super::shake256::Shake256Blocks;
 
 /// A deterministic stream of bytes.
 ///
@@ -19,13 +26,16 @@ pub trait Expander {
     /// # Panics
     ///
     /// If the stream is longer than its generator allows, 2^38 bytes for
-    /// [`ExpanderKind::ChaCha20`]: a stream never wraps around.
+    /// [`ExpanderKind::ChaCha20`] and BLAKE2Xb: a stream never wraps around.
     fn fill(&mut self, out: &mut [u8]);
 }
 
-/// The generators. The discriminant is the id of the generator on the wire.
+/// The generators of this build. The discriminant is the id of the generator on the
+/// wire.
 ///
-/// Ids 3, 4 and 5 are kept for BLAKE2b, BLAKE3 and SHAKE256.
+/// Every generator but ChaCha20, from which [`SeedSequence`](super::SeedSequence)
+/// is made, has a Cargo feature of its own; without it there is no variant, and its
+/// id is refused as [`UnsupportedExpander`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -45,39 +55,89 @@ pub enum ExpanderKind {
     ///
     /// That is the usual counter mode with `V + s·2^64` as the initial counter
     /// block. Streams of one seed are 2^64 blocks apart, so they don't overlap;
-    /// those of seeds that differ by little have unrelated keys.
+    /// those of seeds that differ by little have unrelated keys. Feature `aes`.
+    #[cfg(feature = "aes")]
     Aes128Ctr = 2,
+    /// BLAKE2Xb ("BLAKE2X", 2016), the XOF over BLAKE2b, of unknown output length:
+    /// the key is the 32-byte seed, the input the stream number as 4 little-endian
+    /// bytes, the XOF digest length 2^32 - 1. The stream is the output: 64-byte
+    /// nodes 0, 1, 2, … of the root hash. Feature `blake2`.
+    #[cfg(feature = "blake2")]
+    Blake2xb = 3,
+    /// BLAKE3 in its keyed mode: the key is the 32-byte seed, the input the stream
+    /// number as 4 little-endian bytes. The stream is the extendable output.
+    /// Feature `blake3-xof`.
+    #[cfg(feature = "blake3-xof")]
+    Blake3 = 4,
+    /// SHAKE256 (FIPS 202) of 36 bytes: the seed, then the stream number as 4
+    /// little-endian bytes. The stream is the output. Feature `shake256`.
+    #[cfg(feature = "shake256")]
+    Shake256 = 5,
 }
 
-/// An expander id that this version doesn't know.
+/// An expander id that this build can't open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("unknown expander id {0}; this version knows 1 (ChaCha20) and 2 (AES-128-CTR)")]
-pub struct UnknownExpander(
-    /// The id that was read.
-    pub u8,
-);
+#[non_exhaustive]
+pub enum UnsupportedExpander {
+    /// No generator has this id in this version.
+    #[error("expander {0} is not known here: update the reader")]
+    Unknown(
+        /// The id that was read.
+        u8,
+    ),
+    /// The generator's Cargo feature is off.
+    #[error("expander {name} is not compiled into this build: turn its feature on, or use another")]
+    NotCompiledIn {
+        /// The generator's name.
+        name: &'static str,
+    },
+}
+
+/// How many generators this build has.
+const COUNT: usize = 1
+    + cfg!(feature = "aes") as usize
+    + cfg!(feature = "blake2") as usize
+    + cfg!(feature = "blake3-xof") as usize
+    + cfg!(feature = "shake256") as usize;
+
+/// Ids and names of all generators of this version, whether compiled in or not.
+const NAMES: [(u8, &str); 5] = [
+    (1, "ChaCha20"),
+    (2, "AES-128-CTR"),
+    (3, "BLAKE2Xb"),
+    (4, "BLAKE3"),
+    (5, "SHAKE256"),
+];
 
 impl ExpanderKind {
-    /// Every generator, in the order of the ids.
-    pub const ALL: [Self; 2] = [Self::ChaCha20, Self::Aes128Ctr];
+    /// Every generator of this build, in the order of the ids.
+    pub const ALL: [Self; COUNT] = [
+        Self::ChaCha20,
+        #[cfg(feature = "aes")]
+        Self::Aes128Ctr,
+        #[cfg(feature = "blake2")]
+        Self::Blake2xb,
+        #[cfg(feature = "blake3-xof")]
+        Self::Blake3,
+        #[cfg(feature = "shake256")]
+        Self::Shake256,
+    ];
 
     /// The id on the wire.
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// The name for people: `ChaCha20`, `AES-128-CTR`.
+    /// The name for people: `ChaCha20`, `AES-128-CTR`, `BLAKE2Xb`, `BLAKE3`,
+    /// `SHAKE256`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ChaCha20 => "ChaCha20",
-            Self::Aes128Ctr => "AES-128-CTR",
-        }
+        NAMES[self as usize - 1].1
     }
 
     /// Opens stream number `stream` of a public mask seed.
     ///
     /// Streams of one seed with different numbers are independent. Constant-time
-    /// with the crates' software and hardware code for both generators.
+    /// with the software and the hardware code of every generator.
     pub fn mask_stream(self, seed: &MaskSeed, stream: u32) -> AnyExpander {
         self.open(&seed.0, stream)
     }
@@ -95,8 +155,19 @@ impl ExpanderKind {
             Self::ChaCha20 => {
                 Generator::ChaCha20(Keystream::new(ChaCha20Blocks::stream(seed, stream)))
             }
+            #[cfg(feature = "aes")]
             Self::Aes128Ctr => {
                 Generator::Aes128Ctr(Keystream::new(Aes128CtrBlocks::stream(seed, stream)))
+            }
+            #[cfg(feature = "blake2")]
+            Self::Blake2xb => {
+                Generator::Blake2xb(Keystream::new(Blake2xbBlocks::stream(seed, stream)))
+            }
+            #[cfg(feature = "blake3-xof")]
+            Self::Blake3 => Generator::Blake3(Keystream::new(Blake3Blocks::stream(seed, stream))),
+            #[cfg(feature = "shake256")]
+            Self::Shake256 => {
+                Generator::Shake256(Keystream::new(Shake256Blocks::stream(seed, stream)))
             }
         })
     }
@@ -109,13 +180,18 @@ impl fmt::Display for ExpanderKind {
 }
 
 impl TryFrom<u8> for ExpanderKind {
-    type Error = UnknownExpander;
+    type Error = UnsupportedExpander;
 
-    fn try_from(id: u8) -> Result<Self, UnknownExpander> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.id() == id)
-            .ok_or(UnknownExpander(id))
+    fn try_from(id: u8) -> Result<Self, UnsupportedExpander> {
+        if let Some(kind) = Self::ALL.into_iter().find(|kind| kind.id() == id) {
+            return Ok(kind);
+        }
+        Err(NAMES
+            .iter()
+            .find(|(known, _)| *known == id)
+            .map_or(UnsupportedExpander::Unknown(id), |&(_, name)| {
+                UnsupportedExpander::NotCompiledIn { name }
+            }))
     }
 }
 
@@ -128,7 +204,14 @@ pub struct AnyExpander(Generator);
 )]
 enum Generator {
     ChaCha20(Keystream<ChaCha20Blocks>),
+    #[cfg(feature = "aes")]
     Aes128Ctr(Keystream<Aes128CtrBlocks>),
+    #[cfg(feature = "blake2")]
+    Blake2xb(Keystream<Blake2xbBlocks>),
+    #[cfg(feature = "blake3-xof")]
+    Blake3(Keystream<Blake3Blocks>),
+    #[cfg(feature = "shake256")]
+    Shake256(Keystream<Shake256Blocks>),
 }
 
 impl AnyExpander {
@@ -136,7 +219,14 @@ impl AnyExpander {
     pub const fn kind(&self) -> ExpanderKind {
         match self.0 {
             Generator::ChaCha20(_) => ExpanderKind::ChaCha20,
+            #[cfg(feature = "aes")]
             Generator::Aes128Ctr(_) => ExpanderKind::Aes128Ctr,
+            #[cfg(feature = "blake2")]
+            Generator::Blake2xb(_) => ExpanderKind::Blake2xb,
+            #[cfg(feature = "blake3-xof")]
+            Generator::Blake3(_) => ExpanderKind::Blake3,
+            #[cfg(feature = "shake256")]
+            Generator::Shake256(_) => ExpanderKind::Shake256,
         }
     }
 }
@@ -145,7 +235,14 @@ impl Expander for AnyExpander {
     fn fill(&mut self, out: &mut [u8]) {
         match &mut self.0 {
             Generator::ChaCha20(stream) => stream.fill(out),
+            #[cfg(feature = "aes")]
             Generator::Aes128Ctr(stream) => stream.fill(out),
+            #[cfg(feature = "blake2")]
+            Generator::Blake2xb(stream) => stream.fill(out),
+            #[cfg(feature = "blake3-xof")]
+            Generator::Blake3(stream) => stream.fill(out),
+            #[cfg(feature = "shake256")]
+            Generator::Shake256(stream) => stream.fill(out),
         }
     }
 }

@@ -3,9 +3,10 @@
 //!
 //! The data flows one way:
 //!
-//! 1. [`SeedSequence`] holds the one 32-byte [`Seed`] of a session, from the OS or
-//!    the board's TRNG, and gives every ciphertext a fresh pair: a [`MaskSeed`],
-//!    which travels in the header, and a [`NoiseSeed`], which never does.
+//! 1. [`SeedSequence`] holds the 32-byte root [`Seed`] of a session, from the OS or
+//!    the board's TRNG, which it asks again as its [`ReseedPolicy`] says. It gives
+//!    every ciphertext a fresh pair: a [`MaskSeed`], which travels in the header, and
+//!    a [`NoiseSeed`], which never does.
 //! 2. [`ExpanderKind`] names a generator on the wire; with a seed and a stream
 //!    number it opens an [`AnyExpander`]. Mask and noise come from independently
 //!    keyed streams, so nothing of the noise follows from the mask.
@@ -22,20 +23,32 @@
 //! `f64` is emulated in software, prefer [`NoiseDistribution::TUniform`].
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "aes")]
 mod aes128_ctr;
+#[cfg(any(feature = "blake2", feature = "blake3-xof"))]
+mod blake;
+#[cfg(feature = "blake2")]
+mod blake2x;
+#[cfg(feature = "blake3-xof")]
+mod blake3;
 mod chacha20;
 mod expander;
 mod gaussian;
+mod health;
 mod keystream;
 mod noise;
 mod seed;
+#[cfg(feature = "shake256")]
+mod shake256;
 mod tuniform;
 mod uniform;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-pub use expander::{AnyExpander, Expander, ExpanderKind, UnknownExpander};
+pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
-pub use seed::{EntropyError, MaskSeed, NoiseSeed, Seed, SeedSequence};
+pub use seed::{
+    EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
+};
 pub use uniform::{fill_binary, fill_uniform};

@@ -1,12 +1,15 @@
-//! Seeds, and the sequence that gives every ciphertext its own.
+//! Seeds, and the sequence that gives every ciphertext its own: entropy comes in by
+//! an [`EntropySource`], is tested, becomes the root of a [`SeedSequence`], and leaves
+//! as pairs of seeds.
 
 use core::fmt;
+use core::num::NonZeroU64;
 
-use subtle::ConstantTimeEq;
 use thiserror::Error;
 use zeroize::Zeroize;
 
 use super::chacha20::ChaCha20Blocks;
+use super::health::{Remembered, SAMPLE_BYTES};
 use super::keystream::{BlockSource, Scratch};
 
 macro_rules! secret_seed {
@@ -68,84 +71,210 @@ pub enum EntropyError {
     /// The source of entropy reported a failure, with its reason.
     #[error("the source of entropy failed: {0}")]
     Source(&'static str),
-    /// The source reported success, but its output repeats: a TRNG that is not
-    /// switched on or is stuck, or a callback that wrote nothing.
+    /// The source reported success, but its output repeats within itself: a TRNG that
+    /// is not switched on or is stuck, or a callback that wrote nothing.
     #[error("the source of entropy gave constant output; is the generator switched on?")]
     Constant,
-    /// The session has given 2^64 - 1 pairs.
+    /// A byte or a bit is far too frequent in the source's output.
+    #[error("the source of entropy is biased: check its wiring, clock and supply")]
+    Biased,
+    /// The source gave the same bytes as at the call before.
+    #[error("the source of entropy gave the same bytes twice; is it a constant?")]
+    Repeated,
+    /// The session has given 2^64 - 1 pairs, and has no source for another seed.
     #[error("the session seed is used up; start a session with fresh entropy")]
     Exhausted,
 }
 
-/// The seeds of a session: one root [`Seed`], from which every ciphertext gets a
+/// Where entropy comes from: the OS, or the board's TRNG. Every
+/// `FnMut(&mut [u8]) -> Result<(), EntropyError>` is one.
+pub trait EntropySource {
+    /// Overwrites `out`, all of it, with full-entropy bytes that it has never given
+    /// before, or says why it can't.
+    ///
+    /// # Errors
+    ///
+    /// [`EntropyError::Source`], with the reason.
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyError>;
+}
+
+impl<F: FnMut(&mut [u8]) -> Result<(), EntropyError>> EntropySource for F {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyError> {
+        self(out)
+    }
+}
+
+/// The source of a session that lives of one seed: it has nothing to give.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSource;
+
+impl EntropySource for NoSource {
+    fn fill(&mut self, _: &mut [u8]) -> Result<(), EntropyError> {
+        Err(EntropyError::Exhausted)
+    }
+}
+
+/// When a session with a source of entropy asks it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReseedPolicy {
+    /// Ciphertexts, one pair of seeds each, between two calls of the source.
+    pub max_ciphertexts: NonZeroU64,
+}
+
+impl Default for ReseedPolicy {
+    /// 2^16 ciphertexts.
+    ///
+    /// The generator itself would allow 2^64. The limit is there for the day when a
+    /// root seed leaks: it tells the noise of the ciphertexts of one root only. 2^16
+    /// is a day and a half at one every two seconds, it spreads the milliseconds of a
+    /// slow TRNG until they are lost beside the encryptions, and it is far below the
+    /// 2^48 requests that SP 800-90A allows between two reseedings.
+    fn default() -> Self {
+        Self {
+            max_ciphertexts: NonZeroU64::MIN.saturating_add((1 << 16) - 1),
+        }
+    }
+}
+
+/// The seeds of a session: a root [`Seed`], from which every ciphertext gets a
 /// fresh ([`MaskSeed`], [`NoiseSeed`]) pair by a counter.
 ///
-/// Pair `i` is the first block of ChaCha20 (RFC 8439, block counter 0) with the
-/// root seed as key and the nonce `i` (8 bytes, little-endian) followed by the
+/// Pair `i` of a root is the first block of ChaCha20 (RFC 8439, block counter 0) with
+/// the root as key and the nonce `i` (8 bytes, little-endian) followed by the
 /// 4 bytes `pair`: bytes 0..32 of the block are the mask seed, bytes 32..64 the
 /// noise seed. ChaCha20 is a pseudorandom function of its nonce, so published
 /// mask seeds tell nothing about any noise seed.
 ///
+/// A session with a source `S` asks it for another 32 bytes as its [`ReseedPolicy`]
+/// says. The next root is those bytes xor bytes 0..32 of the block of nonce 0 (8
+/// bytes) and `root` under the old root. So it is unknown if the old root or
+/// the new bytes are: a source that fails without a sign makes nothing worse. If the
+/// source reports failure, or fails a health test, there is no pair until it works
+/// again; the old root gives no more than the policy says.
+///
 /// It is not `Clone`, and [`next_pair`](Self::next_pair) moves on before it
 /// returns, so a sequence can't give a pair twice. Two sequences of one root seed
-/// would: take each root seed for one sequence only.
-pub struct SeedSequence {
+/// would: take each root seed for one sequence only. That is why a sequence can't be
+/// saved and resumed: nothing could tell a second resumption of the same file from
+/// the first. A board draws a new root at every start.
+pub struct SeedSequence<S = NoSource> {
     root: Seed,
     next: u64,
+    /// Pairs of a root.
+    limit: u64,
+    remembered: Remembered,
+    source: S,
 }
 
 impl SeedSequence {
     /// Starts a session from a root seed that no other session has used.
-    pub const fn new(root: Seed) -> Self {
-        Self { root, next: 0 }
+    pub fn new(root: Seed) -> Self {
+        Self {
+            root,
+            next: 0,
+            limit: u64::MAX,
+            remembered: Remembered::default(),
+            source: NoSource,
+        }
     }
 
-    /// Starts a session from a source of entropy.
+    /// Starts a session from a source of entropy, which is not kept: as
+    /// [`with_reseeding`](SeedSequence::with_reseeding), but the root is for 2^64 - 1
+    /// pairs.
     ///
-    /// `source` is called once with 32 zero bytes and overwrites them all with
-    /// full-entropy bytes, or says why it can't, as [`EntropyError::Source`].
+    /// # Errors
+    ///
+    /// As [`with_reseeding`](SeedSequence::with_reseeding).
+    pub fn from_entropy(
+        source: impl FnMut(&mut [u8]) -> Result<(), EntropyError>,
+    ) -> Result<Self, EntropyError> {
+        let session = SeedSequence::with_reseeding(source, ReseedPolicy::default())?;
+        Ok(Self::new(session.root))
+    }
+}
+
+impl<S: FnMut(&mut [u8]) -> Result<(), EntropyError>> SeedSequence<S> {
+    /// Starts a session from a source of entropy, which it asks again as `policy`
+    /// says.
+    ///
+    /// `source` is called with 32 zero bytes each time, and overwrites them as
+    /// [`EntropySource::fill`] says; twice here, for a callback that always gives the
+    /// same is the likeliest mistake. The root is made of both.
     ///
     /// # Errors
     ///
     /// The error of `source`; [`EntropyError::Constant`] if its output is all one
-    /// byte, or repeats with any period of 1, 2, 4, 8 or 16 bytes, as that of a
-    /// stuck register does. True randomness is refused with probability 2^-128.
-    pub fn from_entropy(
-        mut source: impl FnMut(&mut [u8]) -> Result<(), EntropyError>,
-    ) -> Result<Self, EntropyError> {
-        let mut root = Seed([0; 32]);
-        source(&mut root.0)?;
-        let (low, high) = root.0.split_at(16);
-        if low.ct_eq(high).into() {
-            return Err(EntropyError::Constant);
-        }
-        Ok(Self::new(root))
+    /// byte or has a period of up to 16 bytes, as that of a stuck register has;
+    /// [`EntropyError::Repeated`] if it is that of the call before;
+    /// [`EntropyError::Biased`] if 10 bytes in a row or 13 of the 32 are
+    /// equal, or fewer than 53 or more than 203 of the bits are ones. True randomness
+    /// is refused with probability below 2^-63.
+    pub fn with_reseeding(source: S, policy: ReseedPolicy) -> Result<Self, EntropyError> {
+        let mut session = Self {
+            root: Seed([0; SAMPLE_BYTES]),
+            next: 0,
+            limit: policy.max_ciphertexts.get(),
+            remembered: Remembered::default(),
+            source,
+        };
+        session.reseed()?;
+        session.reseed()?;
+        Ok(session)
     }
+}
 
-    /// The seeds of the next ciphertext. Constant-time.
+impl<S: EntropySource> SeedSequence<S> {
+    /// Mixes fresh entropy into the root, ahead of time: when a board wakes up, say.
     ///
     /// # Errors
     ///
-    /// [`EntropyError::Exhausted`] after 2^64 - 1 pairs.
+    /// As [`with_reseeding`](SeedSequence::with_reseeding); the root is unchanged
+    /// then. [`EntropyError::Exhausted`] without a source.
+    pub fn reseed(&mut self) -> Result<(), EntropyError> {
+        let mut fresh = Scratch::<u8, SAMPLE_BYTES>::new();
+        self.source.fill(&mut *fresh)?;
+        self.remembered.check(&fresh)?;
+        let block = self.block(0, b"root");
+        for ((root, old), fresh) in self.root.0.iter_mut().zip(&*block).zip(&*fresh) {
+            *root = old ^ fresh;
+        }
+        self.next = 0;
+        Ok(())
+    }
+
+    /// The seeds of the next ciphertext. Constant-time, but for the source.
+    ///
+    /// # Errors
+    ///
+    /// If the root has given as many pairs as the policy allows: those of
+    /// [`reseed`](Self::reseed).
     pub fn next_pair(&mut self) -> Result<(MaskSeed, NoiseSeed), EntropyError> {
+        if self.next >= self.limit {
+            self.reseed()?;
+        }
         let index = self.next;
-        self.next = index.checked_add(1).ok_or(EntropyError::Exhausted)?;
+        self.next += 1;
 
-        let mut nonce = *b"\0\0\0\0\0\0\0\0pair";
-        nonce[..8].copy_from_slice(&index.to_le_bytes());
-        let mut block = Scratch::<u8, 64>::new();
-        ChaCha20Blocks::with_nonce(self.root.as_bytes(), nonce)
-            .next_blocks(core::slice::from_mut(&mut block));
-
+        let block = self.block(index, b"pair");
         let mut mask = MaskSeed([0; 32]);
         let mut noise = NoiseSeed([0; 32]);
         mask.0.copy_from_slice(&block[..32]);
         noise.0.copy_from_slice(&block[32..]);
         Ok((mask, noise))
     }
+
+    fn block(&self, index: u64, purpose: &[u8; 4]) -> Scratch<u8, 64> {
+        let mut nonce = [0; 12];
+        nonce[..8].copy_from_slice(&index.to_le_bytes());
+        nonce[8..].copy_from_slice(purpose);
+        let mut block = Scratch::<u8, 64>::new();
+        ChaCha20Blocks::with_nonce(self.root.as_bytes(), nonce)
+            .next_blocks(core::slice::from_mut(&mut block));
+        block
+    }
 }
 
-impl fmt::Debug for SeedSequence {
+impl<S> fmt::Debug for SeedSequence<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeedSequence")
             .field("next", &self.next)

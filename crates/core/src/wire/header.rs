@@ -242,7 +242,7 @@ impl Header {
             },
             expander: match header[51] {
                 0 => None,
-                id => Some(ExpanderKind::try_from(id).map_err(|_| WireError::Field("expander"))?),
+                id => Some(ExpanderKind::try_from(id)?),
             },
             message_bits: header[52],
             carry_bits: header[53],

@@ -7,7 +7,7 @@ use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
+use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     Encryptor, KeyMode, MemoryPlan, encode_readings, reading_block_count, workspace_bytes,
@@ -34,13 +34,9 @@ pub struct Table {
 pub fn seeds() -> SeedSequence {
     static CALLS: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(1);
     let call = CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    SeedSequence::from_entropy(|bytes| {
-        for (i, byte) in bytes.iter_mut().enumerate() {
-            *byte = call ^ (i as u8 + 1).wrapping_mul(57);
-        }
-        Ok(())
-    })
-    .unwrap()
+    SeedSequence::new(Seed::from_bytes(std::array::from_fn(|i| {
+        call ^ (i as u8 + 1).wrapping_mul(57)
+    })))
 }
 
 /// Drawn once for all tests of a binary.

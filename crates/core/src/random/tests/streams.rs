@@ -7,14 +7,23 @@ use super::*;
 
 #[test]
 fn ids_and_names_are_those_of_the_wire() {
-    for (id, name) in [(1, "ChaCha20"), (2, "AES-128-CTR")] {
+    for (id, name) in [
+        (1, "ChaCha20"),
+        (2, "AES-128-CTR"),
+        (3, "BLAKE2Xb"),
+        (4, "BLAKE3"),
+        (5, "SHAKE256"),
+    ] {
         let kind = ExpanderKind::try_from(id).unwrap();
         assert_eq!((kind.id(), kind.name()), (id, name));
         assert_eq!(kind.to_string(), name);
         assert_eq!(stream(kind, 0).kind(), kind);
     }
-    for id in (0..=255).filter(|id| ![1, 2].contains(id)) {
-        assert_eq!(ExpanderKind::try_from(id), Err(UnknownExpander(id)));
+    for id in (0..=255).filter(|id| !(1..=5).contains(id)) {
+        assert_eq!(
+            ExpanderKind::try_from(id),
+            Err(UnsupportedExpander::Unknown(id))
+        );
     }
 }
 
@@ -47,11 +56,11 @@ fn chacha20_rfc_8439_appendix_a_1() {
     );
 }
 
-/// Bytes 0..16 and 1000..1016 as a reader in Python (`cryptography`) gave them from
+/// Bytes 0..16 and 1000..1016 as readers in Python (`cryptography`, `hashlib`) gave them from
 /// the documentation of [`ExpanderKind`] alone.
 #[test]
 fn golden_bytes_of_an_independent_reader() {
-    use ExpanderKind::{Aes128Ctr, ChaCha20};
+    use ExpanderKind::{Aes128Ctr, Blake2xb, Blake3, ChaCha20, Shake256};
     for (kind, number, start, later) in [
         (
             ChaCha20,
@@ -100,6 +109,78 @@ fn golden_bytes_of_an_independent_reader() {
             u32::MAX,
             "c637ec86e0e201443a11089f1cd159ab",
             "8cbd285c7af46deef28132a9d7a6971f",
+        ),
+        (
+            Blake2xb,
+            0,
+            "eae1a190022191b79d5f067f3e21af8a",
+            "7b16904382f932ee84e9e70cf6dbb275",
+        ),
+        (
+            Blake2xb,
+            1,
+            "f7a13c3f81cd422af591bde11b83bf07",
+            "42207fe9bdbb6ef28b7eb4364ce5c127",
+        ),
+        (
+            Blake2xb,
+            0x01020304,
+            "883ed752438eb142dcce453424722ed9",
+            "5513a82959b895595cb16dbfd1cd2c6a",
+        ),
+        (
+            Blake2xb,
+            u32::MAX,
+            "01808cc7e4d428fe6f9a7e141d87f98a",
+            "92883187e717e1c603e598c49a05ed8d",
+        ),
+        (
+            Blake3,
+            0,
+            "65c52995774c9ef820f37baf376210b7",
+            "40498f663660f353b4dc5275775b8623",
+        ),
+        (
+            Blake3,
+            1,
+            "aec695ee00566e16a33f15ac55aafc43",
+            "b80cbce1252e8ad81e3d60900976c56d",
+        ),
+        (
+            Blake3,
+            0x01020304,
+            "410a5f2d39fd38006f04218acf340268",
+            "0770872935649ba9bbdf1f9bb2d90a1b",
+        ),
+        (
+            Blake3,
+            u32::MAX,
+            "69137a784c845e3a46591b059a513c38",
+            "68cd24eb5473ac05b28384bfc2aa9dfe",
+        ),
+        (
+            Shake256,
+            0,
+            "3fc8c9b2f26ca9ec916dcbf8928c0ae6",
+            "847b2abe84ccfc92c781c54aabe0a03a",
+        ),
+        (
+            Shake256,
+            1,
+            "bb96e8cae62fa90bf70e8ab2156d0792",
+            "66113dfc0cf1f807a2191f76ac70ca3d",
+        ),
+        (
+            Shake256,
+            0x01020304,
+            "602d721ccc51f423f4a80c40cc116c95",
+            "116eaa102abdb92ae98febbce90e7902",
+        ),
+        (
+            Shake256,
+            u32::MAX,
+            "8401dfeca68435362d9294207c3d0446",
+            "e456823afb2ee2b33441bc53562ad8f4",
         ),
     ] {
         let bytes = read(&mut stream(kind, number), 1016);
