@@ -219,4 +219,58 @@ impl Simd for Avx512 {
         }
         convert::add_rounded_u64(acc_rest, input_rest, sign);
     }
+
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        let input: &[u32; 8] = input.try_into().expect("8 elements");
+        proved!(_mm512_cvtepi32_pd(_mm256_loadu_si256(
+            input.as_ptr().cast()
+        )))
+    }
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm512_loadu_si512(input.as_ptr().cast());
+            _mm512_cvtepi64_pd(_mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(x)))
+        })
+    }
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm512_loadu_si512(input.as_ptr().cast());
+            let x = _mm512_add_epi64(x, _mm512_set1_epi64(1 << 31));
+            _mm512_cvtepi64_pd(_mm512_srai_epi64::<32>(x))
+        })
+    }
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        let acc: &mut [u32; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let biased = _mm512_castpd_si512(self.add(x, self.splat(convert::ROUNDER)));
+            let even = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 14, 12, 10, 8, 6, 4, 2, 0);
+            let rounded = _mm512_castsi512_si256(_mm512_permutexvar_epi32(even, biased));
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let rounded = _mm512_cvtpd_epi64(x);
+            let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+            _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let rounded = _mm512_slli_epi64::<32>(_mm512_cvtpd_epi64(x));
+            let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+            _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+        });
+    }
 }

@@ -46,7 +46,7 @@ pub(crate) use ntt::ntt_reduce;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use vector::Simd;
 
 /// Number of output columns of one tile of a key-switching key.
@@ -226,28 +226,6 @@ pub fn add_rounded_to_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
 pub fn sub_rounded_from_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
     check_equal(acc.len(), &[input.len()]);
     dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, -1.0));
-}
-
-/// The signed low halves: `low` of `x = low + 2^32 * high mod 2^64` with both in
-/// `[-2^31, 2^31)`. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn torus_low_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
-    check_equal(out.len(), &[input.len()]);
-    dispatch!(isa, |_simd| convert::low_half_to_f64(out, input));
-}
-
-/// The signed high halves: `high` of `x = low + 2^32 * high mod 2^64` with both in
-/// `[-2^31, 2^31)`. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn torus_high_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
-    check_equal(out.len(), &[input.len()]);
-    dispatch!(isa, |_simd| convert::high_half_to_f64(out, input));
 }
 
 /// `out = X^degree * poly mod X^N + 1`, where N is the length.
