@@ -42,7 +42,13 @@ fn cases<T: Torus>(n: usize) -> Vec<(Vec<T>, Vec<i64>)> {
     ] {
         let mask = vec![T::from_i64(extreme as i64); n];
         cases.push((mask.clone(), vec![1; n]));
-        let alternating = |i: usize| if i % 2 == 0 { mask[0] } else { mask[0].neg() };
+        let alternating = |i: usize| {
+            if i.is_multiple_of(2) {
+                mask[0]
+            } else {
+                mask[0].neg()
+            }
+        };
         cases.push(((0..n).map(alternating).collect(), words.binary(n)));
     }
     cases

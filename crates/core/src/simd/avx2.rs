@@ -3,25 +3,32 @@
 use core::arch::x86_64::*;
 
 use super::convert::ROUNDER;
+use super::pack::BLOCK;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
 
-/// Proof that the processor has AVX2 and FMA: a value exists only after detection.
+/// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx2(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Self> {
         #[cfg(feature = "std")]
-        let found = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        let found = std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("fma");
         #[cfg(not(feature = "std"))]
-        let found = cfg!(all(target_feature = "avx2", target_feature = "fma"));
+        let found = cfg!(all(
+            target_feature = "avx2",
+            target_feature = "bmi2",
+            target_feature = "fma"
+        ));
         found.then_some(Self(()))
     }
 
     /// Runs `body` compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx2,fma")]
+        #[target_feature(enable = "avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             body()
         }
@@ -40,6 +47,20 @@ macro_rules! proved {
 }
 
 impl Avx2 {
+    /// Brings the integers of `bits` bits in the halves of every 64-bit lane together.
+    #[inline(always)]
+    fn joining(self, bits: u32) -> impl Fn(__m256i) -> __m256i {
+        let down = proved!(_mm256_set1_epi64x(i64::from(32 - bits)));
+        let low = proved!(_mm256_set1_epi64x((1 << bits) - 1));
+        // Bitwise `low ? x : x >> down`.
+        move |x| {
+            proved!(_mm256_or_si256(
+                _mm256_and_si256(low, x),
+                _mm256_andnot_si256(low, _mm256_srlv_epi64(x, down))
+            ))
+        }
+    }
+
     /// The doubles of signed 32-bit integers that come in the low halves of lanes with
     /// zeros above: by way of doubles in `[2^52, 2^53)`, whose low bits are an integer.
     #[inline(always)]
@@ -199,5 +220,42 @@ impl Simd for Avx2 {
             let sum = _mm256_add_epi64(_mm256_loadu_si256(acc.as_ptr().cast()), high);
             _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
         });
+    }
+
+    #[inline(always)]
+    fn join_pairs(self, pairs: &mut [u64; BLOCK / 2], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (pairs, ones) in pairs
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<8>().0)
+        {
+            proved!({
+                let joined = joining(_mm256_loadu_si256(ones.as_ptr().cast()));
+                _mm256_storeu_si256(pairs.as_mut_ptr().cast(), joined);
+            });
+        }
+    }
+    #[inline(always)]
+    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (fours, ones) in fours
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<16>().0)
+        {
+            proved!({
+                let [a, b] = [0, 8].map(|at| _mm256_loadu_si256(ones[at..].as_ptr().cast()));
+                // Fours at even and at odd places.
+                let even = joining(_mm256_permute2x128_si256::<0x20>(a, b));
+                let odd = joining(_mm256_permute2x128_si256::<0x31>(a, b));
+                let low = _mm256_unpacklo_epi64(even, odd);
+                let high = _mm256_unpackhi_epi64(even, odd);
+                let high = _mm256_sllv_epi64(high, _mm256_set1_epi64x(i64::from(2 * bits)));
+                _mm256_storeu_si256(fours.as_mut_ptr().cast(), _mm256_or_si256(low, high));
+            });
+        }
     }
 }

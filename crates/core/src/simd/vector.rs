@@ -2,6 +2,7 @@
 
 use super::KEY_SWITCH_TILE_COLUMNS;
 use super::convert::{self, ROUNDER};
+use super::pack::{self, BLOCK};
 
 /// An instruction set, as a value that proves that the processor has it.
 ///
@@ -116,6 +117,17 @@ pub(crate) trait Simd: Copy {
     fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
         // The shift drops the bias.
         self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased << 32));
+    }
+
+    /// Joins neighbours of `bits <= 32` bits, the first one low.
+    #[inline(always)]
+    fn join_pairs(self, pairs: &mut [u64; BLOCK / 2], ones: &[u32; BLOCK], bits: u32) {
+        pack::join_pairs(pairs, ones, bits);
+    }
+    /// Joins four neighbours of `bits <= 16` bits, the first one low.
+    #[inline(always)]
+    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
+        pack::join_fours(fours, ones, bits);
     }
 
     #[doc(hidden)]
