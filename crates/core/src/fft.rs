@@ -24,6 +24,7 @@
 
 mod node;
 mod passes;
+mod product;
 mod trigonometry;
 
 #[cfg(all(test, feature = "std"))]
@@ -33,6 +34,8 @@ use thiserror::Error;
 
 use crate::dimensions::PolynomialSize;
 use crate::simd::{Isa, dispatch};
+
+pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
 
 /// The number of doubles that the twiddles of a plan take.
 pub const fn twiddle_len(size: PolynomialSize) -> usize {
@@ -120,6 +123,36 @@ impl<'t> FftPlan<'t> {
         self.check(data);
         let twiddles = self.twiddles;
         dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
+    }
+
+    /// The product of a polynomial's part and a prepared key polynomial, into `sink`.
+    /// `term` is scratch. Constant-time in all of them.
+    ///
+    /// # Panics
+    ///
+    /// If a slice has not N elements.
+    pub(crate) fn multiply<P: Part>(
+        &self,
+        input: &[P::Scalar],
+        key: &[f64],
+        term: &mut [f64],
+        sink: Sink<'_, P::Scalar>,
+    ) {
+        let sizes = match &sink {
+            Sink::Start(sum) | Sink::Accumulate(sum) => [sum.len(); 2],
+            Sink::Only(out) => [out.len(); 2],
+            Sink::Last(sum, out) => [sum.len(), out.len()],
+        };
+        let sizes = [input.len(), key.len(), term.len(), sizes[0], sizes[1]];
+        assert!(
+            sizes.iter().all(|&len| len == self.size.get()),
+            "a product of size {} of other sizes",
+            self.size
+        );
+        let table = self.twiddles;
+        dispatch!(self.isa, |simd| product::multiply::<_, P>(
+            simd, table, input, key, term, sink
+        ));
     }
 
     #[track_caller]

@@ -194,7 +194,7 @@ impl PreparedGlweSecretKey {
 
     /// Number of doubles of scratch that encryption and decryption want.
     pub fn scratch_len<T: MaskTorus>(&self) -> usize {
-        mask_product_scratch_len::<T>(self.polynomial_size())
+        mask_product_scratch_len::<T>(self.polynomial_size(), self.glwe_dimension())
     }
 
     /// Turns `body`, a plaintext polynomial, into the body of its encryption under the
@@ -212,7 +212,7 @@ impl PreparedGlweSecretKey {
         scratch: &mut [f64],
     ) {
         random::add_noise(noise, noise_stream, body);
-        self.mask_product(mask, scratch).finish_into(body);
+        self.add_mask_product(mask, scratch, body);
     }
 
     /// The phase `B - Σ A_i · S_i` of a ciphertext: plaintext plus noise, N scalars.
@@ -225,29 +225,26 @@ impl PreparedGlweSecretKey {
         let (mask, body) = ciphertext.data.split_at(ciphertext.data.len() - size);
         let mut scratch = Zeroizing::new(alloc::vec![0.0; self.scratch_len::<T>()]);
         let mut product = alloc::vec![T::ZERO; size];
-        self.mask_product(mask, &mut scratch)
-            .finish_into(&mut product);
+        self.add_mask_product(mask, &mut scratch, &mut product);
         for (phase, &b) in product.iter_mut().zip(body) {
             *phase = b.sub(*phase);
         }
         product
     }
 
-    fn mask_product<'s, T: MaskTorus>(
-        &'s self,
-        mask: &[T],
-        scratch: &'s mut [f64],
-    ) -> MaskProduct<'s, 's> {
+    fn add_mask_product<T: MaskTorus>(&self, mask: &[T], scratch: &mut [f64], out: &mut [T]) {
         assert_eq!(
             mask.len(),
             self.fourier.len(),
             "GLWE mask and key differ in dimensions"
         );
         let size = self.polynomial_size().get();
-        let mut product = MaskProduct::new::<T>(self.plan.plan(), scratch);
-        for (mask, key) in mask.chunks_exact(size).zip(self.fourier.chunks_exact(size)) {
+        let mut product = MaskProduct::new(self.plan.plan(), scratch);
+        let (first, last) = mask.split_at(mask.len() - size);
+        let (first_keys, last_key) = self.fourier.split_at(first.len());
+        for (mask, key) in first.chunks_exact(size).zip(first_keys.chunks_exact(size)) {
             product.add(mask, key);
         }
-        product
+        product.finish_into(last, last_key, out);
     }
 }

@@ -9,10 +9,8 @@
 //!
 //! Constant-time in the mask and in the key.
 
-use zeroize::Zeroizing;
-
-use crate::dimensions::PolynomialSize;
-use crate::fft::FftPlan;
+use crate::dimensions::{GlweDimension, PolynomialSize};
+use crate::fft::{FftPlan, HighHalf, LowHalf, Sink, Whole};
 use crate::simd;
 use crate::torus::Torus;
 
@@ -23,31 +21,63 @@ pub trait MaskTorus: Torus {
     const HALVES: usize;
 
     #[doc(hidden)]
-    fn half_to_f64(isa: simd::Isa, half: usize, out: &mut [f64], input: &[Self]);
+    fn multiply_half(
+        half: usize,
+        plan: FftPlan<'_>,
+        mask: &[Self],
+        key: &[f64],
+        term: &mut [f64],
+        sink: HalfSink<'_, Self>,
+    );
 }
+
+/// Where the product of a half goes.
+#[doc(hidden)]
+pub struct HalfSink<'a, T>(Sink<'a, T>);
 
 impl MaskTorus for u32 {
     const HALVES: usize = 1;
 
-    fn half_to_f64(isa: simd::Isa, _half: usize, out: &mut [f64], input: &[Self]) {
-        simd::torus_to_f64(isa, out, input);
+    fn multiply_half(
+        _half: usize,
+        plan: FftPlan<'_>,
+        mask: &[Self],
+        key: &[f64],
+        term: &mut [f64],
+        sink: HalfSink<'_, Self>,
+    ) {
+        plan.multiply::<Whole>(mask, key, term, sink.0);
     }
 }
 
 impl MaskTorus for u64 {
     const HALVES: usize = 2;
 
-    fn half_to_f64(isa: simd::Isa, half: usize, out: &mut [f64], input: &[Self]) {
+    fn multiply_half(
+        half: usize,
+        plan: FftPlan<'_>,
+        mask: &[Self],
+        key: &[f64],
+        term: &mut [f64],
+        sink: HalfSink<'_, Self>,
+    ) {
         match half {
-            0 => simd::torus_low_half_to_f64(isa, out, input),
-            _ => simd::torus_high_half_to_f64(isa, out, input),
+            0 => plan.multiply::<LowHalf>(mask, key, term, sink.0),
+            _ => plan.multiply::<HighHalf>(mask, key, term, sink.0),
         }
     }
 }
 
-/// Number of doubles of scratch that [`MaskProduct`] wants.
-pub const fn mask_product_scratch_len<T: MaskTorus>(size: PolynomialSize) -> usize {
-    (1 + T::HALVES) * size.get()
+/// Number of doubles of scratch that a [`MaskProduct`] of `dimension` terms wants: one
+/// polynomial, and where there are several terms an accumulator for every half.
+pub const fn mask_product_scratch_len<T: MaskTorus>(
+    size: PolynomialSize,
+    dimension: GlweDimension,
+) -> usize {
+    match dimension.0 {
+        0 | 1 => size.get(),
+        _ => (1 + T::HALVES) * size.get(),
+    }
 }
 
 /// Transforms one polynomial of a binary key, `out[j] = s_j`, in place, with the
@@ -60,60 +90,78 @@ pub fn prepare_key_polynomial(plan: FftPlan<'_>, out: &mut [f64]) {
     simd::scale_f64(plan.isa(), out, 2.0 / plan.polynomial_size().get() as f64);
 }
 
-/// An accumulation of `Σ a_i · s_i`, one mask polynomial at a time. Its scratch holds
-/// secrets afterwards: whoever owns it wipes it.
+/// A sum `Σ a_i · s_i`, one mask polynomial at a time: [`add`](MaskProduct::add) for all
+/// but the last, then [`finish_into`](MaskProduct::finish_into) with the last. The
+/// scratch holds secrets afterwards: whoever owns it wipes it.
 pub struct MaskProduct<'p, 's> {
     plan: FftPlan<'p>,
     term: &'s mut [f64],
     sums: &'s mut [f64],
+    empty: bool,
 }
 
 impl<'p, 's> MaskProduct<'p, 's> {
-    /// An empty sum. `scratch` has [`mask_product_scratch_len`] places.
+    /// An empty sum. `scratch` has at least [`mask_product_scratch_len`] places for the
+    /// number of terms that are to come.
     ///
     /// # Panics
-    /// If `scratch` is shorter than that.
-    pub fn new<T: MaskTorus>(plan: FftPlan<'p>, scratch: &'s mut [f64]) -> Self {
-        let size = plan.polynomial_size();
-        let (term, sums) = scratch[..mask_product_scratch_len::<T>(size)].split_at_mut(size.get());
-        sums.fill(0.0);
-        Self { plan, term, sums }
+    /// If `scratch` does not hold one polynomial.
+    pub fn new(plan: FftPlan<'p>, scratch: &'s mut [f64]) -> Self {
+        let (term, sums) = scratch.split_at_mut(plan.polynomial_size().get());
+        Self {
+            plan,
+            term,
+            sums,
+            empty: true,
+        }
     }
 
-    /// Adds `mask · key` to the sum.
+    /// Adds `mask · key` to the sum, which further terms follow.
+    ///
+    /// # Panics
+    /// If a length is not `N`, or the scratch has no accumulators.
     pub fn add<T: MaskTorus>(&mut self, mask: &[T], prepared_key: &[f64]) {
         let size = self.plan.polynomial_size().get();
-        for (half, sum) in self.sums.chunks_exact_mut(size).enumerate() {
-            T::half_to_f64(self.plan.isa(), half, self.term, mask);
-            self.plan.forward(self.term);
-            simd::fourier_mul_add(self.plan.isa(), sum, self.term, prepared_key);
+        let sums = self.sums[..T::HALVES * size].chunks_exact_mut(size);
+        for (half, sum) in sums.enumerate() {
+            let sink = match self.empty {
+                true => Sink::Start(sum),
+                false => Sink::Accumulate(sum),
+            };
+            T::multiply_half(
+                half,
+                self.plan,
+                mask,
+                prepared_key,
+                self.term,
+                HalfSink(sink),
+            );
         }
+        self.empty = false;
     }
 
-    /// `out += sum`, exactly.
-    pub fn finish_into<T: MaskTorus>(self, out: &mut [T]) {
+    /// Adds `mask · key`, the last term, to the sum and the sum to `out`, exactly.
+    ///
+    /// # Panics
+    /// If a length is not `N`.
+    pub fn finish_into<T: MaskTorus>(self, mask: &[T], prepared_key: &[f64], out: &mut [T]) {
         let size = self.plan.polynomial_size().get();
-        for (half, sum) in self.sums.chunks_exact_mut(size).enumerate() {
-            self.plan.inverse(sum);
-            if half == 0 {
-                simd::add_rounded_to_torus(self.plan.isa(), out, sum);
-            } else {
-                add_rounded_high_half(self.plan.isa(), out, sum);
-            }
+        for half in 0..T::HALVES {
+            let sink = match self.empty {
+                true => Sink::Only(&mut *out),
+                false => Sink::Last(&self.sums[half * size..][..size], &mut *out),
+            };
+            T::multiply_half(
+                half,
+                self.plan,
+                mask,
+                prepared_key,
+                self.term,
+                HalfSink(sink),
+            );
         }
     }
 }
 
-/// `out += round(sum) · 2^32`. The rounding comes first: scaling before it would turn
-/// the transform's error, below half a unit, into one of up to 2^31.
-fn add_rounded_high_half<T: Torus>(isa: simd::Isa, out: &mut [T], sum: &[f64]) {
-    const CHUNK: usize = 64;
-    for (out, sum) in out.chunks_mut(CHUNK).zip(sum.chunks(CHUNK)) {
-        let mut rounded = Zeroizing::new([0u32; CHUNK]);
-        let rounded = &mut rounded[..sum.len()];
-        simd::add_rounded_to_torus(isa, rounded, sum);
-        for (out, &high) in out.iter_mut().zip(rounded.iter()) {
-            *out = out.add(T::from_i64(i64::from(high)) << 32);
-        }
-    }
-}
+#[cfg(all(test, feature = "std"))]
+mod tests;

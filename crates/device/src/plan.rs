@@ -120,11 +120,11 @@ const fn fourier_len(set: &ParameterSet) -> usize {
 /// Number of doubles of the Fourier product's scratch.
 pub(crate) const fn scratch_len(
     size: PolynomialSize,
-    _dimension: GlweDimension,
+    dimension: GlweDimension,
     torus_bits: u32,
 ) -> usize {
     match torus_bits {
-        32 => mask_product_scratch_len::<u32>(size),
-        _ => mask_product_scratch_len::<u64>(size),
+        32 => mask_product_scratch_len::<u32>(size, dimension),
+        _ => mask_product_scratch_len::<u64>(size, dimension),
     }
 }

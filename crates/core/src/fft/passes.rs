@@ -13,15 +13,15 @@ use super::trigonometry::root_of_unity;
 use crate::simd::{Rows, Simd};
 
 /// The radices, as logarithms, of the passes before the last one.
-struct Schedule {
+pub(super) struct Schedule {
     radix_logs: [u32; 16],
     len: usize,
     /// Number of levels in all passes before the last one.
-    depth: u32,
+    pub(super) depth: u32,
 }
 
 impl Schedule {
-    fn new(log_points: u32, lanes: usize, max_radix_log: u32) -> Self {
+    pub(super) fn new(log_points: u32, lanes: usize, max_radix_log: u32) -> Self {
         let depth = log_points - 2 * lanes.ilog2();
         let mut schedule = Self {
             radix_logs: [0; 16],
@@ -46,7 +46,7 @@ impl Schedule {
         schedule
     }
 
-    fn passes(&self) -> &[u32] {
+    pub(super) fn passes(&self) -> &[u32] {
         &self.radix_logs[..self.len]
     }
 }
@@ -168,12 +168,12 @@ pub(super) fn inverse<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
 }
 
 /// The most twiddles that a pass needs for a node, R/2 for R = 8.
-const MAX_TWIDDLES: usize = 4;
+pub(super) const MAX_TWIDDLES: usize = 4;
 
-type Twiddles<S> = [Complex<<S as Simd>::F64>; MAX_TWIDDLES];
+pub(super) type Twiddles<S> = [Complex<<S as Simd>::F64>; MAX_TWIDDLES];
 
 #[inline(always)]
-fn broadcast<S: Simd, const R: usize>(simd: S, twiddles: &[f64]) -> Twiddles<S> {
+pub(super) fn broadcast<S: Simd, const R: usize>(simd: S, twiddles: &[f64]) -> Twiddles<S> {
     let zero = simd.splat(0.0);
     let mut out = [Complex { re: zero, im: zero }; MAX_TWIDDLES];
     for k in 0..R / 2 {
@@ -187,7 +187,7 @@ macro_rules! scalar_pass {
     ($name:ident, $node:ident) => {
         /// One pass with one set of twiddles per node.
         #[inline(always)]
-        fn $name<S: Simd, const R: usize>(
+        pub(super) fn $name<S: Simd, const R: usize>(
             simd: S,
             re: &mut [S::Chunk],
             im: &mut [S::Chunk],

@@ -2,25 +2,33 @@
 
 use core::arch::x86_64::*;
 
+use super::convert::ROUNDER;
+use super::pack::BLOCK;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
 
-/// Proof that the processor has AVX2 and FMA: a value exists only after detection.
+/// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx2(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Self> {
         #[cfg(feature = "std")]
-        let found = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        let found = std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("fma");
         #[cfg(not(feature = "std"))]
-        let found = cfg!(all(target_feature = "avx2", target_feature = "fma"));
+        let found = cfg!(all(
+            target_feature = "avx2",
+            target_feature = "bmi2",
+            target_feature = "fma"
+        ));
         found.then_some(Self(()))
     }
 
     /// Runs `body` compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx2,fma")]
+        #[target_feature(enable = "avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             body()
         }
@@ -36,6 +44,33 @@ macro_rules! proved {
         // references to arrays of the length that is read or written.
         unsafe { $call }
     }};
+}
+
+impl Avx2 {
+    /// Brings the integers of `bits` bits in the halves of every 64-bit lane together.
+    #[inline(always)]
+    fn joining(self, bits: u32) -> impl Fn(__m256i) -> __m256i {
+        let down = proved!(_mm256_set1_epi64x(i64::from(32 - bits)));
+        let low = proved!(_mm256_set1_epi64x((1 << bits) - 1));
+        // Bitwise `low ? x : x >> down`.
+        move |x| {
+            proved!(_mm256_or_si256(
+                _mm256_and_si256(low, x),
+                _mm256_andnot_si256(low, _mm256_srlv_epi64(x, down))
+            ))
+        }
+    }
+
+    /// The doubles of signed 32-bit integers that come in the low halves of lanes with
+    /// zeros above: by way of doubles in `[2^52, 2^53)`, whose low bits are an integer.
+    #[inline(always)]
+    fn biased_to_f64(self, x: __m256i) -> __m256d {
+        const BIAS: f64 = 4_503_599_627_370_496.0 + 2_147_483_648.0;
+        proved!({
+            let biased = _mm256_xor_si256(x, _mm256_set1_epi64x(BIAS.to_bits() as i64));
+            _mm256_sub_pd(_mm256_castsi256_pd(biased), _mm256_set1_pd(BIAS))
+        })
+    }
 }
 
 impl Simd for Avx2 {
@@ -130,5 +165,97 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
         proved!(_mm256_sub_epi32(c, _mm256_mullo_epi32(a, b)))
+    }
+
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        let input: &[u32; 4] = input.try_into().expect("4 elements");
+        proved!(_mm256_cvtepi32_pd(_mm_loadu_si128(input.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 4] = input.try_into().expect("4 elements");
+        proved!({
+            let x = _mm256_loadu_si256(input.as_ptr().cast());
+            self.biased_to_f64(_mm256_and_si256(x, _mm256_set1_epi64x(0xffff_ffff)))
+        })
+    }
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 4] = input.try_into().expect("4 elements");
+        proved!({
+            let x = _mm256_loadu_si256(input.as_ptr().cast());
+            let x = _mm256_add_epi64(x, _mm256_set1_epi64x(1 << 31));
+            self.biased_to_f64(_mm256_srli_epi64::<32>(x))
+        })
+    }
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        let acc: &mut [u32; 4] = acc.try_into().expect("4 elements");
+        proved!({
+            let biased = _mm256_castpd_si256(self.add(x, self.splat(ROUNDER)));
+            let even = _mm256_set_epi32(0, 0, 0, 0, 6, 4, 2, 0);
+            let rounded = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(biased, even));
+            let sum = _mm_add_epi32(_mm_loadu_si128(acc.as_ptr().cast()), rounded);
+            _mm_storeu_si128(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 4] = acc.try_into().expect("4 elements");
+        proved!({
+            let biased = _mm256_castpd_si256(self.add(x, self.splat(ROUNDER)));
+            let bias = _mm256_set1_epi64x(ROUNDER.to_bits() as i64);
+            let rounded = _mm256_sub_epi64(biased, bias);
+            let sum = _mm256_add_epi64(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 4] = acc.try_into().expect("4 elements");
+        proved!({
+            let biased = _mm256_castpd_si256(self.add(x, self.splat(ROUNDER)));
+            let high = _mm256_slli_epi64::<32>(biased);
+            let sum = _mm256_add_epi64(_mm256_loadu_si256(acc.as_ptr().cast()), high);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+
+    #[inline(always)]
+    fn join_pairs(self, pairs: &mut [u64; BLOCK / 2], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (pairs, ones) in pairs
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<8>().0)
+        {
+            proved!({
+                let joined = joining(_mm256_loadu_si256(ones.as_ptr().cast()));
+                _mm256_storeu_si256(pairs.as_mut_ptr().cast(), joined);
+            });
+        }
+    }
+    #[inline(always)]
+    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (fours, ones) in fours
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<16>().0)
+        {
+            proved!({
+                let [a, b] = [0, 8].map(|at| _mm256_loadu_si256(ones[at..].as_ptr().cast()));
+                // Fours at even and at odd places.
+                let even = joining(_mm256_permute2x128_si256::<0x20>(a, b));
+                let odd = joining(_mm256_permute2x128_si256::<0x31>(a, b));
+                let low = _mm256_unpacklo_epi64(even, odd);
+                let high = _mm256_unpackhi_epi64(even, odd);
+                let high = _mm256_sllv_epi64(high, _mm256_set1_epi64x(i64::from(2 * bits)));
+                _mm256_storeu_si256(fours.as_mut_ptr().cast(), _mm256_or_si256(low, high));
+            });
+        }
     }
 }

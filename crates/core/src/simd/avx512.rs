@@ -3,10 +3,11 @@
 
 use core::arch::x86_64::*;
 
+use super::pack::BLOCK;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
 use crate::torus::exp2_neg;
 
-/// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2 and FMA: a value
+/// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
 /// exists only after detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx512(());
@@ -29,6 +30,7 @@ impl Avx512 {
             && std::is_x86_feature_detected!("avx512vl")
             && std::is_x86_feature_detected!("avx512bw")
             && std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("bmi2")
             && std::is_x86_feature_detected!("fma");
         #[cfg(not(feature = "std"))]
         let found = cfg!(all(
@@ -37,6 +39,7 @@ impl Avx512 {
             target_feature = "avx512vl",
             target_feature = "avx512bw",
             target_feature = "avx2",
+            target_feature = "bmi2",
             target_feature = "fma"
         ));
         found.then_some(Self(()))
@@ -45,12 +48,27 @@ impl Avx512 {
     /// Runs `body` compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             body()
         }
         // SAFETY: `self` proves that the processor has these features.
         unsafe { run(body) }
+    }
+
+    /// Brings the integers of `bits` bits in the halves of every 64-bit lane together.
+    #[inline(always)]
+    fn joining(self, bits: u32) -> impl Fn(__m512i) -> __m512i {
+        let down = proved!(_mm512_set1_epi64(i64::from(32 - bits)));
+        let low = proved!(_mm512_set1_epi64((1 << bits) - 1));
+        // Bitwise `low ? x : x >> down`.
+        move |x| {
+            proved!(_mm512_ternarylogic_epi64::<0xca>(
+                low,
+                x,
+                _mm512_srlv_epi64(x, down)
+            ))
+        }
     }
 
     /// Transposes a 4 x 4 matrix of pairs of doubles.
@@ -218,5 +236,96 @@ impl Simd for Avx512 {
             });
         }
         convert::add_rounded_u64(acc_rest, input_rest, sign);
+    }
+
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        let input: &[u32; 8] = input.try_into().expect("8 elements");
+        proved!(_mm512_cvtepi32_pd(_mm256_loadu_si256(
+            input.as_ptr().cast()
+        )))
+    }
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm512_loadu_si512(input.as_ptr().cast());
+            _mm512_cvtepi64_pd(_mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(x)))
+        })
+    }
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        let input: &[u64; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm512_loadu_si512(input.as_ptr().cast());
+            let x = _mm512_add_epi64(x, _mm512_set1_epi64(1 << 31));
+            _mm512_cvtepi64_pd(_mm512_srai_epi64::<32>(x))
+        })
+    }
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        let acc: &mut [u32; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let biased = _mm512_castpd_si512(self.add(x, self.splat(convert::ROUNDER)));
+            let even = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 14, 12, 10, 8, 6, 4, 2, 0);
+            let rounded = _mm512_castsi512_si256(_mm512_permutexvar_epi32(even, biased));
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let rounded = _mm512_cvtpd_epi64(x);
+            let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+            _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let rounded = _mm512_slli_epi64::<32>(_mm512_cvtpd_epi64(x));
+            let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+            _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+
+    #[inline(always)]
+    fn join_pairs(self, pairs: &mut [u64; BLOCK / 2], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (pairs, ones) in pairs
+            .as_chunks_mut::<8>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<16>().0)
+        {
+            proved!({
+                let joined = joining(_mm512_loadu_si512(ones.as_ptr().cast()));
+                _mm512_storeu_si512(pairs.as_mut_ptr().cast(), joined);
+            });
+        }
+    }
+    #[inline(always)]
+    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
+        let joining = self.joining(bits);
+        for (fours, ones) in fours
+            .as_chunks_mut::<8>()
+            .0
+            .iter_mut()
+            .zip(ones.as_chunks::<32>().0)
+        {
+            proved!({
+                let [a, b] = [0, 16].map(|at| _mm512_loadu_si512(ones[at..].as_ptr().cast()));
+                // Fours at even and at odd places.
+                let even = joining(_mm512_shuffle_i64x2::<0x88>(a, b));
+                let odd = joining(_mm512_shuffle_i64x2::<0xdd>(a, b));
+                let low = _mm512_unpacklo_epi64(even, odd);
+                let high = _mm512_unpackhi_epi64(even, odd);
+                let high = _mm512_sllv_epi64(high, _mm512_set1_epi64(i64::from(2 * bits)));
+                _mm512_storeu_si512(fours.as_mut_ptr().cast(), _mm512_or_si512(low, high));
+            });
+        }
     }
 }

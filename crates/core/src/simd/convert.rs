@@ -10,7 +10,7 @@ use crate::torus::{Torus, exp2_neg};
 
 /// `1.5 * 2^52`: adding it to a double below 2^51 in magnitude rounds that to an
 /// integer, to nearest even, and leaves the integer in the low 51 bits.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 const TWO_32: f64 = 4_294_967_296.0;
 
@@ -90,17 +90,16 @@ fn fraction(x: f64) -> f64 {
     x - ((x + ROUNDER) - ROUNDER)
 }
 
+/// The signed low half: see [`high_half`].
 #[inline(always)]
-pub(super) fn low_half_to_f64(out: &mut [f64], input: &[u64]) {
-    for (out, &x) in out.iter_mut().zip(input) {
-        *out = f64::from(x as i32);
-    }
+pub(super) fn low_half(x: u64) -> f64 {
+    f64::from(x as i32)
 }
 
+/// The signed high half: `x = low + 2^32 * high mod 2^64` with both in
+/// `[-2^31, 2^31)`.
 #[inline(always)]
-pub(super) fn high_half_to_f64(out: &mut [f64], input: &[u64]) {
-    for (out, &x) in out.iter_mut().zip(input) {
-        // The half that a negative low half borrowed is given back by adding 2^31.
-        *out = f64::from((x.wrapping_add(1 << 31) >> 32) as i32);
-    }
+pub(super) fn high_half(x: u64) -> f64 {
+    // What a negative low half borrowed is given back by adding 2^31.
+    f64::from((x.wrapping_add(1 << 31) >> 32) as i32)
 }

@@ -2,8 +2,8 @@
 //!
 //! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
-//! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs` and `key_switch.rs` (and
-//! in [`crate::fft`]); they are written over the `Simd` trait, whose
+//! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs` and
+//! `pack.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
 //! implementations are one file per instruction set. A body that is a plain loop
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
@@ -28,6 +28,7 @@ mod decompose;
 mod fourier;
 mod key_switch;
 mod ntt;
+mod pack;
 mod portable;
 mod rows;
 mod torus_slice;
@@ -46,7 +47,7 @@ pub(crate) use ntt::ntt_reduce;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use vector::Simd;
 
 /// Number of output columns of one tile of a key-switching key.
@@ -70,10 +71,10 @@ pub const LENGTH_MULTIPLE: usize = 16;
 pub enum Isa {
     /// Plain Rust, vectorised by the compiler for the target's baseline.
     Portable,
-    /// AVX2 and FMA.
+    /// AVX2, BMI2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
-    /// AVX-512 F, DQ, VL and BW, with AVX2 and FMA.
+    /// AVX-512 F, DQ, VL and BW, with AVX2, BMI2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
 }
@@ -228,28 +229,6 @@ pub fn sub_rounded_from_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) 
     dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, -1.0));
 }
 
-/// The signed low halves: `low` of `x = low + 2^32 * high mod 2^64` with both in
-/// `[-2^31, 2^31)`. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn torus_low_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
-    check_equal(out.len(), &[input.len()]);
-    dispatch!(isa, |_simd| convert::low_half_to_f64(out, input));
-}
-
-/// The signed high halves: `high` of `x = low + 2^32 * high mod 2^64` with both in
-/// `[-2^31, 2^31)`. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn torus_high_half_to_f64(isa: Isa, out: &mut [f64], input: &[u64]) {
-    check_equal(out.len(), &[input.len()]);
-    dispatch!(isa, |_simd| convert::high_half_to_f64(out, input));
-}
-
 /// `out = X^degree * poly mod X^N + 1`, where N is the length.
 ///
 /// # Panics
@@ -311,6 +290,25 @@ pub fn next_digit<T: Torus>(isa: Isa, state: &mut [T], out: &mut [f64], base_log
         T::BITS
     );
     dispatch!(isa, |_simd| decompose::next_digit(state, out, base_log));
+}
+
+/// The `bits` most significant bits of every value, rounded to nearest, as a stream of
+/// bits, least significant bit first, with zeros behind the last. Any length.
+///
+/// # Panics
+///
+/// If `bits` is not in `1..=BITS` or `out` has not the number of bytes that they take.
+pub fn pack_top_bits<T: Torus>(isa: Isa, values: &[T], bits: u32, out: &mut [u8]) {
+    assert!(
+        (1..=T::BITS).contains(&bits),
+        "a value keeps between 1 and {} bits",
+        T::BITS
+    );
+    check_equal(
+        out.len(),
+        &[crate::wire::bits::packed_len(values.len(), bits)],
+    );
+    dispatch!(isa, |simd| pack::pack_top_bits(simd, values, bits, out));
 }
 
 /// One tile of 64 output columns of a key switch, for up to 4 ciphertexts at once:

@@ -107,6 +107,50 @@ fn check_conversions<T: TestTorus>(input: &[T], doubles: &[f64]) {
     }
 }
 
+/// The signed parts of scalars, vector by vector.
+#[inline(always)]
+fn check_parts<S: Simd>(simd: S, isa: Isa, wide: &[u64], narrow: &[u32]) {
+    let (mut low, mut high) = (S::Chunk::default(), S::Chunk::default());
+    for wide in wide.chunks_exact(S::LANES) {
+        simd.store(&mut low, simd.load_low_half(wide));
+        simd.store(&mut high, simd.load_high_half(wide));
+        for (&x, (&low, &high)) in wide.iter().zip(low.as_ref().iter().zip(high.as_ref())) {
+            assert_eq!(low, f64::from(x as i32), "{}", isa.name());
+            let range = -(2f64.powi(31))..2f64.powi(31);
+            assert!(range.contains(&high), "{}", isa.name());
+            let sum = (low as i64).wrapping_add((high as i64) << 32);
+            assert_eq!(sum as u64, x, "{}", isa.name());
+        }
+    }
+    for narrow in narrow.chunks_exact(S::LANES) {
+        simd.store(&mut low, simd.load_signed(narrow));
+        for (&x, &y) in narrow.iter().zip(low.as_ref()) {
+            assert_eq!(f64::from(x as i32), y, "{}", isa.name());
+        }
+    }
+}
+
+#[inline(always)]
+fn check_small_sums<S: Simd>(simd: S, isa: Isa, acc: &[u64], doubles: &[f64]) {
+    let chunks = S::chunks(doubles).iter().zip(acc.chunks_exact(S::LANES));
+    for (chunk, acc) in chunks {
+        let x = simd.load(chunk);
+        let mut wide = acc.to_vec();
+        simd.add_small_u64(&mut wide, x);
+        let mut high = acc.to_vec();
+        simd.add_small_high(&mut high, x);
+        let mut narrow: Vec<u32> = acc.iter().map(|&x| x as u32).collect();
+        simd.add_small_u32(&mut narrow, x);
+        for (i, &x) in chunk.as_ref().iter().enumerate() {
+            let sum = acc[i].wrapping_add(exact_rounding(x) as u64);
+            assert_eq!(wide[i], sum, "{} {x}", isa.name());
+            assert_eq!(narrow[i], sum as u32, "{} {x}", isa.name());
+            let sum = acc[i].wrapping_add((exact_rounding(x) as u64) << 32);
+            assert_eq!(high[i], sum, "{} {x}", isa.name());
+        }
+    }
+}
+
 /// Finite doubles of every magnitude below 2^120, and halves.
 fn doubles() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -161,17 +205,30 @@ proptest! {
     }
 
     #[test]
-    fn halves_recompose(input in vec(any::<u64>(), ODD_LEN)) {
+    fn parts_recompose(
+        wide in vec(any::<u64>(), ODD_LEN),
+        narrow in vec(any::<u32>(), ODD_LEN),
+    ) {
         for isa in Isa::available() {
-            let (mut low, mut high) = (vec![0.0; ODD_LEN], vec![0.0; ODD_LEN]);
-            torus_low_half_to_f64(isa, &mut low, &input);
-            torus_high_half_to_f64(isa, &mut high, &input);
-            for (i, &x) in input.iter().enumerate() {
-                let (low, high) = (low[i] as i64, high[i] as i64);
-                let range = -(1i64 << 31)..1 << 31;
-                prop_assert!(range.contains(&low) && range.contains(&high));
-                prop_assert_eq!(low.wrapping_add(high << 32) as u64, x);
-            }
+            let (wide, narrow) = (&wide, &narrow);
+            dispatch!(isa, |simd| check_parts(simd, isa, wide, narrow));
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_rounded_to_nearest_even(
+        acc in vec(any::<u64>(), ODD_LEN),
+        small in vec(-(1i64 << 50)..1 << 50, ODD_LEN),
+        quarters in vec(-2i8..=2, ODD_LEN),
+    ) {
+        let doubles: Vec<f64> = small
+            .iter()
+            .zip(&quarters)
+            .map(|(&x, &quarters)| x as f64 + 0.25 * f64::from(quarters))
+            .collect();
+        for isa in Isa::available() {
+            let (acc, doubles) = (&acc, &doubles);
+            dispatch!(isa, |simd| check_small_sums(simd, isa, acc, doubles));
         }
     }
 

@@ -1,7 +1,8 @@
 //! The operations that every instruction set provides to the generic kernels.
 
 use super::KEY_SWITCH_TILE_COLUMNS;
-use super::convert;
+use super::convert::{self, ROUNDER};
+use super::pack::{self, BLOCK};
 
 /// An instruction set, as a value that proves that the processor has it.
 ///
@@ -21,7 +22,7 @@ pub(crate) trait Simd: Copy {
     /// A vector of doubles.
     type F64: Copy;
     /// `[f64; LANES]`.
-    type Chunk;
+    type Chunk: Copy + Default + AsRef<[f64]> + AsMut<[f64]>;
     /// A vector of `u32`.
     type U32: Copy;
     /// An array of `u32` as long as a vector of them.
@@ -80,5 +81,71 @@ pub(crate) trait Simd: Copy {
     #[inline(always)]
     fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
         convert::add_rounded_u64(acc, input, sign);
+    }
+
+    /// Reads `LANES` signed representatives.
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        self.load_with(input, |x| f64::from(x as i32))
+    }
+    /// Reads the signed low halves of `LANES` integers.
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        self.load_with(input, convert::low_half)
+    }
+    /// Reads the signed high halves of `LANES` integers.
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        self.load_with(input, convert::high_half)
+    }
+    /// `acc += round(x) mod 2^32` for `LANES` numbers below 2^51 in magnitude.
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased as u32));
+    }
+    /// `acc += round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        self.zip_biased(acc, x, |acc, biased| {
+            acc.wrapping_add(biased.wrapping_sub(ROUNDER.to_bits()))
+        });
+    }
+    /// `acc += 2^32 round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
+    /// The rounding comes first: scaling before it would turn the transform's error,
+    /// below half a unit, into one of up to 2^31.
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        // The shift drops the bias.
+        self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased << 32));
+    }
+
+    /// Joins neighbours of `bits <= 32` bits, the first one low.
+    #[inline(always)]
+    fn join_pairs(self, pairs: &mut [u64; BLOCK / 2], ones: &[u32; BLOCK], bits: u32) {
+        pack::join_pairs(pairs, ones, bits);
+    }
+    /// Joins four neighbours of `bits <= 16` bits, the first one low.
+    #[inline(always)]
+    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
+        pack::join_fours(fours, ones, bits);
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    fn load_with<T: Copy>(self, input: &[T], convert: impl Fn(T) -> f64) -> Self::F64 {
+        let mut chunk = Self::Chunk::default();
+        for (place, &x) in chunk.as_mut().iter_mut().zip(input) {
+            *place = convert(x);
+        }
+        self.load(&chunk)
+    }
+    #[doc(hidden)]
+    #[inline(always)]
+    fn zip_biased<T: Copy>(self, acc: &mut [T], x: Self::F64, sum: impl Fn(T, u64) -> T) {
+        let mut chunk = Self::Chunk::default();
+        self.store(&mut chunk, self.add(x, self.splat(ROUNDER)));
+        for (acc, biased) in acc.iter_mut().zip(chunk.as_ref()) {
+            *acc = sum(*acc, biased.to_bits());
+        }
     }
 }

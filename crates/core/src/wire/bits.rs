@@ -1,5 +1,6 @@
 //! Truncated torus scalars as a stream of bits, least significant bit first.
 
+use crate::simd::{self, Isa};
 use crate::torus::Torus;
 
 /// Number of bytes of `count` values of `bits` bits. A count whose bits no memory
@@ -23,25 +24,7 @@ pub fn padding_is_zero(packed: &[u8], count: usize, bits: u32) -> bool {
 /// # Panics
 /// If `out` does not have [`packed_len`] bytes, or `bits` is not in `1..=T::BITS`.
 pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
-    assert!((1..=T::BITS).contains(&bits));
-    assert_eq!(out.len(), packed_len(values.len(), bits));
-    let mask = u64::MAX >> (64 - bits);
-    let mut buffer = 0u128;
-    let mut filled = 0;
-    let mut at = 0;
-    for value in values {
-        buffer |= u128::from(value.round_to_bits(bits) & mask) << filled;
-        filled += bits;
-        while filled >= 8 {
-            out[at] = buffer as u8;
-            at += 1;
-            buffer >>= 8;
-            filled -= 8;
-        }
-    }
-    if filled > 0 {
-        out[at] = buffer as u8;
-    }
+    simd::pack_top_bits(Isa::detect(), values, bits, out);
 }
 
 /// Reads what [`pack_top_bits`] wrote: every value with its `bits` most significant
@@ -52,18 +35,28 @@ pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
 pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
     assert!((1..=T::BITS).contains(&bits));
     assert_eq!(packed.len(), packed_len(values.len(), bits));
-    let mask = u64::MAX >> (64 - bits);
-    let mut bytes = packed.iter();
-    let mut buffer = 0u128;
-    let mut filled = 0;
-    for value in values {
-        while filled < bits {
-            buffer |= u128::from(bytes.next().copied().unwrap_or(0)) << filled;
-            filled += 8;
+    let bits_each = bits as usize;
+    let mut read = 0;
+    // Eight bytes at once hold a value whatever bit it starts at, if it has at most 57,
+    // and if there are so many left.
+    if bits <= 57 {
+        for value in values.iter_mut() {
+            let start = read * bits_each;
+            let Some(window) = packed[start / 8..].first_chunk() else {
+                break;
+            };
+            *value = T::from_top_bits(u64::from_le_bytes(*window) >> (start % 8), bits);
+            read += 1;
         }
-        *value = T::from_top_bits(buffer as u64 & mask, bits);
-        buffer >>= bits;
-        filled -= bits;
+    }
+    for (i, value) in values.iter_mut().enumerate().skip(read) {
+        let start = i * bits_each;
+        let bytes = &packed[start / 8..];
+        let mut window = [0; 16];
+        let len = bytes.len().min(window.len());
+        window[..len].copy_from_slice(&bytes[..len]);
+        let top = u128::from_le_bytes(window) >> (start % 8);
+        *value = T::from_top_bits(top as u64, bits);
     }
 }
 
@@ -94,19 +87,55 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    proptest! {
-        #[test]
-        fn packing_keeps_the_rounded_top(values in proptest::collection::vec(any::<u64>(), 1..40), bits in 1u32..=64) {
-            let mut packed = vec![0; packed_len(values.len(), bits)];
-            pack_top_bits(&values, bits, &mut packed);
-            let mut read = vec![0u64; values.len()];
-            unpack_top_bits(&packed, bits, &mut read);
-            for (&value, &kept) in values.iter().zip(&read) {
-                let error = (value.wrapping_sub(kept) as i64).unsigned_abs();
-                prop_assert!(bits == 64 && error == 0 || error <= 1 << (63 - bits));
+    /// Bit by bit.
+    fn reference_pack<T: Torus>(values: &[T], bits: u32) -> Vec<u8> {
+        let mut out = vec![0; packed_len(values.len(), bits)];
+        for (i, value) in values.iter().enumerate() {
+            for bit in 0..bits as usize {
+                let at = i * bits as usize + bit;
+                out[at / 8] |= ((value.round_to_bits(bits) >> bit & 1) as u8) << (at % 8);
             }
         }
+        out
+    }
 
+    fn check_packing<T: Torus>(values: &[T], bits: u32) {
+        let expected = reference_pack(values, bits);
+        for isa in Isa::available() {
+            let mut packed = vec![0xff; expected.len()];
+            simd::pack_top_bits(isa, values, bits, &mut packed);
+            assert_eq!(packed, expected, "{} {} x {bits}", isa.name(), values.len());
+        }
+        let mut read = vec![T::ONE; values.len()];
+        unpack_top_bits(&expected, bits, &mut read);
+        for (value, kept) in values.iter().zip(read) {
+            assert_eq!(kept, T::from_top_bits(value.round_to_bits(bits), bits));
+        }
+    }
+
+    /// Every width, on both sides of whole blocks.
+    #[test]
+    fn packing_is_that_of_single_bits() {
+        let mut word = 1u64;
+        let values: Vec<u64> = (0..2 * 64 + 7)
+            .map(|_| {
+                word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                word ^ (word >> 29)
+            })
+            .chain([u64::MAX, 0, 1 << 63, u64::MAX >> 1])
+            .collect();
+        let narrow: Vec<u32> = values.iter().map(|&x| (x >> 32) as u32).collect();
+        for bits in 1..=64 {
+            for len in [0, 1, 7, 63, 64, 65, 128, 129, values.len()] {
+                check_packing(&values[values.len() - len..], bits);
+                if bits <= 32 {
+                    check_packing(&narrow[values.len() - len..], bits);
+                }
+            }
+        }
+    }
+
+    proptest! {
         #[test]
         fn binary_round_trip(bits in proptest::collection::vec(0u8..2, 1..70)) {
             let mut packed = vec![0; packed_len(bits.len(), 1)];

@@ -48,11 +48,13 @@ impl<'w, T: MaskTorus> FourierProduct<'w, T> {
 
     pub(super) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         let size = self.plan.polynomial_size().get();
-        let mut product = MaskProduct::new::<T>(self.plan, self.scratch);
-        for (index, prepared) in self.prepared.chunks_exact(size).enumerate() {
+        let mut product = MaskProduct::new(self.plan, self.scratch);
+        let last = self.prepared.len() / size - 1;
+        let (firsts, last_prepared) = self.prepared.split_at(last * size);
+        for (index, prepared) in firsts.chunks_exact(size).enumerate() {
             product.add(uniform.whole(index, self.uniform), prepared);
         }
-        product.finish_into(out);
+        product.finish_into(uniform.whole(last, self.uniform), last_prepared, out);
     }
 }
 

@@ -1,0 +1,180 @@
+//! The top bits of torus scalars as a stream of bits, least significant bit first.
+//!
+//! A block of 64 values takes `8 * bits` whole bytes, whatever `bits` is. Within it
+//! neighbours are joined, the first one low, until a word has more than 32 bits, which
+//! vectors do. Words are then placed two at a time where that ends at a byte, as it does
+//! up to 16 bits, and one at a time otherwise.
+
+use super::Simd;
+use crate::torus::Torus;
+
+/// Values of a block.
+pub(super) const BLOCK: usize = 64;
+
+/// Writes `bits` rounded top bits of every value to `out`, of just as many bytes as they
+/// take. `bits` is in `1..=T::BITS`.
+#[inline(always)]
+pub(super) fn pack_top_bits<S: Simd, T: Torus>(simd: S, values: &[T], bits: u32, out: &mut [u8]) {
+    let top = Top::<T>::new(bits);
+    // Joining words of 64 bits does not pay on a processor of 32.
+    let blocks = match cfg!(target_pointer_width = "64") {
+        true => values.as_chunks::<BLOCK>().0,
+        false => &[],
+    };
+    let mut at = 0;
+    for block in blocks {
+        pack_block(simd, &top, block, &mut out[at..]);
+        at += BLOCK / 8 * bits as usize;
+    }
+    pack_one_by_one(&top, &values[BLOCK * blocks.len()..], &mut out[at..]);
+}
+
+/// The rounding to the top bits.
+struct Top<T> {
+    bits: u32,
+    half: T,
+    shift: u32,
+}
+
+impl<T: Torus> Top<T> {
+    #[inline(always)]
+    fn new(bits: u32) -> Self {
+        let shift = T::BITS - bits;
+        // Half of what is cut off, and nothing if nothing is.
+        let half = match shift {
+            0 => T::ZERO,
+            _ => T::ONE << (shift - 1),
+        };
+        Self { bits, half, shift }
+    }
+
+    #[inline(always)]
+    fn of(&self, value: T) -> T {
+        value.add(self.half) >> self.shift
+    }
+}
+
+/// Places values in a word as wide as they are, which is written when it is full.
+#[inline(always)]
+fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
+    let mut out = out.chunks_mut(T::BITS as usize / 8);
+    let mut write = |word: T| {
+        if let Some(out) = out.next() {
+            out.copy_from_slice(&word.to_u64().to_le_bytes()[..out.len()]);
+        }
+    };
+    let mut word = T::ZERO;
+    let mut filled = 0;
+    for &value in values {
+        let value = top.of(value);
+        word = word | value << filled;
+        filled += top.bits;
+        if filled >= T::BITS {
+            write(word);
+            filled -= T::BITS;
+            word = match filled {
+                0 => T::ZERO,
+                _ => value >> (top.bits - filled),
+            };
+        }
+    }
+    if filled > 0 {
+        write(word);
+    }
+}
+
+/// Writes a block to the start of `out`, and perhaps zeros behind it.
+#[inline(always)]
+fn pack_block<S: Simd, T: Torus>(simd: S, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
+    let bits = top.bits;
+    if bits > 32 {
+        return place(&block.map(|value| top.of(value).to_u64()), bits, out);
+    }
+    let ones = block.map(|value| top.of(value).to_u64() as u32);
+    if bits > 16 {
+        let mut pairs = [0; BLOCK / 2];
+        simd.join_pairs(&mut pairs, &ones, bits);
+        return place(&pairs, 2 * bits, out);
+    }
+    let mut fours = [0; BLOCK / 4];
+    simd.join_fours(&mut fours, &ones, bits);
+    if bits > 8 {
+        return place_pairs(&fours, 4 * bits, out);
+    }
+    let (mut words, mut width) = (&mut fours[..], 4 * bits);
+    while width <= 32 {
+        let half = words.len() / 2;
+        for i in 0..half {
+            words[i] = words[2 * i] | words[2 * i + 1] << width;
+        }
+        words = &mut words[..half];
+        width *= 2;
+    }
+    place(words, width, out);
+}
+
+/// Joins neighbours of at most 32 bits.
+#[inline(always)]
+pub(super) fn join_pairs(pairs: &mut [u64], ones: &[u32], bits: u32) {
+    for (pair, [low, high]) in pairs.iter_mut().zip(ones.as_chunks().0) {
+        *pair = u64::from(*low) | u64::from(*high) << bits;
+    }
+}
+
+/// Joins four neighbours of at most 16 bits.
+#[inline(always)]
+pub(super) fn join_fours(fours: &mut [u64], ones: &[u32], bits: u32) {
+    for (four, [a, b, c, d]) in fours.iter_mut().zip(ones.as_chunks().0) {
+        // Two of them have at most 32 bits.
+        let (low, high) = (a | b << bits, c | d << bits);
+        *four = u64::from(low) | u64::from(high) << (2 * bits);
+    }
+}
+
+/// Places words of `width` bits, more than 32, one after another.
+#[inline(always)]
+fn place(words: &[u64], width: u32, out: &mut [u8]) {
+    let mut out = out.as_chunks_mut::<8>().0.iter_mut();
+    let mut full = 0u64;
+    let mut filled = 0;
+    for word in words {
+        full |= word << filled;
+        filled += width;
+        if filled >= 64 {
+            if let Some(out) = out.next() {
+                *out = full.to_le_bytes();
+            }
+            filled -= 64;
+            // The part that did not fit, in two shifts as it may be nothing.
+            full = (word >> 1) >> (width - filled - 1);
+        }
+    }
+}
+
+/// Places words of `width` bits, in `33..=64` and a multiple of 4, two at a time: as 16
+/// bytes, of which the next two overwrite the zeros at the end.
+#[inline(always)]
+fn place_pairs(words: &[u64; BLOCK / 4], width: u32, out: &mut [u8]) {
+    let step = width as usize / 4;
+    let len = step * BLOCK / 8;
+    // The last pair wants room behind the block.
+    match out.get_mut(..len - step + 16) {
+        Some(out) => place_pairs_with_room(words, width, out),
+        None => {
+            let mut room = [0; 2 * BLOCK + 16];
+            place_pairs_with_room(words, width, &mut room[..len - step + 16]);
+            out[..len].copy_from_slice(&room[..len]);
+        }
+    }
+}
+
+#[inline(always)]
+fn place_pairs_with_room(words: &[u64; BLOCK / 4], width: u32, out: &mut [u8]) {
+    let step = width as usize / 4;
+    for (i, [low, high]) in words.as_chunks().0.iter().enumerate() {
+        let out = &mut out[i * step..][..16];
+        // Two shifts, as the first word may be full.
+        out[..8].copy_from_slice(&(low | (high << 32) << (width - 32)).to_le_bytes());
+        out[8..].copy_from_slice(&(high >> (64 - width)).to_le_bytes());
+    }
+}
