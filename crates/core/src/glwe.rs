@@ -64,6 +64,11 @@ impl<T: Torus> GlweCiphertext<T> {
         &self.data
     }
 
+    /// Masks and body.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
     /// The polynomial size.
     pub fn polynomial_size(&self) -> PolynomialSize {
         self.polynomial_size
@@ -94,6 +99,7 @@ impl<T: Torus> GlweCiphertext<T> {
 }
 
 /// A binary GLWE secret key. Zeroized on drop; `Debug` shows the dimensions only.
+#[derive(Clone)]
 pub struct GlweSecretKey {
     bits: Zeroizing<Vec<u8>>,
     polynomial_size: PolynomialSize,

@@ -1,16 +1,17 @@
-//! The key owner's keys: [`SecretKey`] decrypts everything, [`DeviceKey`] is the part
-//! of it that a device needs to encrypt.
+//! The key owner's keys: [`SecretKey`] decrypts everything; a [`DeviceKey`] is what a
+//! device needs to encrypt, either a part of the secret key or drawn for that device.
 
 use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use crate::device_issue::DeviceIssue;
 use crate::glwe::GlweSecretKey;
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::{KeyFingerprint, Parameters};
-use crate::random::{EntropyError, Expander, ExpanderKind, SeedSequence};
+use crate::random::{EntropyError, Expander, ExpanderKind, NoiseSeed, SeedSequence};
 use crate::wire::bits::binary_at;
-use crate::wire::key::{KeyBytes, device_key_len, secret_key_len, write};
+use crate::wire::key::{Binding, KeyBytes, write};
 use crate::wire::{Kind, WireError};
 
 /// Both secret keys of a key set. Stays with the key owner.
@@ -28,13 +29,7 @@ impl SecretKey {
         parameters: Parameters,
         seeds: &mut SeedSequence,
     ) -> Result<Self, EntropyError> {
-        // Everything drawn here is either secret or independent of what is: the
-        // fingerprint comes from a mask seed, the keys from the noise seed beside it.
-        let (public, secret) = seeds.next_pair()?;
-        let mut fingerprint = KeyFingerprint::default();
-        ExpanderKind::ChaCha20
-            .mask_stream(&public, 0)
-            .fill(&mut fingerprint.0);
+        let (fingerprint, secret) = draw_fingerprint(seeds)?;
         let draw = |stream| ExpanderKind::ChaCha20.noise_stream(&secret, stream);
         Ok(Self {
             parameters,
@@ -78,26 +73,52 @@ impl SecretKey {
             .decode(self.lwe.phase(ciphertext))
     }
 
-    /// The part that a device needs.
+    /// The key that all devices of the key set can share: the GLWE key itself, so that
+    /// a server needs nothing more to compute on what they send.
     pub fn device_key(&self) -> DeviceKey {
         DeviceKey {
             parameters: self.parameters,
             fingerprint: self.fingerprint,
-            bits: Zeroizing::new(self.glwe.bits().to_vec()),
+            binding: Binding {
+                key_set: self.fingerprint,
+                issue: None,
+            },
+            glwe: self.glwe.clone(),
         }
+    }
+
+    /// Draws a key for one device alone. A server computes on what it encrypts once it
+    /// has the device switch key, which is made of both; nobody need keep this one.
+    pub fn issue_device_key(
+        &self,
+        issue: DeviceIssue,
+        seeds: &mut SeedSequence,
+    ) -> Result<DeviceKey, EntropyError> {
+        let (fingerprint, secret) = draw_fingerprint(seeds)?;
+        Ok(DeviceKey {
+            parameters: self.parameters,
+            fingerprint,
+            binding: Binding {
+                key_set: self.fingerprint,
+                issue: Some(issue),
+            },
+            glwe: GlweSecretKey::generate(
+                self.parameters.glwe_dimension,
+                self.parameters.polynomial_size(),
+                &mut ExpanderKind::ChaCha20.noise_stream(&secret, 0),
+            ),
+        })
     }
 
     /// The bytes of a secret key file.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, WireError> {
-        let mut out = Zeroizing::new(alloc::vec![0; secret_key_len(&self.parameters)]);
         write(
             Kind::SecretKey,
             &self.parameters,
             self.fingerprint,
-            [self.glwe.bits(), self.lwe.bits()],
-            &mut out,
-        )?;
-        Ok(out)
+            None,
+            &[self.glwe.bits(), self.lwe.bits()],
+        )
     }
 
     /// Reads the bytes of a secret key file.
@@ -121,25 +142,70 @@ impl SecretKey {
     }
 }
 
-/// What a device needs to encrypt: parameters and the GLWE key.
+/// The fingerprint of a key, and a seed for drawing it. The fingerprint comes from a
+/// mask seed and the key from the noise seed beside it: published, it says nothing.
+fn draw_fingerprint(seeds: &mut SeedSequence) -> Result<(KeyFingerprint, NoiseSeed), EntropyError> {
+    let (public, secret) = seeds.next_pair()?;
+    let mut fingerprint = KeyFingerprint::default();
+    ExpanderKind::ChaCha20
+        .mask_stream(&public, 0)
+        .fill(&mut fingerprint.0);
+    Ok((fingerprint, secret))
+}
+
+/// What a device needs to encrypt: parameters and a GLWE key, the key set's or one of
+/// its own.
+#[derive(Debug)]
 pub struct DeviceKey {
     parameters: Parameters,
     fingerprint: KeyFingerprint,
-    bits: Zeroizing<Vec<u8>>,
+    binding: Binding,
+    glwe: GlweSecretKey,
 }
 
 impl DeviceKey {
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The fingerprint that its ciphertexts carry.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        self.fingerprint
+    }
+
+    /// The key set that it belongs to, and whom it was issued to.
+    pub fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// The GLWE key.
+    pub fn glwe(&self) -> &GlweSecretKey {
+        &self.glwe
+    }
+
     /// The bytes of a device key file.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, WireError> {
-        let mut out = Zeroizing::new(alloc::vec![0; device_key_len(&self.parameters)]);
         write(
             Kind::DeviceKey,
             &self.parameters,
             self.fingerprint,
-            [&self.bits, &[]],
-            &mut out,
-        )?;
-        Ok(out)
+            Some(&self.binding),
+            &[self.glwe.bits()],
+        )
+    }
+
+    /// Reads the bytes of a device key file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        let read = KeyBytes::parse_device_key(bytes)?;
+        let bits = unpack(read.glwe, read.parameters.big_lwe_dimension().0);
+        Ok(Self {
+            parameters: read.parameters,
+            fingerprint: read.key,
+            binding: read.binding,
+            glwe: GlweSecretKey::from_bits(bits, read.parameters.polynomial_size())
+                .ok_or(WireError::Field("dimension"))?,
+        })
     }
 }
 

@@ -15,6 +15,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+pub mod device_issue;
 pub mod dimensions;
 pub mod encoding;
 pub mod fft;
@@ -26,6 +27,7 @@ pub mod keys;
 #[cfg(feature = "alloc")]
 pub mod lwe;
 pub mod ntt;
+pub mod padded_text;
 pub mod parameter_sets;
 pub mod parameters;
 pub mod polynomial;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{FROZEN_RADIX, forged, lwe_list, patched, resealed, secret_key};
+use common::{FROZEN_RADIX, forged, issued_device_key, lwe_list, patched, resealed, secret_key};
 use proptest::prelude::*;
-use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, UnsupportedExpander};
 use tfhe_sbc_core::wire::glwe::{self, MAX_ELEMENTS, SeededGlweList, message_len};
@@ -59,6 +59,11 @@ fn samples() -> Vec<Sample> {
             kind: Kind::DeviceKey,
             bytes: key.device_key().to_bytes().unwrap().to_vec(),
             read: |bytes, _| KeyBytes::parse_device_key(bytes).map(drop),
+        },
+        Sample {
+            kind: Kind::DeviceKey,
+            bytes: issued_device_key(&key).to_bytes().unwrap().to_vec(),
+            read: |bytes, _| DeviceKey::from_bytes(bytes).map(drop),
         },
         Sample {
             kind: Kind::ServerKey,
@@ -245,10 +250,22 @@ fn other_parameters_and_other_keys_are_refused() {
                 ]
             )),
             // A key file is what says which key set it is.
-            Kind::SecretKey | Kind::DeviceKey => assert_eq!(
+            Kind::SecretKey => assert_eq!(
                 refused,
                 [Err(WireError::Field("parameter fingerprint")), Ok(())]
             ),
+            // The key that devices share has the fingerprint of its key set.
+            Kind::DeviceKey => {
+                let binding = KeyBytes::parse_device_key(&sample.bytes).unwrap().binding;
+                let other_key = match binding.issue {
+                    Some(_) => Ok(()),
+                    None => Err(WireError::Field("key set fingerprint")),
+                };
+                assert_eq!(
+                    refused,
+                    [Err(WireError::Field("parameter fingerprint")), other_key]
+                );
+            }
             Kind::Metadata
             | Kind::ServerKey
             | Kind::DevicePublicKey
@@ -256,6 +273,35 @@ fn other_parameters_and_other_keys_are_refused() {
             | Kind::DeviceSwitchKey => (),
         }
     }
+}
+
+/// A binding says that the key is the key set's own, or whose it is: nothing between.
+#[test]
+fn half_a_binding_is_refused() {
+    let key = key();
+    let at = HEADER_BYTES + PARAMETERS_BYTES;
+    let shared = key.device_key().to_bytes().unwrap();
+    let issued = issued_device_key(&key).to_bytes().unwrap();
+    let error = |bytes: &[u8], at, patch: &[u8]| {
+        DeviceKey::from_bytes(&patched(bytes, at, patch)).map(drop)
+    };
+    let own = &Message::parse(&issued).unwrap().0.header.key.0;
+    for (bytes, at, patch, field) in [
+        (&shared, at, &[7; 16][..], "key set fingerprint"),
+        (&shared, at + 16, b"pi", "epoch"),
+        (&shared, at + 31, b"x", "epoch"),
+        (&shared, at + 32, &[1], "device"),
+        (&issued, at, own, "key set fingerprint"),
+        (&issued, at + 16, &[0; 16], "device"),
+        (&issued, at + 16, b"a b", "device"),
+        (&issued, at + 31, b"x", "device"),
+        (&issued, at + 32, &[0; 4], "epoch"),
+        (&issued, at + 16, &[0; 20], "key set fingerprint"),
+    ] {
+        assert_eq!(error(bytes, at, patch), Err(WireError::Field(field)));
+    }
+    assert_eq!(error(&issued, at + 32, &[8, 0, 0, 1]), Ok(()));
+    assert_eq!(error(&issued, at, &[7; 16]), Ok(()));
 }
 
 /// Every field behind the fingerprints but the expander and the seed of a seeded
@@ -439,6 +485,6 @@ proptest! {
         let kind = if device { Kind::DeviceKey } else { Kind::SecretKey };
         let mut header = Header::new(kind, key.parameters().fingerprint(), key.fingerprint());
         header.parameters.0.copy_from_slice(&blake3::hash(&parameters).as_bytes()[..16]);
-        read_as_everything(&resealed(&header, &[&parameters[..], &[0; 41]].concat()), &key);
+        read_as_everything(&resealed(&header, &[&parameters[..], &[0; 77]].concat()), &key);
     }
 }

@@ -3,29 +3,57 @@
 
 mod common;
 
-use common::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, lwe_list, secret_key};
-use tfhe_sbc_core::keys::SecretKey;
+use common::{
+    FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, lwe_list, secret_key,
+};
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::wire::{Message, lwe};
 
 #[test]
-fn device_key() {
-    let key = secret_key(FROZEN_RADIX, 1).device_key().to_bytes().unwrap();
+fn device_keys() {
+    let secret = secret_key(FROZEN_RADIX, 1);
     assert_golden(
         "device key",
-        &key,
+        &secret.device_key().to_bytes().unwrap(),
         &[
             "54534243010005002af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
             "b3ce324422af4b3e000000000000000000000000000000000000000000000000",
-            "00000000000000000000000000000000000000000000000000000000a0000000",
+            "00000000000000000000000000000000000000000000000000000000c4000000",
             "0000000066726f7a656e5f726164697800000000000000000000000000000000",
             "00000000400000004600000001000000000000000000003f0100000000010000",
             "01000000000000000000f03c1700000001000000030000000500000002000000",
             "020000000200000005000000010000000d00000000000000002044c000000000",
-            "0000e03fb60d77bf43ecc90fe8470a07ddbf3f04a10f1a47b0cade2e0ba770e4",
-            "0d834ee13bddd891",
+            "0000e03f53b231844d9072afb3ce324422af4b3e000000000000000000000000",
+            "0000000000000000b60d77bf43ecc90fe8470a07ddbf3f04a10f1a47b0cade2e",
+            "0ba770e40d834ee143014133",
         ],
         None,
     );
+    let issued = issued_device_key(&secret);
+    let bytes = issued.to_bytes().unwrap();
+    assert_golden(
+        "device key of a device's own",
+        &bytes,
+        &[
+            "54534243010005002af2cfc00d51d543e13156e4dd8346f96b06d6691d5653d5",
+            "e7222e2b81cb12d5000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000000000000000000000000000000000c4000000",
+            "0000000066726f7a656e5f726164697800000000000000000000000000000000",
+            "00000000400000004600000001000000000000000000003f0100000000010000",
+            "01000000000000000000f03c1700000001000000030000000500000002000000",
+            "020000000200000005000000010000000d00000000000000002044c000000000",
+            "0000e03f53b231844d9072afb3ce324422af4b3e73746174696f6e2d37000000",
+            "000000000201000014556a493787a31c6ad8f3b6060b90b51638b526880ea1e2",
+            "b2a44c2f91a14fab4a967f78",
+        ],
+        None,
+    );
+    let read = DeviceKey::from_bytes(&bytes).unwrap();
+    assert_eq!(read.binding(), issued.binding());
+    assert_eq!(read.binding().key_set, secret.fingerprint());
+    assert_eq!(read.fingerprint(), issued.fingerprint());
+    assert_eq!(read.glwe().bits(), issued.glwe().bits());
+    assert_ne!(read.glwe().bits(), secret.glwe().bits());
 }
 
 #[test]

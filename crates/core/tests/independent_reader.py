@@ -2,11 +2,14 @@
 
 Usage: independent_reader.py SECRET_KEY DEVICE_KEY MESSAGES...
 
-Python's standard library only, and none of the Rust code: what both make of a file is
+What the device key made is read with it; a switch key is that device key's if it decrypts
+to it. Python's standard library only, and none of the Rust code: what both make of a file is
 the same only if the description is right. Prints a line for each key and message:
 
     secret_key NAME PARAMETER_FINGERPRINT KEY_FINGERPRINT
-    device_key ok
+    device_key shared
+    device_key DEVICE EPOCH KEY_FINGERPRINT
+    device_switch_key DEVICE EPOCH KEY_FINGERPRINT
     seeded_glwe_list EXPANDER PLAINTEXT...
     lwe_list PLAINTEXT...
     metadata HEX
@@ -333,16 +336,30 @@ def bit_fields(data, bits, count):
     return [whole >> (i * bits) & ((1 << bits) - 1) for i in range(count)]
 
 
+def binding(data, fingerprint):
+    """Key set, device and epoch of a device's key, and what follows them."""
+    key_set, device, epoch = struct.unpack("<16s16sI", data[:36])
+    shared = key_set == fingerprint
+    assert shared == (device == bytes(16)) == (epoch == 0)
+    name = device.rstrip(b"\0").decode("ascii")
+    assert shared or all("!" <= c <= "~" for c in name)
+    return key_set, name, epoch, data[36:]
+
+
 class Key:
-    def __init__(self, message, with_lwe):
+    def __init__(self, message):
         self.parameters = p = Parameters(message.payload[:128])
         assert p.fingerprint == message.parameter_fingerprint
-        self.fingerprint = message.key_fingerprint
+        self.fingerprint = self.key_set = message.key_fingerprint
         rest = message.payload[128:]
+        if message.kind == "device_key":
+            self.key_set, self.device, self.epoch, rest = binding(rest, self.fingerprint)
         glwe_len = p.glwe_dimension * p.polynomial_size // 8
         self.glwe = bit_fields(rest[:glwe_len], 1, p.glwe_dimension * p.polynomial_size)
-        self.lwe = bit_fields(rest[glwe_len:], 1, p.lwe_dimension) if with_lwe else None
-        assert with_lwe or len(rest) == glwe_len
+        if message.kind == "secret_key":
+            self.lwe = bit_fields(rest[glwe_len:], 1, p.lwe_dimension)
+        else:
+            assert len(rest) == glwe_len
 
 
 def negacyclic_product(a, b):
@@ -373,10 +390,23 @@ def check_belongs(message, key, dimension, torus_bits, body_bits):
     assert (message.plaintext, message.message_bits, message.carry_bits) == (p.plaintext, p.message_bits, p.carry_bits)
 
 
+def glwe_phase(key, expander, seed, stream, body):
+    """Body minus mask times key, for the mask of a stream; not reduced mod q."""
+    p = key.parameters
+    size, width = p.polynomial_size, p.torus_bits // 8
+    stream_bytes = mask_stream(expander, seed, stream, p.glwe_dimension * size * width)
+    mask = struct.unpack("<%d%s" % (p.glwe_dimension * size, "I" if width == 4 else "Q"), stream_bytes)
+    phase = list(body) + [0] * (size - len(body))
+    for c in range(p.glwe_dimension):
+        part = slice(c * size, (c + 1) * size)
+        phase = [x - y for x, y in zip(phase, negacyclic_product(mask[part], key.glwe[part]))]
+    return phase[: len(body)]
+
+
 def decrypt_seeded_glwe_list(message, key):
     p = key.parameters
     check_belongs(message, key, p.glwe_dimension, p.torus_bits, p.body_bits)
-    size, width = p.polynomial_size, p.torus_bits // 8
+    size = p.polynomial_size
     assert message.polynomial_size == size
     plaintexts, at, stream = [], 0, 0
     while len(plaintexts) < message.element_count:
@@ -384,17 +414,36 @@ def decrypt_seeded_glwe_list(message, key):
         packed = (used * p.body_bits + 7) // 8
         body = bit_fields(message.payload[at : at + packed], p.body_bits, used)
         at += packed
-        stream_bytes = mask_stream(message.expander, message.mask_seed, stream, p.glwe_dimension * size * width)
-        mask = struct.unpack("<%d%s" % (p.glwe_dimension * size, "I" if width == 4 else "Q"), stream_bytes)
-        phase = [x << (p.torus_bits - p.body_bits) for x in body]
-        for c in range(p.glwe_dimension):
-            part = slice(c * size, (c + 1) * size)
-            product = negacyclic_product(mask[part], key.glwe[part])
-            phase = [x - y for x, y in zip(phase, product)]
+        body = [x << (p.torus_bits - p.body_bits) for x in body]
+        phase = glwe_phase(key, message.expander, message.mask_seed, stream, body)
         plaintexts += [decode(key, x, p.torus_bits) for x in phase]
         stream += 1
     assert at == len(message.payload)
     return plaintexts
+
+
+def check_device_switch_key(message, secret, device):
+    """Every row encrypts, under the secret key, its multiple of the device's key."""
+    p = secret.parameters
+    assert message.parameter_fingerprint == p.fingerprint
+    assert message.payload[:128] == device.payload[:128]
+    key_set, name, epoch, rest = binding(message.payload[128:], message.key_fingerprint)
+    assert (key_set, message.key_fingerprint) == (secret.fingerprint, device.fingerprint)
+    assert (name, epoch) == (device.device, device.epoch)
+    size = p.polynomial_size
+    assert (message.polynomial_size, message.dimension) == (size, p.glwe_dimension)
+    assert (message.torus_bits, message.expander) == (p.torus_bits, 1)
+    base_log, levels = {64: (12, 2), 32: (8, 2)}[p.torus_bits]
+    bodies = struct.unpack("<%d%s" % (p.glwe_dimension * levels * size, "I" if p.torus_bits == 32 else "Q"), rest)
+    q = 1 << p.torus_bits
+    for row in range(p.glwe_dimension * levels):
+        i, r = divmod(row, levels)
+        phase = glwe_phase(secret, 1, message.mask_seed, row, bodies[row * size : (row + 1) * size])
+        weight = q >> (base_log * (levels - r))
+        for x, s in zip(phase, device.glwe[i * size : (i + 1) * size]):
+            error = (x - s * weight + q // 2) % q - q // 2
+            assert abs(error) < weight // 8
+    return [name, epoch, message.key_fingerprint.hex()]
 
 
 def decrypt_lwe_list(message, key):
@@ -409,20 +458,27 @@ def decrypt_lwe_list(message, key):
 def main(secret_path, device_path, *message_paths):
     (secret_message,) = messages(secret_path)
     assert secret_message.kind == "secret_key"
-    secret = Key(secret_message, with_lwe=True)
+    secret = Key(secret_message)
     print("secret_key", secret.parameters.name, secret.parameters.fingerprint.hex(), secret.fingerprint.hex())
 
     (device_message,) = messages(device_path)
     assert device_message.kind == "device_key"
-    device = Key(device_message, with_lwe=False)
-    assert (device.glwe, device.fingerprint) == (secret.glwe, secret.fingerprint)
+    device = Key(device_message)
+    device.payload = device_message.payload
+    assert device.key_set == secret.fingerprint
     assert device.parameters.fingerprint == secret.parameters.fingerprint
-    print("device_key ok")
+    if device.fingerprint == secret.fingerprint:
+        assert device.glwe == secret.glwe
+        print("device_key shared")
+    else:
+        print("device_key", device.device, device.epoch, device.fingerprint.hex())
 
     for path in message_paths:
         for message in messages(path):
             if message.kind == "seeded_glwe_list":
-                print(message.kind, EXPANDERS[message.expander], *decrypt_seeded_glwe_list(message, secret))
+                print(message.kind, EXPANDERS[message.expander], *decrypt_seeded_glwe_list(message, device))
+            elif message.kind == "device_switch_key":
+                print(message.kind, *check_device_switch_key(message, secret, device))
             elif message.kind == "lwe_list":
                 print(message.kind, *decrypt_lwe_list(message, secret))
             else:

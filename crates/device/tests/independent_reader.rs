@@ -56,7 +56,7 @@ fn the_reader_agrees<T: MaskTorus>(set: ParameterSet, folder: &str) {
     write("secret.key", &secret);
     write("device.key", &device.key_file);
     let mut expected = format!(
-        "secret_key {} {} {}\ndevice_key ok\n",
+        "secret_key {} {} {}\ndevice_key shared\n",
         set.name,
         device.secret.parameters().fingerprint(),
         device.secret.fingerprint(),

@@ -13,10 +13,10 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::sample_extract::sample_extract_into;
 
 use crate::blind_rotate::blind_rotate_batch;
-use crate::bootstrap_key::Progress;
 use crate::external_product::{ExternalProductScratch, cache_aligned};
 use crate::lookup_table::LookupTable;
 use crate::modulus_switch::modulus_switch_into;
+use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
 /// Ciphertexts that one thread advances through one pass over the key.

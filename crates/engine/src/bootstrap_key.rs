@@ -6,31 +6,25 @@
 //! `-m · g · S_c` for mask component `c`, of `m · g` for the body. Row order: component
 //! by component, least significant weight first, as the decomposition gives digits.
 
-use rayon::prelude::*;
 use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
-use tfhe_sbc_core::simd;
-use zeroize::Zeroizing;
+use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 
-use crate::external_product::{CacheAligned, cache_aligned};
-
-/// Told the number of steps done since it was last told.
-pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+use crate::external_product::CacheAligned;
+use crate::seeded_rows::{Progress, SeededRows, digit_weight, weighted_key_polynomial};
 
 /// Rows of one GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
     (parameters.glwe_dimension.0 + 1) * parameters.pbs.level_count.0
 }
 
-/// The seeded key: the bodies of all rows. Row `r` of the GGSW ciphertext of
-/// coefficient `i` has stream `i · row_count + r` of the expander as its mask.
+/// The seeded key: row `r` of the GGSW ciphertext of coefficient `i` is seeded row
+/// `i · row_count + r`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededBootstrapKey<T> {
-    pub(crate) mask_seed: MaskSeed,
-    pub(crate) bodies: Vec<T>,
+    pub(crate) rows: SeededRows<T>,
 }
 
 impl<T: MaskTorus> SeededBootstrapKey<T> {
@@ -43,45 +37,17 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
         parameters: &Parameters,
         lwe_bits: &[u8],
         glwe: &GlweSecretKey,
-        mask_seed: MaskSeed,
-        noise_seed: &NoiseSeed,
+        seeds: (MaskSeed, &NoiseSeed),
         progress: Progress<'_>,
     ) -> Self {
-        let size = parameters.polynomial_size().get();
-        let mask_len = parameters.big_lwe_dimension().0;
         let rows = row_count(parameters);
-        let prepared = glwe.prepare();
-        let mut bodies = vec![T::ZERO; Self::body_count(parameters)];
-        bodies
-            .par_chunks_exact_mut(rows * size)
-            .zip(lwe_bits)
-            .enumerate()
-            .for_each_init(
-                || {
-                    (
-                        vec![T::ZERO; mask_len],
-                        // It ends up holding products with the key.
-                        Zeroizing::new(vec![0.0; prepared.scratch_len::<T>()]),
-                    )
-                },
-                |(mask, scratch), (i, (ggsw, &bit))| {
-                    for (r, body) in ggsw.chunks_exact_mut(size).enumerate() {
-                        row_plaintext_into(body, parameters, glwe, bit, r);
-                        let stream = (i * rows + r) as u32;
-                        let expander = ExpanderKind::ChaCha20;
-                        random::fill_uniform(&mut expander.mask_stream(&mask_seed, stream), mask);
-                        prepared.encrypt_body_into(
-                            body,
-                            mask,
-                            parameters.glwe_noise,
-                            &mut expander.noise_stream(noise_seed, stream),
-                            scratch,
-                        );
-                    }
-                    progress(1);
-                },
-            );
-        Self { mask_seed, bodies }
+        let plaintext = |row: usize, out: &mut [T]| {
+            row_plaintext_into(out, parameters, glwe, lwe_bits[row / rows], row % rows);
+        };
+        let all = rows * parameters.lwe_dimension.0;
+        Self {
+            rows: SeededRows::encrypt(parameters, glwe, seeds, all, rows, plaintext, progress),
+        }
     }
 }
 
@@ -94,18 +60,14 @@ fn row_plaintext_into<T: MaskTorus>(
     bit: u8,
     row: usize,
 ) {
-    let size = out.len();
     let levels = parameters.pbs.level_count.0;
-    let (component, level) = (row / levels, (levels - row % levels) as u32);
-    let weight = T::from_i64(i64::from(bit)) << (T::BITS - parameters.pbs.base_log.0 * level);
-    out.fill(T::ZERO);
-    match glwe.bits().chunks_exact(size).nth(component) {
-        Some(key) => {
-            for (out, &s) in out.iter_mut().zip(key) {
-                *out = weight.mul(T::from_i64(-i64::from(s)));
-            }
-        }
-        None => out[0] = weight,
+    let (component, level) = (row / levels, levels - row % levels);
+    let weight = digit_weight::<T>(parameters.pbs.base_log.0, level);
+    let weight = weight.mul(T::from_i64(i64::from(bit)));
+    if component < parameters.glwe_dimension.0 {
+        weighted_key_polynomial(out, glwe, component, weight.neg());
+    } else {
+        out[0] = weight;
     }
 }
 
@@ -124,44 +86,13 @@ impl BootstrapKey {
         progress: Progress<'_>,
     ) -> Self {
         let size = parameters.polynomial_size().get();
-        let mask_len = parameters.big_lwe_dimension().0;
         let rows = row_count(parameters);
-        let row_len = mask_len + size;
-        let ggsw_len = rows * row_len;
-        let owned = OwnedFftPlan::new(parameters.polynomial_size());
-        let plan = owned.plan();
-        let scale = 2.0 / size as f64;
-        let mut fourier = cache_aligned(0.0, ggsw_len * parameters.lwe_dimension.0);
-        fourier
-            .par_chunks_exact_mut(ggsw_len)
-            .zip(seeded.bodies.par_chunks_exact(rows * size))
-            .enumerate()
-            .for_each_init(
-                || vec![T::ZERO; mask_len],
-                |mask, (i, (ggsw, bodies))| {
-                    for (r, (row, body)) in ggsw
-                        .chunks_exact_mut(row_len)
-                        .zip(bodies.chunks_exact(size))
-                        .enumerate()
-                    {
-                        let stream = (i * rows + r) as u32;
-                        random::fill_uniform(
-                            &mut ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, stream),
-                            mask,
-                        );
-                        let polynomials = mask.chunks_exact(size).chain([body]);
-                        for (out, polynomial) in row.chunks_exact_mut(size).zip(polynomials) {
-                            simd::torus_to_f64(plan.isa(), out, polynomial);
-                            plan.forward(out);
-                            simd::scale_f64(plan.isa(), out, scale);
-                        }
-                    }
-                    progress(1);
-                },
-            );
+        let k = parameters.glwe_dimension.0;
+        let plan = OwnedFftPlan::new(parameters.polynomial_size());
+        let fourier = seeded.rows.transform(&plan, k, rows, progress);
         Self {
-            plan: owned,
-            ggsw_len,
+            plan,
+            ggsw_len: rows * (k + 1) * size,
             fourier,
         }
     }

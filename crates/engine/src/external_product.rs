@@ -17,9 +17,9 @@ pub(crate) fn cache_aligned<T: Copy>(value: T, len: usize) -> CacheAligned<T> {
 
 /// Scratch of external products under one parameter set.
 pub struct ExternalProductScratch<T> {
-    state: CacheAligned<T>,
+    pub(crate) state: CacheAligned<T>,
     digit: CacheAligned<f64>,
-    sums: CacheAligned<f64>,
+    pub(crate) sums: CacheAligned<f64>,
 }
 
 impl<T: MaskTorus> ExternalProductScratch<T> {
@@ -30,6 +30,32 @@ impl<T: MaskTorus> ExternalProductScratch<T> {
             state: cache_aligned(T::ZERO, size),
             digit: cache_aligned(0.0, size),
             sums: cache_aligned(0.0, (parameters.glwe_dimension.0 + 1) * size),
+        }
+    }
+
+    /// Takes the digits of `state`, least significant first, and adds each one's product
+    /// with its row of transformed polynomials to `sums`, which `first` clears before.
+    #[inline]
+    pub(crate) fn add_digits(
+        &mut self,
+        plan: FftPlan<'_>,
+        base_log: u32,
+        rows: &[f64],
+        first: bool,
+    ) {
+        let size = plan.polynomial_size().get();
+        let isa = plan.isa();
+        let Self { state, digit, sums } = self;
+        for (level, row) in rows.chunks_exact(sums.len()).enumerate() {
+            simd::next_digit(isa, state, digit, base_log);
+            plan.forward(digit);
+            for (sum, key) in sums.chunks_exact_mut(size).zip(row.chunks_exact(size)) {
+                if first && level == 0 {
+                    simd::fourier_mul(isa, sum, digit, key);
+                } else {
+                    simd::fourier_mul_add(isa, sum, digit, key);
+                }
+            }
         }
     }
 }
@@ -47,27 +73,21 @@ pub fn rotate_if<T: MaskTorus>(
 ) {
     let size = plan.polynomial_size().get();
     let isa = plan.isa();
-    let ExternalProductScratch { state, digit, sums } = scratch;
     let base_log = decomposition.base_log.0;
     let levels = decomposition.level_count.0;
-    let mut rows = ggsw.chunks_exact(sums.len());
-    let mut first = true;
-    for component in acc.chunks_exact(size) {
-        simd::rotate_sub_round(isa, state, component, degree, base_log, levels);
-        for row in rows.by_ref().take(levels) {
-            simd::next_digit(isa, state, digit, base_log);
-            plan.forward(digit);
-            for (sum, key) in sums.chunks_exact_mut(size).zip(row.chunks_exact(size)) {
-                if first {
-                    simd::fourier_mul(isa, sum, digit, key);
-                } else {
-                    simd::fourier_mul_add(isa, sum, digit, key);
-                }
-            }
-            first = false;
-        }
+    let row_len = acc.len();
+    for (c, (component, rows)) in acc
+        .chunks_exact(size)
+        .zip(ggsw.chunks_exact(levels * row_len))
+        .enumerate()
+    {
+        simd::rotate_sub_round(isa, &mut scratch.state, component, degree, base_log, levels);
+        scratch.add_digits(plan, base_log, rows, c == 0);
     }
-    for (component, sum) in acc.chunks_exact_mut(size).zip(sums.chunks_exact_mut(size)) {
+    for (component, sum) in acc
+        .chunks_exact_mut(size)
+        .zip(scratch.sums.chunks_exact_mut(size))
+    {
         plan.inverse(sum);
         simd::add_rounded_to_torus(isa, component, sum);
     }

@@ -1,11 +1,12 @@
 //! What a server does with ciphertexts: key switch, programmable bootstrap, gates and
 //! radix integers, always in batches.
 //!
-//! The path of a ciphertext: [`key_switch`] takes it from the big LWE key to the small
-//! one, [`modulus_switch`] rounds it to exponents of `X`, [`blind_rotate`] turns a
-//! [`lookup_table`] by them with [`external_product`]s, and coefficient 0 of what
-//! comes out is the result under the big key again ([`bootstrap`]). [`gates`] and
-//! [`integer`] are written on top of that and never look below it.
+//! The path of a ciphertext: [`glwe_key_switch`] brings whole polynomials of readings
+//! from a device's own key under the big one; [`key_switch`] takes an LWE ciphertext from
+//! the big key to the small one, [`modulus_switch`] rounds it to exponents of `X`,
+//! [`blind_rotate`] turns a [`lookup_table`] by them with [`external_product`]s, and
+//! coefficient 0 of what comes out is the result under the big key again ([`bootstrap`]).
+//! [`gates`] and [`integer`] are written on top of that and never look below it.
 //!
 //! Nothing here holds a secret; [`server_key`] is where the key owner's secrets become
 //! public evaluation keys.
@@ -16,8 +17,10 @@ pub mod bootstrap;
 pub mod bootstrap_key;
 pub mod external_product;
 pub mod gates;
+pub mod glwe_key_switch;
 pub mod integer;
 pub mod key_switch;
 pub mod lookup_table;
 pub mod modulus_switch;
+pub mod seeded_rows;
 pub mod server_key;

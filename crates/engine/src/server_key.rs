@@ -10,8 +10,9 @@ use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-use crate::bootstrap_key::{BootstrapKey, Progress, SeededBootstrapKey};
+use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
+use crate::seeded_rows::{Progress, SeededRows, check_header};
 
 /// Bootstrapping and key-switching keys in seeded form, over the torus `T` of the
 /// parameter set.
@@ -22,7 +23,7 @@ pub struct SeededServerKey<T> {
     key_switch: SeededKeySwitchKey,
 }
 
-/// Why a server key could not be made.
+/// Why an evaluation key could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerKeyError {
     /// The source of randomness failed.
@@ -36,6 +37,9 @@ pub enum ServerKeyError {
         /// Bits of the parameter set.
         found: u32,
     },
+    /// A device key that was not issued under this secret key.
+    #[error("the device key was not issued under this secret key: issue another")]
+    DeviceKey,
 }
 
 impl<T: MaskTorus> SeededServerKey<T> {
@@ -63,8 +67,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
                 &parameters,
                 secret.lwe().bits(),
                 secret.glwe(),
-                bootstrap_mask,
-                &bootstrap_noise,
+                (bootstrap_mask, &bootstrap_noise),
                 progress,
             ),
             key_switch: SeededKeySwitchKey::generate(
@@ -97,9 +100,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
         message.extend_from_slice(&self.key_switch.mask_seed.0);
-        for body in &self.bootstrap.bodies {
-            message.extend_from_slice(&body.to_u64().to_le_bytes()[..size_of::<T>()]);
-        }
+        self.bootstrap.rows.write_bodies(&mut message);
         for body in &self.key_switch.bodies {
             message.extend_from_slice(&body.to_le_bytes());
         }
@@ -108,7 +109,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
             dimension: self.parameters.lwe_dimension.0 as u32,
             torus_bits: T::BITS as u8,
             expander: Some(ExpanderKind::ChaCha20),
-            mask_seed: self.bootstrap.mask_seed,
+            mask_seed: self.bootstrap.rows.mask_seed,
             ..Header::new(
                 Kind::ServerKey,
                 self.parameters.fingerprint(),
@@ -125,18 +126,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         let message = Message::parse_only(bytes, Kind::ServerKey)?;
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
-        if parameters.torus_bits != T::BITS || u32::from(header.torus_bits) != T::BITS {
-            return Err(WireError::Field("torus bits"));
-        }
-        if header.polynomial_size as usize != parameters.polynomial_size().get() {
-            return Err(WireError::Field("polynomial size"));
-        }
-        if header.dimension as usize != parameters.lwe_dimension.0 {
-            return Err(WireError::Field("dimension"));
-        }
-        if header.expander != Some(ExpanderKind::ChaCha20) {
-            return Err(WireError::Field("expander"));
-        }
+        check_header::<T>(&header, &parameters, parameters.lwe_dimension.0)?;
         let expected = Self::message_len(&parameters);
         if bytes.len() != expected {
             return Err(WireError::PayloadLength {
@@ -153,15 +143,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
             parameters,
             fingerprint: header.key,
             bootstrap: SeededBootstrapKey {
-                mask_seed: header.mask_seed,
-                bodies: bootstrap
-                    .chunks_exact(size_of::<T>())
-                    .map(|limb| {
-                        let mut bytes = [0; 8];
-                        bytes[..limb.len()].copy_from_slice(limb);
-                        T::from_i64(i64::from_le_bytes(bytes))
-                    })
-                    .collect(),
+                rows: SeededRows::from_bytes(header.mask_seed, bootstrap),
             },
             key_switch: SeededKeySwitchKey {
                 mask_seed: key_switch_seed,
@@ -187,7 +169,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
     }
 }
 
-fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
+pub(crate) fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
     if parameters.torus_bits == T::BITS {
         Ok(())
     } else {

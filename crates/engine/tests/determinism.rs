@@ -202,7 +202,8 @@ fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
         let inputs = uniform_inputs(server.parameters().big_lwe_dimension().0, 4);
         let switched = Evaluator::new(&server).key_switch_batch(&inputs);
         (
-            crc32fast::hash(&seeded.to_bytes()),
+            // Without the message's own checksum, behind which every checksum is the same.
+            crc32fast::hash(seeded.to_bytes().split_last_chunk::<4>().unwrap().0),
             hash(&switched),
             // Over 64 bits the last bits depend on the instruction set.
             if T::BITS == 32 {
@@ -212,6 +213,6 @@ fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
             },
         )
     }
-    assert_eq!(checksums::<u32>(), (0x6738_8c70, 0xfcbe_ace6, 0x640b_13fa));
-    assert_eq!(checksums::<u64>(), (0x3d71_20f5, 0x4c73_dc56, 0));
+    assert_eq!(checksums::<u32>(), (0xd67b_d3d2, 0xfcbe_ace6, 0x640b_13fa));
+    assert_eq!(checksums::<u64>(), (0x50b1_6657, 0x4c73_dc56, 0));
 }

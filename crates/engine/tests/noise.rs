@@ -5,7 +5,7 @@ mod common;
 
 use common::Keys;
 use tfhe_sbc_core::encoding::boolean;
-use tfhe_sbc_core::glwe::GlweCiphertext;
+use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
@@ -25,7 +25,7 @@ use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
 /// How far a measured variance may be from the predicted one.
 const TOLERANCE: f64 = 0.1;
 /// Level of a test of normality, and how many this file makes.
-const NORMALITY_LEVEL: f64 = 0.01 / 24.0;
+const NORMALITY_LEVEL: f64 = 0.01 / 28.0;
 
 /// A phase difference on the circle, in (-1/2, 1/2].
 fn centred(x: f64) -> f64 {
@@ -128,6 +128,53 @@ fn fresh_encryptions_and_uploads() {
     fresh_and_truncated::<u64>(MESSAGE_2_CARRY_2);
     fresh_and_truncated::<u32>(GATES);
     fresh_and_truncated::<u32>(BOOLEAN_1024);
+}
+
+/// A switch from a device's own key to the evaluation key.
+fn device_switch<T: MaskTorus>(set: ParameterSet) {
+    const CIPHERTEXTS: usize = 24;
+    let (secret, device, key) = common::device_switch::<T>(set, 34);
+    let parameters = secret.parameters();
+    let mut ciphertexts = common::uniform_glwes::<T>(parameters, CIPHERTEXTS);
+    let phases = |key: &GlweSecretKey, ciphertexts: &[GlweCiphertext<T>]| {
+        let prepared = key.prepare();
+        let phases = ciphertexts.iter().flat_map(|glwe| prepared.phase(glwe));
+        phases.collect::<Vec<_>>()
+    };
+    let before = phases(device.glwe(), &ciphertexts);
+    key.prepare().switch_batch(&mut ciphertexts);
+    let after = phases(secret.glwe(), &ciphertexts);
+    let errors: Vec<f64> = after
+        .iter()
+        .zip(&before)
+        .map(|(after, before)| after.sub(*before).to_signed_fraction())
+        .collect();
+    let glwe = PbsParameters::from(parameters).bootstrapping_key();
+    let decomposition = parameters.device_switch();
+    let predicted = noise::key_switch_variance(&noise::KeySwitchNoise {
+        input_dimension: parameters.big_lwe_dimension().0,
+        input_torus_log2: T::BITS,
+        output_torus_log2: T::BITS,
+        key_variance: glwe.variance,
+        gadget: noise::Gadget {
+            base_log: decomposition.base_log.0,
+            level: decomposition.level_count.0,
+        },
+    });
+    check_variance("device switch", &errors, predicted);
+    // In all coefficients of a ciphertext the same rounding errors meet the key, turned:
+    // their mean gives error j the weight 1/2 - j/N, not the root of 1/2N.
+    let shared = Variance(predicted.0 / 6.0 / CIPHERTEXTS as f64);
+    check_mean("device switch", &errors, 0.0, predicted, shared);
+    // Far enough from each other to be close to independent.
+    let few: Vec<f64> = errors.iter().step_by(61).copied().collect();
+    check_normality("device switch", &few);
+}
+
+#[test]
+fn device_switches() {
+    device_switch::<u64>(MESSAGE_2_CARRY_2);
+    device_switch::<u32>(GATES);
 }
 
 /// Ciphertexts with uniform masks under the big key.

@@ -229,6 +229,7 @@ fn extreme_polynomials_are_exact() {
 
 #[cfg(feature = "std")]
 fn agrees_with_fft<T: crate::glwe_product::MaskTorus>(n: usize) {
+    use crate::dimensions::GlweDimension;
     use crate::fft::OwnedFftPlan;
     use crate::glwe_product::{MaskProduct, mask_product_scratch_len, prepare_key_polynomial};
 
@@ -239,11 +240,9 @@ fn agrees_with_fft<T: crate::glwe_product::MaskTorus>(n: usize) {
     let plan = OwnedFftPlan::new(size(n));
     let mut prepared: Vec<f64> = binary.iter().map(|&bit| f64::from(bit)).collect();
     prepare_key_polynomial(plan.plan(), &mut prepared);
-    let mut scratch = vec![0.0; mask_product_scratch_len::<T>(size(n))];
-    let mut sum = MaskProduct::new::<T>(plan.plan(), &mut scratch);
-    sum.add(&uniform, &prepared);
+    let mut scratch = vec![0.0; mask_product_scratch_len::<T>(size(n), GlweDimension(1))];
     let mut expected = body.clone();
-    sum.finish_into(&mut expected);
+    MaskProduct::new(plan.plan(), &mut scratch).finish_into(&uniform, &prepared, &mut expected);
 
     assert!(
         product(&uniform, &binary, &body) == expected,

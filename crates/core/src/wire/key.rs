@@ -1,22 +1,32 @@
 //! Secret and device keys in bytes.
 //!
-//! Both payloads begin with the canonical form of the parameters; behind it come the
-//! coefficients of the GLWE key and, in a secret key only, those of the small LWE key,
-//! eight coefficients a byte, the last byte padded with zeros. A device key's payload
-//! is thus a prefix of a secret key's, without what a device has no use for.
+//! Every key begins with the canonical form of its parameters. In a device key follows
+//! its *binding*: the key set that it belongs to, and whom it was issued to. Then come
+//! the coefficients of the GLWE key and, in a secret key only, those of the small LWE
+//! key, eight coefficients a byte, the last byte padded with zeros.
 
+use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
 use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Kind, Message, WireError};
 
+/// Number of bytes of a binding: the key set's fingerprint, a device's name, an epoch.
+pub const BINDING_BYTES: usize = 36;
+
 /// Number of bytes of the message of a device key.
 pub fn device_key_len(parameters: &Parameters) -> usize {
-    ENVELOPE_BYTES + PARAMETERS_BYTES + packed_len(parameters.big_lwe_dimension().0, 1)
+    ENVELOPE_BYTES
+        + PARAMETERS_BYTES
+        + BINDING_BYTES
+        + packed_len(parameters.big_lwe_dimension().0, 1)
 }
 
 /// Number of bytes of the message of a secret key.
 pub fn secret_key_len(parameters: &Parameters) -> usize {
-    device_key_len(parameters) + packed_len(parameters.lwe_dimension.0, 1)
+    ENVELOPE_BYTES
+        + PARAMETERS_BYTES
+        + packed_len(parameters.big_lwe_dimension().0, 1)
+        + packed_len(parameters.lwe_dimension.0, 1)
 }
 
 /// Reads the parameters that any key message begins with, and gives what follows them.
@@ -35,12 +45,66 @@ pub fn parameters_of<'a>(message: &Message<'a>) -> Result<(Parameters, &'a [u8])
     Ok((parameters, rest))
 }
 
+/// What a device key, and the switch key beside it, belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The key set whose server and owner the key is for.
+    pub key_set: KeyFingerprint,
+    /// Whom the key was issued to; `None` for the key that all devices of a key set share,
+    /// which is the key set's own.
+    pub issue: Option<DeviceIssue>,
+}
+
+impl Binding {
+    /// The canonical form.
+    pub fn to_bytes(&self) -> [u8; BINDING_BYTES] {
+        let mut bytes = [0; BINDING_BYTES];
+        bytes[..16].copy_from_slice(&self.key_set.0);
+        if let Some(DeviceIssue { device, epoch }) = self.issue {
+            bytes[16..32].copy_from_slice(device.as_bytes());
+            bytes[32..].copy_from_slice(&epoch.get().to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the binding of the key `key` and gives what follows it.
+    pub fn parse(key: KeyFingerprint, bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
+        let Some((bytes, rest)) = bytes.split_first_chunk::<BINDING_BYTES>() else {
+            return Err(WireError::PayloadLength {
+                expected: (PARAMETERS_BYTES + BINDING_BYTES) as u64,
+                found: (PARAMETERS_BYTES + bytes.len()) as u64,
+            });
+        };
+        let mut key_set = KeyFingerprint::default();
+        key_set.0.copy_from_slice(&bytes[..16]);
+        let mut device = [0; 16];
+        device.copy_from_slice(&bytes[16..32]);
+        let mut epoch = [0; 4];
+        epoch.copy_from_slice(&bytes[32..]);
+        let issue = match (device, Epoch::new(u32::from_le_bytes(epoch))) {
+            ([0, ..], None) if device == [0; 16] => None,
+            (_, Some(epoch)) => Some(DeviceIssue {
+                device: DeviceId::from_bytes(device).ok_or(WireError::Field("device"))?,
+                epoch,
+            }),
+            (_, None) => return Err(WireError::Field("epoch")),
+        };
+        // An issued key has a fingerprint of its own, the shared one the key set's.
+        if issue.is_none() != (key_set == key) {
+            return Err(WireError::Field("key set fingerprint"));
+        }
+        Ok((Self { key_set, issue }, rest))
+    }
+}
+
 /// A device or secret key, still in the bytes that it came in. Not for logs.
 pub struct KeyBytes<'a> {
     /// The parameters that the key is for.
     pub parameters: Parameters,
-    /// The key set that it belongs to.
+    /// The fingerprint of what is encrypted with it.
     pub key: KeyFingerprint,
+    /// What it belongs to; a secret key, to itself.
+    pub binding: Binding,
     /// The packed coefficients of the GLWE key.
     pub glwe: &'a [u8],
     /// The packed coefficients of the small LWE key; none in a device key.
@@ -64,13 +128,24 @@ impl<'a> KeyBytes<'a> {
         len: fn(&Parameters) -> usize,
     ) -> Result<Self, WireError> {
         let message = Message::parse_only(bytes, kind)?;
-        let (parameters, coefficients) = parameters_of(&message)?;
+        let (parameters, rest) = parameters_of(&message)?;
         if bytes.len() != len(&parameters) {
             return Err(WireError::PayloadLength {
                 expected: (len(&parameters) - ENVELOPE_BYTES) as u64,
                 found: message.payload.len() as u64,
             });
         }
+        let key = message.header.key;
+        let (binding, coefficients) = match kind {
+            Kind::DeviceKey => Binding::parse(key, rest)?,
+            _ => (
+                Binding {
+                    key_set: key,
+                    issue: None,
+                },
+                rest,
+            ),
+        };
         let (glwe, lwe) = coefficients.split_at(packed_len(parameters.big_lwe_dimension().0, 1));
         // The GLWE key fills its bytes: N is a multiple of 8.
         if !padding_is_zero(lwe, parameters.lwe_dimension.0, 1) {
@@ -78,42 +153,38 @@ impl<'a> KeyBytes<'a> {
         }
         Ok(Self {
             parameters,
-            key: message.header.key,
+            key,
+            binding,
             glwe,
             lwe,
         })
     }
 }
 
-/// Writes the message of a key into `out`, which has [`device_key_len`] or
-/// [`secret_key_len`] bytes. `coefficients` are packed GLWE and, for a secret key,
-/// LWE coefficients.
+/// The message of a key: its parameters, a binding for a device key, and the
+/// coefficients of each part packed.
 #[cfg(feature = "alloc")]
 pub(crate) fn write(
     kind: Kind,
     parameters: &Parameters,
     key: KeyFingerprint,
-    coefficients: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), WireError> {
-    let needed = ENVELOPE_BYTES
-        + PARAMETERS_BYTES
-        + coefficients
-            .iter()
-            .map(|part| packed_len(part.len(), 1))
-            .sum::<usize>();
-    if out.len() != needed {
-        return Err(WireError::BufferTooSmall {
-            needed,
-            found: out.len(),
-        });
-    }
-    let (head, mut rest) = out.split_at_mut(HEADER_BYTES + PARAMETERS_BYTES);
-    head[HEADER_BYTES..].copy_from_slice(&parameters.to_bytes());
-    for part in coefficients {
+    binding: Option<&Binding>,
+    parts: &[&[u8]],
+) -> Result<zeroize::Zeroizing<alloc::vec::Vec<u8>>, WireError> {
+    let binding = binding.map(Binding::to_bytes);
+    let binding = binding.as_ref().map_or(&[][..], |bytes| &bytes[..]);
+    let packed: usize = parts.iter().map(|part| packed_len(part.len(), 1)).sum();
+    let len = ENVELOPE_BYTES + PARAMETERS_BYTES + binding.len() + packed;
+    // Whole from the start: a vector that grows leaves copies behind.
+    let mut out = zeroize::Zeroizing::new(alloc::vec![0; len]);
+    let (clear, mut rest) = out[HEADER_BYTES..].split_at_mut(PARAMETERS_BYTES + binding.len());
+    clear[..PARAMETERS_BYTES].copy_from_slice(&parameters.to_bytes());
+    clear[PARAMETERS_BYTES..].copy_from_slice(binding);
+    for part in parts {
         let (packed, after) = rest.split_at_mut(packed_len(part.len(), 1));
         super::bits::pack_binary(part, packed);
         rest = after;
     }
-    super::Header::new(kind, parameters.fingerprint(), key).seal(out)
+    super::Header::new(kind, parameters.fingerprint(), key).seal(&mut out)?;
+    Ok(out)
 }

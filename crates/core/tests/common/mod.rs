@@ -2,8 +2,9 @@
 //! not depend on the shipped sets, and what the tests of the wire format share.
 #![allow(dead_code)]
 
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
-use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{
     Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
@@ -68,6 +69,15 @@ pub(crate) fn seeds(seed: u8) -> SeedSequence {
 /// A key set of known seed.
 pub(crate) fn secret_key(set: ParameterSet, seed: u8) -> SecretKey {
     SecretKey::generate(set.validate().unwrap(), &mut seeds(seed)).unwrap()
+}
+
+/// The key of one device, of known seed.
+pub(crate) fn issued_device_key(secret: &SecretKey) -> DeviceKey {
+    let issue = DeviceIssue {
+        device: DeviceId::new("station-7"),
+        epoch: Epoch::new(0x0102).unwrap(),
+    };
+    secret.issue_device_key(issue, &mut seeds(60)).unwrap()
 }
 
 /// The message of small LWE encryptions of block values, of known seed.

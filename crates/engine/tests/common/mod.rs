@@ -1,14 +1,19 @@
 //! Keys and conversions that the engine's tests share.
 #![allow(dead_code)]
 
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
+use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::{
-    Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
+    Decomposition, ModulusSwitch, ParameterName, ParameterSet, Parameters, PlaintextKind,
 };
-use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
+use tfhe_sbc_core::random::{
+    ExpanderKind, MaskSeed, NoiseDistribution, Seed, SeedSequence, fill_uniform,
+};
+use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 /// A key set of known seed, and a stream of fresh encryptions under its big key.
@@ -91,4 +96,36 @@ impl Keys {
             &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
         )
     }
+}
+
+/// A key set, the key of one of its devices, and the switch key between them.
+pub(crate) fn device_switch<T: MaskTorus>(
+    set: ParameterSet,
+    seed: u8,
+) -> (SecretKey, DeviceKey, SeededDeviceSwitchKey<T>) {
+    let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
+    let secret = SecretKey::generate(set.validate().unwrap(), &mut seeds).unwrap();
+    let issue = DeviceIssue {
+        device: DeviceId::new("station-7"),
+        epoch: Epoch::new(3).unwrap(),
+    };
+    let device = secret.issue_device_key(issue, &mut seeds).unwrap();
+    let switch = SeededDeviceSwitchKey::generate(&secret, &device, &mut seeds).unwrap();
+    (secret, device, switch)
+}
+
+/// GLWE ciphertexts of uniform scalars, which are what they are under any key.
+pub(crate) fn uniform_glwes<T: MaskTorus>(
+    parameters: &Parameters,
+    count: usize,
+) -> Vec<GlweCiphertext<T>> {
+    let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([4; 32]), 0);
+    let size = parameters.polynomial_size();
+    (0..count)
+        .map(|_| {
+            let mut data = vec![T::ZERO; parameters.big_lwe_dimension().0 + size.get()];
+            fill_uniform(&mut stream, &mut data);
+            GlweCiphertext::from_vec(data, size).unwrap()
+        })
+        .collect()
 }

@@ -132,6 +132,42 @@ impl<T: Torus> ReferenceKey<T> {
     }
 }
 
+/// `(0, …, 0, B) - Σ digit · row` for the message of a device switch key: header with the
+/// mask seed at byte 60; parameters; binding; bodies, a polynomial's least significant digit
+/// first.
+pub(crate) fn device_switch<T: Torus>(
+    parameters: &Parameters,
+    message: &[u8],
+    glwe: &[T],
+) -> Vec<T> {
+    let size = parameters.polynomial_size().get();
+    let gadget = parameters.device_switch();
+    let levels = gadget.level_count.0;
+    let seed = seed_at(message, MASK_SEED_AT);
+    let bodies = &message[HEADER_BYTES + PARAMETERS_BYTES + 36..message.len() - 4];
+    let bodies: Vec<T> = words(bodies);
+    let (mask, body) = glwe.split_at(glwe.len() - size);
+    let mut out = vec![T::ZERO; glwe.len()];
+    out[mask.len()..].copy_from_slice(body);
+    for (r, row_body) in bodies.chunks_exact(size).enumerate() {
+        let (component, level) = (r / levels, levels - 1 - r % levels);
+        let digit: Vec<i64> = mask[component * size..(component + 1) * size]
+            .iter()
+            .map(|&a| -digits(a, gadget)[level])
+            .collect();
+        let stream = u32::try_from(r).unwrap();
+        let mut row: Vec<T> = stream_words(
+            &mut ExpanderKind::ChaCha20.mask_stream(&seed, stream),
+            mask.len(),
+        );
+        row.extend(row_body);
+        for (out, key) in out.chunks_exact_mut(size).zip(row.chunks_exact(size)) {
+            reference_multiply_add(out, key, &digit);
+        }
+    }
+    out
+}
+
 /// `acc += GGSW ⊡ (X^degree · acc - acc)`.
 pub(crate) fn rotate_if<T: Torus>(
     gadget: Decomposition,

@@ -1,0 +1,254 @@
+//! GLWE key switch: a whole polynomial from a device's own key under the evaluation key
+//! (Chillotti, Ligier, Orfila, Tap: Improved Programmable Bootstrapping with Larger
+//! Precision and Efficient Arithmetic Circuits for TFHE, 2021: GLWE-to-GLWE key switch).
+//!
+//! The key holds, for every polynomial `S'_i` of the device's key and every digit weight
+//! `q / B^j`, an encryption of `S'_i · q / B^j` under the evaluation key. What it does to
+//! `(A'_1, …, A'_k, B')` is `(0, …, 0, B') - Σ digit_j(A'_i) · row_(i,j)`: one external
+//! product's worth of work for N readings.
+//!
+//! [`SeededDeviceSwitchKey`] is what the key owner makes beside a device's key and what
+//! lies in files; [`DeviceSwitchKey`] is what computes. Both are public, as server keys are.
+
+use rayon::prelude::*;
+use tfhe_sbc_core::device_issue::DeviceIssue;
+use tfhe_sbc_core::fft::OwnedFftPlan;
+use tfhe_sbc_core::glwe::GlweCiphertext;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::parameters::{Decomposition, KeyFingerprint, PARAMETERS_BYTES, Parameters};
+use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
+use tfhe_sbc_core::simd;
+use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+
+use crate::external_product::{CacheAligned, ExternalProductScratch};
+use crate::seeded_rows::{SeededRows, check_header, digit_weight, weighted_key_polynomial};
+use crate::server_key::{ServerKeyError, check_torus};
+
+/// From which key to which a switch key leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSwitch {
+    /// The fingerprint of the device's key, which its uploads carry.
+    pub from: KeyFingerprint,
+    /// The key set whose evaluation key the uploads come under.
+    pub to: KeyFingerprint,
+    /// Whose key it is.
+    pub issue: DeviceIssue,
+}
+
+/// A switch key in seeded form, over the torus `T` of the parameter set.
+pub struct SeededDeviceSwitchKey<T> {
+    parameters: Parameters,
+    switch: DeviceSwitch,
+    rows: SeededRows<T>,
+}
+
+/// Rows of a switch key: digits of all polynomials, a polynomial's least significant
+/// digit first.
+fn row_count(parameters: &Parameters) -> usize {
+    parameters.glwe_dimension.0 * parameters.device_switch().level_count.0
+}
+
+impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
+    /// Makes the switch key of a device's own key, issued under `secret`.
+    ///
+    /// # Errors
+    /// A device key of another key set, or the one that all devices share: it is the
+    /// evaluation key already.
+    pub fn generate(
+        secret: &SecretKey,
+        device: &DeviceKey,
+        seeds: &mut SeedSequence,
+    ) -> Result<Self, ServerKeyError> {
+        let parameters = *secret.parameters();
+        check_torus::<T>(&parameters)?;
+        let binding = device.binding();
+        let of_this_key_set = binding.key_set == secret.fingerprint()
+            && device.parameters().fingerprint() == parameters.fingerprint();
+        let Some(issue) = binding.issue.filter(|_| of_this_key_set) else {
+            return Err(ServerKeyError::DeviceKey);
+        };
+        let (mask_seed, noise_seed) = seeds.next_pair()?;
+        let Decomposition {
+            base_log,
+            level_count,
+        } = parameters.device_switch();
+        let levels = level_count.0;
+        let plaintext = |row: usize, out: &mut [T]| {
+            let weight = digit_weight(base_log.0, levels - row % levels);
+            weighted_key_polynomial(out, device.glwe(), row / levels, weight);
+        };
+        Ok(Self {
+            parameters,
+            switch: DeviceSwitch {
+                from: device.fingerprint(),
+                to: secret.fingerprint(),
+                issue,
+            },
+            rows: SeededRows::encrypt(
+                &parameters,
+                secret.glwe(),
+                (mask_seed, &noise_seed),
+                row_count(&parameters),
+                1,
+                plaintext,
+                &|_| (),
+            ),
+        })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// From which key to which it leads.
+    pub fn switch(&self) -> &DeviceSwitch {
+        &self.switch
+    }
+
+    /// Number of bytes of the message of a switch key.
+    pub fn message_len(parameters: &Parameters) -> usize {
+        ENVELOPE_BYTES
+            + PARAMETERS_BYTES
+            + BINDING_BYTES
+            + row_count(parameters) * parameters.polynomial_size().get() * size_of::<T>()
+    }
+
+    /// The bytes of a switch key file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
+        message.resize(HEADER_BYTES, 0);
+        message.extend_from_slice(&self.parameters.to_bytes());
+        let binding = Binding {
+            key_set: self.switch.to,
+            issue: Some(self.switch.issue),
+        };
+        message.extend_from_slice(&binding.to_bytes());
+        self.rows.write_bodies(&mut message);
+        let header = Header {
+            polynomial_size: self.parameters.polynomial_size().get() as u32,
+            dimension: self.parameters.glwe_dimension.0 as u32,
+            torus_bits: T::BITS as u8,
+            expander: Some(ExpanderKind::ChaCha20),
+            mask_seed: self.rows.mask_seed,
+            ..Header::new(
+                Kind::DeviceSwitchKey,
+                self.parameters.fingerprint(),
+                self.switch.from,
+            )
+        };
+        // The message is longer than a header by construction, the only way to fail.
+        let _ = header.seal_vec(&mut message);
+        message
+    }
+
+    /// Reads the bytes of a switch key file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        let message = Message::parse_only(bytes, Kind::DeviceSwitchKey)?;
+        let (parameters, rest) = parameters_of(&message)?;
+        let header = message.header;
+        check_header::<T>(&header, &parameters, parameters.glwe_dimension.0)?;
+        let (binding, bodies) = Binding::parse(header.key, rest)?;
+        let expected = Self::message_len(&parameters);
+        if bytes.len() != expected {
+            return Err(WireError::PayloadLength {
+                expected: (expected - ENVELOPE_BYTES) as u64,
+                found: message.payload.len() as u64,
+            });
+        }
+        Ok(Self {
+            parameters,
+            switch: DeviceSwitch {
+                from: header.key,
+                to: binding.key_set,
+                issue: binding.issue.ok_or(WireError::Field("device"))?,
+            },
+            rows: SeededRows::from_bytes(header.mask_seed, bodies),
+        })
+    }
+
+    /// Expands and transforms the key. On all threads of the current rayon pool.
+    pub fn prepare(&self) -> DeviceSwitchKey<T> {
+        let plan = OwnedFftPlan::new(self.parameters.polynomial_size());
+        let k = self.parameters.glwe_dimension.0;
+        let fourier = self.rows.transform(&plan, k, 1, &|_| ());
+        DeviceSwitchKey {
+            parameters: self.parameters,
+            switch: self.switch,
+            plan,
+            fourier,
+            torus: std::marker::PhantomData,
+        }
+    }
+}
+
+/// A switch key as it computes. Never serialised.
+pub struct DeviceSwitchKey<T> {
+    parameters: Parameters,
+    switch: DeviceSwitch,
+    plan: OwnedFftPlan,
+    /// Rows of `k + 1` transformed polynomials.
+    fourier: CacheAligned<f64>,
+    torus: std::marker::PhantomData<T>,
+}
+
+impl<T: MaskTorus> DeviceSwitchKey<T> {
+    /// From which key to which it leads.
+    pub fn switch(&self) -> &DeviceSwitch {
+        &self.switch
+    }
+
+    /// Number of bytes in memory.
+    pub fn byte_count(&self) -> usize {
+        size_of_val(self.fourier.as_slice())
+    }
+
+    /// Switches ciphertexts in place, on all threads of the current rayon pool. The
+    /// outcome does not depend on them.
+    ///
+    /// # Panics
+    /// If a ciphertext has other dimensions than the key.
+    pub fn switch_batch(&self, ciphertexts: &mut [GlweCiphertext<T>]) {
+        ciphertexts.par_iter_mut().for_each_init(
+            || ExternalProductScratch::new(&self.parameters),
+            |scratch, glwe| self.switch_glwe(glwe.as_mut_slice(), scratch),
+        );
+    }
+
+    /// Switches one ciphertext in place: masks, then body. `scratch` is for this key's
+    /// parameters.
+    ///
+    /// # Panics
+    /// If the ciphertext or `scratch` has other dimensions than the key.
+    pub fn switch_glwe(&self, glwe: &mut [T], scratch: &mut ExternalProductScratch<T>) {
+        let plan = self.plan.plan();
+        let size = plan.polynomial_size().get();
+        let row_len = self.parameters.big_lwe_dimension().0 + size;
+        assert_eq!(
+            glwe.len(),
+            row_len,
+            "the ciphertext is not under such a key"
+        );
+        let decomposition = self.parameters.device_switch();
+        let (base_log, levels) = (decomposition.base_log.0, decomposition.level_count.0);
+        let represented = decomposition.represented_bits();
+        for (i, (mask, rows)) in glwe
+            .chunks_exact(size)
+            .zip(self.fourier.chunks_exact(levels * row_len))
+            .enumerate()
+        {
+            for (state, a) in scratch.state.iter_mut().zip(mask) {
+                *state = T::from_i64(a.round_to_bits(represented) as i64);
+            }
+            scratch.add_digits(plan, base_log, rows, i == 0);
+        }
+        glwe[..row_len - size].fill(T::ZERO);
+        let sums = scratch.sums.chunks_exact_mut(size);
+        for (component, sum) in glwe.chunks_exact_mut(size).zip(sums) {
+            plan.inverse(sum);
+            simd::sub_rounded_from_torus(plan.isa(), component, sum);
+        }
+    }
+}

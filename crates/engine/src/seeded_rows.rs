@@ -1,0 +1,180 @@
+//! Lists of GLWE ciphertexts whose masks a seed stands for: what the evaluation keys of
+//! this crate are made of. Row `r` has stream `r` of ChaCha20 under the seed as its mask.
+
+use rayon::prelude::*;
+use tfhe_sbc_core::fft::OwnedFftPlan;
+use tfhe_sbc_core::glwe::GlweSecretKey;
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
+use tfhe_sbc_core::simd;
+use tfhe_sbc_core::wire::{Header, WireError};
+use zeroize::Zeroizing;
+
+use crate::external_product::{CacheAligned, cache_aligned};
+
+/// Told the number of steps done since it was last told.
+pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// The seed and the bodies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeededRows<T> {
+    pub(crate) mask_seed: MaskSeed,
+    pub(crate) bodies: Vec<T>,
+}
+
+impl<T: MaskTorus> SeededRows<T> {
+    /// Encrypts `row_count` plaintext polynomials under `key`, on all threads of the
+    /// current rayon pool. `plaintext` makes the one of a row in a polynomial of zeros;
+    /// `progress` is told of every `rows_a_step` rows.
+    pub(crate) fn encrypt(
+        parameters: &Parameters,
+        key: &GlweSecretKey,
+        (mask_seed, noise_seed): (MaskSeed, &NoiseSeed),
+        row_count: usize,
+        rows_a_step: usize,
+        plaintext: impl Fn(usize, &mut [T]) + Sync,
+        progress: Progress<'_>,
+    ) -> Self {
+        let size = parameters.polynomial_size().get();
+        let expander = ExpanderKind::ChaCha20;
+        let prepared = key.prepare();
+        let mut bodies = vec![T::ZERO; row_count * size];
+        bodies
+            .par_chunks_mut(rows_a_step * size)
+            .enumerate()
+            .for_each_init(
+                || {
+                    (
+                        vec![T::ZERO; parameters.big_lwe_dimension().0],
+                        // It ends up holding products with the key.
+                        Zeroizing::new(vec![0.0; prepared.scratch_len::<T>()]),
+                    )
+                },
+                |(mask, scratch), (step, bodies)| {
+                    for (r, body) in bodies.chunks_exact_mut(size).enumerate() {
+                        let row = step * rows_a_step + r;
+                        plaintext(row, body);
+                        let stream = row as u32;
+                        random::fill_uniform(&mut expander.mask_stream(&mask_seed, stream), mask);
+                        prepared.encrypt_body_into(
+                            body,
+                            mask,
+                            parameters.glwe_noise,
+                            &mut expander.noise_stream(noise_seed, stream),
+                            scratch,
+                        );
+                    }
+                    progress(1);
+                },
+            );
+        Self { mask_seed, bodies }
+    }
+
+    /// All polynomials of all rows, masks and then body, transformed with the
+    /// normalisation of the inverse transform folded in. On all threads of the current
+    /// rayon pool.
+    pub(crate) fn transform(
+        &self,
+        plan: &OwnedFftPlan,
+        glwe_dimension: usize,
+        rows_a_step: usize,
+        progress: Progress<'_>,
+    ) -> CacheAligned<f64> {
+        let size = plan.polynomial_size().get();
+        let plan = plan.plan();
+        let mask_len = glwe_dimension * size;
+        let row_len = mask_len + size;
+        let scale = 2.0 / size as f64;
+        let mut fourier = cache_aligned(0.0, self.bodies.len() / size * row_len);
+        fourier
+            .par_chunks_mut(rows_a_step * row_len)
+            .zip(self.bodies.par_chunks(rows_a_step * size))
+            .enumerate()
+            .for_each_init(
+                || vec![T::ZERO; mask_len],
+                |mask, (step, (rows, bodies))| {
+                    for (r, (row, body)) in rows
+                        .chunks_exact_mut(row_len)
+                        .zip(bodies.chunks_exact(size))
+                        .enumerate()
+                    {
+                        let stream = (step * rows_a_step + r) as u32;
+                        random::fill_uniform(
+                            &mut ExpanderKind::ChaCha20.mask_stream(&self.mask_seed, stream),
+                            mask,
+                        );
+                        let polynomials = mask.chunks_exact(size).chain([body]);
+                        for (out, polynomial) in row.chunks_exact_mut(size).zip(polynomials) {
+                            simd::torus_to_f64(plan.isa(), out, polynomial);
+                            plan.forward(out);
+                            simd::scale_f64(plan.isa(), out, scale);
+                        }
+                    }
+                    progress(1);
+                },
+            );
+        fourier
+    }
+
+    /// Appends the bodies, in full.
+    pub(crate) fn write_bodies(&self, out: &mut Vec<u8>) {
+        for body in &self.bodies {
+            out.extend_from_slice(&body.to_u64().to_le_bytes()[..size_of::<T>()]);
+        }
+    }
+
+    /// The rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
+    pub(crate) fn from_bytes(mask_seed: MaskSeed, bodies: &[u8]) -> Self {
+        let bodies = bodies.chunks_exact(size_of::<T>()).map(|limb| {
+            let mut bytes = [0; 8];
+            bytes[..limb.len()].copy_from_slice(limb);
+            T::from_i64(i64::from_le_bytes(bytes))
+        });
+        Self {
+            mask_seed,
+            bodies: bodies.collect(),
+        }
+    }
+}
+
+/// Checks that a key message's header says of its rows what the parameters do.
+/// `dimension` is what the kind of key puts into that field.
+pub(crate) fn check_header<T: MaskTorus>(
+    header: &Header,
+    parameters: &Parameters,
+    dimension: usize,
+) -> Result<(), WireError> {
+    let wrong = |what| Err(WireError::Field(what));
+    if parameters.torus_bits != T::BITS || u32::from(header.torus_bits) != T::BITS {
+        return wrong("torus bits");
+    }
+    if header.polynomial_size as usize != parameters.polynomial_size().get() {
+        return wrong("polynomial size");
+    }
+    if header.dimension as usize != dimension {
+        return wrong("dimension");
+    }
+    if header.expander != Some(ExpanderKind::ChaCha20) {
+        return wrong("expander");
+    }
+    Ok(())
+}
+
+/// The plaintext `s · weight` of a key polynomial `s`, whose coefficients are 0 or 1.
+pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
+    out: &mut [T],
+    key: &GlweSecretKey,
+    component: usize,
+    weight: T,
+) {
+    let size = key.polynomial_size().get();
+    for (out, &s) in out.iter_mut().zip(&key.bits()[component * size..]) {
+        *out = weight.mul(T::from_i64(i64::from(s)));
+    }
+}
+
+/// The weight `q / B^level` of a decomposition's digit.
+pub(crate) fn digit_weight<T: MaskTorus>(base_log: u32, level: usize) -> T {
+    T::ONE << (T::BITS - base_log * level as u32)
+}
