@@ -1,9 +1,9 @@
 //! The top bits of torus scalars as a stream of bits, least significant bit first.
 //!
 //! A block of 64 values takes `8 * bits` whole bytes, whatever `bits` is. Within it
-//! neighbours are joined, the first one low, until a word has more than 32 bits, which
-//! vectors do. Words are then placed two at a time where that ends at a byte, as it does
-//! up to 16 bits, and one at a time otherwise.
+//! vectors join neighbours, the first one low: four of at most 16 bits or two of at most
+//! 32. Of fours, two end at a byte and are placed together; pairs and single values are
+//! placed bit after bit.
 
 use super::Simd;
 use crate::torus::Torus;
@@ -98,19 +98,10 @@ fn pack_block<S: Simd, T: Torus>(simd: S, top: &Top<T>, block: &[T; BLOCK], out:
     }
     let mut fours = [0; BLOCK / 4];
     simd.join_fours(&mut fours, &ones, bits);
-    if bits > 8 {
-        return place_pairs(&fours, 4 * bits, out);
+    match bits {
+        ..=8 => place_in::<8>(&fours, bits, out),
+        _ => place_in::<16>(&fours, bits, out),
     }
-    let (mut words, mut width) = (&mut fours[..], 4 * bits);
-    while width <= 32 {
-        let half = words.len() / 2;
-        for i in 0..half {
-            words[i] = words[2 * i] | words[2 * i + 1] << width;
-        }
-        words = &mut words[..half];
-        width *= 2;
-    }
-    place(words, width, out);
 }
 
 /// Joins neighbours of at most 32 bits.
@@ -151,30 +142,34 @@ fn place(words: &[u64], width: u32, out: &mut [u8]) {
     }
 }
 
-/// Places words of `width` bits, in `33..=64` and a multiple of 4, two at a time: as 16
-/// bytes, of which the next two overwrite the zeros at the end.
+/// Places words of `4 * bits` bits two at a time: as `BYTES` bytes, at least `bits` of
+/// them, whose zeros at the end the next two words overwrite.
 #[inline(always)]
-fn place_pairs(words: &[u64; BLOCK / 4], width: u32, out: &mut [u8]) {
-    let step = width as usize / 4;
-    let len = step * BLOCK / 8;
-    // The last pair wants room behind the block.
-    match out.get_mut(..len - step + 16) {
-        Some(out) => place_pairs_with_room(words, width, out),
+fn place_in<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
+    let len = BLOCK / 8 * bits as usize;
+    let room_len = len - bits as usize + BYTES;
+    match out.get_mut(..room_len) {
+        Some(room) => place_in_room::<BYTES>(fours, bits, room),
         None => {
-            let mut room = [0; 2 * BLOCK + 16];
-            place_pairs_with_room(words, width, &mut room[..len - step + 16]);
+            let mut room = [0; 2 * BLOCK];
+            place_in_room::<BYTES>(fours, bits, &mut room[..room_len]);
             out[..len].copy_from_slice(&room[..len]);
         }
     }
 }
 
 #[inline(always)]
-fn place_pairs_with_room(words: &[u64; BLOCK / 4], width: u32, out: &mut [u8]) {
-    let step = width as usize / 4;
-    for (i, [low, high]) in words.as_chunks().0.iter().enumerate() {
-        let out = &mut out[i * step..][..16];
-        // Two shifts, as the first word may be full.
-        out[..8].copy_from_slice(&(low | (high << 32) << (width - 32)).to_le_bytes());
-        out[8..].copy_from_slice(&(high >> (64 - width)).to_le_bytes());
+fn place_in_room<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
+    let width = 4 * bits;
+    for (i, [low, high]) in fours.as_chunks().0.iter().enumerate() {
+        let out = &mut out[i * bits as usize..][..BYTES];
+        match BYTES {
+            8 => out.copy_from_slice(&(low | high << width).to_le_bytes()),
+            _ => {
+                // Two shifts, as the first word may be full.
+                out[..8].copy_from_slice(&(low | (high << 32) << (width - 32)).to_le_bytes());
+                out[8..].copy_from_slice(&(high >> (64 - width)).to_le_bytes());
+            }
+        }
     }
 }
