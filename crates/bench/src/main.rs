@@ -5,6 +5,7 @@
 //! after the other in turns ([`timing`]), and what is timed is decrypted and checked:
 //! a wrong answer ends the run.
 
+mod constant_time;
 mod device;
 mod engine;
 mod error;
@@ -42,6 +43,8 @@ struct Args {
 enum TableName {
     /// Encryption on a device: time, bytes sent, memory.
     Device,
+    /// Whether the time of an encryption depends on its secrets; fails where it does.
+    ConstantTime,
     /// Bootstrapping: one gate, one lookup, batches, keys, and where the time goes.
     Engine,
 }
@@ -55,9 +58,13 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
-        Ok(text) => {
+        Ok((text, good)) => {
             println!("{text}");
-            ExitCode::SUCCESS
+            if good {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
         }
         Err(error) => {
             eprintln!("error: {error}");
@@ -66,17 +73,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<String, BenchError> {
+/// What to print, and whether it is good news.
+fn run(args: &Args) -> Result<(String, bool), BenchError> {
     let machine = Machine::detect();
     let budget = Duration::from_secs_f64(args.seconds);
     let rows = match args.table {
         TableName::Device => device::rows(budget)?,
+        TableName::ConstantTime => {
+            let report = constant_time::report(machine, budget)?;
+            let text = if args.json {
+                serde_json::to_string_pretty(&report)?
+            } else {
+                report.to_table()
+            };
+            return Ok((text, report.is_good()));
+        }
         TableName::Engine => engine::rows(machine.cores, budget)?,
     };
     let report = Report { machine, rows };
-    if args.json {
-        Ok(serde_json::to_string_pretty(&report)?)
+    let text = if args.json {
+        serde_json::to_string_pretty(&report)?
     } else {
-        Ok(report.to_tables())
-    }
+        report.to_tables()
+    };
+    Ok((text, true))
 }

@@ -399,6 +399,10 @@ impl Writer {
                 self.u32(2);
                 self.put(&u64::from(bound_log2).to_le_bytes());
             }
+            NoiseDistribution::CenteredBinomial { eta } => {
+                self.u32(3);
+                self.put(&u64::from(eta).to_le_bytes());
+            }
         }
     }
 }
@@ -436,6 +440,12 @@ impl Reader<'_> {
                     Ok(NoiseDistribution::TUniform { bound_log2 })
                 }
                 _ => Err(ParameterError("its TUniform bound is over 62 bits")),
+            },
+            3 => match u32::try_from(u64::from_le_bytes(value)) {
+                Ok(eta @ 1..=32) => Ok(NoiseDistribution::CenteredBinomial { eta }),
+                _ => Err(ParameterError(
+                    "its centred binomial noise is not of 1 to 32 bits",
+                )),
             },
             _ => Err(ParameterError("its noise distribution is unknown")),
         }

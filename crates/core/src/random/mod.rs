@@ -31,17 +31,24 @@ mod blake;
 mod blake2x;
 #[cfg(feature = "blake3-xof")]
 mod blake3;
+mod centered_binomial;
 mod chacha20;
 mod expander;
 mod gaussian;
 mod health;
 mod keystream;
 mod noise;
+#[cfg(feature = "std")]
+mod polar;
 mod seed;
 #[cfg(feature = "shake256")]
 mod shake256;
 mod tuniform;
 mod uniform;
+#[cfg(feature = "std")]
+mod vartime;
+#[cfg(feature = "std")]
+mod ziggurat;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -52,3 +59,5 @@ pub use seed::{
     EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
 };
 pub use uniform::{fill_binary, fill_uniform};
+#[cfg(feature = "std")]
+pub use vartime::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};

@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
+use super::centered_binomial::MAX_ETA;
 use super::expander::Expander;
-use super::{gaussian, tuniform};
+use super::{centered_binomial, gaussian, tuniform};
 use crate::torus::{Torus, exp2_neg};
 
 /// The distribution of the error of a fresh ciphertext. The key owner's parameter
@@ -23,6 +24,12 @@ pub enum NoiseDistribution {
         /// The bound's logarithm `b`, in integer steps of q: at most `T::BITS - 2`.
         bound_log2: u32,
     },
+    /// The centred binomial distribution: the ones among `eta` fair bits less the ones
+    /// among `eta` others, an integer in `[-eta, eta]` of variance `eta / 2`.
+    CenteredBinomial {
+        /// Number of bits on each side, 1 to 32.
+        eta: u32,
+    },
 }
 
 /// Parameters of a noise distribution that make no sense.
@@ -40,6 +47,9 @@ pub enum NoiseDistributionError {
         /// log2 of q.
         torus_bits: u32,
     },
+    /// A centred binomial distribution of no bits, or of too many.
+    #[error("a centred binomial distribution of eta {0} is not between 1 and {MAX_ETA}")]
+    Eta(u32),
 }
 
 impl NoiseDistribution {
@@ -69,11 +79,18 @@ impl NoiseDistribution {
                     })
                 }
             }
+            Self::CenteredBinomial { eta } => {
+                if (1..=MAX_ETA).contains(&eta) {
+                    Ok(())
+                } else {
+                    Err(NoiseDistributionError::Eta(eta))
+                }
+            }
         }
     }
 
     /// The variance as a fraction of `q^2`, for `q = 2^torus_bits`: `sigma^2` or
-    /// `(2^(2b+1) + 1) / 6 / q^2`. The variance 1/12 of rounding a Gaussian to
+    /// `(2^(2b+1) + 1) / 6 / q^2` or `eta / 2 / q^2`. The variance 1/12 of rounding a Gaussian to
     /// integers is not in it.
     ///
     /// A distribution that [`validate`](Self::validate) refuses gives a number
@@ -85,6 +102,10 @@ impl NoiseDistribution {
                 let step = exp2_neg(torus_bits);
                 let bound = step / exp2_neg(bound_log2);
                 (2.0 * bound * bound + step * step) / 6.0
+            }
+            Self::CenteredBinomial { eta } => {
+                let step = exp2_neg(torus_bits);
+                f64::from(eta) / 2.0 * step * step
             }
         }
     }
@@ -105,6 +126,9 @@ impl NoiseDistribution {
 ///   every platform whose `f64` follows IEEE 754.
 /// - TUniform: one little-endian word per element, of 4 bytes if `b <= 30`, else
 ///   of 8. Of its `b + 2` low bits `r` the noise is `(r >> 1) + (r & 1) - 2^b`.
+/// - Centred binomial: one little-endian word per element, of 2 bytes if `eta <= 8`, 4
+///   if `eta <= 16`, else 8: the ones among its `eta` low bits, less the ones among
+///   the `eta` low bits of its upper half.
 ///
 /// Constant-time but for the length and the distribution.
 ///
@@ -125,6 +149,9 @@ pub fn add_noise<T: Torus>(
         }
         NoiseDistribution::TUniform { bound_log2 } => {
             tuniform::add(bound_log2, expander, values);
+        }
+        NoiseDistribution::CenteredBinomial { eta } => {
+            centered_binomial::add(eta, expander, values);
         }
     }
 }

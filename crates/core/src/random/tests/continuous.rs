@@ -176,7 +176,7 @@ fn the_checks_notice_a_broken_generator() {
     assert!(check_tails(&clipped).is_err());
 }
 
-fn check_moments(sample: &[f64]) -> Result<(), String> {
+pub(super) fn check_moments(sample: &[f64]) -> Result<(), String> {
     let len = sample.len() as f64;
     let moment = |power: i32| sample.iter().map(|x| x.powi(power)).sum::<f64>() / len;
     // The variances of x, x^2, x^3 and x^4 are 1, 2, 15 and 96.
@@ -197,7 +197,7 @@ fn check_moments(sample: &[f64]) -> Result<(), String> {
 }
 
 /// How many variates lie beyond 2, 3, 4 and 5 standard deviations, on each side.
-fn check_tails(sample: &[f64]) -> Result<(), String> {
+pub(super) fn check_tails(sample: &[f64]) -> Result<(), String> {
     for sigmas in [2.0, 3.0, 4.0, 5.0] {
         let expected = sample.len() as f64 * upper_tail(sigmas);
         for sign in [-1.0, 1.0] {
@@ -216,7 +216,7 @@ fn check_tails(sample: &[f64]) -> Result<(), String> {
 
 /// Kolmogorov and Smirnov's distance to the normal law: `sqrt(n) D > 2.5` has
 /// probability 7e-6.
-fn check_shape(mut sample: Vec<f64>) -> Result<(), String> {
+pub(super) fn check_shape(mut sample: Vec<f64>) -> Result<(), String> {
     sample.sort_unstable_by(f64::total_cmp);
     let len = sample.len() as f64;
     let distance = sample

@@ -6,6 +6,7 @@
 
 mod continuous;
 mod discrete;
+mod samplers;
 mod seeds;
 mod streams;
 

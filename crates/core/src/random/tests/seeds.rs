@@ -189,13 +189,14 @@ fn sources_that_have_a_name() {
         Ok(())
     }
     type Function = fn(&mut [u8]) -> Result<(), EntropyError>;
+    type Object<'a> = &'a mut dyn FnMut(&mut [u8]) -> Result<(), EntropyError>;
     struct Board<'a> {
         function: SeedSequence<Function>,
-        object: SeedSequence<&'a mut dyn FnMut(&mut [u8]) -> Result<(), EntropyError>>,
+        object: SeedSequence<Object<'a>>,
     }
     let calls = Cell::new(0);
     let mut closure = good_source(&calls);
-    let object: &mut dyn FnMut(&mut [u8]) -> Result<(), EntropyError> = &mut closure;
+    let object: Object<'_> = &mut closure;
     let mut board = Board {
         function: SeedSequence::with_reseeding(function as Function, policy(1)).unwrap(),
         object: SeedSequence::with_reseeding(object, policy(1)).unwrap(),

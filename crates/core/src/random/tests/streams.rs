@@ -259,6 +259,48 @@ fn no_eight_bytes_occur_twice_anywhere() {
     assert_eq!(distinct_windows(&streams), Ok(()));
 }
 
+/// The same defect would hide where reads are of another length: whatever the buffer
+/// that a ciphertext's mask or noise is drawn through, no word of it occurs in another
+/// place of mask or noise.
+#[test]
+fn no_words_occur_twice_for_any_length_of_buffer() {
+    for kind in ExpanderKind::ALL {
+        let mut seeds = SeedSequence::new(Seed::from_bytes([kind.id(); 32]));
+        for buffer in [8, 24, 64, 72, 128, 512, 1024, 1088, 2048, 4096, 8192] {
+            let (mask_seed, noise_seed) = seeds.next_pair().unwrap();
+            let mut mask_stream = kind.mask_stream(&mask_seed, 0);
+            let mut noise_stream = kind.noise_stream(&noise_seed, 0);
+            let mut mask = vec![0u64; 3072];
+            for values in mask.chunks_mut(buffer / 8) {
+                fill_uniform(&mut mask_stream, values);
+            }
+            // Noise as wide as the torus shows every word that it is made of.
+            let mut noise = vec![0u64; 3072];
+            for values in noise.chunks_mut(buffer / 8) {
+                let widest = NoiseDistribution::TUniform { bound_log2: 62 };
+                add_noise(widest, &mut noise_stream, values);
+            }
+            let bytes = |words: &[u64]| words.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let streams: [Vec<u8>; 2] = [bytes(&mask), bytes(&noise)];
+            distinct_windows(&streams).unwrap_or_else(|error| panic!("{kind}, {buffer}: {error}"));
+            // The sign of a sample, and whether it is the next one's: as of fair coins.
+            let half = |x: u64| (x as i64) < 0;
+            let equal = |lag: usize| {
+                let pairs = noise
+                    .iter()
+                    .zip(&mask[lag..])
+                    .chain(mask.iter().zip(&mask[lag + 1..]));
+                pairs
+                    .map(|(x, y)| if half(*x) == half(*y) { 1.0 } else { -1.0 })
+                    .sum::<f64>()
+            };
+            for lag in [0, 1, 2, 8, 64, 128, 512] {
+                within("signs in common", equal(lag), 0.0, 5.0 * 6144f64.sqrt()).unwrap();
+            }
+        }
+    }
+}
+
 #[test]
 fn the_search_for_repetitions_finds_them() {
     // The TFHEpp defect: a buffer of 4096 bytes per 512 bytes of progress.

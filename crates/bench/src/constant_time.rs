@@ -1,0 +1,394 @@
+//! Whether encryption takes a time that its secrets show in: dudect (Reparaz, Balasch and
+//! Verbauwhede, "Dude, is my code constant time?", 2017) over the public API of the
+//! device library.
+//!
+//! A row compares the times of two classes of one operation, *fixed* and *random* secret,
+//! whose turns are drawn beforehand, by Welch's t-test. The fixed class repeats one secret,
+//! the random class draws a new one each time; both copy their secret from a table, so that
+//! nothing but its value differs. As interruptions only ever add time, the test is repeated
+//! on what is left below each of several percentiles, and the worst of these t is the row's.
+//! Sampling goes on until the budget is spent.
+//!
+//! The Ziggurat is not constant-time, and is there to show that the test can see: its row
+//! has to be large where the others have to be small.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::GATES;
+use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
+use tfhe_sbc_core::random::{
+    Expander, MaskSeed, NoiseDistribution, add_gaussian_ziggurat_vartime, fill_uniform,
+};
+use tfhe_sbc_core::workspace::HeapWorkspace;
+use tfhe_sbc_device::{
+    Encryptor, ExpanderKind, KeyMode, MemoryPlan, Seed, SeedSequence, workspace_bytes,
+};
+
+use crate::error::BenchError;
+use crate::machine::Machine;
+
+/// The |t| from which a difference counts as seen. Reparaz et al. take 4.5 for a hint and 10
+/// for certainty; with a hundred percentiles, and many rows on a machine with other work,
+/// only the latter is an error.
+const LARGEST_T: f64 = 10.0;
+
+/// Percentiles that a row is cropped at, the paper's `1 - 0.5^(10 i / n)`, and no cropping.
+const CROPS: usize = 20;
+
+/// Measurements between two looks at the clock, and the secrets of each class among them.
+const BATCH: usize = 512;
+
+/// Fewest measurements of a row.
+const LEAST: usize = 4 * BATCH;
+
+/// Everything that a run prints.
+#[derive(Serialize)]
+pub(crate) struct ConstantTimeReport {
+    machine: Machine,
+    largest_t: f64,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// Which secret is fixed in one class and random in the other.
+    secret: &'static str,
+    /// Whether the code is meant to be constant-time; else the row is the positive control.
+    constant_time: bool,
+    /// The largest |t| over all croppings, with its sign.
+    t: f64,
+    /// Measurements of both classes together.
+    measurements: usize,
+    /// Whether |t| is as it should be.
+    as_expected: bool,
+}
+
+impl ConstantTimeReport {
+    /// Whether all rows that are meant to be constant-time look so, and the control does not.
+    pub(crate) fn is_good(&self) -> bool {
+        self.rows.iter().all(|row| row.as_expected)
+    }
+
+    /// For people.
+    pub(crate) fn to_table(&self) -> String {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_BORDERS_ONLY);
+        table.set_header(["operation", "secret", "|t|", "measurements", "verdict"]);
+        for row in &self.rows {
+            let verdict = match (row.constant_time, row.as_expected) {
+                (true, true) => "no difference seen",
+                (true, false) => "TIME DEPENDS ON THE SECRET",
+                (false, true) => "difference seen, as it should be",
+                (false, false) => "CONTROL: NO DIFFERENCE SEEN, THE TEST IS BLIND",
+            };
+            table.add_row([
+                row.name.clone(),
+                row.secret.to_owned(),
+                format!("{:.1}", row.t.abs()),
+                row.measurements.to_string(),
+                verdict.to_owned(),
+            ]);
+        }
+        for column in [2, 3] {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!("{table}\nA difference counts from |t| = {LARGEST_T} on.")
+    }
+}
+
+/// All rows.
+pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeReport, BenchError> {
+    let noises = [
+        ("Gaussian", GATES.glwe_noise),
+        ("TUniform", NoiseDistribution::TUniform { bound_log2: 8 }),
+        (
+            "centred binomial",
+            NoiseDistribution::CenteredBinomial { eta: 21 },
+        ),
+    ];
+    let share = budget / (1 + 3 * (noises.len() * ExpanderKind::ALL.len()) as u32);
+    let mut rows = vec![ziggurat(share)?];
+    for (name, noise) in noises {
+        for expander in ExpanderKind::ALL {
+            for secret in [Secret::Plaintext, Secret::Noise, Secret::Key] {
+                let name = format!("encryption, {name}, {expander}");
+                eprintln!("{name}, {secret:?}: timing");
+                rows.push(encryption(name, noise, expander, secret, share)?);
+            }
+        }
+    }
+    Ok(ConstantTimeReport {
+        machine,
+        largest_t: LARGEST_T,
+        rows,
+    })
+}
+
+/// What differs between the classes.
+#[derive(Clone, Copy, Debug)]
+enum Secret {
+    Plaintext,
+    /// The seeds of a session: of the noise, and of the mask, whose time is public but has no
+    /// reason to vary either.
+    Noise,
+    Key,
+}
+
+impl Secret {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plaintext => "plaintext",
+            Self::Noise => "seeds",
+            Self::Key => "key",
+        }
+    }
+}
+
+/// A small set, so that there are many measurements.
+fn small_set(noise: NoiseDistribution) -> ParameterSet {
+    ParameterSet {
+        polynomial_size: 256,
+        glwe_dimension: tfhe_sbc_core::dimensions::GlweDimension(1),
+        glwe_noise: noise,
+        ..GATES
+    }
+}
+
+/// Bytes for secrets, of a known seed: what is measured is time.
+fn draw(stream: u32) -> impl Expander {
+    ExpanderKind::ChaCha20.mask_stream(&MaskSeed(*b"tfhe-sbc-bench: constant time  1"), stream)
+}
+
+/// Encryption of one polynomial by an [`Encryptor`].
+fn encryption(
+    name: String,
+    noise: NoiseDistribution,
+    expander: ExpanderKind,
+    secret: Secret,
+    budget: Duration,
+) -> Result<Row, BenchError> {
+    let parameters = small_set(noise).validate()?;
+    let count = parameters.polynomial_size().get();
+    let mut random = draw(1);
+    let mut bits = |fixed: bool| {
+        let mut bits = vec![0; count];
+        if !fixed {
+            tfhe_sbc_core::random::fill_binary(&mut random, &mut bits);
+        }
+        bits
+    };
+    let plaintexts: Vec<Vec<u8>> = (0..BATCH)
+        .map(|i| bits(i == 0 || !matches!(secret, Secret::Plaintext)))
+        .collect();
+    let mut random = draw(2);
+    let mut seed = |fixed: bool| {
+        let mut seed = [0x5a; 32];
+        if !fixed {
+            random.fill(&mut seed);
+        }
+        seed
+    };
+    let seeds: Vec<[u8; 32]> = (0..BATCH)
+        .map(|i| seed(i == 0 || !matches!(secret, Secret::Noise)))
+        .collect();
+    let keys = if matches!(secret, Secret::Key) {
+        BATCH
+    } else {
+        1
+    };
+    let mut owner = SeedSequence::new(Seed::from_bytes([9; 32]));
+    let keys: Vec<Vec<u8>> = (0..keys)
+        .map(|_| device_key(&parameters, &mut owner))
+        .collect::<Result<_, _>>()?;
+
+    let plan = MemoryPlan::recommended();
+    let mut workspace = HeapWorkspace::new(workspace_bytes(&parameters, plan, KeyMode::Symmetric));
+    let mut message = Vec::new();
+    let (t, measurements) = welch(budget, |which| {
+        // The fixed class has number 0; a copy hides the place in memory.
+        let plaintext = plaintexts[which].clone();
+        let key = keys[which % keys.len()].clone();
+        let mut encryptor = Encryptor::<u32>::new(
+            &key,
+            plan,
+            expander,
+            SeedSequence::new(Seed::from_bytes(seeds[which])),
+            workspace.as_mut_slice(),
+        )?;
+        message.resize(encryptor.message_len(count), 0);
+        let start = Instant::now();
+        black_box(encryptor.encrypt_bits(black_box(&plaintext), &mut message))?;
+        Ok(start.elapsed())
+    })?;
+    Ok(Row {
+        name,
+        secret: secret.name(),
+        constant_time: true,
+        t,
+        measurements,
+        as_expected: t.abs() <= LARGEST_T,
+    })
+}
+
+fn device_key(parameters: &Parameters, owner: &mut SeedSequence) -> Result<Vec<u8>, BenchError> {
+    let secret = SecretKey::generate(*parameters, owner)?;
+    Ok(secret.device_key().to_bytes()?.to_vec())
+}
+
+/// The positive control: words that keep the Ziggurat in its fast path, or any.
+fn ziggurat(budget: Duration) -> Result<Row, BenchError> {
+    let mut words = vec![vec![0u64; 256]; BATCH];
+    let mut random = draw(3);
+    for words in &mut words[1..] {
+        fill_uniform(&mut random, words);
+    }
+    let mut values = [0u64; 64];
+    let (t, measurements) = welch(budget, |which| {
+        let mut stream = Words(words[which].clone(), 0);
+        let start = Instant::now();
+        add_gaussian_ziggurat_vartime(0.001, &mut stream, black_box(&mut values));
+        Ok(start.elapsed())
+    })?;
+    Ok(Row {
+        name: "Ziggurat sampler (control)".to_owned(),
+        secret: "seeds",
+        constant_time: false,
+        t,
+        measurements,
+        as_expected: t.abs() > LARGEST_T,
+    })
+}
+
+/// Words that were drawn before, so that the time is the sampler's own.
+struct Words(Vec<u64>, usize);
+
+impl Expander for Words {
+    fn fill(&mut self, out: &mut [u8]) {
+        for out in out.chunks_mut(8) {
+            let word = self.0[self.1 % self.0.len()].to_le_bytes();
+            out.copy_from_slice(&word[..out.len()]);
+            self.1 += 1;
+        }
+    }
+}
+
+/// Times `run` with number 0 for the fixed class and with others for the random class, the
+/// order drawn beforehand, and gives the largest t of the fixed class's time against the
+/// random one's with the number of measurements.
+fn welch(
+    budget: Duration,
+    mut run: impl FnMut(usize) -> Result<Duration, BenchError>,
+) -> Result<(f64, usize), BenchError> {
+    let start = Instant::now();
+    let mut random = draw(4);
+    let mut order = [0u32; BATCH];
+    let mut times = [Vec::new(), Vec::new()];
+    for which in 0..BATCH {
+        run(which)?;
+    }
+    while times[0].len() + times[1].len() < LEAST || start.elapsed() < budget {
+        fill_uniform(&mut random, &mut order);
+        for (i, coin) in order.into_iter().enumerate() {
+            let class = (coin & 1) as usize;
+            let which = class * (1 + i % (BATCH - 1));
+            times[class].push(run(which)?.as_secs_f64());
+        }
+    }
+    let measurements = times[0].len() + times[1].len();
+    Ok((worst_t(&times), measurements))
+}
+
+/// The t of largest magnitude over all croppings.
+fn worst_t(times: &[Vec<f64>; 2]) -> f64 {
+    let mut all: Vec<f64> = times.iter().flatten().copied().collect();
+    all.sort_unstable_by(f64::total_cmp);
+    (1..=CROPS)
+        .map(|i| {
+            let share = 1.0 - 0.5f64.powf(10.0 * i as f64 / CROPS as f64);
+            all[((all.len() - 1) as f64 * share) as usize]
+        })
+        .chain([f64::INFINITY])
+        .map(|limit| {
+            let [a, b] = [0, 1].map(|class: usize| {
+                Moments::of(times[class].iter().copied().filter(|time| *time <= limit))
+            });
+            a.t(&b)
+        })
+        .fold(
+            0.0,
+            |worst: f64, t| if t.abs() > worst.abs() { t } else { worst },
+        )
+}
+
+/// Count, mean and variance, by Welford's updates.
+#[derive(Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        values.fold(Self::default(), |mut moments, x| {
+            moments.count += 1.0;
+            let step = x - moments.mean;
+            moments.mean += step / moments.count;
+            moments.squares += step * (x - moments.mean);
+            moments
+        })
+    }
+
+    /// Welch's t; 0 for classes that are too small or have no variance to speak of.
+    fn t(&self, other: &Self) -> f64 {
+        if self.count < 100.0 || other.count < 100.0 {
+            return 0.0;
+        }
+        let error = |m: &Self| m.squares / (m.count - 1.0) / m.count;
+        let deviation = (error(self) + error(other)).sqrt();
+        if deviation > 0.0 {
+            (self.mean - other.mean) / deviation
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(scale: f64) -> [Vec<f64>; 2] {
+        let mut words = vec![0u32; 20_000];
+        fill_uniform(&mut draw(5), &mut words);
+        let (a, b) = words.split_at(10_000);
+        // A few long interruptions in both.
+        let time = |x: &u32| f64::from(x % 1000) + if x.is_multiple_of(97) { 1e6 } else { 0.0 };
+        [
+            a.iter().map(time).collect(),
+            b.iter().map(|x| time(x) * scale).collect(),
+        ]
+    }
+
+    #[test]
+    fn t_is_welchs() {
+        let a = Moments::of((0..1000).map(f64::from));
+        let b = Moments::of((0..2000).map(|i| f64::from(i % 100)));
+        // (499.5 - 49.5) / sqrt(83416.67 / 1000 + 833.667 / 2000)
+        assert!((a.t(&b) - 49.1478).abs() < 1e-3, "{}", a.t(&b));
+    }
+
+    #[test]
+    fn a_difference_is_seen_behind_interruptions_and_none_where_there_is_none() {
+        assert!(worst_t(&times(1.0)).abs() < 4.5);
+        assert!(worst_t(&times(1.1)) < -LARGEST_T);
+        assert!(worst_t(&times(0.9)) > LARGEST_T);
+    }
+}
