@@ -9,9 +9,7 @@ use std::path::Path;
 use session::{BITS, PARAMETERS, READINGS, seeds};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::random::{Seed, SeedSequence};
-use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes,
-};
+use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,9 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=memory.x");
 
     // A key that everybody knows. A real one comes from `tfhe-sbc keygen`.
-    let mut owner = SeedSequence::new(Seed::from_bytes(*b"a key for show, known to everyone"
-        .first_chunk()
-        .ok_or("32 bytes")?));
+    let mut owner = SeedSequence::new(Seed::from_bytes(
+        *b"a key for show, known to everyone"
+            .first_chunk()
+            .ok_or("32 bytes")?,
+    ));
     let key = SecretKey::generate(PARAMETERS.validate()?, &mut owner)?.device_key();
     let key = key.to_bytes()?;
 
@@ -40,7 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var("OUT_DIR")?;
     let out = Path::new(&out);
     std::fs::write(out.join("device.key"), &*key)?;
-    std::fs::write(out.join("message.blake3"), blake3::hash(&message).as_bytes())?;
+    std::fs::write(
+        out.join("message.blake3"),
+        blake3::hash(&message).as_bytes(),
+    )?;
     std::fs::copy("memory.x", out.join("memory.x"))?;
     println!("cargo::rustc-link-search={}", out.display());
     Ok(())

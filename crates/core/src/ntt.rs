@@ -37,10 +37,17 @@ use transform::{forward, inverse};
 use crate::dimensions::PolynomialSize;
 use crate::torus::Torus;
 
+/// More would save no limb of a 32-bit or 64-bit scalar until `N` is as small as 64.
+const MAX_LIMB_BITS: u32 = 16;
+
 /// Bits of a limb (`w`): the most, up to 16, for which `2^(w-1)·N <= 2^27`.
 pub const fn limb_bits(size: PolynomialSize) -> u32 {
     let bits = 28 - size.log2();
-    if bits < 16 { bits } else { 16 }
+    if bits < MAX_LIMB_BITS {
+        bits
+    } else {
+        MAX_LIMB_BITS
+    }
 }
 
 /// Number of limbs of a uniform polynomial, each of which costs a forward and an inverse
@@ -125,13 +132,25 @@ pub fn add_limb_product<T: Torus>(
 /// `x + Σ β^j·β/2` less `β/2`, which makes digits in `[-β/2, β/2)` whose sum
 /// `Σ digit_j β^j` is `x` mod q.
 fn limb_into<T: Torus>(uniform: &[T], shift: u32, bits: u32, out: &mut [i32]) {
-    let half = 1i64 << (bits - 1);
-    let mut bias = T::ZERO;
-    for place in (0..T::BITS).step_by(bits as usize) {
-        bias = bias | (T::from_i64(half) << place);
-    }
+    let half = 1 << (bits - 1);
+    let bias = T::from_i64(BIASES[bits as usize]);
     for (out, &x) in out.iter_mut().zip(uniform) {
         let digit = (x.add(bias) >> shift).to_u64() as i32 & ((1 << bits) - 1);
-        *out = digit - half as i32;
+        *out = digit - half;
     }
 }
+
+/// `Σ β^j·β/2` mod 2^64 for every number of bits of a limb.
+static BIASES: [i64; MAX_LIMB_BITS as usize + 1] = {
+    let mut biases = [0; MAX_LIMB_BITS as usize + 1];
+    let mut bits = 1;
+    while bits <= MAX_LIMB_BITS {
+        let mut place = bits - 1;
+        while place < 64 {
+            biases[bits as usize] |= 1i64.wrapping_shl(place);
+            place += bits;
+        }
+        bits += 1;
+    }
+    biases
+};

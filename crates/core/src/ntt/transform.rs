@@ -1,7 +1,8 @@
 //! The transform and its inverse, in place, two layers in a pass.
 //!
-//! A pass sees the polynomial as blocks of four quarters of `H` coefficients. `H` is a
-//! constant, so that a processor with few registers reaches all four from one pointer.
+//! A pass sees the polynomial as blocks of four quarters of constant size, so that a
+//! processor with few registers reaches all four from one pointer, and goes through them
+//! four coefficients at a time.
 
 use super::modular::{forward_butterfly, inverse_butterfly, montgomery_mul, reduce};
 use super::twiddles::{Twiddles, twiddle};
@@ -16,19 +17,19 @@ pub(super) fn forward(polynomial: &mut [i32]) {
     if size.ilog2() % 2 == 1 {
         forward_halves(polynomial);
     }
-    forward_pass::<16384>(polynomial);
     forward_pass::<4096>(polynomial);
+    forward_pass::<1024>(polynomial);
     if size > 8192 {
         for value in polynomial.iter_mut() {
             *value = reduce(*value);
         }
     }
-    forward_pass::<1024>(polynomial);
     forward_pass::<256>(polynomial);
     forward_pass::<64>(polynomial);
     forward_pass::<16>(polynomial);
     forward_pass::<4>(polynomial);
     forward_pass::<1>(polynomial);
+    forward_last(polynomial);
 }
 
 /// Interpolates: `N` times the inverse of [`forward`].
@@ -38,6 +39,7 @@ pub(super) fn forward(polynomial: &mut [i32]) {
 /// is reduced.
 pub(super) fn inverse(values: &mut [i32]) {
     let size = values.len();
+    inverse_first(values);
     inverse_pass::<1>(values);
     inverse_pass::<4>(values);
     inverse_pass::<16>(values);
@@ -45,7 +47,6 @@ pub(super) fn inverse(values: &mut [i32]) {
     inverse_pass::<256>(values);
     inverse_pass::<1024>(values);
     inverse_pass::<4096>(values);
-    inverse_pass::<16384>(values);
     if size.ilog2() % 2 == 1 {
         inverse_halves(values);
     }
@@ -61,20 +62,25 @@ fn forward_halves(polynomial: &mut [i32]) {
     }
 }
 
-/// The two layers that begin with remainders of `4 H` coefficients, if there are any.
-fn forward_pass<const H: usize>(polynomial: &mut [i32]) {
-    let first = polynomial.len() / (4 * H);
-    let quarters = polynomial.as_chunks_mut::<H>().0;
-    for (block, node) in quarters.as_chunks_mut().0.iter_mut().zip(first..) {
-        forward_block(block, &Twiddles::forward(node));
+/// The two layers that begin with remainders of `16 Q` coefficients, if there are any.
+fn forward_pass<const Q: usize>(polynomial: &mut [i32]) {
+    let blocks = blocks::<Q>(polynomial);
+    for (node, [x0, x1, x2, x3]) in (blocks.len()..).zip(blocks) {
+        let z = Twiddles::at(node);
+        for j in 0..Q {
+            for i in 0..4 {
+                let x = [x0[j][i], x1[j][i], x2[j][i], x3[j][i]];
+                [x0[j][i], x1[j][i], x2[j][i], x3[j][i]] = forward_butterfly(x, &z);
+            }
+        }
     }
 }
 
-#[inline(always)]
-fn forward_block<const H: usize>([x0, x1, x2, x3]: &mut [[i32; H]; 4], z: &Twiddles) {
-    for j in 0..H {
-        let x = [x0[j], x1[j], x2[j], x3[j]];
-        [x0[j], x1[j], x2[j], x3[j]] = forward_butterfly(x, z);
+/// The last two layers.
+fn forward_last(polynomial: &mut [i32]) {
+    let blocks = polynomial.as_chunks_mut().0;
+    for (node, x) in (blocks.len()..).zip(blocks) {
+        *x = forward_butterfly(*x, &Twiddles::at(node));
     }
 }
 
@@ -86,18 +92,32 @@ fn inverse_halves(values: &mut [i32]) {
     }
 }
 
-fn inverse_pass<const H: usize>(values: &mut [i32]) {
-    let first = values.len() / (4 * H);
-    let quarters = values.as_chunks_mut::<H>().0;
-    for (block, node) in quarters.as_chunks_mut().0.iter_mut().zip(first..) {
-        inverse_block(block, &Twiddles::inverse(node));
+fn inverse_pass<const Q: usize>(values: &mut [i32]) {
+    let blocks = blocks::<Q>(values);
+    let nodes = blocks.len()..2 * blocks.len();
+    for (mirror, [x0, x1, x2, x3]) in nodes.rev().zip(blocks) {
+        let z = Twiddles::inverse(mirror);
+        for j in 0..Q {
+            for i in 0..4 {
+                let x = [x0[j][i], x1[j][i], x2[j][i], x3[j][i]];
+                [x0[j][i], x1[j][i], x2[j][i], x3[j][i]] = inverse_butterfly(x, &z);
+            }
+        }
     }
 }
 
-#[inline(always)]
-fn inverse_block<const H: usize>([x0, x1, x2, x3]: &mut [[i32; H]; 4], z: &Twiddles) {
-    for j in 0..H {
-        let x = [x0[j], x1[j], x2[j], x3[j]];
-        [x0[j], x1[j], x2[j], x3[j]] = inverse_butterfly(x, z);
+/// The first two layers.
+fn inverse_first(values: &mut [i32]) {
+    let blocks = values.as_chunks_mut().0;
+    let nodes = blocks.len()..2 * blocks.len();
+    for (mirror, x) in nodes.rev().zip(blocks) {
+        *x = inverse_butterfly(*x, &Twiddles::inverse(mirror));
     }
+}
+
+/// Blocks of four quarters of `Q` times four coefficients.
+#[inline(always)]
+fn blocks<const Q: usize>(polynomial: &mut [i32]) -> &mut [[[[i32; 4]; Q]; 4]] {
+    let fours = polynomial.as_chunks_mut().0;
+    fours.as_chunks_mut().0.as_chunks_mut().0
 }

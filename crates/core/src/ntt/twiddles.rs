@@ -10,7 +10,8 @@
 //! split off as a factor of their own: node `n` has the table's entry for the low 10
 //! bits at depth 10 times [`FACTORS`]`[n >> 10]`.
 //!
-//! The inverse needs no table: `1/z` of node `n` is `-z` of its [`mirror`].
+//! The inverse needs no table: `1/z` of a node is `-z` of its mirror, the node as far from
+//! the end of its depth as this one is from the beginning.
 
 use super::modular::{P, montgomery_mul, power, to_montgomery};
 
@@ -76,7 +77,7 @@ pub(super) struct Twiddles {
 
 impl Twiddles {
     #[inline(always)]
-    pub(super) fn forward(node: usize) -> Self {
+    pub(super) fn at(node: usize) -> Self {
         match TABLE.get(2 * node..2 * node + 2) {
             Some(&[left, right]) => Self {
                 node: TABLE[node],
@@ -86,10 +87,10 @@ impl Twiddles {
         }
     }
 
-    /// Minus the inverses of those.
+    /// Minus the inverses of those of the node whose mirror this is.
     #[inline(always)]
-    pub(super) fn inverse(node: usize) -> Self {
-        let Self { node, children } = Self::forward(mirror(node));
+    pub(super) fn inverse(mirror: usize) -> Self {
+        let Self { node, children } = Self::at(mirror);
         Self {
             node,
             children: [children[1], children[0]],
@@ -116,10 +117,4 @@ pub(super) fn twiddle(node: usize) -> i32 {
             FACTORS[node / DEEPEST % FACTORS_LEN],
         )
     }
-}
-
-/// The node of the same depth whose twiddle is minus the inverse of this node's.
-#[inline(always)]
-pub(super) const fn mirror(node: usize) -> usize {
-    3 * (1 << node.ilog2()) - 1 - node
 }

@@ -1,6 +1,5 @@
-//! 32-bit ARM with its long multiplications: ARMv7-A, and ARMv7-M and later with the main
-//! extension. Cortex-M0 and its kin lack them; what tells those apart is that they have no
-//! atomic exchange either.
+//! 32-bit ARM with its long multiplications, which all have that have a floating-point
+//! unit; among the others is Cortex-M23, which has not. Nothing here needs more than ARMv5.
 //!
 //! Whole butterflies, because what the compiler makes of the portable ones takes twice the
 //! instructions: it loses sight of a factor's being a sign extension when it moves that out
@@ -15,7 +14,7 @@ pub(crate) fn montgomery_mul<const P: i32, const MINUS_P_INVERSE: i32>(a: i32, b
     // SAFETY: arithmetic on registers that leaves the flags alone.
     unsafe {
         asm!(
-            "smull {low}, {a}, {a}, {b}",
+            "smull {low}, {a}, {b}, {a}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {a}, {m}, {p}",
             a = inout(reg) a => product,
@@ -40,20 +39,20 @@ pub(crate) fn ntt_forward_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     // SAFETY: arithmetic on registers that leaves the flags alone.
     unsafe {
         asm!(
-            "smull {low}, {x2}, {x2}, {z}",
+            "smull {low}, {x2}, {z}, {x2}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x2}, {m}, {p}",
-            "smull {low}, {x3}, {x3}, {z}",
+            "smull {low}, {x3}, {z}, {x3}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x3}, {m}, {p}",
             "add {x0}, {x0}, {x2}",
             "sub {x2}, {x0}, {x2}, lsl #1",
             "add {x1}, {x1}, {x3}",
             "sub {x3}, {x1}, {x3}, lsl #1",
-            "smull {low}, {x1}, {x1}, {left}",
+            "smull {low}, {x1}, {left}, {x1}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x1}, {m}, {p}",
-            "smull {low}, {x3}, {x3}, {right}",
+            "smull {low}, {x3}, {right}, {x3}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x3}, {m}, {p}",
             "add {x0}, {x0}, {x1}",
@@ -91,25 +90,26 @@ pub(crate) fn ntt_inverse_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
             "add {x0}, {x1}, {x0}, lsl #1",
             "sub {x3}, {x3}, {x2}",
             "add {x2}, {x3}, {x2}, lsl #1",
-            "smull {low}, {x1}, {x1}, {left}",
+            "smull {low}, {x1}, {left}, {x1}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x1}, {m}, {p}",
-            "smull {low}, {x3}, {x3}, {right}",
+            "smull {low}, {x3}, {right}, {x3}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x3}, {m}, {p}",
             "sub {x2}, {x2}, {x0}",
             "add {x0}, {x2}, {x0}, lsl #1",
             "sub {x3}, {x3}, {x1}",
             "add {x1}, {x3}, {x1}, lsl #1",
-            "smull {low}, {x2}, {x2}, {z}",
+            "smull {low}, {x2}, {z}, {x2}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x2}, {m}, {p}",
-            "smull {low}, {x3}, {x3}, {z}",
+            "smull {low}, {x3}, {z}, {x3}",
             "mul {m}, {low}, {minus_p_inverse}",
             "smlal {low}, {x3}, {m}, {p}",
             "add {m}, {x0}, #0x08000000",
             "asr {m}, {m}, #28",
-            "mls {x0}, {m}, {p}, {x0}",
+            "mul {m}, {m}, {p}",
+            "sub {x0}, {x0}, {m}",
             x0 = inout(reg) x0,
             x1 = inout(reg) x1,
             x2 = inout(reg) x2,

@@ -17,7 +17,7 @@
 
 use crate::torus::Torus;
 
-#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+#[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 mod arm;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -37,14 +37,14 @@ mod vector;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-#[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
+#[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub(crate) use ntt::ntt_reduce;
-#[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
+#[cfg(not(all(target_arch = "arm", target_abi = "eabihf")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};

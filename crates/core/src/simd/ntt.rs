@@ -1,6 +1,6 @@
 //! The arithmetic of [`crate::ntt`], modulo a prime `P` just above 2^28 with
 //! `MINUS_P_INVERSE = -1/P mod 2^32`, on signed representatives. Bounds are magnitudes.
-#![cfg_attr(all(target_arch = "arm", target_has_atomic = "32"), allow(dead_code))]
+#![cfg_attr(all(target_arch = "arm", target_abi = "eabihf"), allow(dead_code))]
 
 /// `a · b / 2^32` modulo `P`, at most `|a·b| / 2^32 + P/2`: signed Montgomery reduction
 /// (Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE lattice cryptography",
@@ -49,7 +49,7 @@ pub(crate) fn ntt_inverse_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [y0, d0 + d1, mul(s1 - s0, z), mul(d1 - d0, z)]
 }
 
-#[cfg(all(test, feature = "std", target_arch = "arm"))]
+#[cfg(all(test, feature = "std", target_arch = "arm", target_abi = "eabihf"))]
 mod tests {
     use crate::simd;
 
