@@ -119,7 +119,7 @@ impl<S: Simd> Points<'_, S> {
             let im = s.mul_add(y.re, z.im, s.mul_add(y.im, z.re, x.im));
             self.set_sum_and_reflection(a, b, x, re, im);
         } else {
-            let re = s.mul_sub(y.re, z.re, s.mul(y.im, z.im));
+            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
             let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
             self.set(a, s.add(x.re, re), s.add(x.im, im));
             self.set(b, s.sub(x.re, re), s.sub(x.im, im));
@@ -136,7 +136,7 @@ impl<S: Simd> Points<'_, S> {
             let im = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.im));
             self.set_sum_and_reflection(a, b, x, re, im);
         } else {
-            let re = s.mul_sub(y.re, z.re, s.mul(y.im, z.im));
+            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
             let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
             self.set(a, s.sub(x.re, im), s.add(x.im, re));
             self.set(b, s.add(x.re, im), s.sub(x.im, re));

@@ -1,0 +1,184 @@
+//! NEON of AArch64: 2 doubles or 4 `u32` per vector, 32 registers. Every AArch64
+//! processor with floating point has it. (The NEON of 32-bit ARM has no doubles.)
+//!
+//! A fused multiplication overwrites its addend here, and none negates the addend, so
+//! [`mul_sub`](Simd::mul_sub) is the dear one of its kin.
+
+use core::arch::aarch64::*;
+
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
+use crate::torus::exp2_neg;
+
+/// Calls intrinsics on the strength of the `Neon` value that the method was called on.
+macro_rules! proved {
+    ($call:expr) => {{
+        // SAFETY: a value of `Neon` proves the feature, and pointers come from
+        // references to arrays of the length that is read or written.
+        unsafe { $call }
+    }};
+}
+
+/// Proof that the processor has NEON: a value exists where the compilation target
+/// promises it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neon(());
+
+impl Neon {
+    pub(super) const fn detect() -> Self {
+        Self(())
+    }
+
+    /// `x` less the multiple of `modulus` that is nearest, for `reciprocal` its
+    /// exact reciprocal; the difference is exact.
+    #[inline(always)]
+    fn reduce(self, x: float64x2_t, modulus: float64x2_t, reciprocal: float64x2_t) -> float64x2_t {
+        proved!({
+            let turns = vrndnq_f64(vmulq_f64(x, reciprocal));
+            vfmsq_f64(x, turns, modulus)
+        })
+    }
+}
+
+impl Simd for Neon {
+    const LANES: usize = 2;
+    const FUSED: bool = false;
+    const MAX_RADIX_LOG: u32 = 3;
+    const KEY_SWITCH_VECTORS: usize = 4;
+
+    type F64 = float64x2_t;
+    type Chunk = [f64; 2];
+    type U32 = uint32x4_t;
+    type ChunkU32 = [u32; 4];
+
+    #[inline(always)]
+    fn chunks(data: &[f64]) -> &[Self::Chunk] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk] {
+        data.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+        data.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> Self::F64 {
+        proved!(vdupq_n_f64(value))
+    }
+    #[inline(always)]
+    fn load(self, chunk: &Self::Chunk) -> Self::F64 {
+        proved!(vld1q_f64(chunk.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
+        proved!(vst1q_f64(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(vaddq_f64(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(vsubq_f64(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        proved!(vmulq_f64(a, b))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(vfmaq_f64(c, a, b))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(vfmaq_f64(vnegq_f64(c), a, b))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!(vfmsq_f64(c, a, b))
+    }
+    #[inline(always)]
+    fn transpose(self, rows: &mut [Self::F64]) {
+        let [a, b]: &mut [Self::F64; 2] = rows.try_into().expect("2 rows");
+        proved!((*a, *b) = (vzip1q_f64(*a, *b), vzip2q_f64(*a, *b)));
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, value: u32) -> Self::U32 {
+        proved!(vdupq_n_u32(value))
+    }
+    #[inline(always)]
+    fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32 {
+        proved!(vld1q_u32(chunk.as_ptr()))
+    }
+    #[inline(always)]
+    fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
+        proved!(vst1q_u32(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
+        proved!(vmlsq_u32(c, a, b))
+    }
+
+    #[inline(always)]
+    fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
+        for (out, &x) in out.iter_mut().zip(input) {
+            *out = x as i64 as f64;
+        }
+    }
+    #[inline(always)]
+    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
+        let modulus = self.splat(1.0 / exp2_neg(32));
+        let reciprocal = self.splat(exp2_neg(32));
+        let (acc, acc_rest) = acc.as_chunks_mut::<4>();
+        let (input, input_rest) = input.as_chunks::<4>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let low = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
+                let high = self.reduce(vld1q_f64(x[2..].as_ptr()), modulus, reciprocal);
+                let rounded = vuzp1q_u32(
+                    vreinterpretq_u32_s64(vcvtnq_s64_f64(low)),
+                    vreinterpretq_u32_s64(vcvtnq_s64_f64(high)),
+                );
+                let old = vld1q_u32(acc.as_ptr());
+                let new = if sign < 0.0 {
+                    vsubq_u32(old, rounded)
+                } else {
+                    vaddq_u32(old, rounded)
+                };
+                vst1q_u32(acc.as_mut_ptr(), new);
+            });
+        }
+        convert::add_rounded_u32(acc_rest, input_rest, sign);
+    }
+    #[inline(always)]
+    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
+        let modulus = self.splat(1.0 / exp2_neg(64));
+        let reciprocal = self.splat(exp2_neg(64));
+        let half = self.splat(1.0 / exp2_neg(63));
+        let (acc, acc_rest) = acc.as_chunks_mut::<2>();
+        let (input, input_rest) = input.as_chunks::<2>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let x = self.reduce(self.load(x), modulus, reciprocal);
+                // Half a turn saturates, at one less: the comparison's -1 gives it back.
+                let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(x));
+                let rounded = vsubq_u64(saturated, vcgeq_f64(x, half));
+                let old = vld1q_u64(acc.as_ptr());
+                let new = if sign < 0.0 {
+                    vsubq_u64(old, rounded)
+                } else {
+                    vaddq_u64(old, rounded)
+                };
+                vst1q_u64(acc.as_mut_ptr(), new);
+            });
+        }
+        convert::add_rounded_u64(acc_rest, input_rest, sign);
+    }
+}
