@@ -1,4 +1,4 @@
-//! NEON of AArch64: 2 doubles or 4 `u32` per vector, 32 registers. Every AArch64
+//! NEON of AArch64: 2 doubles or 4 `u32` per register, 32 registers. Every AArch64
 //! processor with floating point has it. (The NEON of 32-bit ARM has no doubles.)
 //!
 //! A fused multiplication overwrites its addend here, and none negates the addend, so
@@ -39,14 +39,23 @@ impl Neon {
     }
 }
 
+/// Four doubles: two registers side by side, which one instruction loads or stores.
+/// Nodes of 16 points, two registers a row, then fill half of the register file.
+type Pair = [float64x2_t; 2];
+
+#[inline(always)]
+fn zip_with(a: Pair, b: Pair, operation: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Pair {
+    [operation(a[0], b[0]), operation(a[1], b[1])]
+}
+
 impl Simd for Neon {
-    const LANES: usize = 2;
+    const LANES: usize = 4;
     const FUSED: bool = false;
-    const MAX_RADIX_LOG: u32 = 3;
+    const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 4;
 
-    type F64 = float64x2_t;
-    type Chunk = [f64; 2];
+    type F64 = Pair;
+    type Chunk = [f64; 4];
     type U32 = uint32x4_t;
     type ChunkU32 = [u32; 4];
 
@@ -69,44 +78,57 @@ impl Simd for Neon {
 
     #[inline(always)]
     fn splat(self, value: f64) -> Self::F64 {
-        proved!(vdupq_n_f64(value))
+        proved!([vdupq_n_f64(value); 2])
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {
-        proved!(vld1q_f64(chunk.as_ptr()))
+        let (halves, _) = chunk.as_chunks::<2>();
+        proved!([vld1q_f64(halves[0].as_ptr()), vld1q_f64(halves[1].as_ptr())])
     }
     #[inline(always)]
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
-        proved!(vst1q_f64(chunk.as_mut_ptr(), value));
+        let (halves, _) = chunk.as_chunks_mut::<2>();
+        proved!({
+            vst1q_f64(halves[0].as_mut_ptr(), value[0]);
+            vst1q_f64(halves[1].as_mut_ptr(), value[1]);
+        });
     }
     #[inline(always)]
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
-        proved!(vaddq_f64(a, b))
+        zip_with(a, b, |a, b| proved!(vaddq_f64(a, b)))
     }
     #[inline(always)]
     fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64 {
-        proved!(vsubq_f64(a, b))
+        zip_with(a, b, |a, b| proved!(vsubq_f64(a, b)))
     }
     #[inline(always)]
     fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64 {
-        proved!(vmulq_f64(a, b))
+        zip_with(a, b, |a, b| proved!(vmulq_f64(a, b)))
     }
     #[inline(always)]
     fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
-        proved!(vfmaq_f64(c, a, b))
+        proved!([vfmaq_f64(c[0], a[0], b[0]), vfmaq_f64(c[1], a[1], b[1])])
     }
     #[inline(always)]
     fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
-        proved!(vfmaq_f64(vnegq_f64(c), a, b))
+        self.mul_add(a, b, proved!(c.map(|c| vnegq_f64(c))))
     }
     #[inline(always)]
     fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
-        proved!(vfmsq_f64(c, a, b))
+        proved!([vfmsq_f64(c[0], a[0], b[0]), vfmsq_f64(c[1], a[1], b[1])])
     }
     #[inline(always)]
     fn transpose(self, rows: &mut [Self::F64]) {
-        let [a, b]: &mut [Self::F64; 2] = rows.try_into().expect("2 rows");
-        proved!((*a, *b) = (vzip1q_f64(*a, *b), vzip2q_f64(*a, *b)));
+        let [a, b, c, d]: &mut [Self::F64; 4] = rows.try_into().expect("4 rows");
+        let even = |x, y| proved!(vzip1q_f64(x, y));
+        let odd = |x, y| proved!(vzip2q_f64(x, y));
+        let transposed = [
+            [even(a[0], b[0]), even(c[0], d[0])],
+            [odd(a[0], b[0]), odd(c[0], d[0])],
+            [even(a[1], b[1]), even(c[1], d[1])],
+            [odd(a[1], b[1]), odd(c[1], d[1])],
+        ];
+        [*a, *b, *c, *d] = transposed;
     }
 
     #[inline(always)]
@@ -134,8 +156,8 @@ impl Simd for Neon {
     }
     #[inline(always)]
     fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
-        let modulus = self.splat(1.0 / exp2_neg(32));
-        let reciprocal = self.splat(exp2_neg(32));
+        let [modulus, reciprocal] =
+            [1.0 / exp2_neg(32), exp2_neg(32)].map(|x| proved!(vdupq_n_f64(x)));
         let (acc, acc_rest) = acc.as_chunks_mut::<4>();
         let (input, input_rest) = input.as_chunks::<4>();
         for (acc, x) in acc.iter_mut().zip(input) {
@@ -159,14 +181,13 @@ impl Simd for Neon {
     }
     #[inline(always)]
     fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
-        let modulus = self.splat(1.0 / exp2_neg(64));
-        let reciprocal = self.splat(exp2_neg(64));
-        let half = self.splat(1.0 / exp2_neg(63));
+        let [modulus, reciprocal, half] =
+            [1.0 / exp2_neg(64), exp2_neg(64), 1.0 / exp2_neg(63)].map(|x| proved!(vdupq_n_f64(x)));
         let (acc, acc_rest) = acc.as_chunks_mut::<2>();
         let (input, input_rest) = input.as_chunks::<2>();
         for (acc, x) in acc.iter_mut().zip(input) {
             proved!({
-                let x = self.reduce(self.load(x), modulus, reciprocal);
+                let x = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
                 // Half a turn saturates, at one less: the comparison's -1 gives it back.
                 let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(x));
                 let rounded = vsubq_u64(saturated, vcgeq_f64(x, half));
