@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use tfhe_sbc_core::dimensions::PolynomialSize;
+use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
 use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe_product::{MaskProduct, mask_product_scratch_len, prepare_key_polynomial};
 use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, add_noise, fill_uniform};
@@ -33,12 +33,10 @@ pub(crate) fn run() {
     let plan = OwnedFftPlan::new(size);
     let mut key = readings().map(f64::from);
     prepare_key_polynomial(plan.plan(), &mut key);
-    let mut scratch = vec![0.0; mask_product_scratch_len::<u32>(size)];
+    let mut scratch = vec![0.0; mask_product_scratch_len::<u32>(size, GlweDimension(1))];
     stage::<5>("product", || {
         counted::<5, _>(|| {
-            let mut product = MaskProduct::new::<u32>(plan.plan(), &mut scratch);
-            product.add(&mask, &key);
-            product.finish_into(&mut body);
+            MaskProduct::new(plan.plan(), &mut scratch).finish_into(&mask, &key, &mut body);
         });
     });
 

@@ -12,7 +12,9 @@
 //! middle pass, in an accumulator, which the last one adds to its own.
 
 use super::node::{Complex, join, split};
-use super::passes::{MAX_TWIDDLES, Schedule, Twiddles, broadcast, forward_pass, inverse_pass};
+use super::passes::{
+    MAX_TWIDDLES, Schedule, Twiddles, broadcast, complete, forward_pass, inverse_pass,
+};
 use crate::simd::{Rows, RowsRef, Simd};
 use crate::torus::Torus;
 
@@ -246,6 +248,7 @@ fn node_twiddles<S: Simd, const L: usize>(simd: S, twiddles: &[f64]) -> (Twiddle
         within[k].re = simd.load(&vectors[2 * k]);
         within[k].im = simd.load(&vectors[2 * k + 1]);
     }
+    complete::<S, L>(simd, &mut within);
     (across, within)
 }
 

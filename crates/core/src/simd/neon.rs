@@ -37,6 +37,47 @@ impl Neon {
             vfmsq_f64(x, turns, modulus)
         })
     }
+
+    /// The doubles of four signed integers.
+    #[inline(always)]
+    fn signed_to_f64(self, x: uint32x4_t) -> Pair {
+        proved!({
+            let x = vreinterpretq_s32_u32(x);
+            [
+                vcvtq_f64_s64(vmovl_s32(vget_low_s32(x))),
+                vcvtq_f64_s64(vmovl_high_s32(x)),
+            ]
+        })
+    }
+
+    /// Reads four integers, as pairs of halves.
+    #[inline(always)]
+    fn load_halves(self, input: &[u64]) -> [uint32x4_t; 2] {
+        let input: &[u64; 4] = input.try_into().expect("4 integers");
+        let (pairs, _) = input.as_chunks::<2>();
+        proved!([
+            vreinterpretq_u32_u64(vld1q_u64(pairs[0].as_ptr())),
+            vreinterpretq_u32_u64(vld1q_u64(pairs[1].as_ptr())),
+        ])
+    }
+
+    /// The nearest integers, ties to even, of doubles below 2^63 in magnitude.
+    #[inline(always)]
+    fn rounded(self, x: Pair) -> [uint64x2_t; 2] {
+        x.map(|x| proved!(vreinterpretq_u64_s64(vcvtnq_s64_f64(x))))
+    }
+
+    #[inline(always)]
+    fn add_u64(self, acc: &mut [u64], x: [uint64x2_t; 2]) {
+        let acc: &mut [u64; 4] = acc.try_into().expect("4 integers");
+        let (pairs, _) = acc.as_chunks_mut::<2>();
+        for (pair, x) in pairs.iter_mut().zip(x) {
+            proved!({
+                let sum = vaddq_u64(vld1q_u64(pair.as_ptr()), x);
+                vst1q_u64(pair.as_mut_ptr(), sum);
+            });
+        }
+    }
 }
 
 /// Four doubles: two registers side by side, which one instruction loads or stores.
@@ -201,5 +242,45 @@ impl Simd for Neon {
             });
         }
         convert::add_rounded_u64(acc_rest, input_rest, sign);
+    }
+
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        let input: &[u32; 4] = input.try_into().expect("4 integers");
+        self.signed_to_f64(proved!(vld1q_u32(input.as_ptr())))
+    }
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        let [a, b] = self.load_halves(input);
+        self.signed_to_f64(proved!(vuzp1q_u32(a, b)))
+    }
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        // What a negative low half borrowed is given back by adding 2^31.
+        let [a, b] = self.load_halves(input).map(|x| {
+            proved!({
+                let carry = vdupq_n_u64(1 << 31);
+                vreinterpretq_u32_u64(vaddq_u64(vreinterpretq_u64_u32(x), carry))
+            })
+        });
+        self.signed_to_f64(proved!(vuzp2q_u32(a, b)))
+    }
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        let acc: &mut [u32; 4] = acc.try_into().expect("4 integers");
+        let [a, b] = self.rounded(x);
+        proved!({
+            let rounded = vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+            let sum = vaddq_u32(vld1q_u32(acc.as_ptr()), rounded);
+            vst1q_u32(acc.as_mut_ptr(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        self.add_u64(acc, self.rounded(x));
+    }
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        self.add_u64(acc, self.rounded(x).map(|x| proved!(vshlq_n_u64::<32>(x))));
     }
 }
