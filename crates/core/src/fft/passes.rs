@@ -120,7 +120,7 @@ pub(super) fn forward<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     for &radix_log in schedule.passes() {
         let (twiddles, rest) = table.split_at(1 << (depth + radix_log));
         match radix_log {
-            3 => forward_pass::<S, 8>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => forward_pass::<S, 8>(simd, re, im, twiddles),
             2 => forward_pass::<S, 4>(simd, re, im, twiddles),
             _ => forward_pass::<S, 2>(simd, re, im, twiddles),
         }
@@ -158,7 +158,7 @@ pub(super) fn inverse<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     for &radix_log in schedule.passes().iter().rev() {
         let (rest, twiddles) = table.split_at(table.len() - (1 << depth));
         match radix_log {
-            3 => inverse_pass::<S, 8>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, 8>(simd, re, im, twiddles),
             2 => inverse_pass::<S, 4>(simd, re, im, twiddles),
             _ => inverse_pass::<S, 2>(simd, re, im, twiddles),
         }
