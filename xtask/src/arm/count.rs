@@ -88,7 +88,7 @@ pub(super) fn build_plugin(places: &Places) -> Result<PathBuf, Failure> {
 /// The digests of this machine, on its fastest instruction set.
 pub(super) fn on_host(places: &Places) -> Result<Measured, Failure> {
     let manifest = manifest(places);
-    let mut cargo = Compiler::native().cargo(places, "build");
+    let mut cargo = Compiler::native().cargo(places, "build", "std");
     succeed("firmware/count", cargo.arg("--manifest-path").arg(manifest))?;
     let mut program = Command::new(places.target.join("release/tfhe-sbc-count"));
     let printed = output_within(LIMIT, "firmware/count", &mut program)?;
@@ -126,10 +126,15 @@ pub(super) fn has_cortex_m4(places: &Places) -> bool {
 /// Digests, counts and memory of the firmware for the Cortex-M4.
 pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
     const TRIPLE: &str = "thumbv7em-none-eabihf";
-    let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build");
-    // The folder's own configuration has linker, flags and build-std.
-    cargo.current_dir(places.root.join("firmware/cortex-m4"));
-    cargo.args(["--target", TRIPLE]);
+    let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build", "core");
+    // The folder's own configuration has the flags.
+    cargo
+        .current_dir(places.root.join("firmware/cortex-m4"))
+        .args(["--target", TRIPLE])
+        .env(
+            "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
+            "arm-none-eabi-ld",
+        );
     succeed("firmware/cortex-m4", &mut cargo)?;
     let program = places
         .target

@@ -45,8 +45,8 @@ pub(super) const ARMV7: Target = Target {
     sysroot: "/usr/arm-linux-gnueabihf",
 };
 
-/// The standard library as a build that has none builds it.
-const STD: &str = "-Zbuild-std=std,panic_abort,panic_unwind,test,proc_macro";
+/// The parts of a standard library that tests need, where it is built from source.
+const STD: &str = "std,panic_abort,panic_unwind,test,proc_macro";
 
 impl Target {
     /// QEMU for this target, with its C library.
@@ -88,15 +88,12 @@ impl Build {
             let triple = triple.to_uppercase().replace('-', "_");
             format!("CARGO_TARGET_{triple}_{name}")
         };
-        let mut cargo = self.compiler.cargo(places, subcommand);
+        let mut cargo = self.compiler.cargo(places, subcommand, STD);
         cargo
             .args(["--target", triple])
             .env(variable("LINKER"), linker)
             .env(variable("RUSTFLAGS"), rustflags)
             .env(variable("RUNNER"), self.target.qemu().join(" "));
-        if self.compiler.builds_std {
-            cargo.arg(STD);
-        }
         cargo
     }
 }
@@ -146,7 +143,8 @@ impl Compiler {
     }
 
     /// A release build or test by cargo with this compiler, into the task's own folder.
-    pub(super) fn cargo(&self, places: &Places, subcommand: &str) -> Command {
+    /// `parts` of the standard library are built first where the target has none.
+    pub(super) fn cargo(&self, places: &Places, subcommand: &str, parts: &str) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .arg(subcommand)
@@ -156,7 +154,9 @@ impl Compiler {
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS");
         if self.builds_std {
-            cargo.env("RUSTC_BOOTSTRAP", "1");
+            cargo
+                .arg(format!("-Zbuild-std={parts}"))
+                .env("RUSTC_BOOTSTRAP", "1");
         }
         cargo
     }
