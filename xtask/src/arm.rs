@@ -61,6 +61,7 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     for build in &builds {
         let name = format!("tests on {}", build.target.name);
         eprintln!("\n=== {name}");
+        // Optimised in part, and without link-time optimisation of every test binary.
         let mut cargo = build.cargo(&places, "test");
         cargo.current_dir(&places.root).args([
             "--package",

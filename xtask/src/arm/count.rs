@@ -89,7 +89,10 @@ pub(super) fn build_plugin(places: &Places) -> Result<PathBuf, Failure> {
 pub(super) fn on_host(places: &Places) -> Result<Measured, Failure> {
     let manifest = manifest(places);
     let mut cargo = Compiler::native().cargo(places, "build", "std");
-    succeed("firmware/count", cargo.arg("--manifest-path").arg(manifest))?;
+    succeed(
+        "firmware/count",
+        cargo.args(["--release", "--manifest-path"]).arg(manifest),
+    )?;
     let mut program = Command::new(places.target.join("release/tfhe-sbc-count"));
     let printed = output_within(LIMIT, "firmware/count", &mut program)?;
     Measured::parse("host", &printed, None)
@@ -101,7 +104,9 @@ pub(super) fn on_linux(places: &Places, build: &Build, plugin: &Path) -> Result<
     let mut cargo = build.cargo(places, "build");
     succeed(
         &format!("firmware/count for {name}"),
-        cargo.arg("--manifest-path").arg(manifest(places)),
+        cargo
+            .args(["--release", "--manifest-path"])
+            .arg(manifest(places)),
     )?;
     let program = places
         .target
@@ -130,7 +135,7 @@ pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, F
     // The folder's own configuration has the flags.
     cargo
         .current_dir(places.root.join("firmware/cortex-m4"))
-        .args(["--target", TRIPLE])
+        .args(["--release", "--target", TRIPLE])
         .env(
             "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
             "arm-none-eabi-ld",

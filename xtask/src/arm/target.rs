@@ -76,7 +76,7 @@ impl Build {
         tools::rustc_version(&self.compiler.rustc)
     }
 
-    /// A release build or test by cargo, for this target.
+    /// A build or test by cargo, for this target.
     pub(super) fn cargo(&self, places: &Places, subcommand: &str) -> Command {
         let Target {
             triple,
@@ -142,13 +142,12 @@ impl Compiler {
         )))
     }
 
-    /// A release build or test by cargo with this compiler, into the task's own folder.
+    /// A build or test by cargo with this compiler, into the task's own folder.
     /// `parts` of the standard library are built first where the target has none.
     pub(super) fn cargo(&self, places: &Places, subcommand: &str, parts: &str) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .arg(subcommand)
-            .arg("--release")
             .env("CARGO_TARGET_DIR", &places.target)
             .env("RUSTC", &self.rustc)
             .env_remove("RUSTFLAGS")
