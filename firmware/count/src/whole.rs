@@ -1,23 +1,27 @@
 //! A whole encryption: readings to the bytes of the message.
 
 use tfhe_sbc_core::random::NoiseDistribution;
-use tfhe_sbc_device::{Encryptor, ExpanderKind, float_workspace_len, scalar_workspace_len};
+use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes};
 
 use crate::marker::counted;
-use crate::{BITS, RUNS, readings, secret_key, seeds};
+use crate::{BITS, RUNS, TUNIFORM, parameter_set, readings, secret_key, seeds};
+
+const PLAN: MemoryPlan = MemoryPlan::recommended();
+
+/// The same for every noise.
+const WORKSPACE_BYTES: usize = workspace_bytes(&parameter_set(TUNIFORM), PLAN, KeyMode::Symmetric);
 
 /// Encrypts with this noise as region `ID`.
 pub(crate) fn run<const ID: u32>(name: &str, noise: NoiseDistribution) {
     let secret = secret_key(noise);
     let device_key = secret.device_key().to_bytes().expect("a key of this size");
-    let mut floats = vec![0.0; float_workspace_len::<u32>(secret.parameters())];
-    let mut scalars = vec![0; scalar_workspace_len(secret.parameters())];
+    let mut workspace = Workspace::<WORKSPACE_BYTES>::new();
     let mut encryptor = Encryptor::<u32>::new(
         &device_key,
+        PLAN,
         ExpanderKind::ChaCha20,
         seeds(2),
-        &mut floats,
-        &mut scalars,
+        workspace.as_mut_slice(),
     )
     .expect("a device key of this torus");
     let readings = readings();
@@ -31,4 +35,9 @@ pub(crate) fn run<const ID: u32>(name: &str, noise: NoiseDistribution) {
         digest.update(&message);
     }
     println!("digest {name} {}", digest.finalize().to_hex());
+    if ID == 0 {
+        println!("bytes workspace {WORKSPACE_BYTES}");
+        println!("bytes encryptor {}", size_of_val(&encryptor));
+        println!("bytes message {}", message.len());
+    }
 }
