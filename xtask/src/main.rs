@@ -14,7 +14,7 @@ use failure::Failure;
 
 const USAGE: &str = "usage: cargo xtask test
        cargo xtask arm            tests, instruction counts and message bytes on ARM, under QEMU
-       cargo xtask arm --record   the same, and the counts become the recorded ones";
+       cargo xtask arm --record   no tests, and the counts become the recorded ones";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
