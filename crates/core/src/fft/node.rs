@@ -3,7 +3,9 @@
 //! them again.
 //!
 //! Twiddles come as in the table: the node's own `z`, then the even nodes' of
-//! each level below; an odd node has `i` times its left neighbour's.
+//! each level below; an odd node has `i` times its left neighbour's. Where sums are
+//! not fused with products, two levels together need one product less: with the
+//! product of the two twiddles as a third.
 
 use crate::simd::Simd;
 
@@ -12,6 +14,17 @@ use crate::simd::Simd;
 pub(super) struct Complex<V> {
     pub(super) re: V,
     pub(super) im: V,
+}
+
+impl<V: Copy> Complex<V> {
+    /// The product, in a form that every instruction set has.
+    #[inline(always)]
+    pub(super) fn times<S: Simd<F64 = V>>(self, simd: S, z: &Self) -> Self {
+        Self {
+            re: simd.neg_mul_add(self.im, z.im, simd.mul(self.re, z.re)),
+            im: simd.mul_add(self.im, z.re, simd.mul(self.re, z.im)),
+        }
+    }
 }
 
 /// Goes down log2 of the number of points, 2, 4 or 8.
@@ -25,6 +38,7 @@ pub(super) fn split<S: Simd>(
     let mut points = Points { simd, re, im };
     match points.re.len() {
         2 => points.split(0, 1, z0),
+        4 if !S::FUSED => points.split_four(z0, z1, z2),
         4 => {
             points.split(0, 2, z0);
             points.split(1, 3, z0);
@@ -62,6 +76,7 @@ pub(super) fn join<S: Simd>(
     let mut points = Points { simd, re, im };
     match points.re.len() {
         2 => points.join(0, 1, z0),
+        4 if !S::FUSED => points.join_four(z0, z1, z2),
         4 => {
             points.join(0, 1, z1);
             points.join_by_i(2, 3, z1);
@@ -109,6 +124,81 @@ impl<S: Simd> Points<'_, S> {
         self.im[index] = im;
     }
 
+    /// Two levels down: `X^4m - z0^2` into `X^m ± z1` and `X^m ± i z1`.
+    #[inline(always)]
+    fn split_four(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>, z01: &Complex<S::F64>) {
+        let s = self.simd;
+        let x = self.get(0);
+        let (y1, y2, y3) = (
+            self.times(self.get(1), z1),
+            self.times(self.get(2), z0),
+            self.times(self.get(3), z01),
+        );
+        let (a, b) = (self.sum(x, y2), self.difference(x, y2));
+        let (c, d) = (self.sum(y1, y3), self.difference(y1, y3));
+        self.set(0, s.add(a.re, c.re), s.add(a.im, c.im));
+        self.set(1, s.sub(a.re, c.re), s.sub(a.im, c.im));
+        self.set(2, s.sub(b.re, d.im), s.add(b.im, d.re));
+        self.set(3, s.add(b.re, d.im), s.sub(b.im, d.re));
+    }
+
+    /// Two levels up, four times [`split_four`](Self::split_four)'s inverse.
+    #[inline(always)]
+    fn join_four(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>, z01: &Complex<S::F64>) {
+        let s = self.simd;
+        let (a, c) = (
+            self.sum(self.get(0), self.get(1)),
+            self.difference(self.get(0), self.get(1)),
+        );
+        let (b, d) = (
+            self.sum(self.get(2), self.get(3)),
+            self.difference(self.get(2), self.get(3)),
+        );
+        let y1 = Complex {
+            re: s.add(c.re, d.im),
+            im: s.sub(c.im, d.re),
+        };
+        let y3 = Complex {
+            re: s.sub(c.re, d.im),
+            im: s.add(c.im, d.re),
+        };
+        self.set(0, s.add(a.re, b.re), s.add(a.im, b.im));
+        self.set_times_conjugate(1, y1, z1);
+        self.set_times_conjugate(2, self.difference(a, b), z0);
+        self.set_times_conjugate(3, y3, z01);
+    }
+
+    #[inline(always)]
+    fn sum(&self, x: Complex<S::F64>, y: Complex<S::F64>) -> Complex<S::F64> {
+        Complex {
+            re: self.simd.add(x.re, y.re),
+            im: self.simd.add(x.im, y.im),
+        }
+    }
+
+    #[inline(always)]
+    fn difference(&self, x: Complex<S::F64>, y: Complex<S::F64>) -> Complex<S::F64> {
+        Complex {
+            re: self.simd.sub(x.re, y.re),
+            im: self.simd.sub(x.im, y.im),
+        }
+    }
+
+    #[inline(always)]
+    fn times(&self, y: Complex<S::F64>, z: &Complex<S::F64>) -> Complex<S::F64> {
+        y.times(self.simd, z)
+    }
+
+    #[inline(always)]
+    fn set_times_conjugate(&mut self, index: usize, y: Complex<S::F64>, z: &Complex<S::F64>) {
+        let s = self.simd;
+        self.set(
+            index,
+            s.mul_add(y.im, z.im, s.mul(y.re, z.re)),
+            s.neg_mul_add(y.re, z.im, s.mul(y.im, z.re)),
+        );
+    }
+
     /// `(a, b) = (a + z b, a - z b)`.
     #[inline(always)]
     fn split(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
@@ -119,7 +209,7 @@ impl<S: Simd> Points<'_, S> {
             let im = s.mul_add(y.re, z.im, s.mul_add(y.im, z.re, x.im));
             self.set_sum_and_reflection(a, b, x, re, im);
         } else {
-            let re = s.mul_sub(y.re, z.re, s.mul(y.im, z.im));
+            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
             let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
             self.set(a, s.add(x.re, re), s.add(x.im, im));
             self.set(b, s.sub(x.re, re), s.sub(x.im, im));
@@ -136,7 +226,7 @@ impl<S: Simd> Points<'_, S> {
             let im = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.im));
             self.set_sum_and_reflection(a, b, x, re, im);
         } else {
-            let re = s.mul_sub(y.re, z.re, s.mul(y.im, z.im));
+            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
             let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
             self.set(a, s.sub(x.re, im), s.add(x.im, re));
             self.set(b, s.add(x.re, im), s.sub(x.im, re));

@@ -120,7 +120,7 @@ pub(super) fn forward<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     for &radix_log in schedule.passes() {
         let (twiddles, rest) = table.split_at(1 << (depth + radix_log));
         match radix_log {
-            3 => forward_pass::<S, 8>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => forward_pass::<S, 8>(simd, re, im, twiddles),
             2 => forward_pass::<S, 4>(simd, re, im, twiddles),
             _ => forward_pass::<S, 2>(simd, re, im, twiddles),
         }
@@ -158,7 +158,7 @@ pub(super) fn inverse<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     for &radix_log in schedule.passes().iter().rev() {
         let (rest, twiddles) = table.split_at(table.len() - (1 << depth));
         match radix_log {
-            3 => inverse_pass::<S, 8>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, 8>(simd, re, im, twiddles),
             2 => inverse_pass::<S, 4>(simd, re, im, twiddles),
             _ => inverse_pass::<S, 2>(simd, re, im, twiddles),
         }
@@ -180,7 +180,16 @@ pub(super) fn broadcast<S: Simd, const R: usize>(simd: S, twiddles: &[f64]) -> T
         out[k].re = simd.splat(twiddles[2 * k]);
         out[k].im = simd.splat(twiddles[2 * k + 1]);
     }
+    complete::<S, R>(simd, &mut out);
     out
+}
+
+/// The product of the twiddles of two levels, where a node of four points wants it.
+#[inline(always)]
+pub(super) fn complete<S: Simd, const R: usize>(simd: S, twiddles: &mut Twiddles<S>) {
+    if R == 4 && !S::FUSED {
+        twiddles[2] = twiddles[0].times(simd, &twiddles[1]);
+    }
 }
 
 macro_rules! scalar_pass {
@@ -242,6 +251,7 @@ fn last_pass<S: Simd, const L: usize, const INVERSE: bool>(
             within[k].re = simd.load(&vectors[2 * k]);
             within[k].im = simd.load(&vectors[2 * k + 1]);
         }
+        complete::<S, L>(simd, &mut within);
         let mut x_re = [simd.splat(0.0); L];
         let mut x_im = [simd.splat(0.0); L];
         for row in 0..L {

@@ -12,7 +12,9 @@
 //! middle pass, in an accumulator, which the last one adds to its own.
 
 use super::node::{Complex, join, split};
-use super::passes::{MAX_TWIDDLES, Schedule, Twiddles, broadcast, forward_pass, inverse_pass};
+use super::passes::{
+    MAX_TWIDDLES, Schedule, Twiddles, broadcast, complete, forward_pass, inverse_pass,
+};
 use crate::simd::{Rows, RowsRef, Simd};
 use crate::torus::Torus;
 
@@ -106,10 +108,12 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let len = 1 << (depth + radix_log);
         let twiddles = &table[start..start + len];
         match (pass, radix_log) {
-            (0, 3) => first_pass::<S, P, L, 8>(simd, input, re, im, twiddles),
+            (0, 3) if S::MAX_RADIX_LOG > 2 => {
+                first_pass::<S, P, L, 8>(simd, input, re, im, twiddles)
+            }
             (0, 2) => first_pass::<S, P, L, 4>(simd, input, re, im, twiddles),
             (0, _) => first_pass::<S, P, L, 2>(simd, input, re, im, twiddles),
-            (_, 3) => forward_pass::<S, 8>(simd, re, im, twiddles),
+            (_, 3) if S::MAX_RADIX_LOG > 2 => forward_pass::<S, 8>(simd, re, im, twiddles),
             (_, 2) => forward_pass::<S, 4>(simd, re, im, twiddles),
             (_, _) => forward_pass::<S, 2>(simd, re, im, twiddles),
         }
@@ -139,10 +143,10 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let len = 1 << depth;
         let twiddles = &table[start - len..start];
         match (pass, radix_log) {
-            (0, 3) => final_pass::<S, P, L, 8>(simd, re, im, out, twiddles),
+            (0, 3) if S::MAX_RADIX_LOG > 2 => final_pass::<S, P, L, 8>(simd, re, im, out, twiddles),
             (0, 2) => final_pass::<S, P, L, 4>(simd, re, im, out, twiddles),
             (0, _) => final_pass::<S, P, L, 2>(simd, re, im, out, twiddles),
-            (_, 3) => inverse_pass::<S, 8>(simd, re, im, twiddles),
+            (_, 3) if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, 8>(simd, re, im, twiddles),
             (_, 2) => inverse_pass::<S, 4>(simd, re, im, twiddles),
             (_, _) => inverse_pass::<S, 2>(simd, re, im, twiddles),
         }
@@ -246,6 +250,7 @@ fn node_twiddles<S: Simd, const L: usize>(simd: S, twiddles: &[f64]) -> (Twiddle
         within[k].re = simd.load(&vectors[2 * k]);
         within[k].im = simd.load(&vectors[2 * k + 1]);
     }
+    complete::<S, L>(simd, &mut within);
     (across, within)
 }
 

@@ -27,6 +27,8 @@ mod convert;
 mod decompose;
 mod fourier;
 mod key_switch;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+mod neon;
 mod ntt;
 mod pack;
 mod portable;
@@ -43,6 +45,8 @@ pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfl
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+pub use neon::Neon;
 pub(crate) use ntt::ntt_reduce;
 #[cfg(not(all(target_arch = "arm", target_abi = "eabihf")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
@@ -77,6 +81,9 @@ pub enum Isa {
     /// AVX-512 F, DQ, VL and BW, with AVX2, BMI2 and FMA.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    /// NEON with doubles.
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+    Neon(Neon),
 }
 
 impl Isa {
@@ -93,6 +100,9 @@ impl Isa {
                 return Self::Avx2(proof);
             }
         }
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+        return Self::Neon(Neon::detect());
+        #[cfg(not(all(target_arch = "aarch64", target_feature = "neon")))]
         Self::Portable
     }
 
@@ -104,12 +114,17 @@ impl Isa {
             Avx2::detect().map(Self::Avx2),
             Avx512::detect().map(Self::Avx512),
         ];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+        let found = [Some(Self::Portable), Some(Self::Neon(Neon::detect()))];
+        #[cfg(not(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_feature = "neon")
+        )))]
         let found = [Some(Self::Portable)];
         found.into_iter().flatten()
     }
 
-    /// `portable`, `avx2` or `avx512`.
+    /// `portable`, `avx2`, `avx512` or `neon`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -117,6 +132,8 @@ impl Isa {
             Self::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+            Self::Neon(_) => "neon",
         }
     }
 }
@@ -141,6 +158,8 @@ macro_rules! dispatch {
                 #[inline(always)]
                 move || $body,
             ),
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+            $crate::simd::Isa::Neon($simd) => $body,
         }
     };
 }

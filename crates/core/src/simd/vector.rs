@@ -11,7 +11,8 @@ use super::pack::{self, BLOCK};
 pub(crate) trait Simd: Copy {
     /// Doubles per vector: 2, 4 or 8.
     const LANES: usize;
-    /// Whether [`mul_add`](Simd::mul_add) and its kin round once.
+    /// Whether [`mul_add`](Simd::mul_add) and its kin are one instruction that
+    /// overwrites none of its operands.
     const FUSED: bool;
     /// log2 of the largest radix whose points and twiddles stay in registers.
     const MAX_RADIX_LOG: u32;

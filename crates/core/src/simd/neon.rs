@@ -1,0 +1,286 @@
+//! NEON of AArch64: 2 doubles or 4 `u32` per register, 32 registers. Every AArch64
+//! processor with floating point has it. (The NEON of 32-bit ARM has no doubles.)
+//!
+//! A fused multiplication overwrites its addend here, and none negates the addend, so
+//! [`mul_sub`](Simd::mul_sub) is the dear one of its kin.
+
+use core::arch::aarch64::*;
+
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
+use crate::torus::exp2_neg;
+
+/// Calls intrinsics on the strength of the `Neon` value that the method was called on.
+macro_rules! proved {
+    ($call:expr) => {{
+        // SAFETY: a value of `Neon` proves the feature, and pointers come from
+        // references to arrays of the length that is read or written.
+        unsafe { $call }
+    }};
+}
+
+/// Proof that the processor has NEON: a value exists where the compilation target
+/// promises it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neon(());
+
+impl Neon {
+    pub(super) const fn detect() -> Self {
+        Self(())
+    }
+
+    /// `x` less the multiple of `modulus` that is nearest, for `reciprocal` its
+    /// exact reciprocal; the difference is exact.
+    #[inline(always)]
+    fn reduce(self, x: float64x2_t, modulus: float64x2_t, reciprocal: float64x2_t) -> float64x2_t {
+        proved!({
+            let turns = vrndnq_f64(vmulq_f64(x, reciprocal));
+            vfmsq_f64(x, turns, modulus)
+        })
+    }
+
+    /// The doubles of four signed integers.
+    #[inline(always)]
+    fn signed_to_f64(self, x: uint32x4_t) -> Pair {
+        proved!({
+            let x = vreinterpretq_s32_u32(x);
+            [
+                vcvtq_f64_s64(vmovl_s32(vget_low_s32(x))),
+                vcvtq_f64_s64(vmovl_high_s32(x)),
+            ]
+        })
+    }
+
+    /// Reads four integers, as pairs of halves.
+    #[inline(always)]
+    fn load_halves(self, input: &[u64]) -> [uint32x4_t; 2] {
+        let input: &[u64; 4] = input.try_into().expect("4 integers");
+        let (pairs, _) = input.as_chunks::<2>();
+        proved!([
+            vreinterpretq_u32_u64(vld1q_u64(pairs[0].as_ptr())),
+            vreinterpretq_u32_u64(vld1q_u64(pairs[1].as_ptr())),
+        ])
+    }
+
+    /// The nearest integers, ties to even, of doubles below 2^63 in magnitude.
+    #[inline(always)]
+    fn rounded(self, x: Pair) -> [uint64x2_t; 2] {
+        x.map(|x| proved!(vreinterpretq_u64_s64(vcvtnq_s64_f64(x))))
+    }
+
+    #[inline(always)]
+    fn add_u64(self, acc: &mut [u64], x: [uint64x2_t; 2]) {
+        let acc: &mut [u64; 4] = acc.try_into().expect("4 integers");
+        let (pairs, _) = acc.as_chunks_mut::<2>();
+        for (pair, x) in pairs.iter_mut().zip(x) {
+            proved!({
+                let sum = vaddq_u64(vld1q_u64(pair.as_ptr()), x);
+                vst1q_u64(pair.as_mut_ptr(), sum);
+            });
+        }
+    }
+}
+
+/// Four doubles: two registers side by side, which one instruction loads or stores.
+/// Nodes of 16 points, two registers a row, then fill half of the register file.
+type Pair = [float64x2_t; 2];
+
+#[inline(always)]
+fn zip_with(a: Pair, b: Pair, operation: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Pair {
+    [operation(a[0], b[0]), operation(a[1], b[1])]
+}
+
+impl Simd for Neon {
+    const LANES: usize = 4;
+    const FUSED: bool = false;
+    const MAX_RADIX_LOG: u32 = 2;
+    const KEY_SWITCH_VECTORS: usize = 4;
+
+    type F64 = Pair;
+    type Chunk = [f64; 4];
+    type U32 = uint32x4_t;
+    type ChunkU32 = [u32; 4];
+
+    #[inline(always)]
+    fn chunks(data: &[f64]) -> &[Self::Chunk] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk] {
+        data.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+        data.as_chunks().0
+    }
+    #[inline(always)]
+    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+        data.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f64) -> Self::F64 {
+        proved!([vdupq_n_f64(value); 2])
+    }
+    #[inline(always)]
+    fn load(self, chunk: &Self::Chunk) -> Self::F64 {
+        let (halves, _) = chunk.as_chunks::<2>();
+        proved!([vld1q_f64(halves[0].as_ptr()), vld1q_f64(halves[1].as_ptr())])
+    }
+    #[inline(always)]
+    fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
+        let (halves, _) = chunk.as_chunks_mut::<2>();
+        proved!({
+            vst1q_f64(halves[0].as_mut_ptr(), value[0]);
+            vst1q_f64(halves[1].as_mut_ptr(), value[1]);
+        });
+    }
+    #[inline(always)]
+    fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        zip_with(a, b, |a, b| proved!(vaddq_f64(a, b)))
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        zip_with(a, b, |a, b| proved!(vsubq_f64(a, b)))
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64 {
+        zip_with(a, b, |a, b| proved!(vmulq_f64(a, b)))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!([vfmaq_f64(c[0], a[0], b[0]), vfmaq_f64(c[1], a[1], b[1])])
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        self.mul_add(a, b, proved!(c.map(|c| vnegq_f64(c))))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
+        proved!([vfmsq_f64(c[0], a[0], b[0]), vfmsq_f64(c[1], a[1], b[1])])
+    }
+    #[inline(always)]
+    fn transpose(self, rows: &mut [Self::F64]) {
+        let [a, b, c, d]: &mut [Self::F64; 4] = rows.try_into().expect("4 rows");
+        let even = |x, y| proved!(vzip1q_f64(x, y));
+        let odd = |x, y| proved!(vzip2q_f64(x, y));
+        let transposed = [
+            [even(a[0], b[0]), even(c[0], d[0])],
+            [odd(a[0], b[0]), odd(c[0], d[0])],
+            [even(a[1], b[1]), even(c[1], d[1])],
+            [odd(a[1], b[1]), odd(c[1], d[1])],
+        ];
+        [*a, *b, *c, *d] = transposed;
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, value: u32) -> Self::U32 {
+        proved!(vdupq_n_u32(value))
+    }
+    #[inline(always)]
+    fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32 {
+        proved!(vld1q_u32(chunk.as_ptr()))
+    }
+    #[inline(always)]
+    fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
+        proved!(vst1q_u32(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
+        proved!(vmlsq_u32(c, a, b))
+    }
+
+    #[inline(always)]
+    fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
+        for (out, &x) in out.iter_mut().zip(input) {
+            *out = x as i64 as f64;
+        }
+    }
+    #[inline(always)]
+    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
+        let [modulus, reciprocal] =
+            [1.0 / exp2_neg(32), exp2_neg(32)].map(|x| proved!(vdupq_n_f64(x)));
+        let (acc, acc_rest) = acc.as_chunks_mut::<4>();
+        let (input, input_rest) = input.as_chunks::<4>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let low = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
+                let high = self.reduce(vld1q_f64(x[2..].as_ptr()), modulus, reciprocal);
+                let rounded = vuzp1q_u32(
+                    vreinterpretq_u32_s64(vcvtnq_s64_f64(low)),
+                    vreinterpretq_u32_s64(vcvtnq_s64_f64(high)),
+                );
+                let old = vld1q_u32(acc.as_ptr());
+                let new = if sign < 0.0 {
+                    vsubq_u32(old, rounded)
+                } else {
+                    vaddq_u32(old, rounded)
+                };
+                vst1q_u32(acc.as_mut_ptr(), new);
+            });
+        }
+        convert::add_rounded_u32(acc_rest, input_rest, sign);
+    }
+    #[inline(always)]
+    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
+        let [modulus, reciprocal, half] =
+            [1.0 / exp2_neg(64), exp2_neg(64), 1.0 / exp2_neg(63)].map(|x| proved!(vdupq_n_f64(x)));
+        let (acc, acc_rest) = acc.as_chunks_mut::<2>();
+        let (input, input_rest) = input.as_chunks::<2>();
+        for (acc, x) in acc.iter_mut().zip(input) {
+            proved!({
+                let x = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
+                // Half a turn saturates, at one less: the comparison's -1 gives it back.
+                let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(x));
+                let rounded = vsubq_u64(saturated, vcgeq_f64(x, half));
+                let old = vld1q_u64(acc.as_ptr());
+                let new = if sign < 0.0 {
+                    vsubq_u64(old, rounded)
+                } else {
+                    vaddq_u64(old, rounded)
+                };
+                vst1q_u64(acc.as_mut_ptr(), new);
+            });
+        }
+        convert::add_rounded_u64(acc_rest, input_rest, sign);
+    }
+
+    #[inline(always)]
+    fn load_signed(self, input: &[u32]) -> Self::F64 {
+        let input: &[u32; 4] = input.try_into().expect("4 integers");
+        self.signed_to_f64(proved!(vld1q_u32(input.as_ptr())))
+    }
+    #[inline(always)]
+    fn load_low_half(self, input: &[u64]) -> Self::F64 {
+        let [a, b] = self.load_halves(input);
+        self.signed_to_f64(proved!(vuzp1q_u32(a, b)))
+    }
+    #[inline(always)]
+    fn load_high_half(self, input: &[u64]) -> Self::F64 {
+        // What a negative low half borrowed is given back by adding 2^31.
+        let [a, b] = self.load_halves(input).map(|x| {
+            proved!({
+                let carry = vdupq_n_u64(1 << 31);
+                vreinterpretq_u32_u64(vaddq_u64(vreinterpretq_u64_u32(x), carry))
+            })
+        });
+        self.signed_to_f64(proved!(vuzp2q_u32(a, b)))
+    }
+    #[inline(always)]
+    fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
+        let acc: &mut [u32; 4] = acc.try_into().expect("4 integers");
+        let [a, b] = self.rounded(x);
+        proved!({
+            let rounded = vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+            let sum = vaddq_u32(vld1q_u32(acc.as_ptr()), rounded);
+            vst1q_u32(acc.as_mut_ptr(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
+        self.add_u64(acc, self.rounded(x));
+    }
+    #[inline(always)]
+    fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
+        self.add_u64(acc, self.rounded(x).map(|x| proved!(vshlq_n_u64::<32>(x))));
+    }
+}

@@ -1,0 +1,61 @@
+//! What `cargo xtask arm` counts and compares: encryptions of 1024 bits with a fixed key
+//! and fixed seeds, whole and by stage.
+//!
+//! It prints `digest NAME HEX` for every message, the BLAKE3 hash of its bytes, which is
+//! the same on every target, and `region ID NAME` for every region of the counter.
+
+mod marker;
+mod stages;
+mod whole;
+
+use tfhe_sbc_core::dimensions::GlweDimension;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::GATES;
+use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::random::{NoiseDistribution, Seed, SeedSequence};
+
+/// Bits of one encryption, as many as a polynomial has coefficients.
+const BITS: usize = 1024;
+
+/// Runs of every region: the first one also fills lazily resolved symbols and detected
+/// features, and the counter keeps the minimum.
+const RUNS: usize = 3;
+
+/// The noise of the TFHE-SBC paper, sigma = 2^-25 of the torus.
+const GAUSSIAN: NoiseDistribution = NoiseDistribution::Gaussian {
+    standard_deviation: 1.0 / 33_554_432.0,
+};
+
+/// Uniform noise in [-2^8, 2^8] of 2^32, with halved ends.
+const TUNIFORM: NoiseDistribution = NoiseDistribution::TUniform { bound_log2: 8 };
+
+/// The dimensions of the TFHE-SBC paper.
+const fn parameter_set(noise: NoiseDistribution) -> ParameterSet {
+    ParameterSet {
+        glwe_dimension: GlweDimension(1),
+        polynomial_size: BITS,
+        glwe_noise: noise,
+        body_bits: 9,
+        ..GATES
+    }
+}
+
+fn seeds(byte: u8) -> SeedSequence {
+    SeedSequence::new(Seed::from_bytes(core::array::from_fn(|i| byte ^ i as u8)))
+}
+
+fn secret_key(noise: NoiseDistribution) -> SecretKey {
+    let parameters = parameter_set(noise).validate().expect("a usable set");
+    SecretKey::generate(parameters, &mut seeds(1)).expect("fresh seeds")
+}
+
+/// Bits without a period.
+fn readings() -> [u8; BITS] {
+    core::array::from_fn(|i| (((i * i) >> 3) & 1) as u8)
+}
+
+fn main() {
+    whole::run::<0>("gaussian", GAUSSIAN);
+    whole::run::<1>("tuniform", TUNIFORM);
+    stages::run();
+}

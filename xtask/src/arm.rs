@@ -1,0 +1,105 @@
+//! `cargo xtask arm`: what boards run, under QEMU.
+//!
+//! 1. Unless it is to record: the tests of `core` and `device` as AArch64 and ARMv7 programs.
+//! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
+//!    the same bytes everywhere, and their instructions are counted by the plugin
+//!    `firmware/qemu/count.c`. Instructions are not cycles, but they repeat exactly, and a
+//!    change that costs time nearly always shows in them.
+//! 3. The counts against `firmware/instructions.json`, and the table of `docs/boards.md`
+//!    against the same file.
+
+mod count;
+mod record;
+mod target;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::failure::{Failure, succeed};
+use count::Measured;
+use record::Record;
+use target::{AARCH64, ARMV7, Build};
+
+/// What becomes of the counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The tests run, and the counts are compared with the recorded ones.
+    Check,
+    /// They become the recorded ones.
+    Record,
+}
+
+/// Where things are.
+struct Places {
+    /// The root of the repository.
+    root: PathBuf,
+    /// Build output of this task, apart from that of other compilers.
+    target: PathBuf,
+}
+
+impl Places {
+    fn new() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root.join("target"), PathBuf::from)
+            .join("arm");
+        Self { root, target }
+    }
+}
+
+pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
+    let start = Instant::now();
+    let places = Places::new();
+    tools::check()?;
+    std::fs::create_dir_all(&places.target)
+        .map_err(|error| Failure(format!("{}: {error}", places.target.display())))?;
+    let builds = [Build::new(&AARCH64)?, Build::new(&ARMV7)?];
+
+    if mode == Mode::Check {
+        for build in &builds {
+            test(&places, build)?;
+        }
+    }
+
+    eprintln!("\n=== instruction counts and message bytes");
+    let plugin = count::build_plugin(&places)?;
+    let mut measured = vec![count::on_host(&places)?];
+    for build in &builds {
+        measured.push(count::on_linux(&places, build, &plugin)?);
+    }
+    if count::has_cortex_m4(&places) {
+        measured.push(count::on_cortex_m4(&places, &plugin)?);
+    }
+    count::same_bytes(&measured)?;
+
+    let record = Record::new(
+        builds[0].rustc_version()?,
+        tools::qemu_version()?,
+        measured.iter().flat_map(Measured::rows),
+    );
+    match mode {
+        Mode::Check => record.check(&places.root)?,
+        Mode::Record => record.write(&places.root)?,
+    }
+    eprintln!("\n=== all passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn test(places: &Places, build: &Build) -> Result<(), Failure> {
+    let name = format!("tests on {}", build.target.name);
+    eprintln!("\n=== {name}");
+    // Optimised in part, and without link-time optimisation of every test binary.
+    let mut cargo = build.cargo(places, "test");
+    cargo.current_dir(&places.root).args([
+        "--package",
+        "tfhe-sbc-core",
+        "--package",
+        "tfhe-sbc-device",
+        "--lib",
+        "--tests",
+    ]);
+    succeed(&name, &mut cargo)
+}

@@ -1,0 +1,262 @@
+//! Counted programs: built, run under QEMU with the plugin, and read back.
+//!
+//! A program prints `region ID NAME` for what the plugin counts as that region, `bytes
+//! NAME N` for a size, and `digest NAME HEX` for the hash of a message.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::Places;
+use super::target::{Build, Compiler};
+use crate::failure::{Failure, output_within, read, succeed};
+
+/// How long a counted program may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a target was measured to do.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    target: &'static str,
+    /// Names without the target, and figures.
+    figures: Vec<(String, u64)>,
+    digests: Vec<(String, String)>,
+}
+
+impl Measured {
+    /// Reads what a program printed and, if it was counted, what the plugin wrote.
+    fn parse(target: &'static str, printed: &str, counts: Option<&str>) -> Result<Self, Failure> {
+        let mut measured = Self {
+            target,
+            ..Self::default()
+        };
+        for line in printed.lines() {
+            match line.split_whitespace().collect::<Vec<_>>()[..] {
+                ["region", id, name] => {
+                    let Some(counts) = counts else { continue };
+                    let count = minimum_of(counts, id).ok_or_else(|| {
+                        Failure(format!("{target}: region {id} ({name}) was not counted"))
+                    })?;
+                    measured.figures.push((format!("{name}_insns"), count));
+                }
+                ["bytes", name, value] => {
+                    let value = value
+                        .parse()
+                        .map_err(|_| Failure(format!("{target}: no number in {line:?}")))?;
+                    measured.figures.push((format!("{name}_bytes"), value));
+                }
+                // As the firmware says it, for people.
+                [name, value, "bytes"] => {
+                    if let Ok(value) = value.parse() {
+                        let name = format!("{}_bytes", name.to_lowercase());
+                        measured.figures.push((name, value));
+                    }
+                }
+                ["digest", name, hex] => measured.digests.push((name.to_owned(), hex.to_owned())),
+                _ => {}
+            }
+        }
+        Ok(measured)
+    }
+
+    /// The figures, named as in the record: `aarch64_gaussian_insns`.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (String, u64)> {
+        self.figures
+            .iter()
+            .map(|(name, value)| (format!("{}_{name}", self.target), *value))
+    }
+}
+
+/// The minimum of a region in lines `region ID calls N min COUNT max COUNT`.
+fn minimum_of(counts: &str, region: &str) -> Option<u64> {
+    counts.lines().find_map(
+        |line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["region", id, "calls", _, "min", count, "max", _] if id == region => {
+                count.parse().ok()
+            }
+            _ => None,
+        },
+    )
+}
+
+/// Compiles the plugin.
+pub(super) fn build_plugin(places: &Places) -> Result<PathBuf, Failure> {
+    let plugin = places.target.join("libcount.so");
+    let mut cc = Command::new("cc");
+    cc.args([
+        "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
+    ])
+    .arg(&plugin)
+    .arg(places.root.join("firmware/qemu/count.c"));
+    succeed("the counting plugin", &mut cc)?;
+    Ok(plugin)
+}
+
+/// The digests of this machine, on its fastest instruction set.
+pub(super) fn on_host(places: &Places) -> Result<Measured, Failure> {
+    let manifest = manifest(places);
+    let mut cargo = Compiler::native().cargo(places, "build", "std");
+    succeed(
+        "firmware/count",
+        cargo.args(["--release", "--manifest-path"]).arg(manifest),
+    )?;
+    let mut program = Command::new(places.target.join("release/tfhe-sbc-count"));
+    let printed = output_within(LIMIT, "firmware/count", &mut program)?;
+    Measured::parse("host", &printed, None)
+}
+
+/// Digests and counts of a Linux target.
+pub(super) fn on_linux(places: &Places, build: &Build, plugin: &Path) -> Result<Measured, Failure> {
+    let name = build.target.name;
+    let mut cargo = build.cargo(places, "build");
+    succeed(
+        &format!("firmware/count for {name}"),
+        cargo
+            .args(["--release", "--manifest-path"])
+            .arg(manifest(places)),
+    )?;
+    let program = places
+        .target
+        .join(build.target.triple)
+        .join("release/tfhe-sbc-count");
+    let counts = counts_file(places, name);
+    let emulator = build.target.qemu();
+    let mut qemu = Command::new(emulator[0]);
+    qemu.args(&emulator[1..])
+        .arg("-plugin")
+        .arg(plugin_argument(plugin, &counts))
+        .arg(program);
+    let printed = output_within(LIMIT, &format!("firmware/count on {name}"), &mut qemu)?;
+    Measured::parse(name, &printed, Some(&read(&counts)?))
+}
+
+/// Whether the firmware for the Cortex-M4 is there.
+pub(super) fn has_cortex_m4(places: &Places) -> bool {
+    places.root.join("firmware/cortex-m4/Cargo.toml").is_file()
+}
+
+/// Counts and memory of the firmware for the Cortex-M4, with the uniform noise and with
+/// the Gaussian. It fails by itself if its message is not that of the machine that built it.
+pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
+    let mut measured = cortex_m4_session(places, plugin, "tuniform", "")?;
+    let gaussian = cortex_m4_session(places, plugin, "gaussian", "gaussian")?;
+    let instructions = gaussian.figures.into_iter();
+    measured
+        .figures
+        .extend(instructions.filter(|(name, _)| name == "gaussian_insns"));
+    Ok(measured)
+}
+
+fn cortex_m4_session(
+    places: &Places,
+    plugin: &Path,
+    noise: &str,
+    features: &str,
+) -> Result<Measured, Failure> {
+    const TRIPLE: &str = "thumbv7em-none-eabihf";
+    let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build", "core");
+    // The folder's own configuration has the flags.
+    cargo
+        .current_dir(places.root.join("firmware/cortex-m4"))
+        .args(["--release", "--target", TRIPLE, "--features", features])
+        .env(
+            "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
+            "arm-none-eabi-ld",
+        );
+    succeed("firmware/cortex-m4", &mut cargo)?;
+    let program = places
+        .target
+        .join(TRIPLE)
+        .join("release/tfhe-sbc-cortex-m4");
+    let counts = counts_file(places, "cortex_m4");
+    let mut qemu = Command::new("qemu-system-arm");
+    qemu.args(["-machine", "netduinoplus2", "-nographic"])
+        .args(["-monitor", "none", "-serial", "none"])
+        .args(["-semihosting-config", "enable=on,target=native"])
+        .arg("-plugin")
+        .arg(plugin_argument(plugin, &counts))
+        .arg("-kernel")
+        .arg(program);
+    let mut printed = output_within(LIMIT, "firmware/cortex-m4", &mut qemu)?;
+    // Its regions: the session's start, and the encryption.
+    printed += &format!("\nregion 0 session\nregion 1 {noise}\n");
+    Measured::parse("cortex_m4", &printed, Some(&read(&counts)?))
+}
+
+/// Messages of one name have one digest, whatever target made them.
+pub(super) fn same_bytes(measured: &[Measured]) -> Result<(), Failure> {
+    let mut known: Vec<(&str, &str, &str)> = Vec::new();
+    for one in measured {
+        for (name, hex) in &one.digests {
+            match known.iter().find(|(known, ..)| known == name) {
+                Some((_, expected, first)) if expected != hex => {
+                    return Err(Failure(format!(
+                        "the message {name:?} has other bytes on {} than on {first}",
+                        one.target
+                    )));
+                }
+                Some(_) => {}
+                None => known.push((name, hex, one.target)),
+            }
+        }
+    }
+    for (name, ..) in &known {
+        let targets: Vec<_> = measured
+            .iter()
+            .filter(|one| one.digests.iter().any(|(other, _)| other == name))
+            .map(|one| one.target)
+            .collect();
+        eprintln!("message {name}: the same bytes on {}", targets.join(", "));
+    }
+    Ok(())
+}
+
+fn manifest(places: &Places) -> PathBuf {
+    places.root.join("firmware/count/Cargo.toml")
+}
+
+fn counts_file(places: &Places, name: &str) -> PathBuf {
+    places.target.join(format!("{name}-counts.txt"))
+}
+
+fn plugin_argument(plugin: &Path, counts: &Path) -> String {
+    format!("{},out={}", plugin.display(), counts.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: &str = "region 0 calls 3 min 100 max 103\nregion 1 calls 3 min 20 max 20\n";
+
+    #[test]
+    fn a_row_is_the_minimum_of_its_region() {
+        let printed = "region 1 pack\nbytes message 1256\ndigest a 00ff\nRAM  900 bytes\n";
+        let measured = Measured::parse("aarch64", printed, Some(COUNTS)).unwrap();
+        let rows: Vec<_> = measured.rows().collect();
+        assert_eq!(
+            rows,
+            [
+                ("aarch64_pack_insns".to_owned(), 20),
+                ("aarch64_message_bytes".to_owned(), 1256),
+                ("aarch64_ram_bytes".to_owned(), 900)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_region_without_a_count_is_an_error() {
+        let error = Measured::parse("armv7", "region 2 mask\n", Some(COUNTS)).unwrap_err();
+        assert!(error.0.contains("region 2"), "{}", error.0);
+    }
+
+    #[test]
+    fn other_bytes_are_an_error_that_names_both_targets() {
+        let on = |target, hex: &str| {
+            Measured::parse(target, &format!("digest a {hex}\n"), None).unwrap()
+        };
+        assert!(same_bytes(&[on("host", "00"), on("armv7", "00")]).is_ok());
+        let error = same_bytes(&[on("host", "00"), on("armv7", "01")]).unwrap_err();
+        assert!(error.0.contains("armv7") && error.0.contains("host"));
+    }
+}

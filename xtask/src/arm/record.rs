@@ -1,0 +1,229 @@
+//! The recorded figures, `firmware/instructions.json`, and the tables made of them in
+//! `docs/boards.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, read, write};
+
+const RECORD: &str = "firmware/instructions.json";
+const DOCUMENT: &str = "docs/boards.md";
+const BEGIN: &str = "<!-- begin: made by cargo xtask arm --record -->\n";
+const END: &str = "<!-- end -->";
+
+/// How far a figure may be from the recorded one, in percent.
+const TOLERANCE: u64 = 5;
+
+/// Figures by name, and what they were made with.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Record {
+    rustc: String,
+    qemu: String,
+    rows: BTreeMap<String, u64>,
+}
+
+impl Record {
+    pub(super) fn new(
+        rustc: String,
+        qemu: String,
+        rows: impl Iterator<Item = (String, u64)>,
+    ) -> Self {
+        Self {
+            rustc,
+            qemu,
+            rows: rows.collect(),
+        }
+    }
+
+    /// Makes these figures the recorded ones, and the document's tables of them.
+    pub(super) fn write(&self, root: &Path) -> Result<(), Failure> {
+        let json =
+            serde_json::to_string_pretty(self).map_err(|error| Failure(error.to_string()))?;
+        write(&root.join(RECORD), &(json + "\n"))?;
+        let document = root.join(DOCUMENT);
+        write(&document, &with_tables(&read(&document)?, self)?)?;
+        eprintln!("{RECORD} and {DOCUMENT} are written");
+        Ok(())
+    }
+
+    /// Compares these figures with the recorded ones, and the document with the record.
+    pub(super) fn check(&self, root: &Path) -> Result<(), Failure> {
+        let recorded: Self = serde_json::from_str(&read(&root.join(RECORD))?)
+            .map_err(|error| Failure(format!("{RECORD}: {error}")))?;
+        let comparison = Comparison::new(&recorded, self);
+        eprint!("{}", comparison.text);
+        if comparison.failed {
+            return Err(Failure(format!(
+                "figures differ from {RECORD}; where that is meant, run cargo xtask arm --record"
+            )));
+        }
+        let document = read(&root.join(DOCUMENT))?;
+        if with_tables(&document, &recorded)? != document {
+            return Err(Failure(format!(
+                "the tables of {DOCUMENT} are not those of {RECORD}: run cargo xtask arm --record"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What changed since the record, for people.
+struct Comparison {
+    text: String,
+    failed: bool,
+}
+
+impl Comparison {
+    fn new(recorded: &Record, measured: &Record) -> Self {
+        let mut text = String::new();
+        let mut failed = false;
+        let names: BTreeSet<_> = recorded.rows.keys().chain(measured.rows.keys()).collect();
+        for name in names {
+            let remark = match (recorded.rows.get(name), measured.rows.get(name)) {
+                (Some(&old), Some(&new)) => {
+                    let change = 100.0 * (new as f64 / old as f64 - 1.0);
+                    let remark = if 100 * new > (100 + TOLERANCE) * old {
+                        failed = true;
+                        "  WORSE"
+                    } else if 100 * new < (100 - TOLERANCE) * old {
+                        "  better: record it with cargo xtask arm --record"
+                    } else {
+                        ""
+                    };
+                    format!("{new:>9} {change:>+7.2} % of {old}{remark}")
+                }
+                (None, Some(new)) => {
+                    failed = true;
+                    format!("{new:>9} NOT RECORDED")
+                }
+                (Some(old), None) => {
+                    failed = true;
+                    format!("          NOT MEASURED, recorded as {old}")
+                }
+                (None, None) => continue,
+            };
+            let _ = writeln!(text, "{name:<36} {remark}");
+        }
+        if (&recorded.rustc, &recorded.qemu) != (&measured.rustc, &measured.qemu) {
+            let _ = writeln!(
+                text,
+                "recorded with rustc {} and QEMU {}, this is rustc {} and QEMU {}",
+                recorded.rustc, recorded.qemu, measured.rustc, measured.qemu
+            );
+        }
+        Self { text, failed }
+    }
+}
+
+/// The document with the part between the marks made anew.
+fn with_tables(document: &str, record: &Record) -> Result<String, Failure> {
+    let parts = document.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let Some((before, after)) = parts else {
+        return Err(Failure(format!("{DOCUMENT} lacks {BEGIN:?} or {END:?}")));
+    };
+    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", tables(record)))
+}
+
+/// The targets as the record's names begin, and as people know them.
+const TARGETS: [(&str, &str); 3] = [
+    ("aarch64", "Cortex-A53 (AArch64)"),
+    ("armv7", "Cortex-A7 (ARMv7)"),
+    ("cortex_m4", "Cortex-M4F"),
+];
+
+/// One table of instructions and one of bytes; a row is a figure, a column a target.
+fn tables(record: &Record) -> String {
+    let mut out = String::new();
+    for (suffix, title) in [("_insns", "Instructions"), ("_bytes", "Bytes")] {
+        let mut rows: BTreeMap<&str, [Option<u64>; TARGETS.len()]> = BTreeMap::new();
+        for (name, &value) in &record.rows {
+            let Some(name) = name.strip_suffix(suffix) else {
+                continue;
+            };
+            for (column, (target, _)) in TARGETS.iter().enumerate() {
+                let figure = name.strip_prefix(target).and_then(|n| n.strip_prefix('_'));
+                if let Some(figure) = figure {
+                    rows.entry(figure).or_default()[column] = Some(value);
+                }
+            }
+        }
+        if rows.is_empty() {
+            continue;
+        }
+        let _ = write!(out, "| {title} |");
+        for (_, name) in TARGETS {
+            let _ = write!(out, " {name} |");
+        }
+        out += "\n|---|---:|---:|---:|\n";
+        for (figure, values) in rows {
+            let _ = write!(out, "| {} |", figure.replace('_', " "));
+            for value in values {
+                let cell = value.map_or_else(String::new, with_separators);
+                let _ = write!(out, " {cell} |");
+            }
+            out.push('\n');
+        }
+        out.push('\n');
+    }
+    let _ = write!(out, "rustc {}, QEMU {}.", record.rustc, record.qemu);
+    out
+}
+
+/// `1234567` as `1,234,567`.
+fn with_separators(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(rows: &[(&str, u64)]) -> Record {
+        let rows = rows.iter().map(|&(name, value)| (name.to_owned(), value));
+        Record::new("1.96.0".to_owned(), "7.2.22".to_owned(), rows)
+    }
+
+    #[test]
+    fn a_regression_fails_and_an_improvement_asks() {
+        let old = record(&[("aarch64_a_insns", 1000)]);
+        let compared = |new| Comparison::new(&old, &record(&[("aarch64_a_insns", new)]));
+        assert!(!compared(1050).failed);
+        assert!(compared(1051).failed);
+        assert!(!compared(960).text.contains("--record"));
+        assert!(compared(940).text.contains("--record") && !compared(940).failed);
+    }
+
+    #[test]
+    fn rows_of_one_side_fail() {
+        let (one, none) = (record(&[("aarch64_a_insns", 1)]), record(&[]));
+        assert!(Comparison::new(&one, &none).failed);
+        assert!(Comparison::new(&none, &one).failed);
+    }
+
+    #[test]
+    fn tables_go_between_the_marks() {
+        let made = record(&[("aarch64_a_b_insns", 1_234_567), ("cortex_m4_ram_bytes", 9)]);
+        let document = format!("before\n{BEGIN}old{END} after");
+        let made = with_tables(&document, &made).unwrap();
+        assert!(made.starts_with("before\n") && made.ends_with(" after"));
+        assert!(made.contains("| a b | 1,234,567 |  |  |"), "{made}");
+        assert!(made.contains("| ram |  |  | 9 |"), "{made}");
+        assert!(!made.contains("old"));
+        assert!(with_tables("nothing", &record(&[])).is_err());
+    }
+}
