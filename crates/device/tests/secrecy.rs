@@ -18,7 +18,7 @@ use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::{NoiseSeed, add_noise};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Message;
-use tfhe_sbc_device::{Encryptor, ExpanderKind};
+use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan};
 
 /// The frozen sets with whole bodies on the wire, so that noise is seen untouched.
 const WHOLE_RADIX: ParameterSet = ParameterSet {
@@ -49,7 +49,19 @@ fn uniformity_score<T: MaskTorus>(values: impl IntoIterator<Item = T>) -> f64 {
 /// Messages of one and the same plaintext everywhere, looked at without the key: the
 /// bodies as they are, decrypted with the zero key, and with another key set's.
 fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
-    let mut device = Device::<T>::new(set, 21);
+    for plan in MemoryPlan::ALL {
+        for mode in [KeyMode::Symmetric, KeyMode::Public] {
+            without_the_key_a_configuration_is_uniform::<T>(set, plan, mode);
+        }
+    }
+}
+
+fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
+    set: ParameterSet,
+    plan: MemoryPlan,
+    mode: KeyMode,
+) {
+    let mut device = Device::<T>::with_plan(set, 21, plan);
     let others = secret_key(set, 22);
     let size = others.parameters().polynomial_size();
     let zero = vec![0; set.glwe_dimension.0 * size.get()];
@@ -57,14 +69,14 @@ fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
     for expander in ExpanderKind::ALL {
         for value in 0..set.message_bits.modulus() as u8 {
             let values = vec![value; SAMPLES];
-            let message = device.send(expander, value, &values);
+            let message = device.send_in(mode, expander, value, &values);
             assert!(device.open(&message).values() == values);
             for (name, key) in [("zero", &zero), ("other", others.glwe())] {
                 let opened = Opened::<T>::new(&message, &device.secret, key);
                 let score = uniformity_score(opened.phases.iter().copied());
                 assert!(
                     score.abs() < 5.0,
-                    "{}, {expander}: {value} under the {name} key has score {score}",
+                    "{}, {plan}, {mode:?}, {expander}: {value} under the {name} key has score {score}",
                     set.name
                 );
                 // Neighbours too: a plaintext that is only rotated would show here.
