@@ -82,5 +82,5 @@ pub use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet, Parameters, Pl
 pub use tfhe_sbc_core::random::{
     EntropyError, EntropySource, ExpanderKind, NoSource, ReseedPolicy, Seed, SeedSequence,
 };
-pub use tfhe_sbc_core::wire::WireError;
+pub use tfhe_sbc_core::wire::{UploadSize, WireError};
 pub use tfhe_sbc_core::workspace::{Workspace, WorkspaceError};

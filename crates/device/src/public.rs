@@ -7,10 +7,12 @@
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed, SeedSequence};
+use tfhe_sbc_core::random::{
+    EntropySource, Expander, ExpanderKind, MaskSeed, NoSource, SeedSequence,
+};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Header;
-use tfhe_sbc_core::wire::glwe::{mask_bits, masked_header, masked_payload_len};
+use tfhe_sbc_core::wire::glwe::{masked_header, masked_payload_len};
 use tfhe_sbc_core::wire::public_key::{PublicKeyBytes, read_scalars};
 
 use crate::error::DeviceError;
@@ -22,7 +24,7 @@ use crate::product::{PIECE, UniformPolynomials};
 use crate::session::{Key, MessageSeeds, Session, State};
 
 /// Encrypts with a device public key.
-pub type PublicEncryptor<'w, T> = Session<'w, T, Public<'w, T>>;
+pub type PublicEncryptor<'w, T, S = NoSource> = Session<'w, T, Public<'w, T>, S>;
 
 /// The mode of a [`PublicEncryptor`], and its key.
 #[derive(Debug)]
@@ -40,29 +42,29 @@ pub fn device_public_key_parameters(public_key: &[u8]) -> Result<Parameters, Dev
     Ok(PublicKeyBytes::parse(public_key)?.parameters)
 }
 
-impl<'w, T: MaskTorus> PublicEncryptor<'w, T> {
+impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
     /// Reads a device public key file and, unless the plan is small, draws its masks.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
     /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; what it holds is
     /// lost. `expander` is that of the noise. `seeds` must be fresh: it is what makes this
-    /// session's ciphertexts different from any other's.
+    /// session's ciphertexts different from any other's; one with a source reseeds itself.
     pub fn new(
         public_key: &'w [u8],
         plan: MemoryPlan,
         expander: ExpanderKind,
-        seeds: SeedSequence,
+        seeds: SeedSequence<S>,
         workspace: &'w mut [u8],
     ) -> Result<Self, DeviceError> {
         let key = PublicKeyBytes::parse(public_key)?;
         let parameters = &key.parameters;
-        if mask_bits(parameters) == 0 {
+        if parameters.public_key_mask_bits == 0 {
             return Err(DeviceError::NoPublicKeyUploads);
         }
         let header = masked_header(parameters, key.key, 0);
         let mode = KeyMode::Public;
         let (state, mut carver) =
-            State::carve(parameters, plan, mode, header, expander, seeds, workspace)?;
+            State::carve(parameters, plan, mode, header, expander, workspace)?;
         let (size, k) = (state.body.len(), parameters.glwe_dimension.0);
         let rows = carver.take(match plan {
             MemoryPlan::Small => 0,
@@ -71,6 +73,7 @@ impl<'w, T: MaskTorus> PublicEncryptor<'w, T> {
         expand_rows(&key, rows, size);
         Ok(Self {
             state,
+            seeds,
             key: Public {
                 expander: key.expander,
                 mask_seed: key.mask_seed,
@@ -161,7 +164,7 @@ impl<T: MaskTorus> Key<T> for Public<'_, T> {
         for (component, stream) in (0..=dimension).zip(first_stream + 1..) {
             let (used, bits) = if component < dimension {
                 state.body.fill(T::ZERO);
-                (size, mask_bits(&state.parameters))
+                (size, state.parameters.public_key_mask_bits)
             } else {
                 plaintexts.encode_into(state.body);
                 (plaintexts.len(), state.parameters.body_bits)

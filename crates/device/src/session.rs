@@ -3,7 +3,9 @@
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, NoiseSeed, SeedSequence, add_noise};
+use tfhe_sbc_core::random::{
+    EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence, add_noise,
+};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
@@ -15,19 +17,19 @@ use crate::product::Product;
 
 /// An encryption session in a borrowed workspace: an [`Encryptor`](crate::Encryptor) or a
 /// [`PublicEncryptor`](crate::PublicEncryptor), by its key. `T` is the torus of the key's
-/// parameter set: `u32` or `u64`. Drop zeroizes everything secret that the workspace
-/// holds.
-pub struct Session<'w, T: MaskTorus, K> {
+/// parameter set, `u32` or `u64`; `S` the source that the seeds are renewed from, if any.
+/// Drop zeroizes everything secret that the workspace holds.
+pub struct Session<'w, T: MaskTorus, K, S = NoSource> {
     pub(crate) state: State<'w, T>,
+    pub(crate) seeds: SeedSequence<S>,
     pub(crate) key: K,
 }
 
-/// What a session has beside its key.
+/// What a session has beside its key and its seeds.
 pub struct State<'w, T: MaskTorus> {
     pub(crate) parameters: Parameters,
     pub(crate) header: Header,
     pub(crate) expander: ExpanderKind,
-    pub(crate) seeds: SeedSequence,
     pub(crate) product: Product<'w, T>,
     pub(crate) body: &'w mut [T],
 }
@@ -77,7 +79,6 @@ impl<'w, T: MaskTorus> State<'w, T> {
         mode: KeyMode,
         header: Header,
         expander: ExpanderKind,
-        seeds: SeedSequence,
         workspace: &'w mut [u8],
     ) -> Result<(Self, Carver<'w>), DeviceError> {
         if parameters.torus_bits != T::BITS {
@@ -99,7 +100,6 @@ impl<'w, T: MaskTorus> State<'w, T> {
             parameters: *parameters,
             header,
             expander,
-            seeds,
             product,
             body,
         };
@@ -116,7 +116,7 @@ impl<'w, T: MaskTorus> State<'w, T> {
     }
 }
 
-impl<T: MaskTorus, K: SessionKey<T>> Session<'_, T, K> {
+impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
     /// The parameter set of the key.
     pub fn parameters(&self) -> &Parameters {
         &self.state.parameters
@@ -178,7 +178,7 @@ impl<T: MaskTorus, K: SessionKey<T>> Session<'_, T, K> {
         plaintexts: Plaintexts<'_, T>,
         out: &mut dyn Output<T>,
     ) -> Result<usize, DeviceError> {
-        let (mask, noise) = self.state.seeds.next_pair()?;
+        let (mask, noise) = self.seeds.next_pair()?;
         let seeds = MessageSeeds { mask, noise };
         let header = Header {
             element_count: plaintexts.len() as u32,

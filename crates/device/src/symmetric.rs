@@ -2,7 +2,7 @@
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, SeedSequence};
+use tfhe_sbc_core::random::{EntropySource, ExpanderKind, MaskSeed, NoSource, SeedSequence};
 use tfhe_sbc_core::wire::Header;
 use tfhe_sbc_core::wire::glwe::{header, payload_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
@@ -15,7 +15,7 @@ use crate::plan::{KeyMode, MemoryPlan};
 use crate::session::{Key, MessageSeeds, Session, State};
 
 /// Encrypts with a device key.
-pub type Encryptor<'w, T> = Session<'w, T, Symmetric>;
+pub type Encryptor<'w, T, S = NoSource> = Session<'w, T, Symmetric, S>;
 
 /// The mode of an [`Encryptor`].
 #[derive(Debug)]
@@ -27,26 +27,25 @@ pub fn device_key_parameters(device_key: &[u8]) -> Result<Parameters, DeviceErro
     Ok(KeyBytes::parse_device_key(device_key)?.parameters)
 }
 
-impl<'w, T: MaskTorus> Encryptor<'w, T> {
+impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
     /// Reads a device key file and, unless the plan is small, transforms its key.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
     /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; what it holds is
     /// lost. `seeds` must be fresh: it is what makes this session's ciphertexts different
-    /// from any other's.
+    /// from any other's; one with a source reseeds itself.
     pub fn new(
         device_key: &[u8],
         plan: MemoryPlan,
         expander: ExpanderKind,
-        seeds: SeedSequence,
+        seeds: SeedSequence<S>,
         workspace: &'w mut [u8],
     ) -> Result<Self, DeviceError> {
         let key = KeyBytes::parse_device_key(device_key)?;
         let parameters = &key.parameters;
         let header = header(parameters, key.key, expander, MaskSeed([0; 32]), 0);
         let mode = KeyMode::Symmetric;
-        let (mut state, _) =
-            State::carve(parameters, plan, mode, header, expander, seeds, workspace)?;
+        let (mut state, _) = State::carve(parameters, plan, mode, header, expander, workspace)?;
         let mut packed = key.glwe;
         for index in 0..parameters.glwe_dimension.0 {
             state.product.set_binary(index, &mut |out| {
@@ -57,6 +56,7 @@ impl<'w, T: MaskTorus> Encryptor<'w, T> {
         }
         Ok(Self {
             state,
+            seeds,
             key: Symmetric(()),
         })
     }

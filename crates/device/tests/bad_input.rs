@@ -3,7 +3,7 @@
 mod common;
 
 use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, resealed, secret_key, seeds};
-use common::{Device, encrypt};
+use common::{Device, PUBLIC_RADIX, encrypt};
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
@@ -243,12 +243,12 @@ fn a_source_of_entropy_that_fails_gives_no_session() {
 #[test]
 fn dropping_an_encryptor_wipes_its_secrets() {
     for plan in MemoryPlan::ALL {
-        let mut device = Device::<u64>::with_plan(FROZEN_RADIX, 1, plan);
+        let mut device = Device::<u64>::with_plan(PUBLIC_RADIX, 1, plan);
         let mut session = device.session(ExpanderKind::ChaCha20, 1);
         encrypt(&mut session, &[1, 2, 3], &mut [0; 200]).unwrap();
         drop(session);
         let mut session = device.public_session(ExpanderKind::ChaCha20, 1);
-        encrypt(&mut session, &[1, 2, 3], &mut [0; 2200]).unwrap();
+        encrypt(&mut session, &[1, 2, 3], &mut [0; 4096]).unwrap();
         drop(session);
         // The body comes first; the transform's tables and the rows of the public key,
         // which are public, stay.
@@ -284,9 +284,9 @@ fn open_public<T: MaskTorus>(
 
 #[test]
 fn public_workspaces_that_are_too_small_or_misaligned_are_refused() {
-    let key_file = Device::<u64>::new(FROZEN_RADIX, 1).public_key_file;
+    let key_file = Device::<u64>::new(PUBLIC_RADIX, 1).public_key_file;
     for plan in MemoryPlan::ALL {
-        let needed = workspace_bytes(&FROZEN_RADIX, plan, KeyMode::Public);
+        let needed = workspace_bytes(&PUBLIC_RADIX, plan, KeyMode::Public);
         let mut workspace = HeapWorkspace::new(needed + 8);
         let bytes = workspace.as_mut_slice();
         assert_eq!(
@@ -308,7 +308,7 @@ fn public_workspaces_that_are_too_small_or_misaligned_are_refused() {
 
 #[test]
 fn files_that_are_not_public_keys_are_refused() {
-    let device = Device::<u64>::new(FROZEN_RADIX, 1);
+    let device = Device::<u64>::new(PUBLIC_RADIX, 1);
     let secret = device.secret.to_bytes().unwrap();
     let server_key = resealed(
         &Header::new(

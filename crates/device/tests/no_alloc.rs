@@ -5,8 +5,8 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, seeds};
-use common::{Device, encrypt, stream, varied_values};
+use common::frozen::{FROZEN_RADIX, seeds};
+use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, encrypt, stream, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
@@ -109,8 +109,8 @@ fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
 fn sessions_allocate_nothing() {
     a_whole_session_allocates_nothing::<u64>(MESSAGE_2_CARRY_2);
     a_whole_session_allocates_nothing::<u32>(GATES);
-    a_whole_session_allocates_nothing::<u64>(FROZEN_RADIX);
-    a_whole_session_allocates_nothing::<u32>(FROZEN_BOOLEAN);
+    a_whole_session_allocates_nothing::<u64>(PUBLIC_RADIX);
+    a_whole_session_allocates_nothing::<u32>(PUBLIC_BOOLEAN);
 }
 
 #[test]

@@ -3,17 +3,18 @@
 
 mod common;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
-use common::{Device, stream, varied_values};
+use common::frozen::{FROZEN_RADIX, forged, seeds};
+use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, stream, varied_values};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
-use tfhe_sbc_core::wire::glwe::mask_bits;
-use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
+use tfhe_sbc_core::wire::{Header, Kind, Message};
 use tfhe_sbc_device::{
-    ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, device_public_key_parameters,
+    DeviceError, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, PublicEncryptor, UploadSize,
+    WireError, device_public_key_parameters,
 };
 
 fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
@@ -36,8 +37,9 @@ fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
 fn what_a_public_key_encrypts_the_owner_reads() {
     every_count_comes_back::<u64>(MESSAGE_2_CARRY_2);
     every_count_comes_back::<u32>(GATES);
-    every_count_comes_back::<u64>(FROZEN_RADIX);
-    every_count_comes_back::<u32>(FROZEN_BOOLEAN);
+    every_count_comes_back::<u32>(BOOLEAN_1024);
+    every_count_comes_back::<u64>(PUBLIC_RADIX);
+    every_count_comes_back::<u32>(PUBLIC_BOOLEAN);
 }
 
 fn all_plans_give_the_same_bytes<T: MaskTorus>(set: ParameterSet) {
@@ -66,14 +68,10 @@ fn all_plans_give_the_same_bytes_for_every_set() {
     all_plans_give_the_same_bytes::<u64>(MESSAGE_2_CARRY_2);
     all_plans_give_the_same_bytes::<u32>(GATES);
     all_plans_give_the_same_bytes::<u64>(ParameterSet {
-        body_bits: 64,
         glwe_dimension: GlweDimension(2),
-        ..FROZEN_RADIX
+        ..PUBLIC_RADIX
     });
-    all_plans_give_the_same_bytes::<u32>(ParameterSet {
-        body_bits: 32,
-        ..FROZEN_BOOLEAN
-    });
+    all_plans_give_the_same_bytes::<u32>(PUBLIC_BOOLEAN);
 }
 
 /// The variance under binary `r` and `S`, per coefficient and as a fraction of q²: noise
@@ -86,7 +84,9 @@ fn predicted(set: &ParameterSet) -> f64 {
     };
     let sigma2 = set.glwe_noise.variance(set.torus_bits);
     let half = (set.glwe_dimension.0 * set.polynomial_size) as f64 / 2.0;
-    sigma2 * (1.0 + 2.0 * half) + half * rounding(mask_bits(set)) + rounding(set.body_bits)
+    sigma2 * (1.0 + 2.0 * half)
+        + half * rounding(set.public_key_mask_bits)
+        + rounding(set.body_bits)
 }
 
 fn noise_is_as_predicted<T: MaskTorus>(set: ParameterSet) {
@@ -110,16 +110,18 @@ fn noise_is_as_predicted<T: MaskTorus>(set: ParameterSet) {
 
 #[test]
 fn noise_is_that_of_theory() {
-    let whole_radix = ParameterSet {
-        body_bits: 64,
-        ..FROZEN_RADIX
-    };
-    let whole_boolean = ParameterSet {
-        body_bits: 32,
-        ..FROZEN_BOOLEAN
-    };
-    noise_is_as_predicted::<u64>(whole_radix);
-    noise_is_as_predicted::<u32>(whole_boolean);
+    noise_is_as_predicted::<u64>(PUBLIC_RADIX);
+    noise_is_as_predicted::<u32>(PUBLIC_BOOLEAN);
+    // Masks rounded so coarsely that it is most of the noise.
+    noise_is_as_predicted::<u64>(ParameterSet {
+        public_key_mask_bits: 40,
+        ..PUBLIC_RADIX
+    });
+    noise_is_as_predicted::<u32>(ParameterSet {
+        public_key_mask_bits: 22,
+        body_bits: 19,
+        ..PUBLIC_BOOLEAN
+    });
 }
 
 #[test]
@@ -130,4 +132,65 @@ fn the_key_file_tells_its_parameters_and_survives_its_bytes() {
     let key = DevicePublicKey::from_bytes(&device.public_key_file).unwrap();
     assert_eq!(key.fingerprint(), device.secret.fingerprint());
     assert_eq!(key.to_bytes().unwrap(), device.public_key_file);
+}
+
+#[test]
+fn a_set_without_public_key_uploads_is_refused() {
+    let device = Device::<u64>::new(FROZEN_RADIX, 74);
+    let mut workspace = [0; 64];
+    let refused = PublicEncryptor::<u64>::new(
+        &device.public_key_file,
+        MemoryPlan::Small,
+        ExpanderKind::ChaCha20,
+        seeds(1),
+        &mut workspace,
+    );
+    assert_eq!(refused.err(), Some(DeviceError::NoPublicKeyUploads));
+}
+
+#[test]
+fn sizes_are_known_before() {
+    for set in [MESSAGE_2_CARRY_2, PUBLIC_RADIX] {
+        let mut device = Device::<u64>::new(set, 75);
+        for count in [1, set.polynomial_size, set.polynomial_size + 1] {
+            let message =
+                device.send_in(KeyMode::Public, ExpanderKind::ChaCha20, 1, &vec![1; count]);
+            let size = UploadSize::public_key(&set, count, 1).unwrap();
+            assert_eq!(message.len(), size.total_bytes());
+        }
+    }
+}
+
+/// What a list with masks may be refused for, over what all lists may.
+#[test]
+fn forged_lists_are_refused() {
+    let mut device = Device::<u64>::new(MESSAGE_2_CARRY_2, 76);
+    let message = device.send_in(KeyMode::Public, ExpanderKind::ChaCha20, 1, &[1, 2, 3]);
+    let secret = &device.secret;
+    let check = |message: &[u8]| {
+        let (message, _) = Message::parse(message)?;
+        UploadedGlweList::check(message, secret.parameters(), secret.fingerprint())
+            .map(|list| list.element_count())
+    };
+    assert_eq!(check(&message), Ok(3));
+    for (field, change) in [
+        (
+            "mask bits",
+            (|header| header.mask_bits += 1) as fn(&mut Header),
+        ),
+        ("body bits", |header| header.body_bits += 1),
+        ("expander", |header| {
+            header.expander = Some(ExpanderKind::ChaCha20);
+        }),
+        ("mask seed", |header| header.mask_seed.0[0] = 1),
+        ("element count", |header| header.element_count = 0),
+        ("dimension", |header| header.dimension = 2),
+    ] {
+        assert_eq!(
+            check(&forged(&message, change)),
+            Err(WireError::Field(field))
+        );
+    }
+    let more = forged(&message, |header| header.element_count = 1 << 20);
+    assert!(matches!(check(&more), Err(WireError::PayloadLength { .. })));
 }

@@ -23,10 +23,12 @@ use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan};
 /// The frozen sets with whole bodies on the wire, so that noise is seen untouched.
 const WHOLE_RADIX: ParameterSet = ParameterSet {
     body_bits: 64,
+    public_key_mask_bits: 64,
     ..FROZEN_RADIX
 };
 const WHOLE_BOOLEAN: ParameterSet = ParameterSet {
     body_bits: 32,
+    public_key_mask_bits: 32,
     ..FROZEN_BOOLEAN
 };
 
@@ -50,8 +52,9 @@ fn uniformity_score<T: MaskTorus>(values: impl IntoIterator<Item = T>) -> f64 {
 /// bodies as they are, decrypted with the zero key, and with another key set's.
 fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
     for plan in MemoryPlan::ALL {
-        for mode in [KeyMode::Symmetric, KeyMode::Public] {
-            without_the_key_a_configuration_is_uniform::<T>(set, plan, mode);
+        without_the_key_a_configuration_is_uniform::<T>(set, plan, KeyMode::Symmetric);
+        if set.public_key_mask_bits > 0 {
+            without_the_key_a_configuration_is_uniform::<T>(set, plan, KeyMode::Public);
         }
     }
 }
@@ -67,7 +70,12 @@ fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
     let zero = vec![0; set.glwe_dimension.0 * size.get()];
     let zero = GlweSecretKey::from_bits(zero.into(), size).unwrap();
     for expander in ExpanderKind::ALL {
-        for value in 0..set.message_bits.modulus() as u8 {
+        // Which plan it was shows in nothing, so the others have one value each.
+        let first = match plan == MemoryPlan::recommended() {
+            true => 0,
+            false => set.message_bits.modulus() as u8 - 1,
+        };
+        for value in first..set.message_bits.modulus() as u8 {
             let values = vec![value; SAMPLES];
             let message = device.send_in(mode, expander, value, &values);
             assert!(device.open(&message).values() == values);

@@ -9,7 +9,8 @@
 mod masked;
 mod seeded;
 
-pub use masked::{GlweList, mask_bits, masked_header, masked_payload_len};
+pub(crate) use masked::masks_len;
+pub use masked::{GlweList, masked_header, masked_payload_len};
 pub use seeded::{SeededGlweList, header};
 
 use crate::parameters::{KeyFingerprint, Parameters};

@@ -19,6 +19,18 @@ use tfhe_sbc_device::{
     SessionKey, SinkError, workspace_bytes,
 };
 
+/// The frozen sets with public-key uploads, masks and bodies in full.
+pub(crate) const PUBLIC_RADIX: ParameterSet = ParameterSet {
+    body_bits: 64,
+    public_key_mask_bits: 64,
+    ..frozen::FROZEN_RADIX
+};
+pub(crate) const PUBLIC_BOOLEAN: ParameterSet = ParameterSet {
+    body_bits: 32,
+    public_key_mask_bits: 32,
+    ..frozen::FROZEN_BOOLEAN
+};
+
 /// A device's key file and workspace, and the key that reads what it encrypts.
 pub(crate) struct Device<T> {
     pub(crate) secret: SecretKey,

@@ -1,5 +1,6 @@
 //! Lists with their masks, as public-key encryption makes them: for every ciphertext its
-//! `k · N` mask coefficients, [`mask_bits`] bits each, and then its body.
+//! `k · N` mask coefficients, [`mask_bits`](Header::mask_bits) bits each, and then its
+//! body.
 
 use super::{check_list, list_header};
 #[cfg(feature = "alloc")]
@@ -10,9 +11,9 @@ use crate::wire::bits::packed_len;
 use crate::wire::bits::unpack_top_bits;
 use crate::wire::{Header, Kind, Message, WireError};
 
-/// Bits kept of each mask coefficient of a public-key upload; 0 if the set has none.
-pub const fn mask_bits(set: &ParameterSet) -> u32 {
-    set.torus_bits
+/// Number of bytes of the masks of one ciphertext.
+pub(crate) const fn masks_len(set: &ParameterSet) -> usize {
+    packed_len(set.polynomial_size, set.public_key_mask_bits).saturating_mul(set.glwe_dimension.0)
 }
 
 /// Number of bytes of the message without header and checksum.
@@ -21,16 +22,15 @@ pub const fn mask_bits(set: &ParameterSet) -> u32 {
 /// If the polynomial size is 0.
 pub const fn masked_payload_len(set: &ParameterSet, element_count: usize) -> usize {
     let size = set.polynomial_size;
-    let masks = packed_len(size, mask_bits(set)).saturating_mul(set.glwe_dimension.0);
     super::ciphertext_count(element_count, size)
-        .saturating_mul(masks)
+        .saturating_mul(masks_len(set))
         .saturating_add(super::payload_len(element_count, size, set.body_bits))
 }
 
 /// The header of a list with masks of `element_count` plaintexts.
 pub fn masked_header(parameters: &Parameters, key: KeyFingerprint, element_count: u32) -> Header {
     Header {
-        mask_bits: mask_bits(parameters) as u8,
+        mask_bits: parameters.public_key_mask_bits as u8,
         element_count,
         ..list_header(Kind::GlweList, parameters, key)
     }
@@ -54,7 +54,7 @@ impl<'a> GlweList<'a> {
         check_list(&message, Kind::GlweList, parameters, key, |count| {
             masked_payload_len(parameters, count)
         })?;
-        let bits = mask_bits(parameters);
+        let bits = parameters.public_key_mask_bits;
         if bits == 0 || u32::from(message.header.mask_bits) != bits {
             return Err(WireError::Field("mask bits"));
         }
