@@ -1,9 +1,8 @@
 //! Uploads of readings: what they mean, and where in the polynomials each is.
 //!
 //! An upload is a metadata message ([`ReadingsMetadata`]) and a GLWE list, seeded or with
-//! masks. The
-//! list holds columns one after the other; a column its rows; a row the radix blocks
-//! of its code, least significant first.
+//! masks. The list holds columns one after the other; a column its rows; a row the radix
+//! blocks of its code, least significant first.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -72,17 +72,19 @@ impl<'a> GlweList<'a> {
     /// The packed ciphertexts in order: the number of body coefficients used, the bytes
     /// of the masks, the bytes of the body.
     pub fn ciphertexts(&self) -> impl Iterator<Item = (usize, &'a [u8], &'a [u8])> + use<'a> {
+        let list = *self;
+        (0..).map_while(move |index| list.packed(index))
+    }
+
+    fn packed(&self, index: usize) -> Option<(usize, &'a [u8], &'a [u8])> {
         let size = self.header.polynomial_size as usize;
         let masks =
             packed_len(size, u32::from(self.header.mask_bits)) * self.header.dimension as usize;
         let body = packed_len(size, u32::from(self.header.body_bits));
-        let mut elements = self.element_count();
-        self.payload.chunks(masks + body).map(move |packed| {
-            let used = elements.min(size);
-            elements -= used;
-            let (masks, body) = packed.split_at(masks);
-            (used, masks, body)
-        })
+        let packed = self.payload.chunks(masks + body).nth(index)?;
+        let used = size.min(self.element_count() - index * size);
+        let (masks, body) = packed.split_at(masks);
+        Some((used, masks, body))
     }
 
     /// GLWE ciphertext `index`. `None` if there are not so many.
@@ -95,7 +97,7 @@ impl<'a> GlweList<'a> {
         index: usize,
     ) -> Option<crate::glwe::GlweCiphertext<T>> {
         assert_eq!(u32::from(self.header.torus_bits), T::BITS);
-        let (used, masks, body) = self.ciphertexts().nth(index)?;
+        let (used, masks, body) = self.packed(index)?;
         let size = PolynomialSize::new(self.header.polynomial_size as usize).ok()?;
         let mask_len = self.header.dimension as usize * size.get();
         let mut data = alloc::vec![T::ZERO; mask_len + size.get()];

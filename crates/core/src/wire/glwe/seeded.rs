@@ -76,17 +76,17 @@ impl<'a> SeededGlweList<'a> {
     /// The packed bodies, ciphertext after ciphertext: the number of coefficients
     /// used, and the bytes.
     pub fn bodies(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
-        let size = self.header.polynomial_size as usize;
-        let body_bits = u32::from(self.header.body_bits);
-        let mut elements = self.element_count();
-        self.payload
-            .chunks(packed_len(size, body_bits))
-            .map(move |packed| {
-                let used = elements.min(size);
-                elements -= used;
-                (used, packed)
-            })
+        let list = *self;
+        (0..).map_while(move |index| list.packed(index))
     }
+
+    fn packed(&self, index: usize) -> Option<(usize, &'a [u8])> {
+        let size = self.header.polynomial_size as usize;
+        let body = packed_len(size, u32::from(self.header.body_bits));
+        let packed = self.payload.chunks(body).nth(index)?;
+        Some((size.min(self.element_count() - index * size), packed))
+    }
+
     /// GLWE ciphertext `index`, its masks drawn. `None` if there are not so many.
     ///
     /// # Panics
@@ -97,7 +97,7 @@ impl<'a> SeededGlweList<'a> {
         index: usize,
     ) -> Option<crate::glwe::GlweCiphertext<T>> {
         assert_eq!(u32::from(self.header.torus_bits), T::BITS);
-        let (used, packed) = self.bodies().nth(index)?;
+        let (used, packed) = self.packed(index)?;
         let size = PolynomialSize::new(self.header.polynomial_size as usize).ok()?;
         let mut body = alloc::vec![T::ZERO; size.get()];
         let body_bits = u32::from(self.header.body_bits);
