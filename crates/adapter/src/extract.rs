@@ -1,4 +1,4 @@
-//! Bulk sample extraction: every plaintext of a seeded GLWE list, or a range of them,
+//! Bulk sample extraction: every plaintext of an uploaded GLWE list, or a range of them,
 //! as LWE ciphertexts under the big key.
 
 use std::ops::Range;
@@ -8,10 +8,9 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_core::wire::bits::unpack_top_bits;
-use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::glwe::{UploadedGlweList, ciphertext_count};
 
-/// The ciphertexts of a list with their masks expanded, ready for extraction.
+/// The ciphertexts of a list with their masks, ready for extraction.
 pub struct ExpandedGlweList<T> {
     ciphertexts: Vec<GlweCiphertext<T>>,
     element_count: usize,
@@ -19,29 +18,16 @@ pub struct ExpandedGlweList<T> {
 
 impl<T: Torus> ExpandedGlweList<T> {
     /// Expands a checked list, whose parameters are `parameters`, on all threads of
-    /// the current rayon pool.
+    /// the current rayon pool. With a seed or with masks: what comes out is the same.
     ///
     /// # Panics
     /// If `T` is not the torus of the parameters.
-    pub fn expand(list: &SeededGlweList<'_>, parameters: &Parameters) -> Self {
+    pub fn expand(list: &UploadedGlweList<'_>, parameters: &Parameters) -> Self {
         assert_eq!(parameters.torus_bits, T::BITS);
-        let size = parameters.polynomial_size();
-        let (expander, seed) = (list.expander(), list.mask_seed());
-        let bodies: Vec<_> = list.bodies().enumerate().collect();
-        let ciphertexts = bodies
+        let size = parameters.polynomial_size().get();
+        let ciphertexts = (0..ciphertext_count(list.element_count(), size))
             .into_par_iter()
-            .map(|(stream, (used, packed))| {
-                let mut body = vec![T::ZERO; size.get()];
-                unpack_top_bits(packed, parameters.body_bits, &mut body[..used]);
-                GlweCiphertext::expand(
-                    parameters.glwe_dimension,
-                    size,
-                    expander,
-                    &seed,
-                    stream as u32,
-                    &body,
-                )
-            })
+            .filter_map(|index| list.ciphertext(index))
             .collect();
         Self {
             ciphertexts,

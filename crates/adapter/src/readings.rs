@@ -1,8 +1,8 @@
 //! Uploads of readings: what they mean, and where in the polynomials each is.
 //!
-//! An upload is a metadata message ([`ReadingsMetadata`]) and a seeded GLWE list. The
-//! list holds columns one after the other; a column its rows; a row the radix blocks
-//! of its code, least significant first.
+//! An upload is a metadata message ([`ReadingsMetadata`]) and a GLWE list, seeded or with
+//! masks. The list holds columns one after the other; a column its rows; a row the radix
+//! blocks of its code, least significant first.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
-use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
 use thiserror::Error;
 
@@ -166,7 +166,7 @@ pub struct Upload<'a> {
     /// What it means.
     pub metadata: ReadingsMetadata,
     /// Its ciphertexts.
-    pub list: SeededGlweList<'a>,
+    pub list: UploadedGlweList<'a>,
 }
 
 impl<'a> Upload<'a> {
@@ -184,7 +184,7 @@ impl<'a> Upload<'a> {
         let metadata: ReadingsMetadata = metadata::read(first)?;
         metadata.check()?;
         let (second, rest) = Message::parse(rest)?;
-        let list = SeededGlweList::check(second, parameters, key)?;
+        let list = UploadedGlweList::check(second, parameters, key)?;
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
         }

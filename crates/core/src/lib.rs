@@ -16,6 +16,8 @@
 extern crate alloc;
 
 pub mod device_issue;
+#[cfg(feature = "alloc")]
+pub mod device_public_key;
 pub mod dimensions;
 pub mod encoding;
 pub mod fft;

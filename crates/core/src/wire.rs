@@ -4,8 +4,8 @@
 //!
 //! Writing: put the payload behind [`HEADER_BYTES`] free bytes, then
 //! [`Header::seal`]; or stream header, payload and [`Checksum`]. Reading: [`Message::parse`] checks sizes, version, kind, flags
-//! and checksum before anything looks at the payload; [`glwe`], [`lwe`] and [`key`]
-//! read the payloads.
+//! and checksum before anything looks at the payload; [`glwe`], [`lwe`], [`key`]
+//! and [`public_key`] read the payloads.
 
 pub mod bits;
 pub mod glwe;
@@ -13,6 +13,7 @@ mod header;
 pub mod key;
 #[cfg(feature = "alloc")]
 pub mod lwe;
+pub mod public_key;
 mod upload_size;
 
 pub use header::{

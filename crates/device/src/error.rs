@@ -61,6 +61,9 @@ pub enum DeviceError {
     /// The key's parameters encode another kind of plaintext.
     #[error("the key's parameter set does not encode this kind of plaintext")]
     PlaintextKind,
+    /// The key's parameters have no public-key uploads.
+    #[error("the key's parameter set has no public-key uploads: use a device key")]
+    NoPublicKeyUploads,
     /// A block that is not below the message modulus.
     #[error("block {index} is {value}: blocks are below {modulus}")]
     BlockOutOfRange {

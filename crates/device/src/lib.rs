@@ -64,19 +64,23 @@ mod output;
 mod plaintext;
 mod plan;
 mod product;
+mod public;
 mod readings;
+mod session;
 mod symmetric;
 
 pub use error::{DeviceError, SinkError};
 pub use output::MAX_PIECE_BYTES;
 pub use plan::{KeyMode, MemoryPlan, workspace_bytes};
+pub use public::{Public, PublicEncryptor, device_public_key_parameters};
 pub use readings::{encode_readings, reading_block_count};
-pub use symmetric::{Encryptor, device_key_parameters};
+pub use session::{Session, SessionKey};
+pub use symmetric::{Encryptor, Symmetric, device_key_parameters};
 
 pub use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, ReadingError};
 pub use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet, Parameters, PlaintextKind};
 pub use tfhe_sbc_core::random::{
     EntropyError, EntropySource, ExpanderKind, NoSource, ReseedPolicy, Seed, SeedSequence,
 };
-pub use tfhe_sbc_core::wire::WireError;
+pub use tfhe_sbc_core::wire::{UploadSize, WireError};
 pub use tfhe_sbc_core::workspace::{Workspace, WorkspaceError};

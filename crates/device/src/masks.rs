@@ -52,7 +52,8 @@ impl<'s> SeededMasks<'s> {
         self.next = index + 1;
     }
 
-    fn pieces<T: Torus>(&mut self, index: usize, take: &mut dyn FnMut(&[T])) {
+    /// Gives a polynomial in pieces of [`PIECE`] scalars.
+    pub(crate) fn pieces<T: Torus>(&mut self, index: usize, take: &mut dyn FnMut(&[T])) {
         self.seek::<T>(index);
         let mut piece = [T::ZERO; PIECE];
         for _ in 0..self.size / PIECE {

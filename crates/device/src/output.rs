@@ -10,7 +10,8 @@ use crate::error::{DeviceError, SinkError};
 pub const MAX_PIECE_BYTES: usize = 256;
 
 /// A message in the making: header, packed coefficients, end.
-pub(crate) trait Output<T> {
+pub trait Output<T> {
+    /// These bytes.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError>;
     /// The top bits of every value, padded to a byte.
     fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError>;

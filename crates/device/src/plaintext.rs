@@ -10,7 +10,7 @@ use crate::error::DeviceError;
 /// Values in range, and the line on which their torus elements lie: `low + step · value`,
 /// computed without a branch on the value.
 #[derive(Clone, Copy)]
-pub(crate) struct Plaintexts<'v, T> {
+pub struct Plaintexts<'v, T> {
     values: &'v [u8],
     low: T,
     step: T,

@@ -76,7 +76,7 @@ impl fmt::Display for MemoryPlan {
 pub enum KeyMode {
     /// A device key, which also decrypts: [`Encryptor`](crate::Encryptor).
     Symmetric,
-    /// A device public key, which does not: `PublicEncryptor`.
+    /// A device public key, which does not: [`PublicEncryptor`](crate::PublicEncryptor).
     Public,
 }
 

@@ -2,17 +2,18 @@
 
 mod common;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, secret_key, seeds};
-use common::{Device, encrypt};
+use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, resealed, secret_key, seeds};
+use common::{Device, PUBLIC_RADIX, encrypt};
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
-use tfhe_sbc_core::wire::{Kind, WireError};
+use tfhe_sbc_core::wire::{Header, Kind, Message, WireError};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     BlockEncoding, DeviceError, Encryptor, EntropyError, ExpanderKind, FixedPoint, KeyMode,
-    MemoryPlan, ReadingError, SeedSequence, SinkError, WorkspaceError, device_key_parameters,
-    encode_readings, reading_block_count, workspace_bytes,
+    MemoryPlan, PublicEncryptor, ReadingError, SeedSequence, SinkError, WorkspaceError,
+    device_key_parameters, device_public_key_parameters, encode_readings, reading_block_count,
+    workspace_bytes,
 };
 
 const MARK: u8 = 0xc3;
@@ -242,19 +243,128 @@ fn a_source_of_entropy_that_fails_gives_no_session() {
 #[test]
 fn dropping_an_encryptor_wipes_its_secrets() {
     for plan in MemoryPlan::ALL {
-        let mut device = Device::<u64>::with_plan(FROZEN_RADIX, 1, plan);
+        let mut device = Device::<u64>::with_plan(PUBLIC_RADIX, 1, plan);
         let mut session = device.session(ExpanderKind::ChaCha20, 1);
         encrypt(&mut session, &[1, 2, 3], &mut [0; 200]).unwrap();
         drop(session);
-        // The body comes first; the transform's tables, which are public, stay.
+        let mut session = device.public_session(ExpanderKind::ChaCha20, 1);
+        encrypt(&mut session, &[1, 2, 3], &mut [0; 4096]).unwrap();
+        drop(session);
+        // The body comes first; the transform's tables and the rows of the public key,
+        // which are public, stay.
         let tables = match plan {
             MemoryPlan::Fast => 256 * 8..2 * 256 * 8,
             _ => 0..0,
         };
-        for (at, &byte) in device.workspace().iter().enumerate() {
-            assert!(byte == 0 || tables.contains(&at), "{plan}: byte {at}");
+        let rows = match plan {
+            MemoryPlan::Small => 0,
+            _ => 2 * 256 * 8,
+        };
+        for (mode, public_tail) in [(KeyMode::Symmetric, 0), (KeyMode::Public, rows)] {
+            let memory = device.workspace(mode);
+            let secret_len = memory.len() - public_tail;
+            for (at, &byte) in memory[..secret_len].iter().enumerate() {
+                assert!(
+                    byte == 0 || tables.contains(&at),
+                    "{plan}, {mode:?}: byte {at}"
+                );
+            }
         }
     }
+}
+
+fn open_public<T: MaskTorus>(
+    key_file: &[u8],
+    plan: MemoryPlan,
+    workspace: &mut [u8],
+) -> Result<(), DeviceError> {
+    let seeds = seeds(1);
+    PublicEncryptor::<T>::new(key_file, plan, ExpanderKind::ChaCha20, seeds, workspace).map(drop)
+}
+
+#[test]
+fn public_workspaces_that_are_too_small_or_misaligned_are_refused() {
+    let key_file = Device::<u64>::new(PUBLIC_RADIX, 1).public_key_file;
+    for plan in MemoryPlan::ALL {
+        let needed = workspace_bytes(&PUBLIC_RADIX, plan, KeyMode::Public);
+        let mut workspace = HeapWorkspace::new(needed + 8);
+        let bytes = workspace.as_mut_slice();
+        assert_eq!(
+            open_public::<u64>(&key_file, plan, &mut bytes[..needed]),
+            Ok(())
+        );
+        for found in 0..needed {
+            assert_eq!(
+                open_public::<u64>(&key_file, plan, &mut bytes[..found]),
+                Err(WorkspaceError::TooSmall { needed, found }.into())
+            );
+        }
+        assert_eq!(
+            open_public::<u64>(&key_file, plan, &mut bytes[4..]),
+            Err(WorkspaceError::Misaligned.into())
+        );
+    }
+}
+
+#[test]
+fn files_that_are_not_public_keys_are_refused() {
+    let device = Device::<u64>::new(PUBLIC_RADIX, 1);
+    let secret = device.secret.to_bytes().unwrap();
+    let server_key = resealed(
+        &Header::new(
+            Kind::ServerKey,
+            device.secret.parameters().fingerprint(),
+            device.secret.fingerprint(),
+        ),
+        &[0; 200],
+    );
+    let mut workspace = HeapWorkspace::new(1 << 16);
+    let mut open =
+        |bytes: &[u8]| open_public::<u64>(bytes, MemoryPlan::Fast, workspace.as_mut_slice());
+    for (bytes, found) in [
+        (&secret[..], Kind::SecretKey),
+        (&device.key_file, Kind::DeviceKey),
+        (&server_key, Kind::ServerKey),
+    ] {
+        let expected = DeviceError::Wire(WireError::WrongKind {
+            expected: Kind::DevicePublicKey,
+            found,
+        });
+        assert_eq!(open(bytes), Err(expected));
+        assert!(expected.to_string().contains("device public key"));
+        assert_eq!(device_public_key_parameters(bytes), Err(expected));
+    }
+    let wrong = DeviceError::Wire(WireError::WrongKind {
+        expected: Kind::DeviceKey,
+        found: Kind::DevicePublicKey,
+    });
+    assert_eq!(self::open::<u64>(&device.public_key_file), Err(wrong));
+    let good = &device.public_key_file;
+    for at in (0..good.len()).step_by(7) {
+        let mut damaged = good.clone();
+        damaged[at] ^= 0x10;
+        assert!(open(&damaged).is_err(), "byte {at}");
+        assert!(open(&good[..at]).is_err(), "length {at}");
+    }
+    for (field, change) in [
+        (
+            "polynomial size",
+            (|header| header.polynomial_size = 512) as fn(&mut Header),
+        ),
+        ("dimension", |header| header.dimension = 2),
+        ("torus bits", |header| header.torus_bits = 32),
+        ("expander", |header| header.expander = None),
+    ] {
+        let expected = Err(WireError::Field(field).into());
+        assert_eq!(open(&forged(good, change)), expected);
+    }
+    let mut short = Message::parse(good).unwrap().0.payload.to_vec();
+    short.truncate(short.len() - 8);
+    let header = Message::parse(good).unwrap().0.header;
+    assert!(matches!(
+        open(&resealed(&header, &short)),
+        Err(DeviceError::Wire(WireError::PayloadLength { .. }))
+    ));
 }
 
 /// A sink that fails gives an error, whichever piece it fails at; the message after it

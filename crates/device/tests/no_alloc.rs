@@ -5,14 +5,15 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, seeds};
-use common::{Device, encrypt, stream, varied_values};
+use common::frozen::{FROZEN_RADIX, seeds};
+use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, encrypt, stream, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, encode_readings, workspace_bytes,
+    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    encode_readings, workspace_bytes,
 };
 
 struct Counting;
@@ -63,29 +64,41 @@ fn allocations(work: impl FnOnce()) -> u64 {
     ALLOCATIONS.get() - before
 }
 
+/// Everything that a session can do, refusals too.
+fn use_it<T: MaskTorus, K: SessionKey<T>>(
+    session: &mut Session<'_, T, K>,
+    values: &[u8],
+    out: &mut [u8],
+) {
+    encrypt(session, values, out).unwrap();
+    encrypt(session, &values[..1], out).unwrap();
+    let mut sent = 0;
+    stream(session, values, &mut |piece| {
+        sent += piece.len();
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(sent, session.message_len(values.len()));
+    assert!(encrypt(session, &[255], out).is_err());
+    assert!(encrypt(session, values, &mut out[..8]).is_err());
+}
+
 fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
-    let key_file = Device::<T>::new(set, 1).key_file;
+    let device = Device::<T>::new(set, 1);
     let values = varied_values(&set, 2 * set.polynomial_size + 5);
-    let mut out = vec![0; 1 << 16];
+    let mut out = vec![0; 1 << 18];
     for plan in MemoryPlan::ALL {
-        let mut workspace = HeapWorkspace::new(workspace_bytes(&set, plan, KeyMode::Symmetric));
+        let bytes = |mode| workspace_bytes(&set, plan, mode);
+        let mut memory = HeapWorkspace::new(bytes(KeyMode::Symmetric));
+        let mut public_memory = HeapWorkspace::new(bytes(KeyMode::Public));
         for expander in ExpanderKind::ALL {
             let count = allocations(|| {
-                let workspace = workspace.as_mut_slice();
-                let mut session =
-                    Encryptor::<T>::new(&key_file, plan, expander, seeds(1), workspace).unwrap();
-                encrypt(&mut session, &values, &mut out).unwrap();
-                encrypt(&mut session, &values[..1], &mut out).unwrap();
-                let mut sent = 0;
-                stream(&mut session, &values, &mut |piece| {
-                    sent += piece.len();
-                    Ok(())
-                })
-                .unwrap();
-                assert_eq!(sent, session.message_len(values.len()));
-                // Refusals neither.
-                assert!(encrypt(&mut session, &[255], &mut out).is_err());
-                assert!(encrypt(&mut session, &values, &mut out[..8]).is_err());
+                let (key, memory) = (&device.key_file, memory.as_mut_slice());
+                let session = Encryptor::<T>::new(key, plan, expander, seeds(1), memory);
+                use_it(&mut session.unwrap(), &values, &mut out);
+                let (key, memory) = (&device.public_key_file, public_memory.as_mut_slice());
+                let session = PublicEncryptor::<T>::new(key, plan, expander, seeds(1), memory);
+                use_it(&mut session.unwrap(), &values, &mut out);
             });
             assert_eq!(count, 0, "{} with {expander}, {plan}", set.name);
         }
@@ -96,8 +109,8 @@ fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
 fn sessions_allocate_nothing() {
     a_whole_session_allocates_nothing::<u64>(MESSAGE_2_CARRY_2);
     a_whole_session_allocates_nothing::<u32>(GATES);
-    a_whole_session_allocates_nothing::<u64>(FROZEN_RADIX);
-    a_whole_session_allocates_nothing::<u32>(FROZEN_BOOLEAN);
+    a_whole_session_allocates_nothing::<u64>(PUBLIC_RADIX);
+    a_whole_session_allocates_nothing::<u32>(PUBLIC_BOOLEAN);
 }
 
 #[test]

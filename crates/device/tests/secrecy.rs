@@ -18,15 +18,17 @@ use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::{NoiseSeed, add_noise};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Message;
-use tfhe_sbc_device::{Encryptor, ExpanderKind};
+use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan};
 
 /// The frozen sets with whole bodies on the wire, so that noise is seen untouched.
 const WHOLE_RADIX: ParameterSet = ParameterSet {
     body_bits: 64,
+    public_key_mask_bits: 64,
     ..FROZEN_RADIX
 };
 const WHOLE_BOOLEAN: ParameterSet = ParameterSet {
     body_bits: 32,
+    public_key_mask_bits: 32,
     ..FROZEN_BOOLEAN
 };
 
@@ -49,22 +51,40 @@ fn uniformity_score<T: MaskTorus>(values: impl IntoIterator<Item = T>) -> f64 {
 /// Messages of one and the same plaintext everywhere, looked at without the key: the
 /// bodies as they are, decrypted with the zero key, and with another key set's.
 fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
-    let mut device = Device::<T>::new(set, 21);
+    for plan in MemoryPlan::ALL {
+        without_the_key_a_configuration_is_uniform::<T>(set, plan, KeyMode::Symmetric);
+        if set.public_key_mask_bits > 0 {
+            without_the_key_a_configuration_is_uniform::<T>(set, plan, KeyMode::Public);
+        }
+    }
+}
+
+fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
+    set: ParameterSet,
+    plan: MemoryPlan,
+    mode: KeyMode,
+) {
+    let mut device = Device::<T>::with_plan(set, 21, plan);
     let others = secret_key(set, 22);
     let size = others.parameters().polynomial_size();
     let zero = vec![0; set.glwe_dimension.0 * size.get()];
     let zero = GlweSecretKey::from_bits(zero.into(), size).unwrap();
     for expander in ExpanderKind::ALL {
-        for value in 0..set.message_bits.modulus() as u8 {
+        // Which plan it was shows in nothing, so the others have one value each.
+        let first = match plan == MemoryPlan::recommended() {
+            true => 0,
+            false => set.message_bits.modulus() as u8 - 1,
+        };
+        for value in first..set.message_bits.modulus() as u8 {
             let values = vec![value; SAMPLES];
-            let message = device.send(expander, value, &values);
+            let message = device.send_in(mode, expander, value, &values);
             assert!(device.open(&message).values() == values);
             for (name, key) in [("zero", &zero), ("other", others.glwe())] {
                 let opened = Opened::<T>::new(&message, &device.secret, key);
                 let score = uniformity_score(opened.phases.iter().copied());
                 assert!(
                     score.abs() < 5.0,
-                    "{}, {expander}: {value} under the {name} key has score {score}",
+                    "{}, {plan}, {mode:?}, {expander}: {value} under the {name} key has score {score}",
                     set.name
                 );
                 // Neighbours too: a plaintext that is only rotated would show here.

@@ -2,8 +2,7 @@
 
 use crate::parameters::ParameterSet;
 use crate::wire::ENVELOPE_BYTES;
-use crate::wire::bits::packed_len;
-use crate::wire::glwe::{MAX_ELEMENTS, ciphertext_count, message_len};
+use crate::wire::glwe::{MAX_ELEMENTS, ciphertext_count, masks_len, payload_len};
 
 /// The size of the message that carries an upload's ciphertexts, and its parts. Metadata is
 /// a message of its own and not in it.
@@ -50,7 +49,7 @@ impl UploadSize {
             ciphertext_count: ciphertext_count(elements, size),
             envelope_bytes: ENVELOPE_BYTES,
             mask_bytes: 0,
-            body_bytes: message_len(elements, size, set.body_bits) - ENVELOPE_BYTES,
+            body_bytes: payload_len(elements, size, set.body_bits),
         })
     }
 
@@ -66,14 +65,10 @@ impl UploadSize {
         blocks_per_reading: usize,
     ) -> Option<Self> {
         match Self::symmetric(set, reading_count, blocks_per_reading) {
-            Some(symmetric) if set.public_key_mask_bits > 0 => {
-                let mask_bytes = packed_len(set.polynomial_size, set.public_key_mask_bits)
-                    .saturating_mul(set.glwe_dimension.0);
-                Some(Self {
-                    mask_bytes: symmetric.ciphertext_count.saturating_mul(mask_bytes),
-                    ..symmetric
-                })
-            }
+            Some(symmetric) if set.public_key_mask_bits > 0 => Some(Self {
+                mask_bytes: symmetric.ciphertext_count.saturating_mul(masks_len(set)),
+                ..symmetric
+            }),
             _ => None,
         }
     }

@@ -11,20 +11,34 @@ use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey, PreparedGlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
-use tfhe_sbc_core::wire::bits::unpack_top_bits;
-use tfhe_sbc_core::wire::glwe::SeededGlweList;
-use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, SinkError, workspace_bytes,
+    DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, PublicEncryptor, Session,
+    SessionKey, SinkError, workspace_bytes,
+};
+
+/// The frozen sets with public-key uploads, masks and bodies in full.
+pub(crate) const PUBLIC_RADIX: ParameterSet = ParameterSet {
+    body_bits: 64,
+    public_key_mask_bits: 64,
+    ..frozen::FROZEN_RADIX
+};
+pub(crate) const PUBLIC_BOOLEAN: ParameterSet = ParameterSet {
+    body_bits: 32,
+    public_key_mask_bits: 32,
+    ..frozen::FROZEN_BOOLEAN
 };
 
 /// A device's key file and workspace, and the key that reads what it encrypts.
 pub(crate) struct Device<T> {
     pub(crate) secret: SecretKey,
     pub(crate) key_file: Vec<u8>,
+    pub(crate) public_key_file: Vec<u8>,
     plan: MemoryPlan,
     workspace: HeapWorkspace,
+    public_workspace: HeapWorkspace,
     torus: PhantomData<T>,
 }
 
@@ -38,13 +52,19 @@ impl<T: MaskTorus> Device<T> {
     /// plan wants, none of them zero.
     pub(crate) fn with_plan(set: ParameterSet, seed: u8, plan: MemoryPlan) -> Self {
         let secret = frozen::secret_key(set, seed);
-        let mut workspace = HeapWorkspace::new(workspace_bytes(&set, plan, KeyMode::Symmetric));
-        workspace.as_mut_slice().fill(0xff);
+        let workspace = |mode| {
+            let mut workspace = HeapWorkspace::new(workspace_bytes(&set, plan, mode));
+            workspace.as_mut_slice().fill(0xff);
+            workspace
+        };
+        let public_key = secret.device_public_key(&mut frozen::seeds(seed ^ 0x80));
         Self {
             key_file: secret.device_key().to_bytes().unwrap().to_vec(),
+            public_key_file: public_key.unwrap().to_bytes().unwrap(),
             secret,
             plan,
-            workspace,
+            workspace: workspace(KeyMode::Symmetric),
+            public_workspace: workspace(KeyMode::Public),
             torus: PhantomData,
         }
     }
@@ -61,14 +81,47 @@ impl<T: MaskTorus> Device<T> {
         .unwrap()
     }
 
-    /// The workspace, without a session.
-    pub(crate) fn workspace(&mut self) -> &mut [u8] {
-        self.workspace.as_mut_slice()
+    /// A public-key session of known seed.
+    pub(crate) fn public_session(
+        &mut self,
+        expander: ExpanderKind,
+        seed: u8,
+    ) -> PublicEncryptor<'_, T> {
+        PublicEncryptor::new(
+            &self.public_key_file,
+            self.plan,
+            expander,
+            frozen::seeds(seed),
+            self.public_workspace.as_mut_slice(),
+        )
+        .unwrap()
+    }
+
+    /// The workspace of a mode, without a session.
+    pub(crate) fn workspace(&mut self, mode: KeyMode) -> &mut [u8] {
+        match mode {
+            KeyMode::Symmetric => self.workspace.as_mut_slice(),
+            KeyMode::Public => self.public_workspace.as_mut_slice(),
+        }
+    }
+
+    /// The message of these plaintexts in a new session of a mode.
+    pub(crate) fn send_in(
+        &mut self,
+        mode: KeyMode,
+        expander: ExpanderKind,
+        seed: u8,
+        values: &[u8],
+    ) -> Vec<u8> {
+        match mode {
+            KeyMode::Symmetric => send(&mut self.session(expander, seed), values),
+            KeyMode::Public => send(&mut self.public_session(expander, seed), values),
+        }
     }
 
     /// The message of these plaintexts in a new session.
     pub(crate) fn send(&mut self, expander: ExpanderKind, seed: u8, values: &[u8]) -> Vec<u8> {
-        send(&mut self.session(expander, seed), values)
+        self.send_in(KeyMode::Symmetric, expander, seed, values)
     }
 
     /// Reads a message with the right key.
@@ -78,7 +131,10 @@ impl<T: MaskTorus> Device<T> {
 }
 
 /// The plaintexts' message, blocks or bits as the parameter set wants.
-pub(crate) fn send<T: MaskTorus>(encryptor: &mut Encryptor<'_, T>, values: &[u8]) -> Vec<u8> {
+pub(crate) fn send<T: MaskTorus, K: SessionKey<T>>(
+    encryptor: &mut Session<'_, T, K>,
+    values: &[u8],
+) -> Vec<u8> {
     let mut out = vec![0x5a; encryptor.message_len(values.len()) + 3];
     let written = encrypt(encryptor, values, &mut out).unwrap();
     assert_eq!(out[written..], [0x5a; 3], "wrote behind the message");
@@ -87,8 +143,8 @@ pub(crate) fn send<T: MaskTorus>(encryptor: &mut Encryptor<'_, T>, values: &[u8]
 }
 
 /// Blocks or bits, as the parameter set wants.
-pub(crate) fn encrypt<T: MaskTorus>(
-    encryptor: &mut Encryptor<'_, T>,
+pub(crate) fn encrypt<T: MaskTorus, K: SessionKey<T>>(
+    encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     out: &mut [u8],
 ) -> Result<usize, DeviceError> {
@@ -99,8 +155,8 @@ pub(crate) fn encrypt<T: MaskTorus>(
 }
 
 /// Blocks or bits piece by piece, as the parameter set wants.
-pub(crate) fn stream<T: MaskTorus>(
-    encryptor: &mut Encryptor<'_, T>,
+pub(crate) fn stream<T: MaskTorus, K: SessionKey<T>>(
+    encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
 ) -> Result<usize, DeviceError> {
@@ -121,25 +177,14 @@ impl<T: MaskTorus> Opened<T> {
     /// Parses and expands a message of `owner`'s device, and decrypts it with `key`.
     pub(crate) fn new(message: &[u8], owner: &SecretKey, key: &GlweSecretKey) -> Self {
         let parameters = *owner.parameters();
-        let list = SeededGlweList::check(
-            Message::parse_only(message, Kind::SeededGlweList).unwrap(),
-            &parameters,
-            owner.fingerprint(),
-        )
-        .unwrap();
+        let (message, rest) = Message::parse(message).unwrap();
+        assert!(rest.is_empty());
+        let list = UploadedGlweList::check(message, &parameters, owner.fingerprint()).unwrap();
         let prepared: PreparedGlweSecretKey = key.prepare();
         let (mut ciphertexts, mut phases) = (Vec::new(), Vec::new());
-        for (stream, (used, packed)) in list.bodies().enumerate() {
-            let mut body = vec![T::ZERO; parameters.polynomial_size().get()];
-            unpack_top_bits(packed, parameters.body_bits, &mut body[..used]);
-            let ciphertext = GlweCiphertext::expand(
-                parameters.glwe_dimension,
-                parameters.polynomial_size(),
-                list.expander(),
-                &list.mask_seed(),
-                stream as u32,
-                &body,
-            );
+        while let Some(ciphertext) = list.ciphertext(ciphertexts.len()) {
+            let used =
+                (list.element_count() - phases.len()).min(ciphertext.polynomial_size().get());
             phases.extend_from_slice(&prepared.phase(&ciphertext)[..used]);
             ciphertexts.push(ciphertext);
         }

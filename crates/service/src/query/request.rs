@@ -1,14 +1,14 @@
 //! Requests: questions on their way to the server.
 //!
 //! A request is a metadata message ([`Request`]) and, if thresholds are encrypted, a
-//! seeded GLWE list of their blocks.
+//! GLWE list of their blocks, seeded or with masks.
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_adapter::metadata::{self, MetadataError};
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
-use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::{DeviceError, Encryptor};
 use thiserror::Error;
@@ -154,7 +154,7 @@ impl Request {
         bytes: &'a [u8],
         parameters: &Parameters,
         key: KeyFingerprint,
-    ) -> Result<(Self, Option<SeededGlweList<'a>>), RequestError> {
+    ) -> Result<(Self, Option<UploadedGlweList<'a>>), RequestError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let request: Self = metadata::read(first)?;
@@ -163,7 +163,7 @@ impl Request {
             return Ok((request, None));
         }
         let (second, rest) = Message::parse(rest)?;
-        let list = SeededGlweList::check(second, parameters, key)?;
+        let list = UploadedGlweList::check(second, parameters, key)?;
         if rest.is_empty() {
             Ok((request, Some(list)))
         } else {

@@ -1,0 +1,109 @@
+//! The key owner's side of public-key uploads: [`DevicePublicKey`], with which a device
+//! encrypts and cannot decrypt.
+//!
+//! The key is k GLWE encryptions of zero, `(A_j, B_j)`. A ciphertext is
+//! `Σ_j r_j · (A_j, B_j) + e + (0, m)` with binary polynomials `r_j` and fresh noise `e`
+//! in every component (Lyubashevsky, Peikert and Regev, "On Ideal Lattices and Learning
+//! with Errors over Rings", 2010, section 1.1; k rows for GLWE).
+
+use alloc::vec::Vec;
+
+use crate::glwe_product::MaskTorus;
+use crate::keys::SecretKey;
+use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
+use crate::random::{EntropyError, ExpanderKind, MaskSeed, NoiseSeed, SeedSequence, fill_uniform};
+use crate::wire::public_key::{PublicKeyBytes, public_key_header};
+use crate::wire::{HEADER_BYTES, WireError};
+
+/// A device public key. Not secret.
+#[derive(Clone, Debug)]
+pub struct DevicePublicKey {
+    parameters: Parameters,
+    fingerprint: KeyFingerprint,
+    expander: ExpanderKind,
+    mask_seed: MaskSeed,
+    bodies: Vec<u8>,
+}
+
+impl SecretKey {
+    /// Draws a public key for devices. Each call gives another one; all belong to this
+    /// key set.
+    pub fn device_public_key(
+        &self,
+        seeds: &mut SeedSequence,
+    ) -> Result<DevicePublicKey, EntropyError> {
+        let (mask_seed, noise_seed) = seeds.next_pair()?;
+        let expander = ExpanderKind::ChaCha20;
+        let bodies = match self.parameters().torus_bits {
+            32 => self.zero_bodies::<u32>(expander, &mask_seed, &noise_seed),
+            _ => self.zero_bodies::<u64>(expander, &mask_seed, &noise_seed),
+        };
+        Ok(DevicePublicKey {
+            parameters: *self.parameters(),
+            fingerprint: self.fingerprint(),
+            expander,
+            mask_seed,
+            bodies,
+        })
+    }
+
+    /// Bodies of k encryptions of zero, as bytes.
+    fn zero_bodies<T: MaskTorus>(
+        &self,
+        expander: ExpanderKind,
+        mask_seed: &MaskSeed,
+        noise_seed: &NoiseSeed,
+    ) -> Vec<u8> {
+        let (parameters, key) = (self.parameters(), self.glwe().prepare());
+        let mut mask = alloc::vec![T::ZERO; parameters.big_lwe_dimension().0];
+        let mut scratch = zeroize::Zeroizing::new(alloc::vec![0.0; key.scratch_len::<T>()]);
+        let mut bytes = Vec::new();
+        for row in 0..parameters.glwe_dimension.0 as u32 {
+            let mut body = alloc::vec![T::ZERO; parameters.polynomial_size().get()];
+            fill_uniform(&mut expander.mask_stream(mask_seed, row), &mut mask);
+            let mut noise_stream = expander.noise_stream(noise_seed, row);
+            let noise = parameters.glwe_noise;
+            key.encrypt_body_into(&mut body, &mask, noise, &mut noise_stream, &mut scratch);
+            for scalar in body {
+                let width = T::BITS as usize / 8;
+                bytes.extend_from_slice(&scalar.to_u64().to_le_bytes()[..width]);
+            }
+        }
+        bytes
+    }
+}
+
+impl DevicePublicKey {
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The fingerprint of the key set.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        self.fingerprint
+    }
+
+    /// The bytes of a device public key file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, WireError> {
+        let mut out = Vec::with_capacity(HEADER_BYTES + PARAMETERS_BYTES + self.bodies.len() + 4);
+        out.resize(HEADER_BYTES, 0);
+        out.extend_from_slice(&self.parameters.to_bytes());
+        out.extend_from_slice(&self.bodies);
+        let (expander, seed) = (self.expander, self.mask_seed);
+        public_key_header(&self.parameters, self.fingerprint, expander, seed).seal_vec(&mut out)?;
+        Ok(out)
+    }
+
+    /// Reads the bytes of a device public key file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        let read = PublicKeyBytes::parse(bytes)?;
+        Ok(Self {
+            parameters: read.parameters,
+            fingerprint: read.key,
+            expander: read.expander,
+            mask_seed: read.mask_seed,
+            bodies: read.bodies.to_vec(),
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! What both modes of encryption share: a session in a borrowed workspace, from checked
+//! plaintexts to the end of the message.
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::random::{
+    EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence, add_noise,
+};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
+use tfhe_sbc_core::workspace::{Carver, wipe};
+
+use crate::error::{DeviceError, SinkError};
+use crate::output::{BufferOutput, Output, SinkOutput};
+use crate::plaintext::Plaintexts;
+use crate::plan::{KeyMode, MemoryPlan, workspace_bytes};
+use crate::product::Product;
+
+/// An encryption session in a borrowed workspace: an [`Encryptor`](crate::Encryptor) or a
+/// [`PublicEncryptor`](crate::PublicEncryptor), by its key. `T` is the torus of the key's
+/// parameter set, `u32` or `u64`; `S` the source that the seeds are renewed from, if any.
+/// Drop zeroizes everything secret that the workspace holds.
+pub struct Session<'w, T: MaskTorus, K, S = NoSource> {
+    pub(crate) state: State<'w, T>,
+    pub(crate) seeds: SeedSequence<S>,
+    pub(crate) key: K,
+}
+
+/// What a session has beside its key and its seeds.
+pub struct State<'w, T: MaskTorus> {
+    pub(crate) parameters: Parameters,
+    pub(crate) header: Header,
+    pub(crate) expander: ExpanderKind,
+    pub(crate) product: Product<'w, T>,
+    pub(crate) body: &'w mut [T],
+}
+
+/// The seeds of a message.
+pub struct MessageSeeds {
+    pub(crate) mask: MaskSeed,
+    pub(crate) noise: NoiseSeed,
+}
+
+/// How a mode makes its messages.
+pub trait Key<T: MaskTorus> {
+    /// Number of bytes between header and checksum.
+    fn payload_len(parameters: &Parameters, element_count: usize) -> usize;
+
+    /// The header of a message, but for the number of elements.
+    fn header(template: &Header, seeds: &MessageSeeds) -> Header;
+
+    /// Sends GLWE ciphertext number `index` of a message.
+    fn encrypt_polynomial(
+        &self,
+        state: &mut State<'_, T>,
+        seeds: &MessageSeeds,
+        index: u32,
+        plaintexts: Plaintexts<'_, T>,
+        out: &mut dyn Output<T>,
+    ) -> Result<(), DeviceError>;
+}
+
+/// The key of a [`Session`]: [`Symmetric`](crate::Symmetric) or
+/// [`Public`](crate::Public). For signatures that take a session of either.
+pub trait SessionKey<T: MaskTorus>: Key<T> {}
+impl<T: MaskTorus, K: Key<T>> SessionKey<T> for K {}
+
+impl<T: MaskTorus> Drop for State<'_, T> {
+    fn drop(&mut self) {
+        wipe(self.body);
+    }
+}
+
+impl<'w, T: MaskTorus> State<'w, T> {
+    /// Takes a session's memory, all but the rest that is given back with it. The
+    /// binary polynomials of the product are yet to be set.
+    pub(crate) fn carve(
+        parameters: &Parameters,
+        plan: MemoryPlan,
+        mode: KeyMode,
+        header: Header,
+        expander: ExpanderKind,
+        workspace: &'w mut [u8],
+    ) -> Result<(Self, Carver<'w>), DeviceError> {
+        if parameters.torus_bits != T::BITS {
+            return Err(DeviceError::TorusBits(parameters.torus_bits));
+        }
+        if !plan.is_built() {
+            return Err(DeviceError::PlanNotBuilt(plan));
+        }
+        let needed = workspace_bytes(parameters, plan, mode);
+        let mut carver = Carver::new(workspace, needed)?;
+        let size = parameters.polynomial_size().get();
+        let uniform_len = match mode {
+            KeyMode::Symmetric => size,
+            KeyMode::Public => 0,
+        };
+        let body = carver.take(size)?;
+        let product = Product::carve(plan, parameters, uniform_len, &mut carver)?;
+        let state = Self {
+            parameters: *parameters,
+            header,
+            expander,
+            product,
+            body,
+        };
+        Ok((state, carver))
+    }
+
+    /// Adds noise of the seed's stream `stream` to the first `used` coefficients.
+    pub(crate) fn add_noise(&mut self, seeds: &MessageSeeds, stream: u32, used: usize) {
+        add_noise(
+            self.parameters.glwe_noise,
+            &mut self.expander.noise_stream(&seeds.noise, stream),
+            &mut self.body[..used],
+        );
+    }
+}
+
+impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
+    /// The parameter set of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.state.parameters
+    }
+
+    /// Number of bytes of the message that encrypts `element_count` blocks or bits.
+    pub fn message_len(&self, element_count: usize) -> usize {
+        K::payload_len(&self.state.parameters, element_count).saturating_add(ENVELOPE_BYTES)
+    }
+
+    /// Encrypts radix blocks, each below the message modulus, into the first
+    /// [`message_len`](Self::message_len) bytes of `out`, and gives their number.
+    pub fn encrypt_blocks(&mut self, blocks: &[u8], out: &mut [u8]) -> Result<usize, DeviceError> {
+        let plaintexts = Plaintexts::blocks(&self.state.parameters, blocks)?;
+        self.encrypt_into(plaintexts, out)
+    }
+
+    /// Encrypts bits, each 0 or 1, into the first [`message_len`](Self::message_len)
+    /// bytes of `out`, and gives their number.
+    pub fn encrypt_bits(&mut self, bits: &[u8], out: &mut [u8]) -> Result<usize, DeviceError> {
+        let plaintexts = Plaintexts::bits(&self.state.parameters, bits)?;
+        self.encrypt_into(plaintexts, out)
+    }
+
+    /// [`encrypt_blocks`](Self::encrypt_blocks) piece by piece: `sink` gets the message in
+    /// order, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time, while it is
+    /// made. Everything is checked before the first piece. Gives the number of bytes.
+    pub fn encrypt_blocks_to(
+        &mut self,
+        blocks: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        let plaintexts = Plaintexts::blocks(&self.state.parameters, blocks)?;
+        self.encrypt(plaintexts, &mut SinkOutput::new(sink))
+    }
+
+    /// [`encrypt_bits`](Self::encrypt_bits) piece by piece, as
+    /// [`encrypt_blocks_to`](Self::encrypt_blocks_to).
+    pub fn encrypt_bits_to(
+        &mut self,
+        bits: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        let plaintexts = Plaintexts::bits(&self.state.parameters, bits)?;
+        self.encrypt(plaintexts, &mut SinkOutput::new(sink))
+    }
+
+    fn encrypt_into(
+        &mut self,
+        plaintexts: Plaintexts<'_, T>,
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError> {
+        let mut out = BufferOutput::new(out, self.message_len(plaintexts.len()))?;
+        self.encrypt(plaintexts, &mut out)
+    }
+
+    fn encrypt(
+        &mut self,
+        plaintexts: Plaintexts<'_, T>,
+        out: &mut dyn Output<T>,
+    ) -> Result<usize, DeviceError> {
+        let (mask, noise) = self.seeds.next_pair()?;
+        let seeds = MessageSeeds { mask, noise };
+        let header = Header {
+            element_count: plaintexts.len() as u32,
+            ..K::header(&self.state.header, &seeds)
+        };
+        let payload_len = K::payload_len(&self.state.parameters, plaintexts.len());
+        out.bytes(&header.to_bytes(payload_len as u64))?;
+        let size = self.state.parameters.polynomial_size().get();
+        for (index, plaintexts) in (0..).zip(plaintexts.polynomials(size)) {
+            self.key
+                .encrypt_polynomial(&mut self.state, &seeds, index, plaintexts, out)?;
+        }
+        out.finish()?;
+        Ok(self.message_len(plaintexts.len()))
+    }
+}
