@@ -46,6 +46,8 @@ mod uniform;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+pub(crate) use keystream::Scratch;
+
 pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
 pub use seed::{

@@ -3,7 +3,7 @@
 //! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
 //! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs` and
-//! `pack.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
+//! `pack.rs` and `chacha20.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
 //! implementations are one file per instruction set. A body that is a plain loop
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
@@ -23,6 +23,7 @@ mod arm;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod chacha20;
 mod convert;
 mod decompose;
 mod fourier;
@@ -43,6 +44,7 @@ pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfl
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+pub(crate) use chacha20::Block as ChaCha20Block;
 pub(crate) use ntt::ntt_reduce;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
@@ -333,4 +335,10 @@ pub fn key_switch_tile(
         check_equal(key_tile.len(), &[row.len()]);
     }
     dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
+}
+
+/// Overwrites `out` with the ChaCha20 blocks of `state` (RFC 8439, section 2.3), from
+/// the counter in word 12 on, and advances the counter, mod 2^32.
+pub(crate) fn chacha20_blocks(isa: Isa, state: &mut [u32; 16], out: &mut [ChaCha20Block]) {
+    dispatch!(isa, |simd| chacha20::keystream(simd, state, out));
 }
