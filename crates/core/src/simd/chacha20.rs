@@ -10,6 +10,9 @@ mod avx2;
 mod avx512;
 mod portable;
 
+use core::slice;
+
+use super::Portable;
 use crate::random::Scratch;
 
 /// One block of the keystream.
@@ -51,7 +54,10 @@ pub(super) fn keystream<L: Lanes>(lanes: L, state: &mut [u32; 16], out: &mut [Bl
         state[COUNTER] = state[COUNTER].wrapping_add(L::BLOCKS as u32);
     }
     let rest = groups.into_remainder();
-    if L::BLOCKS > 1 && !rest.is_empty() {
+    if let [block] = rest {
+        blocks(Portable, state, slice::from_mut(block));
+        state[COUNTER] = state[COUNTER].wrapping_add(1);
+    } else if L::BLOCKS > 1 && !rest.is_empty() {
         let mut group = Scratch::<u8, { MAX_BLOCKS * BLOCK_BYTES }>::new();
         let (group, _) = group.as_chunks_mut();
         blocks(lanes, state, &mut group[..L::BLOCKS]);
@@ -62,22 +68,26 @@ pub(super) fn keystream<L: Lanes>(lanes: L, state: &mut [u32; 16], out: &mut [Bl
 
 #[inline(always)]
 fn blocks<L: Lanes>(lanes: L, state: &[u32; 16], out: &mut [Block]) {
-    let start = |i: usize| {
-        if i == COUNTER {
-            lanes.count_from(state[i])
-        } else {
-            lanes.splat(state[i])
-        }
-    };
-    let mut words: [L::Word; 16] = core::array::from_fn(start);
+    // No closure handed to the standard library: it might not be inlined, and then
+    // would be compiled without the instruction set.
+    let mut words = [lanes.splat(0); 16];
+    for (word, &start) in words.iter_mut().zip(state) {
+        *word = lanes.splat(start);
+    }
+    words[COUNTER] = lanes.count_from(state[COUNTER]);
     for _ in 0..10 {
         let [a, b, c, d] = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]];
         round(lanes, &mut words, a, b, c, d);
         let [b, c, d] = [[5, 6, 7, 4], [10, 11, 8, 9], [15, 12, 13, 14]];
         round(lanes, &mut words, a, b, c, d);
     }
-    for (i, word) in words.iter_mut().enumerate() {
-        *word = lanes.add(*word, start(i));
+    for (i, (word, &start)) in words.iter_mut().zip(state).enumerate() {
+        let start = if i == COUNTER {
+            lanes.count_from(start)
+        } else {
+            lanes.splat(start)
+        };
+        *word = lanes.add(*word, start);
     }
     lanes.store(words, out);
 }

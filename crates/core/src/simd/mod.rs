@@ -8,7 +8,9 @@
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
 //!
-//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target.
+//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target. AES
+//! has instructions of its own that come independently of vector sizes, and so a choice of
+//! its own, `AesIsa`.
 //!
 //! Every kernel is branch-free in the coefficients that it reads, and its memory
 //! accesses depend on lengths and on rotation degrees only. Integer kernels give
@@ -17,6 +19,7 @@
 
 use crate::torus::Torus;
 
+mod aes;
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 mod arm;
 #[cfg(target_arch = "x86_64")]
@@ -38,6 +41,7 @@ mod vector;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+pub(crate) use aes::{Aes128, AesIsa};
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
@@ -50,6 +54,7 @@ pub(crate) use ntt::ntt_reduce;
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};
+pub(crate) use torus_slice::as_bytes_mut;
 pub(crate) use vector::Simd;
 
 /// Number of output columns of one tile of a key-switching key.

@@ -7,6 +7,7 @@
 mod continuous;
 mod discrete;
 mod seeds;
+mod single;
 mod streams;
 
 use super::*;

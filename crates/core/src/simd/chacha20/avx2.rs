@@ -67,19 +67,21 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn store(self, words: [__m256i; 16], out: &mut [Block]) {
         let out: &mut [Block; 8] = out.try_into().expect("8 blocks");
-        let (fours, _) = words.as_chunks::<4>();
-        let [a, b, c, d] =
-            [fours[0], fours[1], fours[2], fours[3]].map(|four| self.transpose(four));
-        for i in 0..4 {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = words;
+        let first = self.transpose([a, b, c, d]);
+        let second = self.transpose([e, f, g, h]);
+        let third = self.transpose([i, j, k, l]);
+        let fourth = self.transpose([m, n, o, p]);
+        for r in 0..4 {
             proved!({
-                let low = _mm256_permute2x128_si256::<0x20>(a[i], b[i]);
-                let high = _mm256_permute2x128_si256::<0x20>(c[i], d[i]);
-                _mm256_storeu_si256(out[i].as_mut_ptr().cast(), low);
-                _mm256_storeu_si256(out[i].as_mut_ptr().add(32).cast(), high);
-                let low = _mm256_permute2x128_si256::<0x31>(a[i], b[i]);
-                let high = _mm256_permute2x128_si256::<0x31>(c[i], d[i]);
-                _mm256_storeu_si256(out[4 + i].as_mut_ptr().cast(), low);
-                _mm256_storeu_si256(out[4 + i].as_mut_ptr().add(32).cast(), high);
+                let low = _mm256_permute2x128_si256::<0x20>(first[r], second[r]);
+                let high = _mm256_permute2x128_si256::<0x20>(third[r], fourth[r]);
+                _mm256_storeu_si256(out[r].as_mut_ptr().cast(), low);
+                _mm256_storeu_si256(out[r].as_mut_ptr().add(32).cast(), high);
+                let low = _mm256_permute2x128_si256::<0x31>(first[r], second[r]);
+                let high = _mm256_permute2x128_si256::<0x31>(third[r], fourth[r]);
+                _mm256_storeu_si256(out[4 + r].as_mut_ptr().cast(), low);
+                _mm256_storeu_si256(out[4 + r].as_mut_ptr().add(32).cast(), high);
             });
         }
     }

@@ -42,13 +42,16 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn store(self, words: [__m512i; 16], out: &mut [Block]) {
         let out: &mut [Block; 16] = out.try_into().expect("16 blocks");
-        let (fours, _) = words.as_chunks::<4>();
-        // Quarter l of fours[g][i]: words 4g to 4g + 3 of block 4l + i.
-        let fours = [fours[0], fours[1], fours[2], fours[3]].map(|four| self.transpose(four));
-        for i in 0..4 {
-            let rows = self.transpose_quarters(fours.map(|four| four[i]));
-            for (l, row) in rows.into_iter().enumerate() {
-                proved!(_mm512_storeu_si512(out[4 * l + i].as_mut_ptr().cast(), row));
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = words;
+        // Quarter q of row r of such a matrix: four words of block 4q + r.
+        let first = self.transpose([a, b, c, d]);
+        let second = self.transpose([e, f, g, h]);
+        let third = self.transpose([i, j, k, l]);
+        let fourth = self.transpose([m, n, o, p]);
+        for r in 0..4 {
+            let rows = self.transpose_quarters([first[r], second[r], third[r], fourth[r]]);
+            for (q, row) in rows.into_iter().enumerate() {
+                proved!(_mm512_storeu_si512(out[4 * q + r].as_mut_ptr().cast(), row));
             }
         }
     }
