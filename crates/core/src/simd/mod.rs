@@ -345,5 +345,20 @@ pub fn key_switch_tile(
 /// Overwrites `out` with the ChaCha20 blocks of `state` (RFC 8439, section 2.3), from
 /// the counter in word 12 on, and advances the counter, mod 2^32.
 pub(crate) fn chacha20_blocks(isa: Isa, state: &mut [u32; 16], out: &mut [ChaCha20Block]) {
+    // What the target promises need not be detected.
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    ))]
+    {
+        let _ = isa;
+        chacha20::keystream(chacha20::Quads, state, out);
+    }
+    #[cfg(not(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    )))]
     dispatch!(isa, |simd| chacha20::keystream(simd, state, out));
 }
