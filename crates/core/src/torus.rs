@@ -47,6 +47,9 @@ pub trait Torus:
     /// The representative in `[-q/2, q/2)`.
     fn to_i64(self) -> i64;
 
+    /// The representative in `[0, q)` with the order of its bytes reversed.
+    fn swap_bytes(self) -> Self;
+
     /// The signed representative divided by q: the torus element in `[-1/2, 1/2)`,
     /// rounded to a double.
     fn to_signed_fraction(self) -> f64 {
@@ -105,6 +108,10 @@ macro_rules! impl_torus {
             #[inline(always)]
             fn to_u64(self) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn swap_bytes(self) -> Self {
+                <$unsigned>::swap_bytes(self)
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {

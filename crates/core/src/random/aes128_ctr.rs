@@ -1,20 +1,17 @@
 //! AES-128 in counter mode (FIPS 197, SP 800-38A) as a source of blocks.
 
-use ::aes::Aes128Enc;
-use ::aes::cipher::array::Array;
-use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
 use zeroize::Zeroize;
 
 use super::keystream::{BLOCK_BYTES, BlockSource, Scratch};
+use crate::simd::{Aes128, AesIsa};
 
-const AES_BLOCK_BYTES: usize = 16;
-/// Blocks per call of the cipher: what its widest code takes at once, 1 KiB.
-const BATCH: usize = 64;
+/// AES blocks in a block of the stream.
+const AES_BLOCKS: u128 = 4;
 
-/// The blocks of one AES-128-CTR keystream. The crate wipes the round keys on
-/// drop; with the counter zeroed too, nothing of the seed is left.
+/// The blocks of one AES-128-CTR keystream. The round keys wipe themselves on drop; with
+/// the counter zeroed too, nothing of the seed is left.
 pub(super) struct Aes128CtrBlocks {
-    cipher: Aes128Enc,
+    cipher: Aes128,
     /// The next input block, as a big-endian integer.
     counter: u128,
 }
@@ -22,19 +19,21 @@ pub(super) struct Aes128CtrBlocks {
 impl Aes128CtrBlocks {
     /// The layout of [`ExpanderKind::Aes128Ctr`](super::ExpanderKind::Aes128Ctr).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
+        let isa = AesIsa::detect();
         let [key, start] = seed.as_chunks().0 else {
             unreachable!("32 bytes are two blocks");
         };
-        let mut subkey = Scratch::<u8, AES_BLOCK_BYTES>::new();
-        Aes128Enc::new(key.into()).encrypt_block_b2b(start.into(), (&mut *subkey).into());
-        let start = u128::from_be_bytes(*start).wrapping_add(u128::from(stream) << 64);
-        Self::counter_mode(&subkey, start)
+        let start = u128::from_be_bytes(*start);
+        let mut encrypted = Scratch::<u8, BLOCK_BYTES>::new();
+        Aes128::new(isa, key).counter_mode(start, encrypted.as_chunks_mut().0);
+        let (subkey, _) = encrypted.split_first_chunk().expect("4 blocks");
+        Self::counter_mode(isa, subkey, start.wrapping_add(u128::from(stream) << 64))
     }
 
     /// SP 800-38A's counter mode with the initial counter block `counter`.
-    fn counter_mode(key: &[u8; AES_BLOCK_BYTES], counter: u128) -> Self {
+    fn counter_mode(isa: AesIsa, key: &[u8; 16], counter: u128) -> Self {
         Self {
-            cipher: Aes128Enc::new(key.into()),
+            cipher: Aes128::new(isa, key),
             counter,
         }
     }
@@ -42,15 +41,9 @@ impl Aes128CtrBlocks {
 
 impl BlockSource for Aes128CtrBlocks {
     fn next_blocks(&mut self, out: &mut [[u8; BLOCK_BYTES]]) {
-        let (blocks, _) = out.as_flattened_mut().as_chunks_mut::<AES_BLOCK_BYTES>();
-        for batch in blocks.chunks_mut(BATCH) {
-            for block in batch.iter_mut() {
-                *block = self.counter.to_be_bytes();
-                self.counter = self.counter.wrapping_add(1);
-            }
-            self.cipher
-                .encrypt_blocks(Array::cast_slice_from_core_mut(batch));
-        }
+        self.cipher.counter_mode(self.counter, out);
+        let consumed = AES_BLOCKS * out.len() as u128;
+        self.counter = self.counter.wrapping_add(consumed);
     }
 }
 
@@ -66,8 +59,40 @@ mod tests {
 
     fn output_blocks(key: u128, counter: u128) -> [u128; 4] {
         let mut out = [[0; BLOCK_BYTES]];
-        Aes128CtrBlocks::counter_mode(&key.to_be_bytes(), counter).next_blocks(&mut out);
+        let of = |isa, out: &mut _| {
+            Aes128CtrBlocks::counter_mode(isa, &key.to_be_bytes(), counter).next_blocks(out);
+        };
+        of(AesIsa::Crate, &mut out);
+        for isa in AesIsa::available() {
+            let mut other = [[0; BLOCK_BYTES]];
+            of(isa, &mut other);
+            assert_eq!(other, out, "{isa:?}");
+        }
         core::array::from_fn(|i| u128::from_be_bytes(out[0].as_chunks().0[i]))
+    }
+
+    /// For all numbers of blocks about what is in flight, and counters whose low half and
+    /// whose whole overflow at every place among them.
+    #[test]
+    fn every_instruction_set_gives_the_blocks_of_the_crate() {
+        let key = core::array::from_fn(|i| (i as u8).wrapping_mul(0x9d) ^ 0x35);
+        for high in [0, 0x0123_4567_89ab_cdef, u64::MAX] {
+            for low in (0..150).map(|i| 0u64.wrapping_sub(i)).chain([1 << 63]) {
+                let counter = u128::from(high) << 64 | u128::from(low);
+                let of = |isa| Aes128CtrBlocks::counter_mode(isa, &key, counter);
+                let mut expected = [[0; BLOCK_BYTES]; 37];
+                of(AesIsa::Crate).next_blocks(&mut expected);
+                for isa in AesIsa::available() {
+                    let len = (low.wrapping_neg() % 38) as usize;
+                    let mut out = [[0xa5; BLOCK_BYTES]; 37];
+                    let mut blocks = of(isa);
+                    blocks.next_blocks(&mut out[..len]);
+                    assert!(out[len..] == [[0xa5; BLOCK_BYTES]; 37][len..]);
+                    blocks.next_blocks(&mut out[len..]);
+                    assert!(out == expected, "{isa:?} {counter:#x} {len}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! ChaCha20 (RFC 8439) as a source of blocks.
 
-use ::chacha20::cipher::array::Array;
-use ::chacha20::cipher::{KeyIvInit, StreamCipherCore};
-use ::chacha20::variants::Ietf;
-use ::chacha20::{ChaChaCore, R20};
+use zeroize::Zeroize;
 
 use super::keystream::{BLOCK_BYTES, BlockSource};
+use crate::simd::{Isa, chacha20_blocks};
 
-/// The blocks of one ChaCha20 keystream, from block counter 0 on. The crate wipes
-/// the state on drop.
+/// `expand 32-byte k`.
+const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// The blocks of one ChaCha20 keystream, from block counter 0 on. The state is wiped
+/// on drop.
 pub(super) struct ChaCha20Blocks {
-    core: ChaChaCore<R20, Ietf>,
+    isa: Isa,
+    state: [u32; 16],
     /// How many blocks the 32-bit counter has left.
     left: u64,
 }
@@ -24,8 +26,22 @@ impl ChaCha20Blocks {
     }
 
     pub(super) fn with_nonce(key: &[u8; 32], nonce: [u8; 12]) -> Self {
+        Self::on(Isa::detect(), key, nonce)
+    }
+
+    fn on(isa: Isa, key: &[u8; 32], nonce: [u8; 12]) -> Self {
+        let mut state = [0; 16];
+        state[..4].copy_from_slice(&CONSTANTS);
+        let bytes = key.as_chunks().0.iter();
+        for (word, bytes) in state[4..12].iter_mut().zip(bytes) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        for (word, bytes) in state[13..].iter_mut().zip(nonce.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
         Self {
-            core: ChaChaCore::new(key.into(), &nonce.into()),
+            isa,
+            state,
             left: 1 << 32,
         }
     }
@@ -37,8 +53,13 @@ impl BlockSource for ChaCha20Blocks {
             .left
             .checked_sub(out.len() as u64)
             .expect("a ChaCha20 stream ends after 2^38 bytes");
-        self.core
-            .write_keystream_blocks(Array::cast_slice_from_core_mut(out));
+        chacha20_blocks(self.isa, &mut self.state, out);
+    }
+}
+
+impl Drop for ChaCha20Blocks {
+    fn drop(&mut self) {
+        self.state.zeroize();
     }
 }
 
@@ -63,6 +84,34 @@ mod tests {
                 0xcb, 0xd0, 0x83, 0xe8, 0xa2, 0x50, 0x3c, 0x4e,
             ]
         );
+    }
+
+    /// Every instruction set against the `chacha20` crate, for all numbers of blocks
+    /// about its vectors, cut in two, with the words of key, nonce and counter varied.
+    #[cfg(feature = "std")]
+    #[test]
+    fn every_instruction_set_gives_the_blocks_of_the_crate() {
+        use chacha20::cipher::{KeyIvInit, StreamCipher};
+
+        for case in 0..4u8 {
+            let key = core::array::from_fn(|i| (i as u8).wrapping_mul(case * 2 + 37) ^ case);
+            let nonce = core::array::from_fn(|i| (i as u8 * 29 + 3).wrapping_mul(case));
+            let mut expected = [[0; 64]; 70];
+            chacha20::ChaCha20::new(&key.into(), &nonce.into())
+                .apply_keystream(expected.as_flattened_mut());
+            for isa in Isa::available() {
+                for len in 0..=expected.len() {
+                    for cut in [0, len / 2, len.saturating_sub(1)] {
+                        let mut out = [[0xa5; 64]; 70];
+                        let mut blocks = ChaCha20Blocks::on(isa, &key, nonce);
+                        blocks.next_blocks(&mut out[..cut]);
+                        blocks.next_blocks(&mut out[cut..len]);
+                        assert_eq!(out[..len], expected[..len], "{} {len} {cut}", isa.name());
+                        assert_eq!(out[len..], [[0xa5; 64]; 70][len..]);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

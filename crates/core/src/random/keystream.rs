@@ -49,11 +49,11 @@ impl<S: BlockSource> Keystream<S> {
 }
 
 /// A buffer on the stack that is overwritten with zeros when it goes out of scope.
-pub(super) struct Scratch<T: Copy + Default, const LEN: usize>([T; LEN]);
+pub(crate) struct Scratch<T: Copy + Default, const LEN: usize>([T; LEN]);
 
 impl<T: Copy + Default, const LEN: usize> Scratch<T, LEN> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self([T::default(); LEN])
     }
 }

@@ -19,8 +19,9 @@
 //! fused multiplication, no host byte order.
 //!
 //! Everything here runs in time independent of the seeds and of what is drawn, on
-//! processors whose integer and `f64` additions and multiplications do. Where
-//! `f64` is emulated in software, prefer [`NoiseDistribution::TUniform`].
+//! processors whose integer and floating-point additions and multiplications do. Gaussian
+//! noise of up to 2^14 steps of q needs `f32` alone, wider noise `f64`; where that is
+//! emulated in software, prefer [`NoiseDistribution::TUniform`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "aes")]
@@ -52,6 +53,8 @@ mod ziggurat;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
+
+pub(crate) use keystream::Scratch;
 
 pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};

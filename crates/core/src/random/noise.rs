@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::centered_binomial::MAX_ETA;
 use super::expander::Expander;
 use super::{centered_binomial, gaussian, tuniform};
+use crate::simd::Isa;
 use crate::torus::{Torus, exp2_neg};
 
 /// The distribution of the error of a fresh ciphertext. The key owner's parameter
@@ -113,18 +114,28 @@ impl NoiseDistribution {
 
 /// Adds independent noise to every element: `values[i] += round(e_i * q) mod q`.
 ///
-/// How much of the stream a call consumes depends on the length alone:
+/// How much of the stream a call consumes depends on the length and the distribution
+/// alone. Words are little-endian; both Gaussians follow Box and Muller (1958).
 ///
-/// - Gaussian: 16 bytes per pair of elements, `16 * ceil(len / 2)` in all; the
+/// - Gaussian, `standard_deviation * q <= 2^14`: 1088 bytes per chunk of 256 elements,
+///   of a partial last chunk too, so that cuts at multiples of 256 give the same noise
+///   as one call. They are 16 extension words, 128 radius words and 128 angle words of
+///   4 bytes. Pair `p` of a chunk makes its elements `p` and `p + 128`: with
+///   `u = (radius[p]·2^32 + extension[p mod 16] + 1/2) / 2^64` and the angle word read as
+///   a signed integer `a`, they are the radius `sqrt(-2 ln u)`, which reaches 9.4 standard
+///   deviations, times cosine and sine of `pi/4 · a/2^31`, the cosine negated if bit 1 of
+///   the angle word is set, the two swapped if bit 0 is. The relative error of a variate
+///   is below 2^-20, and its bits are the same on every platform whose `f32` follows
+///   IEEE 754.
+/// - Gaussian above: 16 bytes per pair of elements, `16 * ceil(len / 2)` in all; the
 ///   second half of an odd last pair is discarded. So cuts at even positions
-///   give the same noise as one call. Box and Muller's method (1958): of the pair's
-///   two little-endian `u64`, the first is the radius, `sqrt(-2 ln u)` with
-///   `u = (word + 1/2) / 2^64`, which reaches 9.4 standard deviations; of the
+///   give the same noise as one call. Of the pair's two `u64`, the first is the radius,
+///   `sqrt(-2 ln u)` with `u = (word + 1/2) / 2^64`; of the
 ///   second, bit 63 negates the radius's cosine, bit 62 swaps the two results, and
 ///   with `m` its bits 11..62 the angle is `pi/2 * ((2m + 1) / 2^52 - 1/2)`. The
 ///   relative error of a variate is below 2^-40, and its bits are the same on
 ///   every platform whose `f64` follows IEEE 754.
-/// - TUniform: one little-endian word per element, of 4 bytes if `b <= 30`, else
+/// - TUniform: one word per element, of 2 bytes if `b <= 14`, of 4 if `b <= 30`, else
 ///   of 8. Of its `b + 2` low bits `r` the noise is `(r >> 1) + (r & 1) - 2^b`.
 /// - Centred binomial: one little-endian word per element, of 2 bytes if `eta <= 8`, 4
 ///   if `eta <= 16`, else 8: the ones among its `eta` low bits, less the ones among
@@ -140,15 +151,25 @@ pub fn add_noise<T: Torus>(
     expander: &mut impl Expander,
     values: &mut [T],
 ) {
+    add_noise_on(Isa::detect(), distribution, expander, values);
+}
+
+/// [`add_noise`] on a given instruction set.
+pub(super) fn add_noise_on<T: Torus>(
+    isa: Isa,
+    distribution: NoiseDistribution,
+    expander: &mut impl Expander,
+    values: &mut [T],
+) {
     if let Err(error) = distribution.validate(T::BITS) {
         panic!("{error}");
     }
     match distribution {
         NoiseDistribution::Gaussian { standard_deviation } => {
-            gaussian::add(standard_deviation, expander, values);
+            gaussian::add(isa, standard_deviation, expander, values);
         }
         NoiseDistribution::TUniform { bound_log2 } => {
-            tuniform::add(bound_log2, expander, values);
+            tuniform::add(isa, bound_log2, expander, values);
         }
         NoiseDistribution::CenteredBinomial { eta } => {
             centered_binomial::add(eta, expander, values);

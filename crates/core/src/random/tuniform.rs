@@ -2,39 +2,66 @@
 
 use super::expander::Expander;
 use super::keystream::Scratch;
+use crate::simd::{Isa, dispatch};
 use crate::torus::Torus;
 
-/// Bytes read from the expander at a time.
-const CHUNK_BYTES: usize = 1024;
+/// Bytes read from the expander at a time: two of the largest groups of blocks where
+/// expanders have vectors.
+const CHUNK_BYTES: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+    2048
+} else {
+    512
+};
 
 /// Adds an independent TUniform(`bound_log2`) integer to every element.
 ///
-/// A sample is made of one little-endian word of the stream, of 4 bytes if
-/// `bound_log2 <= 30`, else of 8. Of its `bound_log2 + 2` low bits `r` it is
-/// `(r >> 1) + (r & 1) - 2^bound_log2`: the sum of a uniform integer and a bit, so
-/// that the two end points have half the mass of the rest.
+/// A sample is made of one little-endian word of the stream, of 2 bytes if
+/// `bound_log2 <= 14`, of 4 if `bound_log2 <= 30`, else of 8. Of its `bound_log2 + 2`
+/// low bits `r` it is `(r >> 1) + (r & 1) - 2^bound_log2`: the sum of a uniform
+/// integer and a bit, so that the two end points have half the mass of the rest.
 ///
 /// `bound_log2` is at most 62. Constant-time.
-pub(super) fn add<T: Torus>(bound_log2: u32, expander: &mut impl Expander, values: &mut [T]) {
+pub(super) fn add<T: Torus>(
+    isa: Isa,
+    bound_log2: u32,
+    expander: &mut impl Expander,
+    values: &mut [T],
+) {
     let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
-    let mask = u64::MAX >> (62 - bound_log2);
-    let shift = 1i64 << bound_log2;
-    let sample = |word: u64| {
-        let r = word & mask;
-        T::from_i64(((r >> 1) + (r & 1)) as i64 - shift)
+    let width = match bound_log2 {
+        ..=14 => 2,
+        ..=30 => 4,
+        _ => 8,
     };
-    let width = if bound_log2 <= 30 { 4 } else { 8 };
     for values in values.chunks_mut(CHUNK_BYTES / width) {
         let bytes = &mut buffer[..values.len() * width];
         expander.fill(bytes);
-        if width == 4 {
-            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = value.add(sample(u64::from(u32::from_le_bytes(*word))));
-            }
-        } else {
-            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = value.add(sample(u64::from_le_bytes(*word)));
-            }
-        }
+        let bytes = &*bytes;
+        dispatch!(isa, |_simd| match width {
+            2 => add_narrow(bound_log2, bytes, values),
+            4 => add_middle(bound_log2, bytes, values),
+            _ => add_wide(bound_log2, bytes, values),
+        });
     }
 }
+
+/// A loop for words of one width. A sample fits the signed integer of that width, and
+/// the mask can be shifted out of the width's largest unsigned one.
+macro_rules! add_words {
+    ($name:ident, $word:ty, $signed:ty) => {
+        #[inline(always)]
+        fn $name<T: Torus>(bound_log2: u32, bytes: &[u8], values: &mut [T]) {
+            let mask = <$word>::MAX >> (<$word>::BITS - 2 - bound_log2);
+            let shift: $word = 1 << bound_log2;
+            for (value, bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
+                let r = <$word>::from_le_bytes(*bytes) & mask;
+                let sample = ((r >> 1) + (r & 1)).wrapping_sub(shift) as $signed;
+                *value = value.add(T::from_i64(sample.into()));
+            }
+        }
+    };
+}
+
+add_words!(add_narrow, u16, i16);
+add_words!(add_middle, u32, i32);
+add_words!(add_wide, u64, i64);

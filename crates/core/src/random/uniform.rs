@@ -2,6 +2,7 @@
 
 use super::expander::Expander;
 use super::keystream::Scratch;
+use crate::simd::as_bytes_mut;
 use crate::torus::Torus;
 
 /// Bytes read from the expander at a time.
@@ -13,19 +14,10 @@ const CHUNK_BYTES: usize = 1024;
 /// integer: `out.len() * T::BITS / 8` bytes are consumed, so a long fill and
 /// several short ones give the same elements. Constant-time.
 pub fn fill_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
-    let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
-    let width = T::BITS as usize / 8;
-    for values in out.chunks_mut(CHUNK_BYTES / width) {
-        let bytes = &mut buffer[..values.len() * width];
-        expander.fill(bytes);
-        if T::BITS == 32 {
-            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = T::from_i64(i64::from(u32::from_le_bytes(*word)));
-            }
-        } else {
-            for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = T::from_i64(i64::from_le_bytes(*word));
-            }
+    expander.fill(as_bytes_mut(out));
+    if cfg!(target_endian = "big") {
+        for value in out {
+            *value = value.swap_bytes();
         }
     }
 }

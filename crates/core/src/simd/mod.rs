@@ -3,12 +3,14 @@
 //! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
 //! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs` and
-//! `pack.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
+//! `pack.rs` and `chacha20.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
 //! implementations are one file per instruction set. A body that is a plain loop
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
 //!
-//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target.
+//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target. AES
+//! has instructions of its own that come independently of vector sizes, and so a choice of
+//! its own, `AesIsa`.
 //!
 //! Every kernel is branch-free in the coefficients that it reads, and its memory
 //! accesses depend on lengths and on rotation degrees only. Integer kernels give
@@ -17,12 +19,14 @@
 
 use crate::torus::Torus;
 
+mod aes;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 mod arm;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod chacha20;
 mod convert;
 mod decompose;
 mod fourier;
@@ -39,12 +43,14 @@ mod vector;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+pub(crate) use aes::{Aes128, AesIsa};
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+pub(crate) use chacha20::Block as ChaCha20Block;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 pub use neon::Neon;
 pub(crate) use ntt::ntt_reduce;
@@ -52,6 +58,7 @@ pub(crate) use ntt::ntt_reduce;
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};
+pub(crate) use torus_slice::as_bytes_mut;
 pub(crate) use vector::Simd;
 
 /// Number of output columns of one tile of a key-switching key.
@@ -352,4 +359,25 @@ pub fn key_switch_tile(
         check_equal(key_tile.len(), &[row.len()]);
     }
     dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
+}
+
+/// Overwrites `out` with the ChaCha20 blocks of `state` (RFC 8439, section 2.3), from
+/// the counter in word 12 on, and advances the counter, mod 2^32.
+pub(crate) fn chacha20_blocks(isa: Isa, state: &mut [u32; 16], out: &mut [ChaCha20Block]) {
+    // What the target promises need not be detected.
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    ))]
+    {
+        let _ = isa;
+        chacha20::keystream(chacha20::Quads, state, out);
+    }
+    #[cfg(not(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little"
+    )))]
+    dispatch!(isa, |simd| chacha20::keystream(simd, state, out));
 }

@@ -1,5 +1,5 @@
 //! Slices of a generic torus type as slices of the integer type that it is, for
-//! kernels whose code differs between 32 and 64 bits.
+//! kernels whose code differs between 32 and 64 bits, or as bytes.
 
 use core::any::TypeId;
 use core::slice;
@@ -44,4 +44,12 @@ impl<'a> TorusSliceMut<'a> {
             Self::U64(unsafe { slice::from_raw_parts_mut(data.as_mut_ptr().cast(), data.len()) })
         }
     }
+}
+
+/// The bytes of the elements, in the order of this machine.
+#[inline(always)]
+pub(crate) fn as_bytes_mut<T: Torus>(data: &mut [T]) -> &mut [u8] {
+    // SAFETY: T is u32 or u64, for `Torus` is sealed: no padding, every pattern of bytes
+    // is a value, and u8 has no alignment. The borrow of `data` passes to the result.
+    unsafe { slice::from_raw_parts_mut(data.as_mut_ptr().cast(), size_of_val(data)) }
 }

@@ -8,6 +8,7 @@ mod continuous;
 mod discrete;
 mod samplers;
 mod seeds;
+mod single;
 mod streams;
 
 use super::*;

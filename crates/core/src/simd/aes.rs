@@ -1,0 +1,127 @@
+//! AES-128 in counter mode (FIPS 197, SP 800-38A): the processor's own instructions
+//! where there are any on x86-64, the `aes` crate elsewhere.
+
+#[cfg(target_arch = "x86_64")]
+mod aes_ni;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
+
+use ::aes::Aes128Enc;
+use ::aes::cipher::array::Array;
+use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use aes_ni::AesNi;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use vaes::Vaes;
+
+/// Bytes of an AES block.
+const AES_BLOCK_BYTES: usize = 16;
+/// What the kernels write at a time: four AES blocks.
+pub(crate) type FourBlocks = [u8; 4 * AES_BLOCK_BYTES];
+
+/// A way to compute AES that this processor has. Like [`Isa`](super::Isa), the
+/// variants with a proof of detection come from detection alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AesIsa {
+    /// The `aes` crate, which detects what it can use.
+    Crate,
+    /// AES-NI.
+    #[cfg(target_arch = "x86_64")]
+    AesNi(AesNi),
+    /// Vector AES on AVX-512 registers.
+    #[cfg(target_arch = "x86_64")]
+    Vaes(Vaes),
+}
+
+impl AesIsa {
+    /// The fastest way of this processor; see [`Isa::detect`](super::Isa::detect).
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(proof) = Vaes::detect() {
+                return Self::Vaes(proof);
+            }
+            if let Some(proof) = AesNi::detect() {
+                return Self::AesNi(proof);
+            }
+        }
+        Self::Crate
+    }
+
+    /// Every way that can be used here, slowest first.
+    #[cfg(test)]
+    pub(crate) fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let found = [
+            Some(Self::Crate),
+            AesNi::detect().map(Self::AesNi),
+            Vaes::detect().map(Self::Vaes),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let found = [Some(Self::Crate)];
+        found.into_iter().flatten()
+    }
+}
+
+/// The expanded key of an AES-128 encryption, wiped on drop.
+pub(crate) struct Aes128(Schedule);
+
+#[allow(clippy::large_enum_variant, reason = "no heap")]
+enum Schedule {
+    Crate(Aes128Enc),
+    #[cfg(target_arch = "x86_64")]
+    AesNi(AesNi, RoundKeys),
+    #[cfg(target_arch = "x86_64")]
+    Vaes(Vaes, RoundKeys),
+}
+
+/// The round keys of FIPS 197, section 5.2, wiped on drop.
+#[cfg(target_arch = "x86_64")]
+struct RoundKeys([[u8; AES_BLOCK_BYTES]; 11]);
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for RoundKeys {
+    fn drop(&mut self) {
+        self.0.as_flattened_mut().zeroize();
+    }
+}
+
+impl Aes128 {
+    pub(crate) fn new(isa: AesIsa, key: &[u8; AES_BLOCK_BYTES]) -> Self {
+        Self(match isa {
+            AesIsa::Crate => Schedule::Crate(Aes128Enc::new(key.into())),
+            #[cfg(target_arch = "x86_64")]
+            AesIsa::AesNi(simd) => Schedule::AesNi(simd, simd.expand(key)),
+            #[cfg(target_arch = "x86_64")]
+            AesIsa::Vaes(simd) => Schedule::Vaes(simd, simd.aes_ni().expand(key)),
+        })
+    }
+
+    /// Overwrites `out` with the encryptions of `counter`, `counter + 1`, … mod 2^128 as
+    /// big-endian blocks. Constant-time.
+    pub(crate) fn counter_mode(&self, counter: u128, out: &mut [FourBlocks]) {
+        match &self.0 {
+            Schedule::Crate(cipher) => counter_mode_of_the_crate(cipher, counter, out),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::AesNi(simd, keys) => simd.counter_mode(keys, counter, out),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Vaes(simd, keys) => simd.counter_mode(keys, counter, out),
+        }
+    }
+}
+
+fn counter_mode_of_the_crate(cipher: &Aes128Enc, mut counter: u128, out: &mut [FourBlocks]) {
+    /// Blocks per call of the cipher: what its widest code takes at once, 1 KiB.
+    const BATCH: usize = 64;
+    let (blocks, _) = out.as_flattened_mut().as_chunks_mut::<AES_BLOCK_BYTES>();
+    for batch in blocks.chunks_mut(BATCH) {
+        for block in batch.iter_mut() {
+            *block = counter.to_be_bytes();
+            counter = counter.wrapping_add(1);
+        }
+        cipher.encrypt_blocks(Array::cast_slice_from_core_mut(batch));
+    }
+}

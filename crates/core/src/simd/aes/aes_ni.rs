@@ -1,0 +1,103 @@
+//! AES-NI: one block per instruction, eight blocks in flight.
+
+use core::arch::x86_64::*;
+
+use super::{AES_BLOCK_BYTES, FourBlocks, RoundKeys};
+
+/// Proof that the processor has AES-NI and SSSE3: a value exists only after detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AesNi(());
+
+impl AesNi {
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(feature = "std")]
+        let found = std::is_x86_feature_detected!("aes") && std::is_x86_feature_detected!("ssse3");
+        #[cfg(not(feature = "std"))]
+        let found = cfg!(all(target_feature = "aes", target_feature = "ssse3"));
+        found.then_some(Self(()))
+    }
+
+    pub(super) fn expand(self, key: &[u8; AES_BLOCK_BYTES]) -> RoundKeys {
+        let mut keys = RoundKeys([[0; AES_BLOCK_BYTES]; 11]);
+        // SAFETY: `self` proves the features.
+        unsafe { expand(key, &mut keys) };
+        keys
+    }
+
+    pub(super) fn counter_mode(self, keys: &RoundKeys, counter: u128, out: &mut [FourBlocks]) {
+        // SAFETY: `self` proves the features.
+        unsafe { counter_mode(keys, counter, out) };
+    }
+}
+
+#[target_feature(enable = "sse2")]
+fn load(block: &[u8; AES_BLOCK_BYTES]) -> __m128i {
+    // SAFETY: the reference is good for reading 16 bytes.
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "sse2")]
+fn store(block: &mut [u8; AES_BLOCK_BYTES], value: __m128i) {
+    // SAFETY: the reference is good for writing 16 bytes.
+    unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), value) }
+}
+
+/// FIPS 197, section 5.2. The last round of an encryption, on a block whose columns are
+/// all the rotated last word, substitutes and adds the round constant.
+#[target_feature(enable = "aes,ssse3")]
+fn expand(key: &[u8; AES_BLOCK_BYTES], keys: &mut RoundKeys) {
+    const ROUND_CONSTANTS: [i32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
+    let rotated_last_word = _mm_set1_epi32(0x0c0f_0e0d);
+    let mut round_key = load(key);
+    let [first, rest @ ..] = &mut keys.0;
+    store(first, round_key);
+    for (slot, constant) in rest.iter_mut().zip(ROUND_CONSTANTS) {
+        let last_word = _mm_shuffle_epi8(round_key, rotated_last_word);
+        let substituted = _mm_aesenclast_si128(last_word, _mm_set1_epi32(constant));
+        round_key = _mm_xor_si128(round_key, _mm_slli_si128::<4>(round_key));
+        round_key = _mm_xor_si128(round_key, _mm_slli_si128::<8>(round_key));
+        round_key = _mm_xor_si128(round_key, substituted);
+        store(slot, round_key);
+    }
+}
+
+#[target_feature(enable = "aes,ssse3")]
+fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
+    let mut pairs = out.chunks_exact_mut(2);
+    for pair in &mut pairs {
+        encrypt::<8>(keys, counter, pair.as_flattened_mut().as_chunks_mut().0);
+        counter = counter.wrapping_add(8);
+    }
+    let rest = pairs.into_remainder().as_flattened_mut();
+    if !rest.is_empty() {
+        encrypt::<4>(keys, counter, rest.as_chunks_mut().0);
+    }
+}
+
+/// Encrypts `counter` and its followers into the first `BLOCKS` blocks of `out`.
+#[inline]
+#[target_feature(enable = "aes,ssse3")]
+fn encrypt<const BLOCKS: usize>(
+    keys: &RoundKeys,
+    counter: u128,
+    out: &mut [[u8; AES_BLOCK_BYTES]],
+) {
+    let [whitening, rounds @ .., last] = &keys.0;
+    let whitening = load(whitening);
+    let mut states = [whitening; BLOCKS];
+    for (i, state) in states.iter_mut().enumerate() {
+        let block = counter.wrapping_add(i as u128).swap_bytes();
+        let block = _mm_set_epi64x((block >> 64) as i64, block as i64);
+        *state = _mm_xor_si128(block, whitening);
+    }
+    for key in rounds {
+        let key = load(key);
+        for state in &mut states {
+            *state = _mm_aesenc_si128(*state, key);
+        }
+    }
+    let last = load(last);
+    for (block, state) in out.iter_mut().zip(states) {
+        store(block, _mm_aesenclast_si128(state, last));
+    }
+}

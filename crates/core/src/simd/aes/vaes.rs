@@ -1,0 +1,91 @@
+//! Vector AES on AVX-512 registers: four blocks per instruction, 32 blocks in flight.
+
+use core::arch::x86_64::*;
+
+use super::{AesNi, FourBlocks, RoundKeys};
+
+/// Proof that the processor has VAES, AVX-512 F and BW, and AES-NI: a value exists only
+/// after detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Vaes(AesNi);
+
+/// Registers in flight.
+const IN_FLIGHT: usize = 8;
+
+impl Vaes {
+    pub(super) fn detect() -> Option<Self> {
+        #[cfg(feature = "std")]
+        let found = std::is_x86_feature_detected!("vaes")
+            && std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw");
+        #[cfg(not(feature = "std"))]
+        let found = cfg!(all(
+            target_feature = "vaes",
+            target_feature = "avx512f",
+            target_feature = "avx512bw"
+        ));
+        AesNi::detect().filter(|_| found).map(Self)
+    }
+
+    pub(super) fn aes_ni(self) -> AesNi {
+        self.0
+    }
+
+    pub(super) fn counter_mode(self, keys: &RoundKeys, counter: u128, out: &mut [FourBlocks]) {
+        // SAFETY: `self` proves the features.
+        unsafe { counter_mode(keys, counter, out) };
+    }
+}
+
+#[target_feature(enable = "vaes,avx512f,avx512bw")]
+fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
+    let mut round_keys = [_mm512_setzero_si512(); 11];
+    for (wide, key) in round_keys.iter_mut().zip(&keys.0) {
+        // SAFETY: the reference is good for reading 16 bytes.
+        let key = unsafe { _mm_loadu_si128(key.as_ptr().cast()) };
+        *wide = _mm512_broadcast_i32x4(key);
+    }
+    let (groups, rest) = out.as_chunks_mut::<IN_FLIGHT>();
+    for group in groups {
+        encrypt(&round_keys, counter, group);
+        counter = counter.wrapping_add(4 * IN_FLIGHT as u128);
+    }
+    for four in rest.as_chunks_mut::<1>().0 {
+        encrypt(&round_keys, counter, four);
+        counter = counter.wrapping_add(4);
+    }
+}
+
+/// Encrypts `counter` and its followers.
+#[inline]
+#[target_feature(enable = "vaes,avx512f,avx512bw")]
+fn encrypt<const LEN: usize>(
+    [whitening, rounds @ .., last]: &[__m512i; 11],
+    counter: u128,
+    out: &mut [FourBlocks; LEN],
+) {
+    let start = _mm512_broadcast_i32x4(_mm_set_epi64x((counter >> 64) as i64, counter as i64));
+    let mut offset = _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0);
+    let four = _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4);
+    let reversed =
+        _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f));
+    let mut states = [start; LEN];
+    for state in &mut states {
+        let sum = _mm512_add_epi64(start, offset);
+        // A low half that became smaller carries into the high half beside it.
+        let carries = _mm512_cmplt_epu64_mask(sum, offset) << 1;
+        let sum = _mm512_mask_sub_epi64(sum, carries, sum, _mm512_set1_epi64(-1));
+        *state = _mm512_xor_si512(_mm512_shuffle_epi8(sum, reversed), *whitening);
+        offset = _mm512_add_epi64(offset, four);
+    }
+    for key in rounds {
+        for state in &mut states {
+            *state = _mm512_aesenc_epi128(*state, *key);
+        }
+    }
+    for (four, state) in out.iter_mut().zip(states) {
+        let state = _mm512_aesenclast_epi128(state, *last);
+        // SAFETY: the reference is good for writing 64 bytes.
+        unsafe { _mm512_storeu_si512(four.as_mut_ptr().cast(), state) };
+    }
+}
