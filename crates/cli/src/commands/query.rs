@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed, or latest
+    /// The readings: the id that `send` printed, several with commas between, or latest
     #[arg(long, default_value = "latest")]
     readings: Selection,
     /// The file for the encrypted result [default: stdout]
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let request = arguments.questions.seal()?;
     let client = arguments.server.connect("owner")?;
-    let reply = ask(&client, arguments.readings, &request)?;
+    let reply = ask(&client, &arguments.readings, &request)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Asks, and shows meanwhile how many bootstraps the server has done.
-pub(crate) fn ask(client: &Client, readings: Selection, request: &[u8]) -> Outcome<QueryReply> {
+pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
     let before = client.metrics_bootstraps().unwrap_or(0);
     let show = || {

@@ -127,7 +127,7 @@ impl KeySet {
     pub fn evaluate(&self, upload: &[u8], request: &[u8]) -> Result<Vec<u8>, BackendError> {
         let evaluation = self
             .backend
-            .evaluate(upload, request, &Progress::default())?;
+            .evaluate(&[upload], request, &Progress::default())?;
         Ok(evaluation.result)
     }
 
