@@ -1,7 +1,5 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
-use std::path::Path;
-
 use tfhe_sbc_adapter::readings::{ReadingsError, Upload};
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_engine::server_key::ServerKey;
@@ -20,18 +18,10 @@ pub struct KeyBackend {
 }
 
 impl KeyBackend {
-    /// A backend that computes with this key on what was encrypted under its key set's
-    /// own device key.
-    pub fn new(key: ServerKey<u64>) -> Self {
-        let devices = DeviceKeys::none(&key);
+    /// A backend that computes with this key, on what was encrypted under its key set's
+    /// own device key or under the keys of these devices.
+    pub fn new(key: ServerKey<u64>, devices: DeviceKeys) -> Self {
         Self { key, devices }
-    }
-
-    /// A backend that also computes on what was encrypted under the keys of the devices
-    /// whose switch keys are in a directory.
-    pub fn with_device_keys(key: ServerKey<u64>, directory: &Path) -> Result<Self, DeviceKeyError> {
-        let devices = DeviceKeys::in_directory(&key, directory)?;
-        Ok(Self { key, devices })
     }
 
     fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {

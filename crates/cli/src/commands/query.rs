@@ -44,7 +44,7 @@ pub(crate) struct Questions {
     /// What is asked
     #[arg(required = true, value_name = "QUESTION")]
     questions: Vec<Question>,
-    /// The device key that belongs to the readings, to seal the question with
+    /// A device key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
     /// Column definitions in TOML [default: those of the bundled weather data]
