@@ -104,7 +104,9 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
     let before = keys.upload_under(&old, &readings(&[5.0]));
     backend.check_upload(&before).unwrap();
 
-    // Registered while the server runs.
+    // Registered while the server runs, also once it has no cause to look again.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    backend.check_upload(&before).unwrap();
     let new = issue(&keys.secret, "pi", 2, folder.path());
     let after = keys.upload_under(&new, &readings(&[8.0]));
     backend.check_upload(&after).unwrap();
