@@ -35,6 +35,11 @@ impl<T: Torus> ExpandedGlweList<T> {
         }
     }
 
+    /// The ciphertexts, to be brought under another key.
+    pub fn ciphertexts_mut(&mut self) -> &mut [GlweCiphertext<T>] {
+        &mut self.ciphertexts
+    }
+
     /// Number of plaintexts.
     pub fn element_count(&self) -> usize {
         self.element_count

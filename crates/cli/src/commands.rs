@@ -2,6 +2,7 @@
 
 mod certs;
 pub(crate) mod decrypt;
+mod device_key;
 mod encrypt;
 mod eval;
 mod inspect;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Make a secret key, a device key and a server key
     Keygen(keygen::Arguments),
+    /// Issue a device a key of its own, or a new one
+    DeviceKey(device_key::Arguments),
     /// Make certificates for a server, a device and a key owner
     Certs(certs::Arguments),
     /// Print a day of the bundled weather readings as CSV
@@ -52,6 +55,7 @@ impl Command {
         match self {
             Self::Demo(arguments) => return crate::demo::run(&arguments),
             Self::Keygen(arguments) => keygen::run(&arguments)?,
+            Self::DeviceKey(arguments) => device_key::run(&arguments)?,
             Self::Certs(arguments) => certs::run(&arguments)?,
             Self::Sample(arguments) => sample::run(&arguments)?,
             Self::Encrypt(arguments) => encrypt::run(&arguments)?,

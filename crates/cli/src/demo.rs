@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
         &questions,
         &columns,
         &mut session,
-        Selection::Id(id),
+        id.into(),
     )?;
     stages.query = start.elapsed();
     drop(server);
@@ -250,7 +250,7 @@ fn ask(
     readings: Selection,
 ) -> Outcome<QueryReply> {
     let request = query::seal(questions, columns, session)?;
-    query::ask(&connect(server, &made.owner)?, readings, &request)
+    query::ask(&connect(server, &made.owner)?, &readings, &request)
 }
 
 fn draw(

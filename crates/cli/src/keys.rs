@@ -8,6 +8,7 @@ use tfhe_sbc_core::random::{EntropyError, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
+use tfhe_sbc_service::device_keys::DeviceKeys;
 use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Outcome, failure};
@@ -47,6 +48,17 @@ pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
         SeededServerKey::<u64>::step_count(&parameters),
     );
     Ok(seeded.prepare(&|steps| bar.inc(steps)))
+}
+
+/// The devices with keys of their own, whose switch keys are in a directory.
+pub(crate) fn device_keys(key: &ServerKey<u64>, directory: Option<&Path>) -> Outcome<DeviceKeys> {
+    match directory {
+        None => Ok(DeviceKeys::none(key)),
+        Some(directory) => DeviceKeys::in_directory(key, directory).advise(
+            "no device keys",
+            "name the directory that holds the switch keys of `tfhe-sbc device-key`",
+        ),
+    }
 }
 
 /// Refuses the key of a parameter set that readings cannot be encrypted under.

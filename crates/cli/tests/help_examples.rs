@@ -36,8 +36,18 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     let tested = [
-        "demo", "keygen", "certs", "sample", "encrypt", "serve", "send", "query", "eval",
-        "decrypt", "inspect",
+        "demo",
+        "keygen",
+        "device-key",
+        "certs",
+        "sample",
+        "encrypt",
+        "serve",
+        "send",
+        "query",
+        "eval",
+        "decrypt",
+        "inspect",
     ];
     assert_eq!(names, tested);
     for name in names {
@@ -61,6 +71,12 @@ fn the_examples_of_keys_and_certificates_make_their_files() {
     assert!(described.text().contains("server key"));
     run_example(directory.path(), "certs");
     assert!(directory.path().join("tls/board-2.pem").is_file());
+
+    let directory = tempfile::tempdir().unwrap();
+    let described = run_example(directory.path(), "device-key");
+    for words in ["device switch key", "device 'station-7', epoch 1"] {
+        assert!(described.text().contains(words), "{}", described.text());
+    }
 
     let directory = tempfile::tempdir().unwrap();
     assert!(

@@ -14,12 +14,13 @@ pub trait Backend: Send + Sync + 'static {
     /// fingerprints, checksum, sizes.
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError>;
 
-    /// Evaluates an encrypted query on stored readings. Reports bootstraps to
+    /// Evaluates an encrypted query on stored readings, of several uploads one after the
+    /// other as if they were one. Reports bootstraps to
     /// `progress` as they are done, and may stop with
     /// [`BackendErrorKind::Cancelled`] once [`Progress::is_cancelled`].
     fn evaluate(
         &self,
-        readings: &[u8],
+        readings: &[&[u8]],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError>;

@@ -137,7 +137,7 @@ impl Client {
     /// Has an encrypted query evaluated on stored readings and waits for the
     /// answer. If this client goes away the server stops before the
     /// next kind of question.
-    pub fn query(&self, readings: Selection, query: &[u8]) -> Result<QueryReply, ClientError> {
+    pub fn query(&self, readings: &Selection, query: &[u8]) -> Result<QueryReply, ClientError> {
         // A connection of its own, so that it is never sent twice.
         let asked = Ask {
             action: "answer the query",

@@ -7,25 +7,35 @@ use tfhe_sbc_engine::server_key::ServerKey;
 use crate::backend::{
     Backend, BackendError, BackendErrorKind, Evaluation, Progress, UploadSummary,
 };
-use crate::query::evaluate::{EvaluateError, evaluate};
+use crate::device_keys::{DeviceKeyError, DeviceKeys};
+use crate::query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
 use crate::query::request::RequestError;
 
-/// A server key at the service's disposal.
+/// A server key at the service's disposal, and the devices with keys of their own.
 pub struct KeyBackend {
     key: ServerKey<u64>,
+    devices: DeviceKeys,
 }
 
 impl KeyBackend {
-    /// A backend that computes with this key.
-    pub fn new(key: ServerKey<u64>) -> Self {
-        Self { key }
+    /// A backend that computes with this key, on what was encrypted under its key set's
+    /// own device key or under the keys of these devices.
+    pub fn new(key: ServerKey<u64>, devices: DeviceKeys) -> Self {
+        Self { key, devices }
+    }
+
+    fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {
+        let header = first_header(bytes).map_err(ReadingsError::from)?;
+        self.devices
+            .check_upload(&header)
+            .map_err(device_key_of("readings"))?;
+        Ok(Upload::parse(bytes, self.key.parameters(), header.key)?)
     }
 }
 
 impl Backend for KeyBackend {
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError> {
-        let upload = Upload::parse(bytes, self.key.parameters(), self.key.fingerprint())
-            .map_err(|error| refuse(&error.into()))?;
+        let upload = self.parse_upload(bytes).map_err(|error| refuse(&error))?;
         Ok(UploadSummary {
             elements: upload.list.element_count() as u64,
             rows: upload.metadata.rows.len() as u64,
@@ -40,12 +50,12 @@ impl Backend for KeyBackend {
 
     fn evaluate(
         &self,
-        readings: &[u8],
+        readings: &[&[u8]],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
-        let (result, bootstraps) =
-            evaluate(&self.key, readings, query, progress).map_err(|error| refuse(&error))?;
+        let (result, bootstraps) = evaluate(&self.key, &self.devices, readings, query, progress)
+            .map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }
 }
@@ -53,13 +63,49 @@ impl Backend for KeyBackend {
 fn refuse(error: &EvaluateError) -> BackendError {
     let wire = match error {
         EvaluateError::Readings(ReadingsError::Wire(wire))
-        | EvaluateError::Request(RequestError::Wire(wire)) => Some(wire),
+        | EvaluateError::Request(RequestError::Wire(wire))
+        | EvaluateError::DeviceKey {
+            error: DeviceKeyError::Wire(wire),
+            ..
+        } => Some(wire),
         _ => None,
     };
+    if let EvaluateError::DeviceKey {
+        error: DeviceKeyError::Directory { .. },
+        ..
+    } = error
+    {
+        // Paths on the server's disk are for its log, not for callers.
+        tracing::error!(%error, "no device switch keys");
+        return BackendError {
+            message: "the server's device switch keys cannot be read".to_owned(),
+            hint: "this is the server's fault: its log says more".to_owned(),
+            kind: BackendErrorKind::Internal,
+        };
+    }
     let (kind, hint) = match (error, wire) {
-        (_, Some(WireError::WrongParameters { .. } | WireError::WrongKey { .. })) => (
+        (
+            EvaluateError::DeviceKey {
+                error: DeviceKeyError::Superseded { .. },
+                ..
+            },
+            _,
+        ) => (
             BackendErrorKind::WrongKey,
-            "encrypt with the device key of the key set that this server has the server key of",
+            "give the device its newest key, and encrypt the readings again",
+        ),
+        (
+            EvaluateError::DeviceKey {
+                error: DeviceKeyError::Unknown { .. },
+                ..
+            },
+            _,
+        )
+        | (_, Some(WireError::WrongParameters { .. } | WireError::WrongKey { .. })) => (
+            BackendErrorKind::WrongKey,
+            "encrypt with the device key of the key set that this server has the server key of; \
+             if it is one that `tfhe-sbc device-key` issued, copy the switch key beside it into \
+             the directory that the server's --device-keys names",
         ),
         (EvaluateError::Readings(_), _) => (
             BackendErrorKind::BadInput,
@@ -69,10 +115,16 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "check the question against the columns that `tfhe-sbc inspect` shows of the readings",
         ),
-        (EvaluateError::TooLarge(_) | EvaluateError::Results(_), _) => (
+        (EvaluateError::OtherColumns(_), _) => (
             BackendErrorKind::BadInput,
-            "ask fewer questions at once, or upload fewer rows at a time",
+            "ask about uploads of the same columns together, about others separately",
         ),
+        (EvaluateError::TooLarge(_) | EvaluateError::TooMany(_) | EvaluateError::Results(_), _) => {
+            (
+                BackendErrorKind::BadInput,
+                "ask fewer questions at once, or upload fewer rows at a time",
+            )
+        }
         (EvaluateError::Cancelled, _) => (BackendErrorKind::Cancelled, "ask again"),
         _ => (
             BackendErrorKind::Internal,

@@ -17,12 +17,14 @@
 //!
 //! All of this knows bytes, files and sockets only; what the bytes mean is the
 //! [`backend`]'s business. The real one is [`evaluator`], which holds a server key and
-//! answers the questions of [`query`].
+//! answers the questions of [`query`]; [`device_keys`] is how it tells devices that have
+//! keys of their own.
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod certificates;
 pub mod client;
+pub mod device_keys;
 mod error_chain;
 pub mod evaluator;
 pub mod files;

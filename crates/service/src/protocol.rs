@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
 //! | `GET /v1/readings` | owner | [`ReadingsList`] |
-//! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`] or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`], several with commas between, or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
 //! | `GET /metrics` | any certificate | Prometheus text |
 //!
@@ -32,33 +32,70 @@ pub const BOOTSTRAPS_HEADER: &str = "x-tfhe-sbc-bootstraps";
 /// The response header with the seconds that a query took, waiting excluded.
 pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
 
+/// Most uploads that one query may be about.
+pub const MAX_SELECTED: usize = 64;
+
 /// Which stored readings a query is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// Those stored last.
     Latest,
-    /// Those of this name.
-    Id(BlobId),
+    /// Those of these names, rows of one after rows of the other: 1 to [`MAX_SELECTED`],
+    /// each once. Their columns must be the same.
+    Ids(Vec<BlobId>),
+}
+
+impl From<BlobId> for Selection {
+    fn from(id: BlobId) -> Self {
+        Self::Ids(vec![id])
+    }
 }
 
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Latest => f.write_str("latest"),
-            Self::Id(id) => id.fmt(f),
+            Self::Ids(ids) => ids.iter().enumerate().try_for_each(|(i, id)| {
+                let comma = if i == 0 { "" } else { "," };
+                write!(f, "{comma}{id}")
+            }),
         }
     }
 }
 
-impl FromStr for Selection {
-    type Err = BlobIdError;
+/// Text that selects no readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    /// An id that is none.
+    #[error(transparent)]
+    Id(#[from] BlobIdError),
+    /// An id twice.
+    #[error("an id is there twice: its readings would count twice")]
+    Repeated,
+    /// Too many.
+    #[error("a query is about at most {MAX_SELECTED} uploads")]
+    Count,
+}
 
-    fn from_str(text: &str) -> Result<Self, BlobIdError> {
+impl FromStr for Selection {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<Self, SelectionError> {
         if text == "latest" {
-            Ok(Self::Latest)
-        } else {
-            text.parse().map(Self::Id)
+            return Ok(Self::Latest);
         }
+        let mut ids = Vec::new();
+        for id in text.split(',') {
+            let id = id.parse()?;
+            if ids.contains(&id) {
+                return Err(SelectionError::Repeated);
+            }
+            if ids.len() == MAX_SELECTED {
+                return Err(SelectionError::Count);
+            }
+            ids.push(id);
+        }
+        Ok(Self::Ids(ids))
     }
 }
 

@@ -208,7 +208,10 @@ fn bootstraps_are_reported_and_a_query_can_be_called_off() {
     let (upload, asked) = (keys.upload(&table), questions(&["max(a)", "count(a > 5)"]));
     let request = keys.seal(&table, &asked).unwrap();
     let progress = Progress::default();
-    let evaluation = keys.backend.evaluate(&upload, &request, &progress).unwrap();
+    let evaluation = keys
+        .backend
+        .evaluate(&[&upload], &request, &progress)
+        .unwrap();
     assert!(evaluation.bootstraps > 0);
     assert_eq!(progress.bootstraps(), evaluation.bootstraps);
 
@@ -216,7 +219,7 @@ fn bootstraps_are_reported_and_a_query_can_be_called_off() {
     progress.cancel();
     let error = keys
         .backend
-        .evaluate(&upload, &request, &progress)
+        .evaluate(&[&upload], &request, &progress)
         .unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::Cancelled);
     assert!(progress.bootstraps() < evaluation.bootstraps);

@@ -26,7 +26,7 @@ fn a_query_under_way_is_finished() {
     let backend = Arc::clone(&server.backend);
     let (url, identity) = (server.url(), server.site.identity(&server.site.tls.owner));
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
@@ -54,7 +54,7 @@ fn waiting_for_what_is_under_way_has_an_end() {
     owner.upload(b"readings").unwrap();
     let backend = Arc::clone(&server.backend);
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
@@ -94,7 +94,7 @@ fn sigterm_stops_gently() {
     let owner = Client::connect(&url, &site.identity(&site.tls.owner)).unwrap();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });

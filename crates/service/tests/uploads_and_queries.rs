@@ -40,8 +40,8 @@ fn a_device_uploads_and_the_owner_queries() {
     assert!(receipt.created_at.ends_with('Z'), "{}", receipt.created_at);
 
     let owner = server.owner();
-    for selection in [Selection::Latest, Selection::Id(receipt.id)] {
-        let reply = owner.query(selection, b" + query").unwrap();
+    for selection in [Selection::Latest, receipt.id.into()] {
+        let reply = owner.query(&selection, b" + query").unwrap();
         assert_eq!(reply.result, b"readings of a day + query");
         assert_eq!(reply.bootstraps, 42);
         assert!((0.0..10.0).contains(&reply.seconds));
@@ -88,7 +88,7 @@ fn a_device_may_neither_query_nor_list() {
     let server = TestServer::start();
     let device = server.device();
     device.upload(b"readings").unwrap();
-    let words = refused(device.query(Selection::Latest, &[0; 1 << 20]), 403);
+    let words = refused(device.query(&Selection::Latest, &[0; 1 << 20]), 403);
     assert!(words.contains("pi-1") && words.contains("owner"), "{words}");
     refused(device.list(), 403);
     assert_eq!(
@@ -159,7 +159,7 @@ fn oversized_uploads_are_refused_and_not_stored() {
     assert!(file_names(&server.site.store_directory().join("blobs")).is_empty());
     upload.truncate(100_000);
     device.upload(&upload).unwrap();
-    refused(server.owner().query(Selection::Latest, &[0; 1001]), 413);
+    refused(server.owner().query(&Selection::Latest, &[0; 1001]), 413);
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"too_large\"}"),
         3
@@ -194,17 +194,17 @@ fn rejected_uploads_are_not_stored() {
 fn queries_on_nothing_or_nonsense_say_what_is_wrong() {
     let server = TestServer::start();
     let owner = server.owner();
-    assert!(refused(owner.query(Selection::Latest, b"q"), 404).contains("upload"));
+    assert!(refused(owner.query(&Selection::Latest, b"q"), 404).contains("upload"));
     owner.upload(b"readings").unwrap();
     let unknown = BlobId::of(b"never uploaded");
-    assert!(refused(owner.query(Selection::Id(unknown), b"q"), 404).contains(&unknown.to_string()));
+    assert!(refused(owner.query(&unknown.into(), b"q"), 404).contains(&unknown.to_string()));
     assert_eq!(
-        refused(owner.query(Selection::Latest, b"nonsense"), 422),
+        refused(owner.query(&Selection::Latest, b"nonsense"), 422),
         "no query | send a query"
     );
-    refused(owner.query(Selection::Latest, b"panic"), 500);
+    refused(owner.query(&Selection::Latest, b"panic"), 500);
     owner
-        .query(Selection::Latest, b"and it still works")
+        .query(&Selection::Latest, b"and it still works")
         .unwrap();
 
     let post = |path: &str| {
@@ -236,7 +236,7 @@ fn damaged_readings_are_not_evaluated() {
     let owner = server.owner();
     let id = owner.upload(b"readings").unwrap().id;
     std::fs::write(server.store.blob_path(&id), b"readingz").unwrap();
-    let words = refused(owner.query(Selection::Latest, b"q"), 500);
+    let words = refused(owner.query(&Selection::Latest, b"q"), 500);
     assert!(
         words.contains("damaged") && words.contains("again"),
         "{words}"
@@ -246,7 +246,7 @@ fn damaged_readings_are_not_evaluated() {
         "{words}"
     );
     assert!(!owner.upload(b"readings").unwrap().created);
-    owner.query(Selection::Latest, b"q").unwrap();
+    owner.query(&Selection::Latest, b"q").unwrap();
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_full_queue_says_when_to_come_back() {
     let owner = server.owner();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
         let watcher = server.owner();
         // Bootstraps move, also seen through the client that is waiting.
         eventually("bootstraps move", || {
@@ -268,14 +268,14 @@ fn a_full_queue_says_when_to_come_back() {
             owner.metrics_bootstraps().unwrap() == 7
         });
         assert_eq!(metric(&watcher, "tfhe_sbc_evaluations_running"), 1);
-        match watcher.query(Selection::Latest, b"q") {
+        match watcher.query(&Selection::Latest, b"q") {
             Err(ClientError::Busy { retry_after, .. }) => assert_eq!(retry_after.as_secs(), 10),
             other => panic!("{other:?}"),
         }
         server.backend.released.store(true, Ordering::SeqCst);
         assert_eq!(held.join().unwrap().unwrap().bootstraps, 42);
         assert_eq!(watcher.metrics_bootstraps().unwrap(), 42);
-        watcher.query(Selection::Latest, b"q").unwrap();
+        watcher.query(&Selection::Latest, b"q").unwrap();
         assert_eq!(metric(&watcher, "tfhe_sbc_evaluations_running"), 0);
     });
 }
@@ -286,11 +286,11 @@ fn queries_wait_their_turn() {
     let owner = server.owner();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| server.owner().query(Selection::Latest, b"hold"));
+        let held = scope.spawn(|| server.owner().query(&Selection::Latest, b"hold"));
         eventually("one runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
-        let waiting = scope.spawn(|| server.owner().query(Selection::Latest, b"q"));
+        let waiting = scope.spawn(|| server.owner().query(&Selection::Latest, b"q"));
         eventually("one waits", || {
             metric(&owner, "tfhe_sbc_evaluations_waiting") == 1
         });
@@ -310,7 +310,7 @@ fn a_query_nobody_waits_for_is_called_off() {
         ..Timeouts::default()
     };
     let hasty = Client::connect_with(&server.url(), &identity, timeouts).unwrap();
-    let result = hasty.query(Selection::Latest, b"hold");
+    let result = hasty.query(&Selection::Latest, b"hold");
     assert!(
         matches!(result, Err(ClientError::Timeout { .. })),
         "{result:?}"
@@ -320,7 +320,7 @@ fn a_query_nobody_waits_for_is_called_off() {
     eventually("the evaluation is told", || {
         server.backend.cancelled.load(Ordering::SeqCst)
     });
-    server.owner().query(Selection::Latest, b"q").unwrap();
+    server.owner().query(&Selection::Latest, b"q").unwrap();
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// The server key
     #[arg(long, default_value = "keys/server.tsbc")]
     key: PathBuf,
+    /// The directory with the switch keys of devices that have keys of their own
+    #[arg(long, value_name = "DIRECTORY")]
+    device_keys: Option<PathBuf>,
     /// The upload that `encrypt` made, or - for stdin
     #[arg(long, default_value = "-")]
     readings: PathBuf,
@@ -36,6 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let request = arguments.questions.seal()?;
     let readings = output::read_input(&arguments.readings)?;
     let key = keys::read_server_key(&arguments.key)?;
+    let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
     let start = Instant::now();
     let spinner = progress::spinner("computing");
     let counter = Progress::default();
@@ -44,7 +48,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         spinner.say(format!("computing: {done} bootstraps"));
     };
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
-        evaluate(&key, &readings, &request, &counter)
+        evaluate(&key, &devices, &[&readings], &request, &counter)
     })
     .advise(
         "no answer",

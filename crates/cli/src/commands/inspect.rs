@@ -8,7 +8,7 @@ use serde::Serialize;
 use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::wire::key::parameters_of;
+use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
 use tfhe_sbc_service::query::request::Request;
 use tfhe_sbc_service::query::results::Results;
@@ -118,7 +118,12 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
             | Kind::ServerKey
             | Kind::DevicePublicKey
             | Kind::DeviceSwitchKey => {
-                let (parameters, _) = parameters_of(&message).explain(path.display())?;
+                let (parameters, rest) = parameters_of(&message).explain(path.display())?;
+                if let Kind::DeviceKey | Kind::DeviceSwitchKey = header.kind {
+                    let (binding, _) = Binding::parse(header.key, rest).explain(path.display())?;
+                    say("key set", binding.key_set.to_string().into());
+                    say("issued to", issued_to(&binding).into());
+                }
                 describe_parameters(&parameters, &mut say);
             }
             Kind::SeededGlweList | Kind::GlweList => {
@@ -155,6 +160,13 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
         ));
     }
     Ok(messages)
+}
+
+fn issued_to(binding: &Binding) -> String {
+    match binding.issue {
+        Some(issue) => issue.to_string(),
+        None => "all devices of the key set".to_owned(),
+    }
 }
 
 fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed, or latest
+    /// The readings: the id that `send` printed, several with commas between, or latest
     #[arg(long, default_value = "latest")]
     readings: Selection,
     /// The file for the encrypted result [default: stdout]
@@ -44,7 +44,7 @@ pub(crate) struct Questions {
     /// What is asked
     #[arg(required = true, value_name = "QUESTION")]
     questions: Vec<Question>,
-    /// The device key that belongs to the readings, to seal the question with
+    /// A device key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
     /// Column definitions in TOML [default: those of the bundled weather data]
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let request = arguments.questions.seal()?;
     let client = arguments.server.connect("owner")?;
-    let reply = ask(&client, arguments.readings, &request)?;
+    let reply = ask(&client, &arguments.readings, &request)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Asks, and shows meanwhile how many bootstraps the server has done.
-pub(crate) fn ask(client: &Client, readings: Selection, request: &[u8]) -> Outcome<QueryReply> {
+pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
     let before = client.metrics_bootstraps().unwrap_or(0);
     let show = || {

@@ -28,6 +28,10 @@ pub(crate) struct Arguments {
     /// The server key
     #[arg(long, default_value = "keys/server.tsbc")]
     key: PathBuf,
+    /// The directory with the switch keys of devices that have keys of their own; files
+    /// that `device-key` adds to it count at once
+    #[arg(long, value_name = "DIRECTORY")]
+    device_keys: Option<PathBuf>,
     /// The directory with ca.pem, server.pem and server.key
     #[arg(long, default_value = "tls")]
     tls: PathBuf,
@@ -64,7 +68,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         "no server identity",
         "make certificates with `tfhe-sbc certs`",
     )?;
-    let backend = KeyBackend::new(keys::read_server_key(&arguments.key)?);
+    let key = keys::read_server_key(&arguments.key)?;
+    let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
+    let backend = KeyBackend::new(key, devices);
     let store = Store::open(&arguments.store).advise(
         "no store",
         "choose a directory that you can write to with --store",

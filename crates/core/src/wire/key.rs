@@ -8,7 +8,7 @@
 use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
-use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, Kind, Message, WireError};
 
 /// Number of bytes of a binding: the key set's fingerprint, a device's name, an epoch.
 pub const BINDING_BYTES: usize = 36;
@@ -171,6 +171,8 @@ pub(crate) fn write(
     binding: Option<&Binding>,
     parts: &[&[u8]],
 ) -> Result<zeroize::Zeroizing<alloc::vec::Vec<u8>>, WireError> {
+    use crate::wire::HEADER_BYTES;
+
     let binding = binding.map(Binding::to_bytes);
     let binding = binding.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     let packed: usize = parts.iter().map(|part| packed_len(part.len(), 1)).sum();

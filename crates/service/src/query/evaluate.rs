@@ -1,4 +1,7 @@
-//! Evaluation of a request on an upload, blindly.
+//! Evaluation of a request on one or more uploads, blindly.
+//!
+//! Whatever key an upload is under, it is brought under the evaluation key first; from
+//! there on the rows of all uploads are rows of one table.
 //!
 //! Questions of one kind are evaluated together, whatever their columns: one
 //! tournament for all minima and maxima, one carry-save addition for all sums, one
@@ -8,9 +11,13 @@ use std::collections::HashMap;
 
 use tfhe_sbc_adapter::extract::ExpandedGlweList;
 use tfhe_sbc_adapter::metadata::MetadataError;
-use tfhe_sbc_adapter::readings::{Column, ReadingsError, Upload};
+use tfhe_sbc_adapter::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 use tfhe_sbc_core::encoding::FixedPointError;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, SeededGlweList};
+use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::bootstrap::Evaluator;
+use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_engine::integer::{
     Comparison, EncryptedBool, FheUint, IntegerError, Integers, Unsigned,
 };
@@ -18,6 +25,7 @@ use tfhe_sbc_engine::server_key::ServerKey;
 use thiserror::Error;
 
 use crate::backend::Progress;
+use crate::device_keys::{DeviceKeyError, DeviceKeys};
 
 use super::request::{Request, RequestError, known_column};
 use super::results::{EncryptedAnswer, Meaning, Results};
@@ -52,30 +60,94 @@ pub enum EvaluateError {
          one query may load"
     )]
     TooLarge(u64),
+    /// More ciphertexts than a server should expand at once.
+    #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
+    TooMany(usize),
+    /// Uploads of different columns.
+    #[error("readings number {0} have other columns than the first")]
+    OtherColumns(usize),
+    /// A key that leads nowhere.
+    #[error("the {of}: {error}")]
+    DeviceKey {
+        /// Whose: the readings' or the query's.
+        of: &'static str,
+        /// Why.
+        error: DeviceKeyError,
+    },
     /// Nobody waits for the answer any more.
     #[error("the evaluation was cancelled")]
     Cancelled,
 }
 
-/// Evaluates a request on an upload and gives the bytes of the result and the number
-/// of bootstraps. `progress` is told of bootstraps as they are done, and can call the
-/// evaluation off between two kinds of questions.
+/// The header of the first message of an upload or request, whose key is that of all.
+pub(crate) fn first_header(bytes: &[u8]) -> Result<Header, WireError> {
+    Ok(Message::parse(bytes)?.0.header)
+}
+
+/// The error of the key of readings or a query.
+pub(crate) fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
+    move |error| EvaluateError::DeviceKey { of, error }
+}
+
+/// Ciphertexts of a list under the evaluation key.
+fn expand(
+    list: &SeededGlweList<'_>,
+    parameters: &Parameters,
+    switch: Option<&DeviceSwitchKey<u64>>,
+) -> ExpandedGlweList<u64> {
+    let mut expanded = ExpandedGlweList::expand(list, parameters);
+    if let Some(switch) = switch {
+        switch.switch_batch(expanded.ciphertexts_mut());
+    }
+    expanded
+}
+
+/// Evaluates a request on uploads, their rows one after the other, and gives the bytes of
+/// the result and the number of bootstraps. Uploads and request may each be under the
+/// evaluation key or one of the keys of `devices`. `progress` is told of bootstraps as they
+/// are done, and can call the evaluation off between two kinds of questions.
 pub fn evaluate(
     key: &ServerKey<u64>,
-    readings: &[u8],
+    devices: &DeviceKeys,
+    readings: &[&[u8]],
     request: &[u8],
     progress: &Progress,
 ) -> Result<(Vec<u8>, u64), EvaluateError> {
     let (parameters, fingerprint) = (key.parameters(), key.fingerprint());
-    let upload = Upload::parse(readings, parameters, fingerprint)?;
-    let (request, thresholds) = Request::parse(request, parameters, fingerprint)?;
+    let mut uploads = Vec::with_capacity(readings.len());
+    for bytes in readings {
+        let header = first_header(bytes).map_err(ReadingsError::from)?;
+        let switch = devices
+            .switch_key(&header)
+            .map_err(device_key_of("readings"))?;
+        uploads.push((Upload::parse(bytes, parameters, header.key)?, switch));
+    }
+    let metadata = joined(uploads.iter().map(|(upload, _)| &upload.metadata))?;
+    let blocks = uploads
+        .iter()
+        .map(|(upload, _)| upload.list.element_count());
+    match blocks.sum() {
+        0..=MAX_ELEMENTS => {}
+        blocks => return Err(EvaluateError::TooMany(blocks)),
+    }
+    let header = first_header(request).map_err(RequestError::from)?;
+    let switch = devices
+        .switch_key(&header)
+        .map_err(device_key_of("query"))?;
+    let (request, thresholds) = Request::parse(request, parameters, header.key)?;
     let observer = |count| progress.add_bootstraps(count);
     let evaluator = Evaluator::with_observer(key, &observer);
     let evaluation = Evaluation {
         integers: Integers::new(&evaluator)?,
-        readings: ExpandedGlweList::expand(&upload.list, parameters),
-        thresholds: thresholds.map(|list| ExpandedGlweList::expand(&list, parameters)),
-        upload,
+        thresholds: thresholds.map(|list| expand(&list, parameters, switch.as_ref())),
+        tables: uploads
+            .into_iter()
+            .map(|(upload, switch)| Table {
+                ciphertexts: expand(&upload.list, parameters, switch.as_ref()),
+                metadata: upload.metadata,
+            })
+            .collect(),
+        metadata,
     };
     let go_on = || match progress.is_cancelled() {
         false => Ok(()),
@@ -95,7 +167,7 @@ pub fn evaluate(
     for (i, (name, question)) in request.questions.iter().enumerate() {
         let before = blocks.len();
         let column = |name: &str| evaluation.column(name).map(|(_, column)| column.clone());
-        let count = evaluation.upload.metadata.rows.len() as u32;
+        let count = evaluation.metadata.rows.len() as u32;
         let meaning = match question {
             Question::Min(name) => {
                 blocks.extend(extremes[name].0.blocks());
@@ -119,7 +191,7 @@ pub fn evaluate(
             }
             Question::Rows(_) => {
                 blocks.extend(rows[&i].bits.iter().map(EncryptedBool::block));
-                Meaning::Rows(evaluation.upload.metadata.rows.clone())
+                Meaning::Rows(evaluation.metadata.rows.clone())
             }
         };
         answers.push(EncryptedAnswer {
@@ -146,21 +218,46 @@ struct Met {
     bits: Vec<EncryptedBool<u64>>,
 }
 
-struct Evaluation<'a, 'e, 'k> {
+/// One upload, under the evaluation key.
+struct Table {
+    metadata: ReadingsMetadata,
+    ciphertexts: ExpandedGlweList<u64>,
+}
+
+/// The columns that all uploads have, and the rows of all of them.
+fn joined<'m>(
+    uploads: impl Iterator<Item = &'m ReadingsMetadata>,
+) -> Result<ReadingsMetadata, EvaluateError> {
+    let mut joined = ReadingsMetadata {
+        columns: Vec::new(),
+        rows: Vec::new(),
+    };
+    for (i, metadata) in uploads.enumerate() {
+        if i == 0 {
+            joined.columns.clone_from(&metadata.columns);
+        } else if joined.columns != metadata.columns {
+            return Err(EvaluateError::OtherColumns(i + 1));
+        }
+        joined.rows.extend_from_slice(&metadata.rows);
+    }
+    Ok(joined)
+}
+
+struct Evaluation<'e, 'k> {
     integers: Integers<'e, 'k, u64>,
-    upload: Upload<'a>,
-    readings: ExpandedGlweList<u64>,
+    metadata: ReadingsMetadata,
+    tables: Vec<Table>,
     thresholds: Option<ExpandedGlweList<u64>>,
 }
 
-impl Evaluation<'_, '_, '_> {
+impl Evaluation<'_, '_> {
     fn column(&self, name: &str) -> Result<(usize, &Column), RequestError> {
-        known_column(&self.upload.metadata, name)
+        known_column(&self.metadata, name)
     }
 
     fn check_size(&self, request: &Request) -> Result<(), EvaluateError> {
         let encoding = self.integers.encoding();
-        let rows = self.upload.metadata.rows.len() as u64;
+        let rows = self.metadata.rows.len() as u64;
         let mut blocks = 0;
         for name in request
             .questions
@@ -180,14 +277,16 @@ impl Evaluation<'_, '_, '_> {
     fn load(&self, name: &str) -> Result<Vec<FheUint>, EvaluateError> {
         let (column, _) = self.column(name)?;
         let encoding = self.integers.encoding();
-        (0..self.upload.metadata.rows.len())
-            .map(|row| {
-                let blocks = self.upload.metadata.blocks_of(encoding, column, row);
+        let mut readings = Vec::with_capacity(self.metadata.rows.len());
+        for table in &self.tables {
+            for row in 0..table.metadata.rows.len() {
+                let blocks = table.metadata.blocks_of(encoding, column, row);
                 // `Upload::parse` has checked that all of them are there.
-                let ciphertexts = self.readings.extract(blocks).unwrap_or_default();
-                Ok(self.integers.from_fresh(ciphertexts)?)
-            })
-            .collect()
+                let ciphertexts = table.ciphertexts.extract(blocks).unwrap_or_default();
+                readings.push(self.integers.from_fresh(ciphertexts)?);
+            }
+        }
+        Ok(readings)
     }
 
     /// The readings of every column that `wanted` finds a name of in a question.
@@ -264,7 +363,7 @@ impl Evaluation<'_, '_, '_> {
             })
             .collect();
         let mut compared = self.integers.compare_batch(&comparisons)?.into_iter();
-        let row_count = self.upload.metadata.rows.len();
+        let row_count = self.metadata.rows.len();
         let mut outcomes = tests.iter().map(|test| match test {
             Test::Constant(answer) => vec![self.integers.trivial_bool(*answer); row_count],
             Test::Compare(..) => compared.by_ref().take(row_count).collect::<Vec<_>>(),

@@ -68,6 +68,20 @@ impl Refusal {
         )
     }
 
+    pub(super) fn too_much(bytes: u64, limit: usize) -> Self {
+        let message = format!(
+            "these readings have {bytes} bytes together, more than the {limit} that this server \
+             computes on at once"
+        );
+        let hint = "ask about fewer of them at a time";
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Rejection::TooLarge,
+            message,
+            hint,
+        )
+    }
+
     pub(super) fn too_slow() -> Self {
         let message = "the body did not arrive in time";
         let hint = "check the connection, or send fewer readings at a time";
@@ -90,7 +104,8 @@ impl Refusal {
     }
 
     pub(super) fn bad_id(message: impl ToString) -> Self {
-        let hint = "take the id from the receipt of the upload, or say 'latest'";
+        let hint =
+            "take ids from the receipts of uploads, with commas between several, or say 'latest'";
         Self::new(
             StatusCode::BAD_REQUEST,
             Rejection::Invalid,

@@ -74,7 +74,7 @@ impl EvaluationQueue {
     pub(super) async fn evaluate(
         &self,
         place: Place,
-        id: BlobId,
+        ids: Vec<BlobId>,
         query: Received,
     ) -> Result<Evaluated, Refusal> {
         let waiting = self.metrics.evaluations_waiting.enter();
@@ -90,7 +90,11 @@ impl EvaluationQueue {
             // Held until the work has ended, even when nobody waits for it.
             let _held = (place, turn, running);
             let query: Received = query;
-            let readings = store.get(&id)?;
+            let readings = ids
+                .iter()
+                .map(|id| store.get(id))
+                .collect::<Result<Vec<_>, _>>()?;
+            let readings: Vec<&[u8]> = readings.iter().map(Vec::as_slice).collect();
             let started = Instant::now();
             let evaluation = backend.evaluate(&readings, &query.bytes, &progress)?;
             // Whatever the backend has not reported on its way.

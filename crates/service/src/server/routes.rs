@@ -79,14 +79,29 @@ impl Application {
             })
     }
 
-    async fn select(self: &Arc<Self>, selection: String) -> Result<BlobId, Refusal> {
+    /// The stored readings that a query is about. Together they may be as large as one
+    /// upload, which is what the server is prepared to hold.
+    async fn select(self: &Arc<Self>, selection: String) -> Result<Vec<BlobId>, Refusal> {
         let selection: Selection = selection.parse().map_err(Refusal::bad_id)?;
-        self.blocking(move |this| match selection {
-            Selection::Latest => Ok(this.store.latest()?.ok_or_else(Refusal::nothing_stored)?.id),
-            Selection::Id(id) => {
+        self.blocking(move |this| {
+            let ids = match selection {
+                Selection::Latest => {
+                    return match this.store.latest()? {
+                        Some(latest) => Ok(vec![latest.id]),
+                        None => Err(Refusal::nothing_stored()),
+                    };
+                }
+                Selection::Ids(ids) => ids,
+            };
+            let mut bytes = 0;
+            for &id in &ids {
                 let found = this.store.find(&id)?;
-                Ok(found.ok_or(StoreError::NotFound { id })?.id)
+                bytes += found.ok_or(StoreError::NotFound { id })?.bytes;
             }
+            if ids.len() > 1 && bytes > this.limits.upload_bytes as u64 {
+                return Err(Refusal::too_much(bytes, this.limits.upload_bytes));
+            }
+            Ok(ids)
         })
         .await
     }
@@ -168,7 +183,7 @@ async fn query(
             application.queue.enter()?,
         ))
     };
-    let (id, place) = match gates.await {
+    let (ids, place) = match gates.await {
         Ok(passed) => passed,
         Err(refusal) => return Err(application.bodies.refuse(request, refusal).await),
     };
@@ -176,7 +191,7 @@ async fn query(
         .bodies
         .read(request, application.limits.query_bytes)
         .await?;
-    let evaluated = application.queue.evaluate(place, id, body).await?;
+    let evaluated = application.queue.evaluate(place, ids, body).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (

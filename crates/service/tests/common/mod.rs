@@ -50,7 +50,7 @@ impl Backend for FakeBackend {
 
     fn evaluate(
         &self,
-        readings: &[u8],
+        readings: &[&[u8]],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
@@ -76,7 +76,7 @@ impl Backend for FakeBackend {
             _ => {}
         }
         Ok(Evaluation {
-            result: [readings, query].concat(),
+            result: [&readings.concat(), query].concat(),
             bootstraps: 42,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
-use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
@@ -14,6 +14,7 @@ use tfhe_sbc_device::{
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_service::backend::{Backend, BackendError, Progress};
+use tfhe_sbc_service::device_keys::DeviceKeys;
 use tfhe_sbc_service::evaluator::KeyBackend;
 use tfhe_sbc_service::query::Question;
 use tfhe_sbc_service::query::request::{Request, RequestError};
@@ -21,6 +22,7 @@ use tfhe_sbc_service::query::results::{Answer, Results};
 
 pub struct KeySet {
     pub secret: SecretKey,
+    pub server: SeededServerKey<u64>,
     pub backend: KeyBackend,
 }
 
@@ -46,9 +48,15 @@ pub fn key_set() -> &'static KeySet {
         let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
         let mut seeds = seeds();
         let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
-        let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
-        let backend = KeyBackend::new(key.prepare(&|_| ()));
-        KeySet { secret, backend }
+        let server = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
+        let key = server.prepare(&|_| ());
+        let devices = DeviceKeys::none(&key);
+        let backend = KeyBackend::new(key, devices);
+        KeySet {
+            secret,
+            server,
+            backend,
+        }
     })
 }
 
@@ -76,18 +84,26 @@ pub fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) -> Tabl
 }
 
 impl KeySet {
-    fn with_encryptor<R>(&self, work: impl FnOnce(&mut Encryptor<'_, u64>) -> R) -> R {
+    fn with_encryptor<R>(
+        &self,
+        key: &DeviceKey,
+        work: impl FnOnce(&mut Encryptor<'_, u64>) -> R,
+    ) -> R {
         let parameters = self.secret.parameters();
         let plan = MemoryPlan::recommended();
         let bytes = workspace_bytes(parameters, plan, KeyMode::Symmetric);
         let mut workspace = HeapWorkspace::new(bytes);
-        let key = self.secret.device_key().to_bytes().unwrap();
+        let key = key.to_bytes().unwrap();
         let (expander, workspace) = (ExpanderKind::ChaCha20, workspace.as_mut_slice());
         let encryptor = Encryptor::new(&key, plan, expander, seeds(), workspace);
         work(&mut encryptor.unwrap())
     }
 
     pub fn upload(&self, table: &Table) -> Vec<u8> {
+        self.upload_under(&self.secret.device_key(), table)
+    }
+
+    pub fn upload_under(&self, key: &DeviceKey, table: &Table) -> Vec<u8> {
         let encoding = self.secret.parameters().block_encoding();
         let mut blocks = Vec::new();
         for (column, readings) in table.metadata.columns.iter().zip(&table.readings) {
@@ -96,8 +112,9 @@ impl KeySet {
             encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
             blocks.extend(encoded);
         }
-        let mut upload = self.message(&table.metadata);
-        self.with_encryptor(|encryptor| {
+        let parameters = key.parameters().fingerprint();
+        let mut upload = metadata::write(parameters, key.fingerprint(), &table.metadata).unwrap();
+        self.with_encryptor(key, |encryptor| {
             let mut list = vec![0; encryptor.message_len(blocks.len())];
             encryptor.encrypt_blocks(&blocks, &mut list).unwrap();
             upload.extend(list);
@@ -112,12 +129,21 @@ impl KeySet {
     }
 
     pub fn seal(&self, table: &Table, questions: &[Question]) -> Result<Vec<u8>, RequestError> {
-        self.with_encryptor(|encryptor| {
+        self.seal_under(&self.secret.device_key(), table, questions)
+    }
+
+    pub fn seal_under(
+        &self,
+        key: &DeviceKey,
+        table: &Table,
+        questions: &[Question],
+    ) -> Result<Vec<u8>, RequestError> {
+        self.with_encryptor(key, |encryptor| {
             Request::seal(
                 questions,
                 &table.metadata,
-                self.secret.parameters(),
-                self.secret.fingerprint(),
+                key.parameters(),
+                key.fingerprint(),
                 Some(encryptor),
             )
         })
@@ -127,7 +153,7 @@ impl KeySet {
     pub fn evaluate(&self, upload: &[u8], request: &[u8]) -> Result<Vec<u8>, BackendError> {
         let evaluation = self
             .backend
-            .evaluate(upload, request, &Progress::default())?;
+            .evaluate(&[upload], request, &Progress::default())?;
         Ok(evaluation.result)
     }
 

@@ -1,0 +1,137 @@
+//! `device-key`: a key for one device, and the switch key that a server needs beside it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::random::SeedSequence;
+use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_service::files;
+
+use crate::failure::{Explain, Outcome, failure};
+use crate::{keys, output, report};
+
+/// Issues a device a key of its own: whoever takes the board apart reads what that key
+/// encrypted, and nothing of other boards. To replace a key, issue another with the next
+/// --epoch: servers refuse new uploads under the old one and still compute on what they
+/// have.
+///
+/// The switch key goes into the directory that `serve --device-keys` names. The device's
+/// key goes to the device; nobody else needs it.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys && mkdir device-keys\n  tfhe-sbc device-key --device station-7 --out-device station-7.tsbc --out-switch device-keys/station-7.tsbc\n  tfhe-sbc device-key --device station-7 --epoch 2 --out-device new.tsbc --out-switch device-keys/station-7-2.tsbc\n  tfhe-sbc inspect device-keys/station-7.tsbc"
+)]
+pub(crate) struct Arguments {
+    /// The secret key
+    #[arg(long, default_value = "keys/secret.tsbc")]
+    secret: PathBuf,
+    /// The device's name, up to 16 letters, digits and signs without spaces
+    #[arg(long, value_name = "NAME", value_parser = device_id)]
+    device: DeviceId,
+    /// The number of the key among the device's keys; the highest is current
+    #[arg(long, default_value_t = Epoch::FIRST, value_parser = epoch)]
+    epoch: Epoch,
+    /// The file for the device's key
+    #[arg(long, value_name = "FILE")]
+    out_device: PathBuf,
+    /// The file for the switch key, whose name ends in .tsbc
+    #[arg(long, value_name = "FILE")]
+    out_switch: PathBuf,
+}
+
+fn device_id(name: &str) -> Result<DeviceId, String> {
+    DeviceId::from_text(name)
+        .ok_or_else(|| "a name has 1 to 16 letters, digits and signs, and no spaces".to_owned())
+}
+
+fn epoch(number: &str) -> Result<Epoch, String> {
+    let number = number.parse().ok().and_then(Epoch::new);
+    number.ok_or_else(|| format!("an epoch is a number from 1 to {}", u32::MAX))
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let (device_path, switch_path) = (&arguments.out_device, &arguments.out_switch);
+    for path in [device_path, switch_path] {
+        output::check_file(path)?;
+        if path.symlink_metadata().is_ok() {
+            return Err(failure(
+                format_args!(
+                    "{} exists already, and keys are never overwritten",
+                    path.display()
+                ),
+                "choose another name, or move the old key away",
+            ));
+        }
+    }
+    if device_path == switch_path {
+        return Err(failure(
+            "the device's key and the switch key cannot be one file",
+            "name two files",
+        ));
+    }
+    if switch_path
+        .extension()
+        .is_none_or(|extension| extension != "tsbc")
+    {
+        return Err(failure(
+            format_args!("a server would not find {}", switch_path.display()),
+            "give --out-switch a name that ends in .tsbc",
+        ));
+    }
+    let secret = keys::read_secret_key(&arguments.secret)?;
+    let mut seeds = keys::fresh_seeds()?;
+    let issue = DeviceIssue {
+        device: arguments.device,
+        epoch: arguments.epoch,
+    };
+    let device = secret
+        .issue_device_key(issue, &mut seeds)
+        .explain("no device key")?;
+    let switch = if secret.parameters().torus_bits == 64 {
+        switch_key_bytes::<u64>(&secret, &device, &mut seeds)?
+    } else {
+        switch_key_bytes::<u32>(&secret, &device, &mut seeds)?
+    };
+    let device = device.to_bytes().explain("no key file")?;
+
+    let advice = "choose a directory that you can write to and that has room";
+    let written = files::write_private_new(device_path, &device)
+        .and_then(|()| files::write_public_new(switch_path, &switch));
+    if written.is_err() {
+        // One of them alone is of no use.
+        let _ = std::fs::remove_file(device_path);
+    }
+    written.advise("no keys were written", advice)?;
+    say(
+        device_path,
+        device.len(),
+        format_args!("key of {issue}: goes to it alone, mode 0600"),
+    );
+    say(
+        switch_path,
+        switch.len(),
+        "switch key: goes to the server, holds no secret",
+    );
+    Ok(())
+}
+
+fn switch_key_bytes<T: MaskTorus>(
+    secret: &SecretKey,
+    device: &DeviceKey,
+    seeds: &mut SeedSequence,
+) -> Outcome<Vec<u8>> {
+    SeededDeviceSwitchKey::<T>::generate(secret, device, seeds)
+        .map(|key| key.to_bytes())
+        .explain("no switch key")
+}
+
+fn say(path: &Path, size: usize, what: impl std::fmt::Display) {
+    output::note(format_args!(
+        "{:<32} {:>10}  {what}",
+        path.display(),
+        report::bytes(size as u64)
+    ));
+}

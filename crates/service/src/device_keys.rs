@@ -1,0 +1,272 @@
+//! Devices with keys of their own: the directory of their switch keys beside the server
+//! key.
+//!
+//! The directory is the truth. Every file in it called `*.tsbc` is a switch key that the
+//! key owner made beside a device's key; the server looks again whenever the directory has
+//! changed, so a device is added, or its key replaced, by copying a file. Only what the
+//! files are about is held in memory: a key is read when an evaluation needs it.
+//!
+//! The newest epoch of a device is current. Uploads under an older one are refused, for
+//! whoever took that key from the device could make them; what is stored stays usable.
+//! A file that is taken away takes the uploads under its key out of use.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::wire::{Header, WireError};
+use tfhe_sbc_engine::glwe_key_switch::{DeviceSwitch, DeviceSwitchKey, SeededDeviceSwitchKey};
+use tfhe_sbc_engine::server_key::ServerKey;
+
+/// What the files of switch keys are called.
+const EXTENSION: &str = "tsbc";
+
+/// A directory changed less than this before it was read may have changed again since,
+/// within one tick of its clock.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// Why a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceKeyError {
+    /// Neither the key set's nor that of a registered device.
+    #[error(
+        "it was made under another key set ({found}) than this one ({key_set}), or under a \
+         device's own key whose switch key is not registered here: use the key set that it was \
+         made with, or register the switch key that was made beside the device's key"
+    )]
+    Unknown {
+        /// The key that it was made under.
+        found: KeyFingerprint,
+        /// The key set at hand.
+        key_set: KeyFingerprint,
+    },
+    /// The device has a newer key.
+    #[error("it was made under an old key of {old}: epoch {current} is current")]
+    Superseded {
+        /// Whose key it is.
+        old: DeviceIssue,
+        /// The newest epoch that is registered.
+        current: Epoch,
+    },
+    /// A header of other parameters.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The directory cannot be read.
+    #[error("the device switch keys in {} cannot be read: {source}", path.display())]
+    Directory {
+        /// The directory or a file in it.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// The registered devices of one server key.
+pub struct DeviceKeys {
+    parameters: Parameters,
+    key_set: KeyFingerprint,
+    directory: Option<PathBuf>,
+    scanned: Mutex<Scanned>,
+}
+
+/// What the last look at the directory found.
+#[derive(Default)]
+struct Scanned {
+    /// When the directory had changed, and when it was looked at.
+    at: Option<(SystemTime, SystemTime)>,
+    files: HashMap<PathBuf, SwitchFile>,
+    by_key: HashMap<KeyFingerprint, (PathBuf, DeviceIssue)>,
+    current: HashMap<DeviceId, Epoch>,
+}
+
+/// A file as it was when it was read, and the switch of a key that can be used.
+#[derive(Clone, Copy, PartialEq)]
+struct SwitchFile {
+    stamp: (u64, SystemTime),
+    switch: Option<DeviceSwitch>,
+}
+
+impl DeviceKeys {
+    /// No devices: everything is under the key set's own key.
+    pub fn none(key: &ServerKey<u64>) -> Self {
+        Self {
+            parameters: *key.parameters(),
+            key_set: key.fingerprint(),
+            directory: None,
+            scanned: Mutex::default(),
+        }
+    }
+
+    /// The devices whose switch keys are in a directory, for the computations of `key`.
+    ///
+    /// # Errors
+    /// If the directory cannot be read. Files that are no switch keys for this server key
+    /// are left out, with a warning in the log.
+    pub fn in_directory(key: &ServerKey<u64>, directory: &Path) -> Result<Self, DeviceKeyError> {
+        let keys = Self {
+            directory: Some(directory.to_owned()),
+            ..Self::none(key)
+        };
+        drop(keys.look()?);
+        Ok(keys)
+    }
+
+    /// Number of registered keys.
+    pub fn len(&self) -> usize {
+        self.lock().by_key.len()
+    }
+
+    /// Whether no device is registered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Checks that something new may come under this header's key.
+    pub fn check_upload(&self, header: &Header) -> Result<(), DeviceKeyError> {
+        let Some((_, issue)) = self.find(header)? else {
+            return Ok(());
+        };
+        match self.lock().current.get(&issue.device) {
+            Some(&current) if current > issue.epoch => Err(DeviceKeyError::Superseded {
+                old: issue,
+                current,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The switch from this header's key to the evaluation key; `None` if it is that key.
+    /// Keys of every epoch are there.
+    pub fn switch_key(
+        &self,
+        header: &Header,
+    ) -> Result<Option<DeviceSwitchKey<u64>>, DeviceKeyError> {
+        let Some((path, _)) = self.find(header)? else {
+            return Ok(None);
+        };
+        let bytes = fs::read(&path).map_err(|source| DeviceKeyError::Directory {
+            path: path.clone(),
+            source,
+        })?;
+        let key = SeededDeviceSwitchKey::from_bytes(&bytes)?;
+        if key.switch().from == header.key && key.switch().to == self.key_set {
+            Ok(Some(key.prepare()))
+        } else {
+            // Replaced since the directory was looked at.
+            Err(self.unknown(header.key))
+        }
+    }
+
+    fn find(&self, header: &Header) -> Result<Option<(PathBuf, DeviceIssue)>, DeviceKeyError> {
+        header.check_belongs(self.parameters.fingerprint(), header.key)?;
+        if header.key == self.key_set {
+            return Ok(None);
+        }
+        let scanned = self.look()?;
+        let found = scanned.by_key.get(&header.key);
+        found.cloned().map(Some).ok_or(self.unknown(header.key))
+    }
+
+    fn unknown(&self, found: KeyFingerprint) -> DeviceKeyError {
+        DeviceKeyError::Unknown {
+            found,
+            key_set: self.key_set,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Scanned> {
+        // Replaced whole: a panic in between leaves the old one.
+        self.scanned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the directory if it may have changed.
+    fn look(&self) -> Result<MutexGuard<'_, Scanned>, DeviceKeyError> {
+        let mut scanned = self.lock();
+        let Some(directory) = &self.directory else {
+            return Ok(scanned);
+        };
+        let failed = |source| DeviceKeyError::Directory {
+            path: directory.clone(),
+            source,
+        };
+        let now = SystemTime::now();
+        let changed = fs::metadata(directory)
+            .and_then(|metadata| metadata.modified())
+            .map_err(failed)?;
+        let settled = scanned
+            .at
+            .is_some_and(|(then, looked)| then == changed && looked > changed + SETTLED);
+        // A file may have been half there.
+        let whole = scanned.files.values().all(|file| file.switch.is_some());
+        if !(settled && whole) {
+            *scanned = self.scan(directory, &scanned.files).map_err(failed)?;
+            scanned.at = Some((changed, now));
+        }
+        Ok(scanned)
+    }
+
+    fn scan(&self, directory: &Path, known: &HashMap<PathBuf, SwitchFile>) -> io::Result<Scanned> {
+        let mut scanned = Scanned::default();
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            if path
+                .extension()
+                .is_none_or(|extension| extension != EXTENSION)
+            {
+                continue;
+            }
+            // Through links; a file that has gone since is not there.
+            let Ok(metadata) = fs::metadata(&path) else {
+                continue;
+            };
+            let stamp = (metadata.len(), metadata.modified()?);
+            let file = match known.get(&path) {
+                Some(file) if file.stamp == stamp => *file,
+                _ => SwitchFile {
+                    stamp,
+                    switch: self.read(&path, metadata.len()),
+                },
+            };
+            if let Some(DeviceSwitch { from, issue, .. }) = file.switch {
+                let current = scanned.current.entry(issue.device).or_insert(issue.epoch);
+                *current = issue.epoch.max(*current);
+                scanned.by_key.insert(from, (path.clone(), issue));
+            }
+            scanned.files.insert(path, file);
+        }
+        Ok(scanned)
+    }
+
+    /// The switch of a file, if it is one to this key set.
+    fn read(&self, path: &Path, len: u64) -> Option<DeviceSwitch> {
+        let expected = SeededDeviceSwitchKey::<u64>::message_len(&self.parameters);
+        let read = || {
+            // What is longer is none, and not worth its memory.
+            if len > expected as u64 {
+                return Err(format!("it has {len} bytes, not {expected}"));
+            }
+            let bytes = fs::read(path).map_err(|error| error.to_string())?;
+            SeededDeviceSwitchKey::<u64>::from_bytes(&bytes).map_err(|error| error.to_string())
+        };
+        match read() {
+            Ok(key) if key.switch().to == self.key_set => {
+                let DeviceIssue { device, epoch } = key.switch().issue;
+                tracing::info!(file = %path.display(), %device, %epoch, "registered a device key");
+                Some(*key.switch())
+            }
+            Ok(key) => {
+                tracing::warn!(file = %path.display(), key_set = %key.switch().to, "left out a device switch key of another key set");
+                None
+            }
+            Err(error) => {
+                tracing::warn!(file = %path.display(), %error, "left out a file that is no device switch key for this server key");
+                None
+            }
+        }
+    }
+}
