@@ -4,8 +4,8 @@
 //!
 //! A row compares the times of two classes of one operation, *fixed* and *random* secret,
 //! whose turns are drawn beforehand, by Welch's t-test. The fixed class repeats one secret,
-//! the random class draws a new one each time; both copy their secret from a table, so that
-//! nothing but its value differs. As interruptions only ever add time, the test is repeated
+//! the random class draws a new one each time; both copy their secret from tables of one
+//! size, so that nothing but its value differs, the caches neither. As interruptions only ever add time, the test is repeated
 //! on what is left below each of several percentiles, and the worst of these t is the row's.
 //! Sampling goes on until the budget is spent.
 //!
@@ -184,8 +184,8 @@ fn encryption(
         }
         bits
     };
-    let plaintexts: Vec<Vec<u8>> = (0..BATCH)
-        .map(|i| bits(i == 0 || !matches!(secret, Secret::Plaintext)))
+    let plaintexts: Vec<Vec<u8>> = (0..2 * BATCH)
+        .map(|i| bits(i < BATCH || !matches!(secret, Secret::Plaintext)))
         .collect();
     let mut random = draw(2);
     let mut seed = |fixed: bool| {
@@ -195,26 +195,24 @@ fn encryption(
         }
         seed
     };
-    let seeds: Vec<[u8; 32]> = (0..BATCH)
-        .map(|i| seed(i == 0 || !matches!(secret, Secret::Noise)))
+    let seeds: Vec<[u8; 32]> = (0..2 * BATCH)
+        .map(|i| seed(i < BATCH || !matches!(secret, Secret::Noise)))
         .collect();
-    let keys = if matches!(secret, Secret::Key) {
-        BATCH
-    } else {
-        1
-    };
     let mut owner = SeedSequence::new(Seed::from_bytes([9; 32]));
-    let keys: Vec<Vec<u8>> = (0..keys)
-        .map(|_| device_key(&parameters, &mut owner))
-        .collect::<Result<_, _>>()?;
+    let mut keys = vec![device_key(&parameters, &mut owner)?; 2 * BATCH];
+    if matches!(secret, Secret::Key) {
+        for key in &mut keys[BATCH..] {
+            *key = device_key(&parameters, &mut owner)?;
+        }
+    }
 
     let plan = MemoryPlan::recommended();
     let mut workspace = HeapWorkspace::new(workspace_bytes(&parameters, plan, KeyMode::Symmetric));
     let mut message = Vec::new();
     let (t, measurements) = welch(budget, |which| {
-        // The fixed class has number 0; a copy hides the place in memory.
+        // A copy hides the place in memory.
         let plaintext = plaintexts[which].clone();
-        let key = keys[which % keys.len()].clone();
+        let key = keys[which].clone();
         let mut encryptor = Encryptor::<u32>::new(
             &key,
             plan,
@@ -244,9 +242,9 @@ fn device_key(parameters: &Parameters, owner: &mut SeedSequence) -> Result<Vec<u
 
 /// The positive control: words that keep the Ziggurat in its fast path, or any.
 fn ziggurat(budget: Duration) -> Result<Row, BenchError> {
-    let mut words = vec![vec![0u64; 256]; BATCH];
+    let mut words = vec![vec![0u64; 256]; 2 * BATCH];
     let mut random = draw(3);
-    for words in &mut words[1..] {
+    for words in &mut words[BATCH..] {
         fill_uniform(&mut random, words);
     }
     let mut values = [0u64; 64];
@@ -279,9 +277,9 @@ impl Expander for Words {
     }
 }
 
-/// Times `run` with number 0 for the fixed class and with others for the random class, the
-/// order drawn beforehand, and gives the largest t of the fixed class's time against the
-/// random one's with the number of measurements.
+/// Times `run` with numbers below [`BATCH`] for the fixed class, with the next [`BATCH`] for
+/// the random class, the order drawn beforehand, and gives the largest t of the fixed
+/// class's time against the random one's with the number of measurements.
 fn welch(
     budget: Duration,
     mut run: impl FnMut(usize) -> Result<Duration, BenchError>,
@@ -290,14 +288,14 @@ fn welch(
     let mut random = draw(4);
     let mut order = [0u32; BATCH];
     let mut times = [Vec::new(), Vec::new()];
-    for which in 0..BATCH {
+    for which in 0..2 * BATCH {
         run(which)?;
     }
     while times[0].len() + times[1].len() < LEAST || start.elapsed() < budget {
         fill_uniform(&mut random, &mut order);
         for (i, coin) in order.into_iter().enumerate() {
             let class = (coin & 1) as usize;
-            let which = class * (1 + i % (BATCH - 1));
+            let which = class * BATCH + i;
             times[class].push(run(which)?.as_secs_f64());
         }
     }
