@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Places;
 use super::target::{Build, Compiler};
-use crate::failure::{Failure, output_within, read, succeed};
+use crate::failure::{Failure, output, output_within, read, succeed};
 
 /// How long a counted program may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -169,6 +169,7 @@ fn cortex_m4_session(
         .join(TRIPLE)
         .join("release/tfhe-sbc-cortex-m4");
     let counts = counts_file(places, "cortex_m4");
+    let flash = flash_bytes(&program)?;
     let mut qemu = Command::new("qemu-system-arm");
     qemu.args(["-machine", "netduinoplus2", "-nographic"])
         .args(["-monitor", "none", "-serial", "none"])
@@ -179,8 +180,19 @@ fn cortex_m4_session(
         .arg(program);
     let mut printed = output_within(LIMIT, "firmware/cortex-m4", &mut qemu)?;
     // Its regions: the session's start, and the encryption.
-    printed += &format!("\nregion 0 session\nregion 1 {noise}\n");
+    printed += &format!("\nregion 0 session\nregion 1 {noise}\nbytes flash {flash}\n");
     Measured::parse("cortex_m4", &printed, Some(&read(&counts)?))
+}
+
+/// Code, constants and the initial values of variables: the first two columns of `size`.
+fn flash_bytes(program: &Path) -> Result<u64, Failure> {
+    let mut size = Command::new("arm-none-eabi-size");
+    let text = output("arm-none-eabi-size", size.arg(program))?;
+    let figures = text.lines().nth(1).map(|line| {
+        let words = line.split_whitespace().take(2);
+        words.map_while(|word| word.parse::<u64>().ok()).sum()
+    });
+    figures.ok_or_else(|| Failure(format!("no sizes in {text:?}")))
 }
 
 /// Messages of one name have one digest, whatever target made them.

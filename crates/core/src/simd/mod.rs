@@ -19,6 +19,7 @@
 
 use crate::torus::Torus;
 
+#[cfg(feature = "aes")]
 mod aes;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 mod arm;
@@ -43,6 +44,7 @@ mod vector;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
+#[cfg(feature = "aes")]
 pub(crate) use aes::{Aes128, AesIsa};
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
