@@ -10,7 +10,9 @@ the same only if the description is right. Prints a line for each key and messag
     device_key shared
     device_key DEVICE EPOCH KEY_FINGERPRINT
     device_switch_key DEVICE EPOCH KEY_FINGERPRINT
+    device_public_key EXPANDER
     seeded_glwe_list EXPANDER PLAINTEXT...
+    glwe_list PLAINTEXT...
     lwe_list PLAINTEXT...
     metadata HEX
 """
@@ -393,9 +395,19 @@ def check_belongs(message, key, dimension, torus_bits, body_bits):
 def glwe_phase(key, expander, seed, stream, body):
     """Body minus mask times key, for the mask of a stream; not reduced mod q."""
     p = key.parameters
-    size, width = p.polynomial_size, p.torus_bits // 8
-    stream_bytes = mask_stream(expander, seed, stream, p.glwe_dimension * size * width)
-    mask = struct.unpack("<%d%s" % (p.glwe_dimension * size, "I" if width == 4 else "Q"), stream_bytes)
+    scalars = p.glwe_dimension * p.polynomial_size
+    stream_bytes = mask_stream(expander, seed, stream, scalars * p.torus_bits // 8)
+    return masked_phase(key, torus_scalars(p, stream_bytes), body)
+
+
+def torus_scalars(parameters, data):
+    width = parameters.torus_bits // 8
+    return struct.unpack("<%d%s" % (len(data) // width, "I" if width == 4 else "Q"), data)
+
+
+def masked_phase(key, mask, body):
+    p = key.parameters
+    size = p.polynomial_size
     phase = list(body) + [0] * (size - len(body))
     for c in range(p.glwe_dimension):
         part = slice(c * size, (c + 1) * size)
@@ -446,6 +458,41 @@ def check_device_switch_key(message, secret, device):
     return [name, epoch, message.key_fingerprint.hex()]
 
 
+def decrypt_glwe_list(message, key):
+    p = key.parameters
+    check_belongs(message, key, p.glwe_dimension, p.torus_bits, p.body_bits)
+    size, mask_bits = p.polynomial_size, p.public_key_mask_bits
+    assert message.polynomial_size == size and message.mask_bits == mask_bits > 0
+    assert message.expander == 0 and message.mask_seed == bytes(32)
+    plaintexts, at = [], 0
+    while len(plaintexts) < message.element_count:
+        fields = []
+        used = min(size, message.element_count - len(plaintexts))
+        for bits, count in ((mask_bits, p.glwe_dimension * size), (p.body_bits, used)):
+            packed = message.payload[at : at + (count * bits + 7) // 8]
+            fields.append([x << (p.torus_bits - bits) for x in bit_fields(packed, bits, count)])
+            at += len(packed)
+        plaintexts += [decode(key, x, p.torus_bits) for x in masked_phase(key, *fields)]
+    assert at == len(message.payload)
+    return plaintexts
+
+
+def check_device_public_key(message, key):
+    """Its rows must be encryptions of zero: of noise below 2^-10 of the torus."""
+    p = key.parameters
+    assert Parameters(message.payload[:128]).fingerprint == message.parameter_fingerprint == p.fingerprint
+    assert message.key_fingerprint == key.fingerprint
+    shape = (message.polynomial_size, message.dimension, message.torus_bits)
+    assert shape == (p.polynomial_size, p.glwe_dimension, p.torus_bits)
+    bodies = torus_scalars(p, message.payload[128:])
+    assert len(bodies) == p.glwe_dimension * p.polynomial_size
+    for row in range(p.glwe_dimension):
+        body = bodies[row * p.polynomial_size : (row + 1) * p.polynomial_size]
+        phase = glwe_phase(key, message.expander, message.mask_seed, row, body)
+        limit = 1 << (p.torus_bits - 10)
+        assert all((x + limit) % (1 << p.torus_bits) < 2 * limit for x in phase)
+
+
 def decrypt_lwe_list(message, key):
     n = key.parameters.lwe_dimension
     check_belongs(message, key, n, 32, 32)
@@ -477,6 +524,11 @@ def main(secret_path, device_path, *message_paths):
         for message in messages(path):
             if message.kind == "seeded_glwe_list":
                 print(message.kind, EXPANDERS[message.expander], *decrypt_seeded_glwe_list(message, device))
+            elif message.kind == "glwe_list":
+                print(message.kind, *decrypt_glwe_list(message, secret))
+            elif message.kind == "device_public_key":
+                check_device_public_key(message, secret)
+                print(message.kind, EXPANDERS[message.expander])
             elif message.kind == "device_switch_key":
                 print(message.kind, *check_device_switch_key(message, secret, device))
             elif message.kind == "lwe_list":

@@ -12,7 +12,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::wire::{Header, Kind};
-use tfhe_sbc_device::ExpanderKind;
+use tfhe_sbc_device::{ExpanderKind, KeyMode};
 
 fn run_reader(files: &[PathBuf]) -> String {
     let script = concat!(
@@ -74,6 +74,14 @@ fn the_reader_agrees<T: MaskTorus>(set: ParameterSet, folder: &str) {
         write(&format!("upload-{expander}"), &upload);
         expected += "metadata a1616e182a\n";
         expected += &format!("seeded_glwe_list {expander}{}\n", words(&values));
+    }
+    write("public.key", &device.public_key_file);
+    expected += &format!("device_public_key {}\n", ExpanderKind::ChaCha20);
+    if set.public_key_mask_bits > 0 {
+        let values = varied_values(&set, set.polynomial_size + 3);
+        let message = device.send_in(KeyMode::Public, ExpanderKind::ChaCha20, 7, &values);
+        write("public-upload", &message);
+        expected += &format!("glwe_list{}\n", words(&values));
     }
     if set.plaintext == PlaintextKind::Radix {
         let blocks: Vec<i64> = (0..32).collect();
