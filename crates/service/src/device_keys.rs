@@ -116,16 +116,6 @@ impl DeviceKeys {
         Ok(keys)
     }
 
-    /// Number of registered keys.
-    pub fn len(&self) -> usize {
-        self.lock().by_key.len()
-    }
-
-    /// Whether no device is registered.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Checks that something new may come under this header's key.
     pub fn check_upload(&self, header: &Header) -> Result<(), DeviceKeyError> {
         let Some((_, issue)) = self.find(header)? else {
