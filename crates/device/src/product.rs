@@ -37,6 +37,7 @@ pub(crate) trait UniformPolynomials<T> {
     fn whole<'a>(&'a mut self, index: usize, buffer: &'a mut [T]) -> &'a [T];
 
     /// Polynomial `index` in pieces of [`PIECE`] scalars, in order. May be asked for again.
+    #[cfg_attr(not(feature = "ntt"), expect(dead_code, reason = "for the small plan"))]
     fn pieces(&mut self, index: usize, take: &mut dyn FnMut(&[T]));
 }
 
