@@ -95,7 +95,7 @@ mod tests {
 
         for case in 0..4u8 {
             let key = core::array::from_fn(|i| (i as u8).wrapping_mul(case * 2 + 37) ^ case);
-            let nonce = core::array::from_fn(|i| (i as u8 * 29 + 3).wrapping_mul(case));
+            let nonce = core::array::from_fn(|i| (i as u8).wrapping_mul(29).wrapping_mul(case));
             let mut expected = [[0; 64]; 70];
             chacha20::ChaCha20::new(&key.into(), &nonce.into())
                 .apply_keystream(expected.as_flattened_mut());
