@@ -35,6 +35,9 @@ pub(crate) enum BenchError {
     /// No threads.
     #[error("no thread pool: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+    /// No generator of the operating system's.
+    #[error("/dev/urandom: {0}")]
+    Urandom(std::io::Error),
     /// No JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),

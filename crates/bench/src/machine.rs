@@ -84,8 +84,17 @@ impl Machine {
         }
     }
 
+    /// The table that stands above the figures.
+    pub(crate) fn to_table(&self) -> comfy_table::Table {
+        let mut machine = crate::report::table();
+        for (name, value) in self.lines() {
+            machine.add_row([name, &value]);
+        }
+        machine
+    }
+
     /// Name and value of every field, for people.
-    pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
+    fn lines(&self) -> Vec<(&'static str, String)> {
         let mut cpu = self.cpu.clone();
         if !self.cpu_model.is_empty() {
             cpu = format!("{cpu} ({})", self.cpu_model);

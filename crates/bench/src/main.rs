@@ -5,12 +5,15 @@
 //! after the other in turns ([`timing`]), and what is timed is decrypted and checked:
 //! a wrong answer ends the run.
 
+mod board;
 mod constant_time;
 mod device;
 mod engine;
 mod error;
 mod keys;
 mod machine;
+mod paper;
+mod recorded;
 mod report;
 mod timing;
 
@@ -21,6 +24,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::error::BenchError;
 use crate::machine::Machine;
+use crate::paper::PaperReport;
 use crate::report::Report;
 
 /// Benchmarks of tfhe-sbc: medians and minima, every answer checked.
@@ -30,7 +34,7 @@ struct Args {
     /// What to measure.
     #[arg(value_name = "NAME")]
     table: TableName,
-    /// Print one JSON object instead of tables: times in seconds, sizes in bytes.
+    /// Print one JSON object instead of tables, every figure with its unit.
     #[arg(long)]
     json: bool,
     /// Seconds of timing for the whole table; making keys comes on top.
@@ -45,6 +49,8 @@ enum TableName {
     Device,
     /// Whether the time of an encryption depends on its secrets; fails where it does.
     ConstantTime,
+    /// The tables of the TFHE-SBC paper, its figures beside ours.
+    Paper,
     /// Bootstrapping: one gate, one lookup, batches, keys, and where the time goes.
     Engine,
 }
@@ -87,6 +93,15 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
                 report.to_table()
             };
             return Ok((text, report.is_good()));
+        }
+        TableName::Paper => {
+            let report = PaperReport::measure(machine, budget)?;
+            let text = if args.json {
+                report.to_json()?
+            } else {
+                report.to_text()
+            };
+            return Ok((text, true));
         }
         TableName::Engine => engine::rows(machine.cores, budget)?,
     };

@@ -33,6 +33,18 @@ pub(crate) enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Joules.
+    #[serde(rename = "J")]
+    Joules,
+    /// Instructions.
+    #[serde(rename = "instructions")]
+    Instructions,
+    /// A ratio.
+    #[serde(rename = "1")]
+    One,
     /// Bytes.
     #[serde(rename = "bytes")]
     Bytes,
@@ -50,6 +62,8 @@ enum Figures {
         value_min: Option<f64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         value_runs: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        paper: Option<f64>,
     },
     Both {
         ours: f64,
@@ -81,6 +95,7 @@ impl Row {
                 value: ours.median,
                 value_min: Some(ours.least),
                 value_runs: Some(ours.runs),
+                paper: None,
             },
             Some(peer) => Figures::Both {
                 ours: ours.median,
@@ -114,6 +129,7 @@ impl Row {
                 value: ours,
                 value_min: None,
                 value_runs: None,
+                paper: None,
             },
             Some(peer) => Figures::Both {
                 ours,
@@ -133,15 +149,50 @@ impl Row {
             note: note.into(),
         }
     }
+
+    /// Times of ours, in microseconds.
+    pub(crate) fn microseconds(
+        name: impl Into<String>,
+        ours: Timing,
+        threads: usize,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            figures: Figures::Ours {
+                value: ours.median * 1e6,
+                value_min: Some(ours.least * 1e6),
+                value_runs: Some(ours.runs),
+                paper: None,
+            },
+            threads: Some(threads),
+            ..Self::figures(name, Unit::Microseconds, 0.0, None, note)
+        }
+    }
+
+    /// A figure of ours, with the paper's where it has one.
+    pub(crate) fn beside_paper(
+        name: impl Into<String>,
+        unit: Unit,
+        ours: f64,
+        paper: Option<f64>,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            figures: Figures::Ours {
+                value: ours,
+                value_min: None,
+                value_runs: None,
+                paper,
+            },
+            ..Self::figures(name, unit, ours, None, note)
+        }
+    }
 }
 
 impl Report {
     /// The tables: the machine, then the rows.
     pub(crate) fn to_tables(&self) -> String {
-        let mut machine = table();
-        for (name, value) in self.machine.lines() {
-            machine.add_row([name, &value]);
-        }
+        let machine = self.machine.to_table();
         let side_by_side = self
             .rows
             .iter()
@@ -229,9 +280,13 @@ impl Row {
 
 impl Unit {
     /// A figure with three or four digits and a prefix.
-    fn show(self, value: f64) -> String {
+    pub(crate) fn show(self, value: f64) -> String {
         let (scales, symbol): (&[(f64, &str)], _) = match self {
             Self::Seconds => (&[(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")], "s"),
+            Self::Microseconds => return Self::Seconds.show(value * 1e-6),
+            Self::Joules => (&[(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")], "J"),
+            Self::Instructions => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "insn"),
+            Self::One => return format!("{value:.3e}"),
             Self::Bytes => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "B"),
             Self::BytesPerSecond => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "B/s"),
         };
@@ -251,7 +306,7 @@ impl Unit {
     }
 }
 
-fn table() -> Table {
+pub(crate) fn table() -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)

@@ -1,0 +1,79 @@
+//! The tables of the TFHE-SBC paper, measured here with its figures beside ours.
+//!
+//! The baselines are reproductions ([`configuration`]), labelled so. The paper's figures
+//! ([`figures`]) are from its board, ours from this machine: rows compare with rows,
+//! figures in brackets are the paper's. What every row encrypts is decrypted and
+//! compared.
+
+mod configuration;
+mod energy;
+mod figures;
+mod ours;
+mod sampling;
+mod single_precision;
+mod table;
+#[cfg(feature = "tfhe-rs")]
+mod tfhe_rs;
+mod urandom;
+mod whole;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_binary};
+
+use crate::error::BenchError;
+use crate::machine::Machine;
+use crate::report::Row;
+
+use self::table::PaperTable;
+
+/// The tables and the machine that they were measured on.
+pub(crate) struct PaperReport {
+    machine: Machine,
+    tables: Vec<PaperTable>,
+}
+
+#[derive(Serialize)]
+struct Json<'r> {
+    machine: &'r Machine,
+    rows: Vec<Row>,
+}
+
+impl PaperReport {
+    /// Measures everything in about `budget`.
+    pub(crate) fn measure(machine: Machine, budget: Duration) -> Result<Self, BenchError> {
+        let key = key();
+        let mut tables = vec![whole::table_1(&key, budget / 2)?];
+        tables.extend(sampling::tables(&key, budget / 2)?);
+        Ok(Self { machine, tables })
+    }
+
+    /// One JSON object.
+    pub(crate) fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(&Json {
+            machine: &self.machine,
+            rows: self.tables.iter().flat_map(PaperTable::to_rows).collect(),
+        })
+    }
+
+    /// The tables in characters.
+    pub(crate) fn to_text(&self) -> String {
+        let tables: Vec<String> = self.tables.iter().map(PaperTable::to_text).collect();
+        format!(
+            "{}\n\nTimes are medians on one thread. In brackets: the paper's figure, on a \
+             Raspberry Pi Zero 2 W.\nBaselines are reproductions of ours, not the peers' \
+             programs.\n\n{}",
+            self.machine.to_table(),
+            tables.join("\n")
+        )
+    }
+}
+
+/// The binary key of all baselines. From a fixed seed: nothing is kept secret with it.
+fn key() -> Vec<u8> {
+    let mut key = vec![0; configuration::SIZE];
+    let seed = MaskSeed(*b"tfhe-sbc-bench: not for secrets!");
+    fill_binary(&mut ExpanderKind::ChaCha20.mask_stream(&seed, 0), &mut key);
+    key
+}
