@@ -29,8 +29,8 @@ pub(super) fn add<T: Torus>(
 ) {
     let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
     let width = match bound_log2 {
-        ..=14 => 2,
-        ..=30 => 4,
+        0..=14 => 2,
+        15..=30 => 4,
         _ => 8,
     };
     for values in values.chunks_mut(CHUNK_BYTES / width) {

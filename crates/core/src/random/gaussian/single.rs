@@ -78,9 +78,16 @@ fn replace_by_normals(words: &mut [u32; WORDS], root: &[f32; 4]) {
     let (radii, angles) = words.split_at_mut(PAIRS);
     let radii = radii.as_chunks_mut::<EXTENSIONS>().0;
     let angles = angles.as_chunks_mut::<EXTENSIONS>().0;
+    // Two passes, for the constants of both do not fit the registers at once.
+    for radii in &mut *radii {
+        for i in 0..EXTENSIONS {
+            let radius = radius(radii[i], [low[i], low_complement[i]], root);
+            radii[i] = radius.to_bits();
+        }
+    }
     for (radii, angles) in radii.iter_mut().zip(angles) {
         for i in 0..EXTENSIONS {
-            let [x, y] = normal_pair(radii[i], [low[i], low_complement[i]], angles[i], root);
+            let [x, y] = pair_of_radius(f32::from_bits(radii[i]), angles[i]);
             radii[i] = round(x);
             angles[i] = round(y);
         }
@@ -94,17 +101,18 @@ pub(in crate::random) fn low_fraction(extension: u32) -> f32 {
     (extension as f32 + 0.5) * UNIT
 }
 
-/// Two independent normal variates, of the standard deviation by which `root` was
-/// multiplied. `low` are the [`low_fraction`]s of the extension and its complement.
+/// The distance of a pair from the origin: `sqrt(-2 ln u)`, times the factor by which
+/// `root` is more than [`ROOT`]. `low` are the [`low_fraction`]s of the extension and of
+/// its complement.
 #[inline(always)]
-pub(in crate::random) fn normal_pair(
-    radius_word: u32,
-    low: [f32; 2],
-    angle_word: u32,
-    root: &[f32; 4],
-) -> [f32; 2] {
-    let radius = square_root(minus_two_ln_fraction(radius_word, low), root);
+pub(in crate::random) fn radius(word: u32, low: [f32; 2], root: &[f32; 4]) -> f32 {
+    square_root(minus_two_ln_fraction(word, low), root)
+}
 
+/// Two independent normal variates from their distance from the origin and the word of
+/// their angle.
+#[inline(always)]
+pub(in crate::random) fn pair_of_radius(radius: f32, angle_word: u32) -> [f32; 2] {
     // An eighth of a turn to either side; the lowest bits, without weight in the
     // angle, tell to which of the four half-axes.
     let eighths = angle_word as i32 as f32 * (1.0 / 2_147_483_648.0);
@@ -143,7 +151,7 @@ fn minus_two_ln_fraction(word: u32, low: [f32; 2]) -> f32 {
 const MINUS_TWO_LN_1M_OVER: [f32; 8] = [
     2.0,
     1.000_049_2,
-    0.664_258_46,
+    0.664_258_5,
     0.539_325_8,
     0.101_648,
     1.503_229_9,
@@ -152,7 +160,7 @@ const MINUS_TWO_LN_1M_OVER: [f32; 8] = [
 ];
 
 /// `1 / sqrt(c)` on `[0.754, 0.8482]`: error 2^-21.2.
-pub(in crate::random) const ROOT: [f32; 4] = [2.446_261_8, -3.057_905_8, 2.292_161_8, -0.681_420_1];
+pub(in crate::random) const ROOT: [f32; 4] = [2.446_262, -3.057_906, 2.292_161_8, -0.681_420_1];
 
 /// The square root of `x`, times the factor by which `root` is more than [`ROOT`]: an
 /// estimate `y` of `1 / sqrt(x)` from the bits, of which all that matters is that
@@ -169,8 +177,8 @@ fn square_root(x: f32, root: &[f32; 4]) -> f32 {
 #[inline(always)]
 fn sin_cos_quarter_pi(t: f32) -> [f32; 2] {
     #[allow(clippy::approx_constant, reason = "minimax, not pi/4")]
-    const SINE: [f32; 4] = [0.785_398_16, -0.080_745_43, 0.002_490_001, -3.595_045_2e-5];
-    const COSINE: [f32; 4] = [1.0, -0.308_424_42, 0.015_850_2, -0.000_319_020_05];
+    const SINE: [f32; 4] = [0.785_398_2, -0.080_745_43, 0.002_490_001, -3.595_045_2e-5];
+    const COSINE: [f32; 4] = [1.0, -0.308_424_4, 0.015_850_2, -0.000_319_020_05];
     let z = t * t;
     [t * polynomial(&SINE, z), polynomial(&COSINE, z)]
 }

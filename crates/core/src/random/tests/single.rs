@@ -2,7 +2,7 @@
 //! and what a chunk consumes.
 
 use super::continuous::gaussian;
-use super::gaussian::single::{ROOT, low_fraction, normal_pair};
+use super::gaussian::single::{ROOT, low_fraction, pair_of_radius, radius};
 use super::noise::add_noise_on;
 use super::*;
 use crate::simd::Isa;
@@ -32,7 +32,7 @@ fn reference(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
 
 fn kernel(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
     let low = [low_fraction(extension), low_fraction(!extension)];
-    normal_pair(radius, low, angle, &ROOT).map(f64::from)
+    pair_of_radius(self::radius(radius, low, &ROOT), angle).map(f64::from)
 }
 
 /// Words of all magnitudes, from both ends, and arbitrary ones.
@@ -95,8 +95,8 @@ fn the_bits_are_pinned() {
         .flat_map(|&[radius, extension, angle]| {
             let low = [low_fraction(extension), low_fraction(!extension)];
             // Every second radius deep in a tail.
-            let radius = (radius as i32 >> (angle & 1) * 28) as u32;
-            normal_pair(radius, low, angle, &ROOT)
+            let radius = (radius as i32 >> ((angle & 1) * 28)) as u32;
+            pair_of_radius(self::radius(radius, low, &ROOT), angle)
         })
         .fold(0u64, |sum, x| {
             sum.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(x.to_bits())
