@@ -14,7 +14,7 @@ use tfhe_sbc_adapter::metadata::MetadataError;
 use tfhe_sbc_adapter::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 use tfhe_sbc_core::encoding::FixedPointError;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, SeededGlweList};
+use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
@@ -91,7 +91,7 @@ pub(crate) fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> Eval
 
 /// Ciphertexts of a list under the evaluation key.
 fn expand(
-    list: &SeededGlweList<'_>,
+    list: &UploadedGlweList<'_>,
     parameters: &Parameters,
     switch: Option<&DeviceSwitchKey<u64>>,
 ) -> ExpandedGlweList<u64> {
