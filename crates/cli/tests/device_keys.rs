@@ -52,16 +52,32 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     let send = |upload: &[u8]| tfhe_sbc_fed(directory, &["send", "--to", &server.url], upload);
     let stored = |upload: &[u8]| send(upload).succeeded().text().trim().to_owned();
 
-    let hill = encrypt(directory, "hill-1.tsbc", "t,level,flow\nhill,-1.5,60\n");
-    let lake = encrypt(directory, "lake-4.tsbc", "t,level,flow\nlake,2.0,3\n");
-    let shared = encrypt(directory, "keys/device.tsbc", "t,level,flow\nsea,0.5,17\n");
+    let hill = encrypt(
+        directory,
+        "hill-1.tsbc",
+        "timestamp,level,flow\nhill,-1.5,60\n",
+    );
+    let lake = encrypt(
+        directory,
+        "lake-4.tsbc",
+        "timestamp,level,flow\nlake,2.0,3\n",
+    );
+    let shared = encrypt(
+        directory,
+        "keys/device.tsbc",
+        "timestamp,level,flow\nsea,0.5,17\n",
+    );
     let ids = [&hill, &lake, &shared]
         .map(|upload| stored(upload))
         .join(",");
 
     // A key that is not registered, until its switch key is copied.
     issue(directory, "moor", "1", "later");
-    let moor = encrypt(directory, "moor-1.tsbc", "t,level,flow\nmoor,1.0,5\n");
+    let moor = encrypt(
+        directory,
+        "moor-1.tsbc",
+        "timestamp,level,flow\nmoor,1.0,5\n",
+    );
     send(&moor).refused(&[
         "(422)",
         "not registered",
@@ -74,9 +90,17 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
 
     // A new key for the hill: the old one sends no more.
     issue(directory, "hill", "2", "switches");
-    let late = encrypt(directory, "hill-1.tsbc", "t,level,flow\nlate,1.0,9\n");
+    let late = encrypt(
+        directory,
+        "hill-1.tsbc",
+        "timestamp,level,flow\nlate,1.0,9\n",
+    );
     send(&late).refused(&["(422)", "device 'hill', epoch 1", "epoch 2 is current"]);
-    let new = encrypt(directory, "hill-2.tsbc", "t,level,flow\nnew,-2.0,8\n");
+    let new = encrypt(
+        directory,
+        "hill-2.tsbc",
+        "timestamp,level,flow\nnew,-2.0,8\n",
+    );
     let ids = format!("{ids},{}", stored(&new));
 
     // Thresholds under the hill's new key, readings under four others.
@@ -192,6 +216,13 @@ fn keys_are_not_overwritten_and_inspected() {
             assert!(described.text().contains(words), "{}", described.text());
         }
     }
+    let public = ["device-key", "--public", "--out-device", "public.tsbc"];
+    tfhe_sbc(directory, &public).succeeded();
+    tfhe_sbc(directory, &public).refused(&["public.tsbc exists", "another name"]);
+    let both = [&public[..], &["--device", "pi"]].concat();
+    tfhe_sbc(directory, &both).refused(&["cannot be used with", "--device"]);
+    let described = tfhe_sbc(directory, &["inspect", "public.tsbc"]).succeeded();
+    assert!(described.text().starts_with("device public key"));
     let described = tfhe_sbc(directory, &["inspect", "keys/device.tsbc"]).succeeded();
     assert!(described.text().contains("all devices of the key set"));
 }

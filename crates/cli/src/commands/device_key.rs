@@ -1,4 +1,5 @@
-//! `device-key`: a key for one device, and the switch key that a server needs beside it.
+//! `device-key`: a key for one device, and the switch key that a server needs beside it;
+//! or a public key.
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +23,15 @@ use crate::{keys, output, report};
 /// key goes to the device; nobody else needs it.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys && mkdir device-keys\n  tfhe-sbc device-key --device station-7 --out-device station-7.tsbc --out-switch device-keys/station-7.tsbc\n  tfhe-sbc device-key --device station-7 --epoch 2 --out-device new.tsbc --out-switch device-keys/station-7-2.tsbc\n  tfhe-sbc inspect device-keys/station-7.tsbc"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys && mkdir device-keys\n  tfhe-sbc device-key --device station-7 --out-device station-7.tsbc --out-switch device-keys/station-7.tsbc\n  tfhe-sbc device-key --device station-7 --epoch 2 --out-device new.tsbc --out-switch device-keys/station-7-2.tsbc\n  tfhe-sbc device-key --public --out-device public.tsbc\n  tfhe-sbc inspect device-keys/station-7.tsbc"
 )]
 pub(crate) struct Arguments {
     /// The secret key
     #[arg(long, default_value = "keys/secret.tsbc")]
     secret: PathBuf,
     /// The device's name, up to 16 letters, digits and signs without spaces
-    #[arg(long, value_name = "NAME", value_parser = device_id)]
-    device: DeviceId,
+    #[arg(long, value_name = "NAME", value_parser = device_id, required_unless_present = "public")]
+    device: Option<DeviceId>,
     /// The number of the key among the device's keys; the highest is current
     #[arg(long, default_value_t = Epoch::FIRST, value_parser = epoch)]
     epoch: Epoch,
@@ -38,9 +39,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     out_device: PathBuf,
     /// The file for the switch key, whose name ends in .tsbc
-    #[arg(long, value_name = "FILE")]
-    out_switch: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "public")]
+    out_switch: Option<PathBuf>,
+    /// Write a public key of the key set, for any number of devices: it encrypts, reads
+    /// nothing, and needs no switch key
+    #[arg(long, conflicts_with_all = ["device", "out_switch", "epoch"])]
+    public: bool,
 }
+
+const WRITE_ADVICE: &str = "choose a directory that you can write to and that has room";
 
 fn device_id(name: &str) -> Result<DeviceId, String> {
     DeviceId::from_text(name)
@@ -53,19 +60,47 @@ fn epoch(number: &str) -> Result<Epoch, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let (device_path, switch_path) = (&arguments.out_device, &arguments.out_switch);
-    for path in [device_path, switch_path] {
-        output::check_file(path)?;
-        if path.symlink_metadata().is_ok() {
-            return Err(failure(
-                format_args!(
-                    "{} exists already, and keys are never overwritten",
-                    path.display()
-                ),
-                "choose another name, or move the old key away",
-            ));
-        }
+    check_new(&arguments.out_device)?;
+    match (arguments.device, &arguments.out_switch) {
+        (Some(device), Some(out_switch)) => issue(arguments, device, out_switch),
+        _ => write_public(arguments),
     }
+}
+
+/// Checks, before any work is done for it, that a key can be written there.
+fn check_new(path: &Path) -> Outcome<()> {
+    output::check_file(path)?;
+    if path.symlink_metadata().is_ok() {
+        return Err(failure(
+            format_args!(
+                "{} exists already, and keys are never overwritten",
+                path.display()
+            ),
+            "choose another name, or move the old key away",
+        ));
+    }
+    Ok(())
+}
+
+fn write_public(arguments: &Arguments) -> Outcome<()> {
+    let path = &arguments.out_device;
+    let secret = keys::read_secret_key(&arguments.secret)?;
+    let key = secret
+        .device_public_key(&mut keys::fresh_seeds()?)
+        .explain("no public key")?;
+    let key = key.to_bytes().explain("no key file")?;
+    files::write_public_new(path, &key).advise("no key was written", WRITE_ADVICE)?;
+    say(
+        path,
+        key.len(),
+        "device public key: goes to the boards, holds no secret",
+    );
+    Ok(())
+}
+
+fn issue(arguments: &Arguments, device: DeviceId, switch_path: &Path) -> Outcome<()> {
+    let device_path = &arguments.out_device;
+    check_new(switch_path)?;
     if device_path == switch_path {
         return Err(failure(
             "the device's key and the switch key cannot be one file",
@@ -84,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let secret = keys::read_secret_key(&arguments.secret)?;
     let mut seeds = keys::fresh_seeds()?;
     let issue = DeviceIssue {
-        device: arguments.device,
+        device,
         epoch: arguments.epoch,
     };
     let device = secret
@@ -97,14 +132,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     };
     let device = device.to_bytes().explain("no key file")?;
 
-    let advice = "choose a directory that you can write to and that has room";
     let written = files::write_private_new(device_path, &device)
         .and_then(|()| files::write_public_new(switch_path, &switch));
     if written.is_err() {
         // One of them alone is of no use.
         let _ = std::fs::remove_file(device_path);
     }
-    written.advise("no keys were written", advice)?;
+    written.advise("no keys were written", WRITE_ADVICE)?;
     say(
         device_path,
         device.len(),
