@@ -5,22 +5,32 @@
 //! QEMU, and counts its instructions.
 
 mod arm;
+mod c;
 mod failure;
 mod test;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use failure::Failure;
 
 const USAGE: &str = "usage: cargo xtask test
        cargo xtask arm            tests, instruction counts and message bytes on ARM, under QEMU
-       cargo xtask arm --record   no tests, and the counts become the recorded ones";
+       cargo xtask arm --record   no tests, and the counts become the recorded ones
+       cargo xtask header         the header of the C library, of its sources
+       cargo xtask install-c --prefix FOLDER [--target TRIPLE]
+                                  the C library, its header, files for CMake and pkg-config";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test::run(),
         ["arm"] => arm::run(arm::Mode::Check),
+        ["header"] => c::header(),
+        ["install-c", "--prefix", prefix] => c::install(Path::new(prefix), None),
+        ["install-c", "--prefix", prefix, "--target", triple] => {
+            c::install(Path::new(prefix), Some(triple))
+        }
         ["arm", "--record"] => arm::run(arm::Mode::Record),
         _ => {
             eprintln!("{USAGE}");

@@ -1,10 +1,11 @@
 //! The messages of `firmware/same-bytes/same_bytes.c`, made in Rust: the same keys, seeds
 //! and plaintexts, one line for each key, kind of session and memory plan.
 //!
-//! With a file name, it writes the keys there as C arrays instead.
+//! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`,
+//! that of firmware/cortex-m4-c as `device_key.h`, and one as the file `device.tsbc`.
 
 use std::error::Error;
-use std::fmt::Write as _;
+use std::path::Path;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
@@ -23,9 +24,8 @@ const READINGS: usize = 100;
 const READING_BITS: u32 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if let Some(file) = std::env::args_os().nth(1) {
-        std::fs::write(file, keys_in_c()?)?;
-        return Ok(());
+    if let Some(folder) = std::env::args_os().nth(1) {
+        return write_keys(Path::new(&folder));
     }
     for set in SETS {
         let keys = Keys::new(set)?;
@@ -133,22 +133,30 @@ fn entropy() -> impl FnMut(&mut [u8]) -> Result<(), EntropyError> {
     }
 }
 
-fn keys_in_c() -> Result<String, Box<dyn Error>> {
-    let mut text = "/* Keys that everybody knows, for tests. */\n#include <stdint.h>\n".to_owned();
+fn write_keys(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
     for set in SETS {
         let keys = Keys::new(set)?;
-        for (suffix, bytes) in [("device", &keys.device), ("public", &keys.public)] {
-            write!(
-                text,
-                "\nstatic const uint8_t {}_{suffix}[] = {{",
-                set.name.as_str()
-            )?;
-            for (index, byte) in bytes.iter().enumerate() {
-                let before = if index % 16 == 0 { "\n    " } else { " " };
-                write!(text, "{before}{byte},")?;
-            }
-            text += "\n};\n";
-        }
+        let name = set.name.as_str();
+        text += &in_c(&format!("{name}_device"), &keys.device);
+        text += &in_c(&format!("{name}_public"), &keys.public);
     }
-    Ok(text)
+    std::fs::write(folder.join("keys.h"), text)?;
+    let board = Keys::new(BOOLEAN_1024)?.device;
+    std::fs::write(folder.join("device_key.h"), in_c("device_key", &board))?;
+    std::fs::write(
+        folder.join("device.tsbc"),
+        Keys::new(MESSAGE_2_CARRY_2)?.device,
+    )?;
+    Ok(())
+}
+
+/// Bytes as an array of C.
+fn in_c(name: &str, bytes: &[u8]) -> String {
+    let mut text = format!("#include <stdint.h>\nstatic const uint8_t {name}[] = {{");
+    for (index, byte) in bytes.iter().enumerate() {
+        text += if index % 16 == 0 { "\n    " } else { " " };
+        text += &format!("{byte},");
+    }
+    text + "\n};\n"
 }
