@@ -110,6 +110,15 @@ pub(crate) fn cross_cargo(triple: &str, subcommand: &str) -> Result<(Command, Pa
     Ok((cargo, places.target.join(triple)))
 }
 
+/// The C library alone.
+pub(crate) fn c_library() -> Result<(), Failure> {
+    tools::check()?;
+    c::same_bytes(
+        &Places::new(),
+        &[Build::new(&AARCH64)?, Build::new(&ARMV7)?],
+    )
+}
+
 fn test(places: &Places, build: &Build) -> Result<(), Failure> {
     let name = format!("tests on {}", build.target.name);
     eprintln!("\n=== {name}");

@@ -17,6 +17,8 @@ use failure::Failure;
 const USAGE: &str = "usage: cargo xtask test
        cargo xtask arm            tests, instruction counts and message bytes on ARM, under QEMU
        cargo xtask arm --record   no tests, and the counts become the recorded ones
+       cargo xtask c              of these, only the C library on this machine
+       cargo xtask c --arm        and on ARM
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE]
                                   the C library, its header, files for CMake and pkg-config";
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test::run(),
         ["arm"] => arm::run(arm::Mode::Check),
+        ["c"] => c::test(),
+        ["c", "--arm"] => arm::c_library(),
         ["header"] => c::header(),
         ["install-c", "--prefix", prefix] => c::install(Path::new(prefix), None),
         ["install-c", "--prefix", prefix, "--target", triple] => {
