@@ -279,9 +279,11 @@ impl Key for DevicePublicKey {
 /// # Safety
 /// What the header asks of every caller.
 unsafe fn init<K: Key>(encryptor: *mut Encryptor, options: *const Options) -> Result<(), Status> {
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let options_region = memory::check(options, 1)?;
+    // SAFETY: the caller's promise.
     let options = unsafe { options.read() };
+    // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::empty(encryptor)? };
     let entropy = options.entropy.ok_or(Status::Null)?;
     let context = options.entropy_context;
@@ -348,11 +350,12 @@ unsafe fn encrypt(
         memory::check(message, capacity)?,
         memory::check(message_len, 1)?,
     ];
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::session(encryptor)? };
     let [message_region, len_region] = written;
     let (own, workspace) = (claimed.region(), claimed.workspace());
     check_apart(&[message_region, len_region, own, workspace], &[region])?;
+    // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     // SAFETY: it overlaps nothing that is used here.
     let message = unsafe { memory::output(message, capacity)? };
@@ -374,9 +377,10 @@ unsafe fn encrypt_to(
 ) -> Result<(), Status> {
     let sink = sink.ok_or(Status::Null)?;
     let region = memory::check(values, count)?;
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::session(encryptor)? };
     check_apart(&[claimed.region(), claimed.workspace()], &[region])?;
+    // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     claimed.get().encrypt_to(kind, values, &mut |piece| {
         // SAFETY: a callback that does what its type says.

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn tfhe_sbc_encode_readings(
 ) -> i32 {
     let run = || {
         memory::check(encoding, 1)?;
-        // SAFETY: what the header asks of every caller, here and below.
+        // SAFETY: what the header asks of every caller.
         let Encoding {
             offset,
             scale,
@@ -72,6 +72,7 @@ pub unsafe extern "C" fn tfhe_sbc_encode_readings(
                 blocks,
             )?)
         };
+        // SAFETY: the caller's promise.
         unsafe { fill_blocks(encryptor, readings, count, blocks, capacity, encode) }
     };
     Status::of(run())
@@ -131,9 +132,10 @@ unsafe fn fill_blocks<V>(
 ) -> Result<(), Status> {
     let read = memory::check(values, count)?;
     let written = memory::check(blocks, capacity)?;
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::session(encryptor)? };
     check_apart(&[written, claimed.region(), claimed.workspace()], &[read])?;
+    // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     // SAFETY: it overlaps nothing that is used here.
     let blocks = unsafe { memory::output(blocks, capacity)? };

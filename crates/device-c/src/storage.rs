@@ -142,6 +142,7 @@ impl Claimed {
     /// # Safety
     /// If it is not NULL, `encryptor` points to an encryptor that no other thread uses.
     pub(crate) unsafe fn empty(encryptor: *mut Encryptor) -> Result<Self, Status> {
+        // SAFETY: the caller's promise.
         match unsafe { Self::claim(encryptor)? } {
             (_, READY) => Err(Status::AlreadyInitialised),
             (claimed, _) => Ok(claimed.busy(0)),
@@ -153,6 +154,7 @@ impl Claimed {
     /// # Safety
     /// As [`empty`](Self::empty), and what its session borrows is still there.
     pub(crate) unsafe fn session(encryptor: *mut Encryptor) -> Result<Self, Status> {
+        // SAFETY: the caller's promise.
         match unsafe { Self::claim(encryptor)? } {
             (claimed, READY) => Ok(claimed.busy(READY)),
             _ => Err(Status::NotInitialised),
