@@ -9,6 +9,8 @@ use crate::failure::{Failure, output, read, succeed, write};
 const CRATE: &str = "crates/device-c";
 const PACKAGE: &str = "tfhe-sbc-device-c";
 
+const BARE_METAL_FEATURES: &str = "ntt,torus-32,torus-64,panic-handler";
+
 /// What Rust's standard library asks of a Linux system.
 const SYSTEM_LIBS: &str = "-lgcc_s -lpthread -lm -ldl -lc";
 
@@ -50,8 +52,13 @@ fn made_header() -> Result<String, Failure> {
 }
 
 /// Builds the static library for a target, or for this machine, and puts it with its
-/// header and the files of pkg-config and CMake below `prefix`.
-pub(crate) fn install(prefix: &Path, target: Option<&str>) -> Result<(), Failure> {
+/// header and the files of pkg-config and CMake below `prefix`. It has all features that the
+/// target can have, or only those of a comma-separated list.
+pub(crate) fn install(
+    prefix: &Path,
+    target: Option<&str>,
+    features: Option<&str>,
+) -> Result<(), Failure> {
     let (mut cargo, built) = match target {
         Some(triple) => arm::cross_cargo(triple, "rustc")?,
         None => {
@@ -66,8 +73,9 @@ pub(crate) fn install(prefix: &Path, target: Option<&str>) -> Result<(), Failure
     cargo.args(["--package", PACKAGE, "--lib", "--crate-type", "staticlib"]);
     cargo.args(["--profile", "c"]);
     let bare_metal = target.is_some_and(|triple| triple.contains("-none-"));
-    if bare_metal {
-        cargo.args(["--no-default-features", "--features", "ntt,panic-handler"]);
+    let features = features.or(bare_metal.then_some(BARE_METAL_FEATURES));
+    if let Some(features) = features {
+        cargo.args(["--no-default-features", "--features", features]);
     }
     succeed("the C library", &mut cargo)?;
 
@@ -111,7 +119,7 @@ pub(crate) fn test() -> Result<(), Failure> {
     check_header()?;
     let work = work_folder("host")?;
     let prefix = work.join("prefix");
-    install(&prefix, None)?;
+    install(&prefix, None, None)?;
 
     let program = root().join("firmware/linux-c");
     let by_cmake = work.join("cmake");

@@ -20,7 +20,7 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask c              of these, only the C library on this machine
        cargo xtask c --arm        and on ARM
        cargo xtask header         the header of the C library, of its sources
-       cargo xtask install-c --prefix FOLDER [--target TRIPLE]
+       cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
 
 fn main() -> ExitCode {
@@ -28,18 +28,17 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test::run(),
         ["arm"] => arm::run(arm::Mode::Check),
+        ["arm", "--record"] => arm::run(arm::Mode::Record),
         ["c"] => c::test(),
         ["c", "--arm"] => arm::c_library(),
         ["header"] => c::header(),
-        ["install-c", "--prefix", prefix] => c::install(Path::new(prefix), None),
-        ["install-c", "--prefix", prefix, "--target", triple] => {
-            c::install(Path::new(prefix), Some(triple))
-        }
-        ["arm", "--record"] => arm::run(arm::Mode::Record),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        ["install-c", ref options @ ..] => match install_options(options) {
+            Some([Some(prefix), target, features]) => {
+                c::install(Path::new(prefix), target, features)
+            }
+            _ => return usage(),
+        },
+        _ => return usage(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,4 +47,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// The values of `--prefix`, `--target` and `--features`; `None` if there is something else.
+fn install_options<'a>(mut options: &[&'a str]) -> Option<[Option<&'a str>; 3]> {
+    let mut values = [None; 3];
+    while let [name, value, rest @ ..] = options {
+        let names = ["--prefix", "--target", "--features"];
+        values[names.iter().position(|known| known == name)?] = Some(*value);
+        options = rest;
+    }
+    options.is_empty().then_some(values)
 }

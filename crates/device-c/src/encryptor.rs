@@ -310,7 +310,9 @@ unsafe fn init<K: Key>(encryptor: *mut Encryptor, options: *const Options) -> Re
     };
     let seeds = SeedSequence::with_reseeding(source, ReseedPolicy::default())?;
     match torus_bits {
+        #[cfg(feature = "torus-32")]
         32 => K::start::<u32>(&mut claimed, opening, seeds)?,
+        #[cfg(feature = "torus-64")]
         64 => K::start::<u64>(&mut claimed, opening, seeds)?,
         _ => return Err(Status::KeyParameters),
     }

@@ -16,6 +16,9 @@
     reason = "what every function asks of its caller stands once, at the head of the header"
 )]
 
+#[cfg(not(any(feature = "torus-32", feature = "torus-64")))]
+compile_error!("no key can be used: choose the feature 'torus-32', 'torus-64' or both");
+
 mod encryptor;
 mod key;
 mod memory;

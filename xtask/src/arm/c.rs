@@ -28,7 +28,7 @@ pub(super) fn same_bytes(places: &Places, builds: &[Build]) -> Result<(), Failur
 
         let work = c::work_folder(name)?;
         c::keys_in_c(&work)?;
-        c::install(&work.join("prefix"), Some(build.target.triple))?;
+        c::install(&work.join("prefix"), Some(build.target.triple), None)?;
         let program = c::same_bytes(build.target.linker, &work)?;
         let qemu = build.target.qemu();
         let mut run = Command::new(qemu[0]);
@@ -42,7 +42,7 @@ pub(super) fn same_bytes(places: &Places, builds: &[Build]) -> Result<(), Failur
 fn on_cortex_m4(places: &Places) -> Result<String, Failure> {
     let work = c::work_folder("cortex_m4")?;
     let keys = c::keys_in_c(&work)?;
-    c::install(&work.join("prefix"), Some(CORTEX_M4))?;
+    c::install(&work.join("prefix"), Some(CORTEX_M4), None)?;
 
     let firmware = places.root.join("firmware/cortex-m4-c");
     let encrypt = [firmware.join("main.c")];
@@ -84,7 +84,7 @@ fn compile(
     cc.args(["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror"])
         .args(["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard"])
         .args(["-mfpu=fpv4-sp-d16", "-ffreestanding", "-nostartfiles"])
-        .args(["-nostdlib", "-Wl,--gc-sections", define]);
+        .args(["-nostdlib", "-Wl,--gc-sections,-z,noexecstack", define]);
     for folder in [
         &work.join("prefix/include"),
         &firmware,
