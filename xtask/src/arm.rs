@@ -1,6 +1,7 @@
 //! `cargo xtask arm`: what boards run, under QEMU.
 //!
 //! 1. Unless it is to record: the tests of `core` and `device` as AArch64 and ARMv7 programs.
+//!    Then the messages of the C library, from C and from Rust.
 //! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
 //!    the same bytes everywhere, and their instructions are counted by the plugin
 //!    `firmware/qemu/count.c`. Instructions are not cycles, but they repeat exactly, and a
@@ -8,18 +9,20 @@
 //! 3. The counts against `firmware/instructions.json`, and the table of `docs/boards.md`
 //!    against the same file.
 
+mod c;
 mod count;
 mod record;
 mod target;
 mod tools;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use crate::failure::{Failure, succeed};
 use count::Measured;
 use record::Record;
-use target::{AARCH64, ARMV7, Build};
+use target::{AARCH64, ARMV7, Build, Compiler};
 
 /// What becomes of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
         for build in &builds {
             test(&places, build)?;
         }
+        eprintln!("\n=== the C library");
+        c::same_bytes(&places, &builds)?;
     }
 
     eprintln!("\n=== instruction counts and message bytes");
@@ -87,6 +92,32 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
     }
     eprintln!("\n=== all passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Cargo with a compiler and flags for a target, and the folder below which it builds.
+pub(crate) fn cross_cargo(triple: &str, subcommand: &str) -> Result<(Command, PathBuf), Failure> {
+    let places = Places::new();
+    let cargo = match [&AARCH64, &ARMV7]
+        .into_iter()
+        .find(|target| target.triple == triple)
+    {
+        Some(target) => Build::new(target)?.cargo(&places, subcommand),
+        None => {
+            let mut cargo = Compiler::for_triple(triple)?.cargo(&places, subcommand, "core");
+            cargo.args(["--target", triple]);
+            cargo
+        }
+    };
+    Ok((cargo, places.target.join(triple)))
+}
+
+/// The C library alone.
+pub(crate) fn c_library() -> Result<(), Failure> {
+    tools::check()?;
+    c::same_bytes(
+        &Places::new(),
+        &[Build::new(&AARCH64)?, Build::new(&ARMV7)?],
+    )
 }
 
 fn test(places: &Places, build: &Build) -> Result<(), Failure> {

@@ -5,16 +5,23 @@
 //! QEMU, and counts its instructions.
 
 mod arm;
+mod c;
 mod failure;
 mod test;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use failure::Failure;
 
 const USAGE: &str = "usage: cargo xtask test
        cargo xtask arm            tests, instruction counts and message bytes on ARM, under QEMU
-       cargo xtask arm --record   no tests, and the counts become the recorded ones";
+       cargo xtask arm --record   no tests, and the counts become the recorded ones
+       cargo xtask c              of these, only the C library on this machine
+       cargo xtask c --arm        and on ARM
+       cargo xtask header         the header of the C library, of its sources
+       cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
+                                  the C library, its header, files for CMake and pkg-config";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,10 +29,16 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["arm"] => arm::run(arm::Mode::Check),
         ["arm", "--record"] => arm::run(arm::Mode::Record),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        ["c"] => c::test(),
+        ["c", "--arm"] => arm::c_library(),
+        ["header"] => c::header(),
+        ["install-c", ref options @ ..] => match install_options(options) {
+            Some([Some(prefix), target, features]) => {
+                c::install(Path::new(prefix), target, features)
+            }
+            _ => return usage(),
+        },
+        _ => return usage(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,4 +47,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// The values of `--prefix`, `--target` and `--features`; `None` if there is something else.
+fn install_options<'a>(mut options: &[&'a str]) -> Option<[Option<&'a str>; 3]> {
+    let mut values = [None; 3];
+    while let [name, value, rest @ ..] = options {
+        let names = ["--prefix", "--target", "--features"];
+        values[names.iter().position(|known| known == name)?] = Some(*value);
+        options = rest;
+    }
+    options.is_empty().then_some(values)
 }

@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
+use crate::c;
 use crate::failure::{Failure, succeed};
 
 /// What `test` runs: a name, then the arguments of cargo.
@@ -61,6 +62,8 @@ pub(crate) fn run() -> Result<(), Failure> {
             cargo.args(arguments).env("RUSTDOCFLAGS", "--deny warnings"),
         )?;
     }
+    eprintln!("\n=== the C library");
+    c::test()?;
     eprintln!("\n=== all passed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -11,7 +11,8 @@ pub(super) struct Target {
     /// As rows are named: `aarch64`.
     pub(super) name: &'static str,
     pub(super) triple: &'static str,
-    linker: &'static str,
+    /// The cross compiler of C, which also links.
+    pub(super) linker: &'static str,
     rustflags: &'static str,
     qemu: &'static str,
     cpu: &'static str,

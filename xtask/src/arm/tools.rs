@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::failure::{Failure, output};
 
 /// Programs, and the Debian packages that have them.
-const PROGRAMS: [(&str, &[&str]); 6] = [
+const PROGRAMS: [(&str, &[&str]); 7] = [
     ("cc", &["gcc", "libc6-dev"]),
     (
         "aarch64-linux-gnu-gcc",
@@ -17,6 +17,10 @@ const PROGRAMS: [(&str, &[&str]); 6] = [
         &["gcc-arm-linux-gnueabihf", "libc6-dev-armhf-cross"],
     ),
     ("arm-none-eabi-ld", &["binutils-arm-none-eabi"]),
+    (
+        "arm-none-eabi-gcc",
+        &["gcc-arm-none-eabi", "libnewlib-arm-none-eabi"],
+    ),
     ("qemu-aarch64", &["qemu-user"]),
     ("qemu-system-arm", &["qemu-system-arm"]),
 ];

@@ -1,0 +1,162 @@
+//! The messages of `firmware/same-bytes/same_bytes.c`, made in Rust: the same keys, seeds
+//! and plaintexts, one line for each key, kind of session and memory plan.
+//!
+//! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`,
+//! that of firmware/cortex-m4-c as `device_key.h`, and one as the file `device.tsbc`.
+
+use std::error::Error;
+use std::path::Path;
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::workspace::HeapWorkspace;
+use tfhe_sbc_device::{
+    encode_readings, workspace_bytes, DeviceError, Encryptor, EntropyError, EntropySource,
+    ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PlaintextKind, PublicEncryptor, ReseedPolicy,
+    Seed, SeedSequence, Session, SessionKey,
+};
+
+const SETS: [ParameterSet; 3] = [BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2];
+const BITS: usize = 1024;
+const READINGS: usize = 100;
+const READING_BITS: u32 = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(folder) = std::env::args_os().nth(1) {
+        return write_keys(Path::new(&folder));
+    }
+    for set in SETS {
+        let keys = Keys::new(set)?;
+        for mode in [KeyMode::Symmetric, KeyMode::Public] {
+            for plan in MemoryPlan::ALL {
+                let line = match set.torus_bits {
+                    32 => keys.run::<u32>(mode, plan)?,
+                    _ => keys.run::<u64>(mode, plan)?,
+                };
+                println!("{line}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The key files of a device. Everybody knows them.
+struct Keys {
+    set: ParameterSet,
+    device: Vec<u8>,
+    public: Vec<u8>,
+}
+
+impl Keys {
+    fn new(set: ParameterSet) -> Result<Self, Box<dyn Error>> {
+        let mut seeds = SeedSequence::new(Seed::from_bytes([0x6b; 32]));
+        let secret = SecretKey::generate(set.validate()?, &mut seeds)?;
+        Ok(Self {
+            set,
+            device: secret.device_key().to_bytes()?.to_vec(),
+            public: secret.device_public_key(&mut seeds)?.to_bytes()?,
+        })
+    }
+
+    fn run<T: MaskTorus>(&self, mode: KeyMode, plan: MemoryPlan) -> Result<String, DeviceError> {
+        let mut workspace = HeapWorkspace::new(workspace_bytes(&self.set, plan, mode));
+        let workspace = workspace.as_mut_slice();
+        let seeds = SeedSequence::with_reseeding(entropy(), ReseedPolicy::default())?;
+        let expander = ExpanderKind::ChaCha20;
+        let (name, (len, hash)) = match mode {
+            KeyMode::Symmetric => {
+                let session =
+                    Encryptor::<T, _>::new(&self.device, plan, expander, seeds, workspace);
+                ("device", two_messages(session?)?)
+            }
+            KeyMode::Public => {
+                let session =
+                    PublicEncryptor::<T, _>::new(&self.public, plan, expander, seeds, workspace);
+                ("public", two_messages(session?)?)
+            }
+        };
+        Ok(format!(
+            "{} {name} {plan} {len} {hash:016x}",
+            self.set.name.as_str()
+        ))
+    }
+}
+
+/// The bytes of two messages of a session, and their FNV-1a hash.
+fn two_messages<T: MaskTorus, K: SessionKey<T>, S: EntropySource>(
+    mut session: Session<'_, T, K, S>,
+) -> Result<(usize, u64), DeviceError> {
+    let (mut len, mut hash) = (0, 0xcbf2_9ce4_8422_2325u64);
+    let mut sink = |piece: &[u8]| {
+        len += piece.len();
+        for &byte in piece {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    };
+    match session.parameters().plaintext {
+        PlaintextKind::Boolean => {
+            let bits: Vec<u8> = (0..BITS).map(|i| (i * i / 5 % 2) as u8).collect();
+            session.encrypt_bits_to(&bits, &mut sink)?;
+            session.encrypt_bits_to(&bits, &mut sink)?;
+        }
+        PlaintextKind::Radix => {
+            let encoding = session.parameters().block_encoding();
+            let codes =
+                FixedPoint::new(0.0, 1.0, READING_BITS).map_err(|_| DeviceError::PlaintextKind)?;
+            let readings: Vec<f64> = (0..READINGS)
+                .map(|i| ((i * 37 + 11) % 1024) as f64)
+                .collect();
+            let mut blocks = vec![0; READINGS * encoding.block_count(READING_BITS)];
+            encode_readings(encoding, &codes, &readings, &mut blocks)?;
+            session.encrypt_blocks_to(&blocks, &mut sink)?;
+            session.encrypt_blocks_to(&blocks, &mut sink)?;
+        }
+    }
+    Ok((len, hash))
+}
+
+/// Bytes that everybody knows, of SplitMix64: the same in every session.
+fn entropy() -> impl FnMut(&mut [u8]) -> Result<(), EntropyError> {
+    let mut state = 0x5eedu64;
+    move |out| {
+        for byte in out {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut word = state;
+            word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            *byte = (word ^ (word >> 31)) as u8;
+        }
+        Ok(())
+    }
+}
+
+fn write_keys(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
+    for set in SETS {
+        let keys = Keys::new(set)?;
+        let name = set.name.as_str();
+        text += &in_c(&format!("{name}_device"), &keys.device);
+        text += &in_c(&format!("{name}_public"), &keys.public);
+    }
+    std::fs::write(folder.join("keys.h"), text)?;
+    let board = Keys::new(BOOLEAN_1024)?.device;
+    std::fs::write(folder.join("device_key.h"), in_c("device_key", &board))?;
+    std::fs::write(
+        folder.join("device.tsbc"),
+        Keys::new(MESSAGE_2_CARRY_2)?.device,
+    )?;
+    Ok(())
+}
+
+/// Bytes as an array of C.
+fn in_c(name: &str, bytes: &[u8]) -> String {
+    let mut text = format!("#include <stdint.h>\nstatic const uint8_t {name}[] = {{");
+    for (index, byte) in bytes.iter().enumerate() {
+        text += if index % 16 == 0 { "\n    " } else { " " };
+        text += &format!("{byte},");
+    }
+    text + "\n};\n"
+}

@@ -1,0 +1,80 @@
+//! Pointers from C, checked as far as that is possible.
+
+use core::slice;
+
+use crate::status::Status;
+
+/// Where some memory is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    start: usize,
+    len: usize,
+}
+
+impl Region {
+    /// The memory of a slice.
+    pub(crate) fn of<T>(slice: &[T]) -> Self {
+        Self::new(slice.as_ptr(), size_of_val(slice))
+    }
+
+    pub(crate) fn new<T>(start: *const T, len: usize) -> Self {
+        Self {
+            start: start.addr(),
+            len,
+        }
+    }
+
+    fn overlaps(self, other: Self) -> bool {
+        self.len > 0
+            && other.len > 0
+            && self.start < other.start + other.len
+            && other.start < self.start + self.len
+    }
+}
+
+/// Whether what is written overlaps nothing else; what is only read may overlap.
+pub(crate) fn check_apart(written: &[Region], read: &[Region]) -> Result<(), Status> {
+    for (index, &one) in written.iter().enumerate() {
+        let mut others = written[index + 1..].iter().chain(read);
+        if others.any(|&other| one.overlaps(other)) {
+            return Err(Status::Overlap);
+        }
+    }
+    Ok(())
+}
+
+/// `len` values that are read.
+///
+/// # Safety
+/// If `start` is not NULL, it points to `len` values that nothing writes during `'a`.
+pub(crate) unsafe fn input<'a, T>(start: *const T, len: usize) -> Result<&'a [T], Status> {
+    check(start, len)?;
+    // SAFETY: not NULL, aligned and of a length that memory can have; the rest is the
+    // caller's promise.
+    Ok(unsafe { slice::from_raw_parts(start, len) })
+}
+
+/// `len` bytes that are written. Make sure before that they overlap nothing.
+///
+/// # Safety
+/// If `start` is not NULL, it points to `len` bytes that nobody else uses during `'a`.
+pub(crate) unsafe fn output<'a>(start: *mut u8, len: usize) -> Result<&'a mut [u8], Status> {
+    check(start, len)?;
+    // SAFETY: as above.
+    Ok(unsafe { slice::from_raw_parts_mut(start, len) })
+}
+
+/// Whether a pointer can be one to `len` values.
+pub(crate) fn check<T>(start: *const T, len: usize) -> Result<Region, Status> {
+    if start.is_null() {
+        return Err(Status::Null);
+    }
+    if !start.is_aligned() {
+        return Err(Status::Misaligned);
+    }
+    let bytes = len.checked_mul(size_of::<T>()).ok_or(Status::Length)?;
+    if bytes > isize::MAX as usize || start.addr().checked_add(bytes).is_none() {
+        return Err(Status::Length);
+    }
+    Ok(Region::new(start, bytes))
+}

@@ -1,0 +1,249 @@
+//! A session inside a struct of C.
+//!
+//! The struct's first word tells its state. It is mixed with the struct's address: a copy
+//! would give the same seeds to two messages, and is no session.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_device::{
+    DeviceError, EntropySource, Parameters, PlaintextKind, Session, SessionKey, SinkError,
+};
+use zeroize::Zeroize;
+
+use crate::memory::{self, Region};
+use crate::status::Status;
+
+/// Words of an encryptor.
+pub const ENCRYPTOR_WORDS: usize = 96;
+
+/// An encryption session, without its workspace. Its content is the library's.
+///
+/// Before the first use it holds zeros: it is a static variable, or
+/// `tfhe_sbc_encryptor e = TFHE_SBC_ENCRYPTOR_INIT;`. It stays where it is while it holds
+/// a session: a copy of it holds none. One thread uses it at a time.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Encryptor {
+    /// Not for use.
+    opaque: [u64; ENCRYPTOR_WORDS],
+}
+
+impl Encryptor {
+    /// One that holds no session.
+    pub const fn new() -> Self {
+        Self {
+            opaque: [0; ENCRYPTOR_WORDS],
+        }
+    }
+}
+
+impl Zeroize for Encryptor {
+    fn zeroize(&mut self) {
+        self.opaque.zeroize();
+    }
+}
+
+impl Default for Encryptor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What an [`Encryptor`] holds.
+#[repr(C, align(8))]
+struct Slot {
+    state: u64,
+    workspace: MaybeUninit<Region>,
+    session: MaybeUninit<NonNull<dyn AnySession>>,
+    room: [MaybeUninit<u64>; ROOM_WORDS],
+}
+
+/// What is left for the session.
+const ROOM_WORDS: usize = ENCRYPTOR_WORDS - 6;
+const _: () = assert!(size_of::<Slot>() <= size_of::<Encryptor>());
+const _: () = assert!(align_of::<Slot>() <= align_of::<Encryptor>());
+
+const READY: u64 = 0x7bc3_59d1_e620_94af;
+const BUSY: u64 = 0x2e91_c6f8_0d47_b35b;
+
+/// A session of any torus and key.
+pub(crate) trait AnySession {
+    fn parameters(&self) -> &Parameters;
+    fn message_len(&self, element_count: usize) -> usize;
+    fn encrypt(
+        &mut self,
+        kind: PlaintextKind,
+        values: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError>;
+    fn encrypt_to(
+        &mut self,
+        kind: PlaintextKind,
+        values: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError>;
+}
+
+impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
+    fn parameters(&self) -> &Parameters {
+        Session::parameters(self)
+    }
+
+    fn message_len(&self, element_count: usize) -> usize {
+        Session::message_len(self, element_count)
+    }
+
+    fn encrypt(
+        &mut self,
+        kind: PlaintextKind,
+        values: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError> {
+        match kind {
+            PlaintextKind::Boolean => self.encrypt_bits(values, out),
+            PlaintextKind::Radix => self.encrypt_blocks(values, out),
+        }
+    }
+
+    fn encrypt_to(
+        &mut self,
+        kind: PlaintextKind,
+        values: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        match kind {
+            PlaintextKind::Boolean => self.encrypt_bits_to(values, sink),
+            PlaintextKind::Radix => self.encrypt_blocks_to(values, sink),
+        }
+    }
+}
+
+/// That a session fits the room.
+struct Fits<A>(PhantomData<A>);
+
+impl<A> Fits<A> {
+    const CHECK: () = assert!(size_of::<A>() <= ROOM_WORDS * 8 && align_of::<A>() <= 8);
+}
+
+/// An encryptor of C, whose pointer is not NULL and aligned. It is marked busy while a
+/// `Claimed` lives, so that a callback cannot claim it again.
+pub(crate) struct Claimed {
+    slot: *mut Slot,
+    /// Its state once it is given back.
+    after: u64,
+}
+
+impl Claimed {
+    /// Takes an encryptor that holds no session, to start one.
+    ///
+    /// # Safety
+    /// If it is not NULL, `encryptor` points to an encryptor that no other thread uses.
+    pub(crate) unsafe fn empty(encryptor: *mut Encryptor) -> Result<Self, Status> {
+        // SAFETY: the caller's promise.
+        match unsafe { Self::claim(encryptor)? } {
+            (_, READY) => Err(Status::AlreadyInitialised),
+            (claimed, _) => Ok(claimed.busy(0)),
+        }
+    }
+
+    /// Takes an encryptor that holds a session.
+    ///
+    /// # Safety
+    /// As [`empty`](Self::empty), and what its session borrows is still there.
+    pub(crate) unsafe fn session(encryptor: *mut Encryptor) -> Result<Self, Status> {
+        // SAFETY: the caller's promise.
+        match unsafe { Self::claim(encryptor)? } {
+            (claimed, READY) => Ok(claimed.busy(READY)),
+            _ => Err(Status::NotInitialised),
+        }
+    }
+
+    /// # Safety
+    /// As [`empty`](Self::empty).
+    unsafe fn claim(encryptor: *mut Encryptor) -> Result<(Unclaimed, u64), Status> {
+        memory::check(encryptor, 1)?;
+        let unclaimed = Unclaimed(encryptor.cast::<Slot>());
+        // SAFETY: not NULL, aligned, and an encryptor, whose memory has been written.
+        let state = unsafe { (*unclaimed.0).state };
+        match state ^ unclaimed.address() {
+            BUSY => Err(Status::Busy),
+            state => Ok((unclaimed, state)),
+        }
+    }
+
+    /// Its own memory.
+    pub(crate) fn region(&self) -> Region {
+        Region::new(self.slot, size_of::<Encryptor>())
+    }
+
+    /// Starts `session`, which borrows `workspace`.
+    pub(crate) fn start<A: AnySession + 'static>(&mut self, session: A, workspace: Region) {
+        let () = Fits::<A>::CHECK;
+        // SAFETY: the slot is claimed, and the room is large enough and aligned for A.
+        unsafe {
+            let room = NonNull::from(&mut (*self.slot).room).cast::<A>();
+            room.write(session);
+            (*self.slot).session.write(room);
+            (*self.slot).workspace.write(workspace);
+        }
+        self.after = READY;
+    }
+
+    /// The memory that the session borrows.
+    pub(crate) fn workspace(&self) -> Region {
+        // SAFETY: written with the session, which the state says is there.
+        unsafe { (*self.slot).workspace.assume_init() }
+    }
+
+    /// The session.
+    pub(crate) fn get(&mut self) -> &mut dyn AnySession {
+        // SAFETY: the state says that a session was started at this very address and not
+        // ended; nobody else claims it while `self` lives.
+        unsafe { (*self.slot).session.assume_init().as_mut() }
+    }
+
+    /// Ends the session: drop clears what it has in the workspace.
+    pub(crate) fn end(mut self) {
+        self.after = 0;
+        // SAFETY: written with the session, which the state said is there.
+        let session = unsafe { (*self.slot).session.assume_init() };
+        // SAFETY: it is there, nobody has a reference to it, and it is not used again. Then
+        // the encryptor is claimed by us, and any bytes are words.
+        unsafe {
+            session.drop_in_place();
+            (*self.slot.cast::<Encryptor>()).zeroize();
+        }
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        let state = match self.after {
+            0 => 0,
+            after => after ^ self.slot.addr() as u64,
+        };
+        // SAFETY: the slot is claimed.
+        unsafe { (*self.slot).state = state };
+    }
+}
+
+/// A slot before it is marked.
+struct Unclaimed(*mut Slot);
+
+impl Unclaimed {
+    fn address(&self) -> u64 {
+        self.0.addr() as u64
+    }
+
+    fn busy(self, after: u64) -> Claimed {
+        // SAFETY: not NULL, aligned, and an encryptor.
+        unsafe { (*self.0).state = BUSY ^ self.address() };
+        Claimed {
+            slot: self.0,
+            after,
+        }
+    }
+}

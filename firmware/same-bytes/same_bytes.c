@@ -1,0 +1,142 @@
+/* Messages for known keys, seeds and plaintexts: what the example `same_bytes` of
+ * crates/device-c prints, made through the C interface. `cargo xtask arm` compares the two on
+ * every board. keys.h is made by that example. */
+#include "same_bytes.h"
+
+#include "keys.h"
+#include "tfhe_sbc.h"
+
+#define BITS 1024
+#define READINGS 100
+#define READING_BITS 10
+
+/* As large as any session here needs: one buffer serves them all in turn. */
+#ifndef WORKSPACE_BYTES
+#define WORKSPACE_BYTES TFHE_SBC_WORKSPACE_BYTES_MESSAGE_2_CARRY_2_FAST_PUBLIC
+#endif
+
+static uint8_t workspace[WORKSPACE_BYTES] __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));
+static tfhe_sbc_encryptor encryptor;
+static uint8_t plaintexts[BITS];
+
+/* Bytes that everybody knows, of SplitMix64. */
+static int known_entropy(void *context, uint8_t *out, size_t len) {
+    uint64_t *state = context;
+    for (size_t i = 0; i < len; i++) {
+        uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
+        word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
+        out[i] = (uint8_t)(word ^ (word >> 31));
+    }
+    return 0;
+}
+
+struct hash {
+    size_t len;
+    uint64_t value;
+};
+
+/* FNV-1a. */
+static int hash_piece(void *context, const uint8_t *piece, size_t len) {
+    struct hash *hash = context;
+    hash->len += len;
+    for (size_t i = 0; i < len; i++)
+        hash->value = (hash->value ^ piece[i]) * UINT64_C(0x100000001b3);
+    return 0;
+}
+
+static void print_number(uint64_t number, unsigned base, int digits) {
+    char text[21];
+    char *at = text + sizeof text - 1;
+    *at = 0;
+    for (; number != 0 || digits > 0; digits--) {
+        *--at = "0123456789abcdef"[number % base];
+        number /= base;
+    }
+    board_print(at);
+}
+
+static int32_t encrypt_bits(struct hash *hash) {
+    for (size_t i = 0; i < BITS; i++)
+        plaintexts[i] = i * i / 5 % 2;
+    int32_t status = tfhe_sbc_encrypt_bits_to(&encryptor, plaintexts, BITS, hash_piece, hash);
+    if (status == TFHE_SBC_STATUS_OK)
+        status = tfhe_sbc_encrypt_bits_to(&encryptor, plaintexts, BITS, hash_piece, hash);
+    return status;
+}
+
+static int32_t encrypt_readings(struct hash *hash) {
+    size_t each, at = 0;
+    int32_t status = tfhe_sbc_block_count(&encryptor, READING_BITS, 1, &each);
+    if (status == TFHE_SBC_STATUS_OK && each * READINGS > sizeof plaintexts)
+        status = TFHE_SBC_STATUS_OUTPUT_TOO_SMALL;
+    for (uint64_t i = 0; i < READINGS && status == TFHE_SBC_STATUS_OK; i++, at += each) {
+        const uint64_t code = (i * 37 + 11) % 1024;
+        status = tfhe_sbc_encode_codes(&encryptor, READING_BITS, &code, 1, plaintexts + at, each);
+    }
+    if (status == TFHE_SBC_STATUS_OK)
+        status = tfhe_sbc_encrypt_blocks_to(&encryptor, plaintexts, at, hash_piece, hash);
+    if (status == TFHE_SBC_STATUS_OK)
+        status = tfhe_sbc_encrypt_blocks_to(&encryptor, plaintexts, at, hash_piece, hash);
+    return status;
+}
+
+static int run(const uint8_t *key, size_t key_len, uint32_t plan) {
+    static const char *const plans[] = {"small", "balanced", "fast"};
+    struct hash hash = {0, UINT64_C(0xcbf29ce484222325)};
+    uint64_t entropy_state = 0x5eed;
+    tfhe_sbc_key_info info = {{0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    tfhe_sbc_options options = {
+        .key = key,
+        .key_len = key_len,
+        .plan = plan,
+        .expander = TFHE_SBC_EXPANDER_CHACHA20,
+        .entropy = known_entropy,
+        .entropy_context = &entropy_state,
+        .workspace = workspace,
+    };
+    int32_t status = tfhe_sbc_key_info_read(key, key_len, &info);
+    if (status == TFHE_SBC_STATUS_OK)
+        status = tfhe_sbc_workspace_bytes(key, key_len, plan, &options.workspace_len);
+    if (status == TFHE_SBC_STATUS_OK && options.workspace_len > sizeof workspace)
+        status = TFHE_SBC_STATUS_WORKSPACE_TOO_SMALL;
+    if (status == TFHE_SBC_STATUS_OK)
+        status = info.is_public ? tfhe_sbc_encryptor_init_public(&encryptor, &options)
+                                : tfhe_sbc_encryptor_init(&encryptor, &options);
+    if (status == TFHE_SBC_STATUS_OK)
+        status = info.is_boolean ? encrypt_bits(&hash) : encrypt_readings(&hash);
+    tfhe_sbc_encryptor_wipe(&encryptor);
+
+    board_print(info.parameters);
+    board_print(info.is_public ? " public " : " device ");
+    board_print(plans[plan]);
+    board_print(" ");
+    if (status == TFHE_SBC_STATUS_OK) {
+        print_number(hash.len, 10, 1);
+        board_print(" ");
+        print_number(hash.value, 16, 16);
+    } else {
+        board_print(tfhe_sbc_error_text(status));
+    }
+    board_print("\n");
+    return status != TFHE_SBC_STATUS_OK;
+}
+
+int same_bytes(void) {
+    static const struct {
+        const uint8_t *bytes;
+        size_t len;
+    } keys[] = {
+        {boolean_1024_device, sizeof boolean_1024_device},
+        {boolean_1024_public, sizeof boolean_1024_public},
+        {boolean_1024_tuniform_device, sizeof boolean_1024_tuniform_device},
+        {boolean_1024_tuniform_public, sizeof boolean_1024_tuniform_public},
+        {message_2_carry_2_device, sizeof message_2_carry_2_device},
+        {message_2_carry_2_public, sizeof message_2_carry_2_public},
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        for (uint32_t plan = TFHE_SBC_PLAN_SMALL; plan <= tfhe_sbc_recommended_plan(); plan++)
+            failed |= run(keys[i].bytes, keys[i].len, plan);
+    return failed;
+}

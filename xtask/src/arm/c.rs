@@ -1,0 +1,114 @@
+//! The C library on the boards: the messages of `firmware/same-bytes`, from C and from
+//! Rust, and the firmware in C for the Cortex-M4.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::Places;
+use super::target::Build;
+use crate::c;
+use crate::failure::{Failure, output, output_within, succeed};
+
+const CORTEX_M4: &str = "thumbv7em-none-eabihf";
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Fails if a message differs from that of Rust on this machine.
+pub(super) fn same_bytes(places: &Places, builds: &[Build]) -> Result<(), Failure> {
+    let expected = c::rust_lines(None)?;
+    for build in builds {
+        let name = build.target.name;
+        let mut cargo = build.cargo(places, "run");
+        cargo
+            .current_dir(&places.root)
+            .args(["--quiet", "--package"]);
+        cargo.args(["tfhe-sbc-device-c", "--example", "same_bytes"]);
+        let printed = output("example same_bytes", &mut cargo)?;
+        c::compare(&format!("Rust on {name}"), &printed, &expected)?;
+
+        let work = c::work_folder(name)?;
+        c::keys_in_c(&work)?;
+        c::install(&work.join("prefix"), Some(build.target.triple), None)?;
+        let program = c::same_bytes(build.target.linker, &work)?;
+        let qemu = build.target.qemu();
+        let mut run = Command::new(qemu[0]);
+        let printed = output_within(LIMIT, name, run.args(&qemu[1..]).arg(program))?;
+        c::compare(&format!("C on {name}"), &printed, &expected)?;
+    }
+    let printed = on_cortex_m4(places)?;
+    c::compare("C on cortex_m4", &printed, &expected)
+}
+
+fn on_cortex_m4(places: &Places) -> Result<String, Failure> {
+    let work = c::work_folder("cortex_m4")?;
+    let keys = c::keys_in_c(&work)?;
+    c::install(&work.join("prefix"), Some(CORTEX_M4), None)?;
+
+    let firmware = places.root.join("firmware/cortex-m4-c");
+    let encrypt = [firmware.join("main.c")];
+    // Without the board's entropy there is no message, with known entropy there is one.
+    for (define, status) in [("-DNO_TEST", 1), ("-DTFHE_SBC_TEST_ENTROPY", 0)] {
+        let program = work.join("firmware.elf");
+        compile(places, &work, &keys, &encrypt, define, &program)?;
+        let mut run = qemu(&program);
+        let run = run.output().map_err(|error| Failure(error.to_string()))?;
+        let printed = String::from_utf8_lossy(&run.stdout);
+        if run.status.code() != Some(status) || (status == 0) != printed.starts_with("message ") {
+            return Err(Failure(format!(
+                "firmware/cortex-m4-c, {define}: {}, {printed}",
+                run.status
+            )));
+        }
+    }
+
+    let program = work.join("same_bytes.elf");
+    let sources = [
+        places.root.join("firmware/same-bytes/same_bytes.c"),
+        firmware.join("same_bytes.c"),
+    ];
+    let workspace = "-DWORKSPACE_BYTES=TFHE_SBC_WORKSPACE_BYTES_MESSAGE_2_CARRY_2_BALANCED_PUBLIC";
+    compile(places, &work, &keys, &sources, workspace, &program)?;
+    output_within(LIMIT, "firmware/same-bytes", &mut qemu(&program))
+}
+
+fn compile(
+    places: &Places,
+    work: &Path,
+    keys: &Path,
+    sources: &[std::path::PathBuf],
+    define: &str,
+    program: &Path,
+) -> Result<(), Failure> {
+    let firmware = places.root.join("firmware/cortex-m4-c");
+    let mut cc = Command::new("arm-none-eabi-gcc");
+    cc.args(["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror"])
+        .args(["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard"])
+        .args(["-mfpu=fpv4-sp-d16", "-ffreestanding", "-nostartfiles"])
+        .args(["-nostdlib", "-Wl,--gc-sections,-z,noexecstack", define]);
+    for folder in [
+        &work.join("prefix/include"),
+        &firmware,
+        &places.root.join("firmware/same-bytes"),
+        keys,
+    ] {
+        cc.arg("-I").arg(folder);
+    }
+    cc.arg("-T")
+        .arg(firmware.join("link.ld"))
+        .args(sources)
+        .arg(firmware.join("board.c"))
+        .arg(firmware.join("startup.c"))
+        .arg(work.join("prefix/lib/libtfhe_sbc.a"))
+        .args(["-lc", "-lgcc", "-o"])
+        .arg(program);
+    succeed("arm-none-eabi-gcc", &mut cc)
+}
+
+fn qemu(program: &Path) -> Command {
+    let mut qemu = Command::new("timeout");
+    qemu.args(["300", "qemu-system-arm", "-machine", "netduinoplus2"])
+        .args(["-nographic", "-monitor", "none", "-serial", "none"])
+        .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
+        .arg(program);
+    qemu
+}
