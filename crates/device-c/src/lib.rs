@@ -8,8 +8,7 @@
 //! `sizes`; `readings` makes blocks of numbers.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
-//! one does. Callbacks are `extern "C"` too, so an exception thrown through one ends the
-//! program as well.
+//! one does. Callbacks return: an exception thrown out of one into Rust is undefined.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![allow(
     clippy::missing_safety_doc,
