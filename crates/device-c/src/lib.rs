@@ -1,15 +1,14 @@
 //! The C interface of the device library: `include/tfhe_sbc.h`, made of this crate by
 //! `cargo xtask header`.
 //!
-//! Every function checks its pointers, lengths and overlaps ([`memory`]), does what the
+//! Every function checks its pointers, lengths and overlaps (`memory`), does what the
 //! function of the same name of `tfhe_sbc_device` does, and gives a [`Status`]. A session
 //! lives in an [`Encryptor`], a struct in the caller's memory, and in a workspace
-//! ([`encryptor`]); what a key file says and how large things are comes from [`key`] and
-//! [`sizes`]; [`readings`] makes blocks of numbers.
+//! (`encryptor`); what a key file says and how large things are comes from `key` and
+//! `sizes`; `readings` makes blocks of numbers.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
-//! one does. Callbacks are `extern "C"` too, so an exception thrown through one ends the
-//! program as well.
+//! one does. Callbacks return: an exception thrown out of one into Rust is undefined.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![allow(
     clippy::missing_safety_doc,
