@@ -9,7 +9,20 @@ static uint32_t semihosting(uint32_t operation, const void *argument) {
     return r0;
 }
 
-void board_print(const char *text) { semihosting(0x04, text); }
+void board_print(const char *text) {
+    static uint32_t console;
+    uint32_t len = 0;
+    while (text[len] != 0)
+        len++;
+    if (console == 0) {
+        /* SYS_OPEN of the console, for writing. */
+        const uintptr_t open[3] = {(uintptr_t) ":tt", 4, 3};
+        console = semihosting(0x01, open);
+    }
+    /* SYS_WRITE. */
+    const uintptr_t write[3] = {console, (uintptr_t)text, len};
+    semihosting(0x05, write);
+}
 
 void board_exit(int status) {
     /* SYS_EXIT_EXTENDED: ADP_Stopped_ApplicationExit and the status. */
