@@ -138,12 +138,14 @@ pub(super) fn has_cortex_m4(places: &Places) -> bool {
 /// Counts and memory of the firmware for the Cortex-M4, with the uniform noise and with
 /// the Gaussian. It fails by itself if its message is not that of the machine that built it.
 pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
-    let mut measured = cortex_m4_session(places, plugin, "tuniform", "")?;
-    let gaussian = cortex_m4_session(places, plugin, "gaussian", "gaussian")?;
+    let mut measured = cortex_m4_session(places, plugin, "")?;
+    let gaussian = cortex_m4_session(places, plugin, "gaussian")?;
     let instructions = gaussian.figures.into_iter();
-    measured
-        .figures
-        .extend(instructions.filter(|(name, _)| name == "gaussian_insns"));
+    measured.figures.extend(
+        instructions
+            .filter(|(name, _)| name == "insns")
+            .map(|(name, count)| (format!("gaussian_{name}"), count)),
+    );
     Ok(measured)
 }
 
