@@ -1,6 +1,7 @@
 //! `cargo xtask arm`: what boards run, under QEMU.
 //!
-//! 1. Unless it is to record: the tests of `core` and `device` as AArch64 and ARMv7 programs.
+//! 1. Unless it is to record: the tests of `core` and `device` as AArch64 and ARMv7 programs,
+//!    all but long statistics.
 //!    Then the messages of the C library, from C and from Rust.
 //! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
 //!    the same bytes everywhere, and their instructions are counted by the plugin
@@ -23,6 +24,24 @@ use crate::failure::{Failure, succeed};
 use count::Measured;
 use record::Record;
 use target::{AARCH64, ARMV7, Build, Compiler};
+
+/// Parts of the names of tests that take minutes under QEMU and say nothing of a target:
+/// statistics of values that other tests pin bit by bit.
+const STATISTICS: [&str; 13] = [
+    "a_variate_is_accurate",
+    "bytes_bits_and_words_are_uniform",
+    "centred_binomial_frequencies",
+    "every_gaussian_has_the_moments",
+    "good_sources_are_hardly_ever_refused",
+    "moments_tails_and_shape",
+    "neighbours_are_independent",
+    "no_eight_bytes_occur_twice",
+    "no_words_occur_twice",
+    "streams_of_other_seeds_and_numbers_are_uncorrelated",
+    "the_checks_notice_a_broken_generator",
+    "the_samplers_to_compare_with_are_normal",
+    "tuniform_frequencies_and_moments",
+];
 
 /// What becomes of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,13 +144,15 @@ fn test(places: &Places, build: &Build) -> Result<(), Failure> {
     eprintln!("\n=== {name}");
     // Optimised in part, and without link-time optimisation of every test binary.
     let mut cargo = build.cargo(places, "test");
-    cargo.current_dir(&places.root).args([
-        "--package",
-        "tfhe-sbc-core",
-        "--package",
-        "tfhe-sbc-device",
-        "--lib",
-        "--tests",
-    ]);
+    cargo
+        .current_dir(&places.root)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "0")
+        .args(["--package", "tfhe-sbc-core"])
+        .args(["--package", "tfhe-sbc-device"])
+        .args(["--lib", "--tests", "--", "--quiet"]);
+    for test in STATISTICS {
+        cargo.args(["--skip", test]);
+    }
     succeed(&name, &mut cargo)
 }

@@ -1,10 +1,14 @@
 //! What `cargo xtask arm` counts and compares: encryptions of 1024 bits with a fixed key
-//! and fixed seeds, whole and by stage.
+//! and fixed seeds, whole and by stage, and one as the TFHE-SBC paper describes it.
 //!
 //! It prints `digest NAME HEX` for every message, the BLAKE3 hash of its bytes, which is
 //! the same on every target, and `region ID NAME` for every region of the counter.
 
+#[path = "../../../crates/bench/src/paper/configuration.rs"]
+#[expect(dead_code, reason = "the benchmarks use the rest of it")]
+mod configuration;
 mod marker;
+mod paper;
 mod stages;
 mod whole;
 
@@ -57,5 +61,6 @@ fn readings() -> [u8; BITS] {
 fn main() {
     whole::run::<0>("gaussian", GAUSSIAN);
     whole::run::<1>("tuniform", TUNIFORM);
+    paper::run::<7>("paper");
     stages::run();
 }

@@ -136,40 +136,28 @@ pub(super) fn has_cortex_m4(places: &Places) -> bool {
 }
 
 /// Counts and memory of the firmware for the Cortex-M4, with the uniform noise and with
-/// the Gaussian. It fails by itself if its message is not that of the machine that built it.
+/// the Gaussian, and the size of one that prints and compares nothing. The others fail by
+/// themselves if their message is not that of the machine that built them.
 pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
-    let mut measured = cortex_m4_session(places, plugin, "tuniform", "")?;
-    let gaussian = cortex_m4_session(places, plugin, "gaussian", "gaussian")?;
-    let instructions = gaussian.figures.into_iter();
+    let mut measured = cortex_m4_session(places, plugin, "")?;
+    let library = build_cortex_m4(places, &["--no-default-features"])?;
+    let flash = flash_bytes(&library)?;
     measured
         .figures
-        .extend(instructions.filter(|(name, _)| name == "gaussian_insns"));
+        .push(("library_flash_bytes".to_owned(), flash));
+    let gaussian = cortex_m4_session(places, plugin, "gaussian")?;
+    let instructions = gaussian.figures.into_iter();
+    measured.figures.extend(
+        instructions
+            .filter(|(name, _)| name == "insns")
+            .map(|(name, count)| (format!("gaussian_{name}"), count)),
+    );
     Ok(measured)
 }
 
-fn cortex_m4_session(
-    places: &Places,
-    plugin: &Path,
-    noise: &str,
-    features: &str,
-) -> Result<Measured, Failure> {
-    const TRIPLE: &str = "thumbv7em-none-eabihf";
-    let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build", "core");
-    // The folder's own configuration has the flags.
-    cargo
-        .current_dir(places.root.join("firmware/cortex-m4"))
-        .args(["--release", "--target", TRIPLE, "--features", features])
-        .env(
-            "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
-            "arm-none-eabi-ld",
-        );
-    succeed("firmware/cortex-m4", &mut cargo)?;
-    let program = places
-        .target
-        .join(TRIPLE)
-        .join("release/tfhe-sbc-cortex-m4");
+fn cortex_m4_session(places: &Places, plugin: &Path, features: &str) -> Result<Measured, Failure> {
+    let program = build_cortex_m4(places, &["--features", features])?;
     let counts = counts_file(places, "cortex_m4");
-    let flash = flash_bytes(&program)?;
     let mut qemu = Command::new("qemu-system-arm");
     qemu.args(["-machine", "netduinoplus2", "-nographic"])
         .args(["-monitor", "none", "-serial", "none"])
@@ -177,11 +165,36 @@ fn cortex_m4_session(
         .arg("-plugin")
         .arg(plugin_argument(plugin, &counts))
         .arg("-kernel")
-        .arg(program);
+        .arg(&program);
     let mut printed = output_within(LIMIT, "firmware/cortex-m4", &mut qemu)?;
-    // Its regions: the session's start, and the encryption.
-    printed += &format!("\nregion 0 session\nregion 1 {noise}\nbytes flash {flash}\n");
-    Measured::parse("cortex_m4", &printed, Some(&read(&counts)?))
+    let flash = flash_bytes(&program)?;
+    // Its regions: the session's start, and the encryption, whose row has no more name.
+    printed += &format!("\nregion 0 session\nregion 1 encryption\nbytes flash {flash}\n");
+    let mut measured = Measured::parse("cortex_m4", &printed, Some(&read(&counts)?))?;
+    for (name, _) in &mut measured.figures {
+        if name == "encryption_insns" {
+            *name = "insns".to_owned();
+        }
+    }
+    Ok(measured)
+}
+
+/// Builds the firmware, and gives the program's path.
+fn build_cortex_m4(places: &Places, options: &[&str]) -> Result<PathBuf, Failure> {
+    const TRIPLE: &str = "thumbv7em-none-eabihf";
+    let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build", "core");
+    // The folder's own configuration has the flags.
+    cargo
+        .current_dir(places.root.join("firmware/cortex-m4"))
+        .args(["--release", "--target", TRIPLE])
+        .args(options)
+        .env(
+            "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
+            "arm-none-eabi-ld",
+        );
+    succeed("firmware/cortex-m4", &mut cargo)?;
+    let programs = places.target.join(TRIPLE).join("release");
+    Ok(programs.join("tfhe-sbc-cortex-m4"))
 }
 
 /// Code, constants and the initial values of variables: the first two columns of `size`.

@@ -6,8 +6,10 @@
 
 use core::arch::aarch64::*;
 
+use super::pack::{self, BLOCK, Top};
+use super::torus_slice::TorusSlice;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
-use crate::torus::exp2_neg;
+use crate::torus::{Torus, exp2_neg};
 
 /// Calls intrinsics on the strength of the `Neon` value that the method was called on.
 macro_rules! proved {
@@ -76,6 +78,77 @@ impl Neon {
                 let sum = vaddq_u64(vld1q_u64(pair.as_ptr()), x);
                 vst1q_u64(pair.as_mut_ptr(), sum);
             });
+        }
+    }
+}
+
+impl Neon {
+    /// Of eight values those at even and those at odd places: of each its top 32 bits
+    /// after what rounds it was added.
+    #[inline(always)]
+    fn even_and_odd<T: Torus>(self, top: &Top<T>, eight: &[T; 8]) -> [uint32x4_t; 2] {
+        let half = top.half.to_u64();
+        match TorusSlice::new(eight) {
+            TorusSlice::U32(eight) => proved!({
+                let half = vdupq_n_u32(half as u32);
+                let uint32x4x2_t(even, odd) = vld2q_u32(eight.as_ptr());
+                [vaddq_u32(even, half), vaddq_u32(odd, half)]
+            }),
+            TorusSlice::U64(eight) => proved!({
+                let half = vdupq_n_u64(half);
+                let uint64x2x2_t(even, odd) = vld2q_u64(eight.as_ptr());
+                let uint64x2x2_t(even_2, odd_2) = vld2q_u64(eight[4..].as_ptr());
+                [[even, even_2], [odd, odd_2]].map(|x| {
+                    let [x, y] = x.map(|x| vreinterpretq_u32_u64(vaddq_u64(x, half)));
+                    vuzp2q_u32(x, y)
+                })
+            }),
+        }
+    }
+
+    /// Writes the top bits of a block, at most 16 a value, eight values as `BYTES` bytes
+    /// that overlap the next. `BYTES` is 8 for at most 8 bits, and else 16.
+    #[inline(always)]
+    fn pack_eights<T: Torus, const BYTES: usize>(
+        self,
+        top: &Top<T>,
+        block: &[T; BLOCK],
+        out: &mut [u8],
+    ) {
+        // No selections: with masks from outside of the loop the compiler takes three
+        // instructions for one. A shift to the right is one to the left by less than
+        // nothing, and one by a word's length or more gives zero.
+        let bits = i64::from(top.bits);
+        let step = top.bits as usize;
+        assert!(out.len() >= (BLOCK / 8 - 1) * step + BYTES && matches!(BYTES, 8 | 16));
+        // SAFETY: a value of `Neon` proves the feature. What is loaded are references to
+        // arrays; what is stored are `BYTES` bytes from `step * i` on, and `i` is below
+        // `BLOCK / 8`, so the assertion is that they are in `out`.
+        unsafe {
+            let rounding = vdupq_n_s32(top.bits as i32 - 32);
+            // Two halves of a word meet in its middle.
+            let to_the_middle = vcreate_s32((32 - 2 * bits) as u64);
+            let to_the_middle = vcombine_s32(to_the_middle, to_the_middle);
+            let first = [2 * bits - 32, -64];
+            let first = vld1q_s64(first.as_ptr());
+            let second = [6 * bits - 32, 6 * bits - 96];
+            let second = vld1q_s64(second.as_ptr());
+            let mut at = out.as_mut_ptr();
+            for eight in block.as_chunks::<8>().0 {
+                let [even, odd] = self.even_and_odd(top, eight);
+                let (even, odd) = (vshlq_u32(even, rounding), vshlq_u32(odd, rounding));
+                let pairs = vmlaq_n_u32(even, odd, 1 << bits);
+                let fours = vreinterpretq_u64_u32(vshlq_u32(pairs, to_the_middle));
+                let joined = vorrq_u64(
+                    vshlq_u64(fours, first),
+                    vshlq_u64(vdupq_laneq_u64::<1>(fours), second),
+                );
+                match BYTES {
+                    8 => vst1_u8(at, vreinterpret_u8_u64(vget_low_u64(joined))),
+                    _ => vst1q_u8(at, vreinterpretq_u8_u64(joined)),
+                }
+                at = at.wrapping_add(step);
+            }
         }
     }
 }
@@ -282,5 +355,27 @@ impl Simd for Neon {
     #[inline(always)]
     fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
         self.add_u64(acc, self.rounded(x).map(|x| proved!(vshlq_n_u64::<32>(x))));
+    }
+
+    #[inline(always)]
+    fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
+        if cfg!(target_endian = "big") {
+            return pack::pack_narrow(self, top, block, out);
+        }
+        let bits = top.bits;
+        match bits {
+            ..=8 => pack::in_room::<8>(
+                bits,
+                out,
+                #[inline(always)]
+                |room| self.pack_eights::<T, 8>(top, block, room),
+            ),
+            _ => pack::in_room::<16>(
+                bits,
+                out,
+                #[inline(always)]
+                |room| self.pack_eights::<T, 16>(top, block, room),
+            ),
+        }
     }
 }

@@ -30,9 +30,10 @@ pub(super) fn pack_top_bits<S: Simd, T: Torus>(simd: S, values: &[T], bits: u32,
 }
 
 /// The rounding to the top bits.
-struct Top<T> {
-    bits: u32,
-    half: T,
+pub(crate) struct Top<T> {
+    pub(super) bits: u32,
+    /// What to add before the bits below the top ones are cut off.
+    pub(super) half: T,
     shift: u32,
 }
 
@@ -57,12 +58,7 @@ impl<T: Torus> Top<T> {
 /// Places values in a word as wide as they are, which is written when it is full.
 #[inline(always)]
 fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
-    let mut out = out.chunks_mut(T::BITS as usize / 8);
-    let mut write = |word: T| {
-        if let Some(out) = out.next() {
-            out.copy_from_slice(&word.to_u64().to_le_bytes()[..out.len()]);
-        }
-    };
+    let mut words = out.chunks_exact_mut(T::BITS as usize / 8);
     let mut word = T::ZERO;
     let mut filled = 0;
     for &value in values {
@@ -70,7 +66,9 @@ fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
         word = word | value << filled;
         filled += top.bits;
         if filled >= T::BITS {
-            write(word);
+            if let Some(out) = words.next() {
+                out.copy_from_slice(&word.to_u64().to_le_bytes()[..out.len()]);
+            }
             filled -= T::BITS;
             word = match filled {
                 0 => T::ZERO,
@@ -78,9 +76,8 @@ fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
             };
         }
     }
-    if filled > 0 {
-        write(word);
-    }
+    let rest = words.into_remainder();
+    rest.copy_from_slice(&word.to_u64().to_le_bytes()[..rest.len()]);
 }
 
 /// Writes a block to the start of `out`, and perhaps zeros behind it.
@@ -90,17 +87,39 @@ fn pack_block<S: Simd, T: Torus>(simd: S, top: &Top<T>, block: &[T; BLOCK], out:
     if bits > 32 {
         return place(&block.map(|value| top.of(value).to_u64()), bits, out);
     }
-    let ones = block.map(|value| top.of(value).to_u64() as u32);
-    if bits > 16 {
-        let mut pairs = [0; BLOCK / 2];
-        simd.join_pairs(&mut pairs, &ones, bits);
-        return place(&pairs, 2 * bits, out);
+    if bits <= 16 {
+        return simd.pack_narrow(top, block, out);
     }
+    let ones = block.map(|value| top.of(value).to_u64() as u32);
+    let mut pairs = [0; BLOCK / 2];
+    simd.join_pairs(&mut pairs, &ones, bits);
+    place(&pairs, 2 * bits, out);
+}
+
+/// Writes a block of at most 16 bits a value.
+#[inline(always)]
+pub(super) fn pack_narrow<S: Simd, T: Torus>(
+    simd: S,
+    top: &Top<T>,
+    block: &[T; BLOCK],
+    out: &mut [u8],
+) {
+    let ones = block.map(|value| top.of(value).to_u64() as u32);
     let mut fours = [0; BLOCK / 4];
-    simd.join_fours(&mut fours, &ones, bits);
-    match bits {
-        ..=8 => place_in::<8>(&fours, bits, out),
-        _ => place_in::<16>(&fours, bits, out),
+    simd.join_fours(&mut fours, &ones, top.bits);
+    match top.bits {
+        ..=8 => in_room::<8>(
+            top.bits,
+            out,
+            #[inline(always)]
+            |room| place_eights::<8>(&fours, top.bits, room),
+        ),
+        _ => in_room::<16>(
+            top.bits,
+            out,
+            #[inline(always)]
+            |room| place_eights::<16>(&fours, top.bits, room),
+        ),
     }
 }
 
@@ -142,24 +161,26 @@ fn place(words: &[u64], width: u32, out: &mut [u8]) {
     }
 }
 
-/// Places words of `4 * bits` bits two at a time: as `BYTES` bytes, at least `bits` of
-/// them, whose zeros at the end the next two words overwrite.
+/// Has a block written to the start of `out`, eight values at a time, of which each takes
+/// `bits` bytes and is written as `BYTES`, at least as many: the next eight overwrite the
+/// zeros at the end. Behind the last there may be no room for them.
 #[inline(always)]
-fn place_in<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
+pub(super) fn in_room<const BYTES: usize>(bits: u32, out: &mut [u8], write: impl Fn(&mut [u8])) {
     let len = BLOCK / 8 * bits as usize;
     let room_len = len - bits as usize + BYTES;
     match out.get_mut(..room_len) {
-        Some(room) => place_in_room::<BYTES>(fours, bits, room),
+        Some(room) => write(room),
         None => {
             let mut room = [0; 2 * BLOCK];
-            place_in_room::<BYTES>(fours, bits, &mut room[..room_len]);
+            write(&mut room[..room_len]);
             out[..len].copy_from_slice(&room[..len]);
         }
     }
 }
 
+/// Places words of `4 * bits` bits two at a time.
 #[inline(always)]
-fn place_in_room<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
+fn place_eights<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
     let width = 4 * bits;
     for (i, [low, high]) in fours.as_chunks().0.iter().enumerate() {
         let out = &mut out[i * bits as usize..][..BYTES];

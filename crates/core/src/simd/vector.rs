@@ -2,7 +2,8 @@
 
 use super::KEY_SWITCH_TILE_COLUMNS;
 use super::convert::{self, ROUNDER};
-use super::pack::{self, BLOCK};
+use super::pack::{self, BLOCK, Top};
+use crate::torus::Torus;
 
 /// An instruction set, as a value that proves that the processor has it.
 ///
@@ -129,6 +130,12 @@ pub(crate) trait Simd: Copy {
     #[inline(always)]
     fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
         pack::join_fours(fours, ones, bits);
+    }
+    /// Writes the top bits of a block, at most 16 a value, to the start of `out`, and
+    /// perhaps zeros behind it.
+    #[inline(always)]
+    fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
+        pack::pack_narrow(self, top, block, out);
     }
 
     #[doc(hidden)]
