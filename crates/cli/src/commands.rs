@@ -15,7 +15,9 @@ mod serve;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
 
 use crate::demo::DemoArguments;
 use crate::failure::Outcome;
@@ -33,7 +35,7 @@ pub(crate) enum Command {
     Certs(certs::Arguments),
     /// Print a day of the bundled weather readings as CSV
     Sample(sample::Arguments),
-    /// Encrypt CSV readings with a device key
+    /// Encrypt CSV readings with a device key or a public key
     Encrypt(encrypt::Arguments),
     /// Run the server that stores readings and answers questions about them
     Serve(serve::Arguments),
@@ -45,7 +47,7 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Decrypt a result
     Decrypt(decrypt::Arguments),
-    /// Say what a file is
+    /// Say what a file is, or how large uploads will be
     Inspect(inspect::Arguments),
 }
 
@@ -70,9 +72,22 @@ impl Command {
     }
 }
 
-/// The names of the expanders.
-fn expander_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(
-        tfhe_sbc_core::random::ExpanderKind::ALL.map(tfhe_sbc_core::random::ExpanderKind::name),
-    )
+/// The expanders by name.
+fn expander() -> impl TypedValueParser<Value = ExpanderKind> {
+    by_name(ExpanderKind::ALL, ExpanderKind::name)
+}
+
+/// The memory plans by name.
+fn memory_plan() -> impl TypedValueParser<Value = MemoryPlan> {
+    by_name(MemoryPlan::ALL, MemoryPlan::name)
+}
+
+fn by_name<T: Copy + Send + Sync + 'static, const COUNT: usize>(
+    all: [T; COUNT],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).try_map(move |given| {
+        let found = all.into_iter().find(|&value| name(value) == given);
+        found.ok_or("there is none of this name")
+    })
 }

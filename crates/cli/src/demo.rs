@@ -18,6 +18,7 @@ use clap::Args;
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, write_tls_directory};
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::files;
@@ -110,7 +111,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     stages.keygen = start.elapsed();
 
     let start = Instant::now();
-    let mut session = DeviceSession::open(&made.keys.device)?;
+    let mut session = DeviceSession::open(&made.keys.device, MemoryPlan::recommended())?;
     stages.device_start = start.elapsed();
     let start = Instant::now();
     let upload = session.encrypt_table(ExpanderKind::ChaCha20, &columns, &table)?;

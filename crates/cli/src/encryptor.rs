@@ -7,10 +7,12 @@ use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
+use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, KeyMode, MemoryPlan, encode_readings, reading_block_count,
-    workspace_bytes,
+    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    encode_readings, reading_block_count, workspace_bytes,
 };
 use zeroize::Zeroizing;
 
@@ -18,11 +20,11 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::keys::{fresh_seeds, read_file, require_integers};
 use crate::table::Table;
 
-const PLAN: MemoryPlan = MemoryPlan::recommended();
-
-/// A device key and room for an encryptor.
+/// A device key or device public key, and room for an encryptor.
 pub(crate) struct DeviceSession {
     bytes: Zeroizing<Vec<u8>>,
+    mode: KeyMode,
+    plan: MemoryPlan,
     parameters: Parameters,
     key: KeyFingerprint,
     name: String,
@@ -30,18 +32,24 @@ pub(crate) struct DeviceSession {
 }
 
 impl DeviceSession {
-    /// Reads a device key file.
-    pub(crate) fn open(path: &Path) -> Outcome<Self> {
+    /// Reads a key file, of a device key or a device public key.
+    pub(crate) fn open(path: &Path, plan: MemoryPlan) -> Outcome<Self> {
         let bytes = read_file(path)?;
         let name = path.display().to_string();
-        let (parameters, key) = {
+        let kind = Message::parse(&bytes).explain(&name)?.0.header.kind;
+        let (mode, parameters, key) = if kind == Kind::DevicePublicKey {
+            let key = PublicKeyBytes::parse(&bytes).explain(&name)?;
+            (KeyMode::Public, key.parameters, key.key)
+        } else {
             let key = KeyBytes::parse_device_key(&bytes).explain(&name)?;
-            (key.parameters, key.key)
+            (KeyMode::Symmetric, key.parameters, key.key)
         };
         require_integers(path, &parameters)?;
         Ok(Self {
-            workspace: HeapWorkspace::new(workspace_bytes(&parameters, PLAN, KeyMode::Symmetric)),
+            workspace: HeapWorkspace::new(workspace_bytes(&parameters, plan, mode)),
             bytes,
+            mode,
+            plan,
             parameters,
             key,
             name,
@@ -53,20 +61,22 @@ impl DeviceSession {
         &self.parameters
     }
 
-    /// The key set.
+    /// The key that messages are made under.
     pub(crate) fn fingerprint(&self) -> KeyFingerprint {
         self.key
     }
 
     /// An encryptor with a fresh seed.
-    pub(crate) fn encryptor(&mut self, expander: ExpanderKind) -> Outcome<Encryptor<'_, u64>> {
-        Encryptor::new(
-            &self.bytes,
-            PLAN,
-            expander,
-            fresh_seeds()?,
-            self.workspace.as_mut_slice(),
-        )
+    pub(crate) fn encryptor(&mut self, expander: ExpanderKind) -> Outcome<AnyEncryptor<'_>> {
+        let (key, plan, seeds) = (&self.bytes, self.plan, fresh_seeds()?);
+        let workspace = self.workspace.as_mut_slice();
+        match self.mode {
+            KeyMode::Symmetric => {
+                Encryptor::new(key, plan, expander, seeds, workspace).map(AnyEncryptor::Symmetric)
+            }
+            KeyMode::Public => PublicEncryptor::new(key, plan, expander, seeds, workspace)
+                .map(AnyEncryptor::Public),
+        }
         .explain(&self.name)
     }
 
@@ -91,9 +101,7 @@ impl DeviceSession {
                 "the readings cannot be sent",
                 "encrypt fewer rows at a time",
             )?;
-        let mut encryptor = self.encryptor(expander)?;
-        let mut list = vec![0; encryptor.message_len(blocks.len())];
-        encryptor.encrypt_blocks(&blocks, &mut list).advise(
+        let list = self.encryptor(expander)?.encrypt_blocks(&blocks).advise(
             "the readings were not encrypted",
             "encrypt fewer rows at a time",
         )?;
@@ -129,4 +137,31 @@ impl DeviceSession {
         }
         Ok(blocks)
     }
+}
+
+/// An encryptor of either kind of key.
+pub(crate) enum AnyEncryptor<'w> {
+    /// With a device key.
+    Symmetric(Encryptor<'w, u64>),
+    /// With a device public key.
+    Public(PublicEncryptor<'w, u64>),
+}
+
+impl AnyEncryptor<'_> {
+    /// The message of these blocks.
+    pub(crate) fn encrypt_blocks(&mut self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
+        match self {
+            Self::Symmetric(session) => message(session, blocks),
+            Self::Public(session) => message(session, blocks),
+        }
+    }
+}
+
+fn message<K: SessionKey<u64>>(
+    session: &mut Session<'_, u64, K>,
+    blocks: &[u8],
+) -> Result<Vec<u8>, DeviceError> {
+    let mut message = vec![0; session.message_len(blocks.len())];
+    session.encrypt_blocks(blocks, &mut message)?;
+    Ok(message)
 }

@@ -2,13 +2,21 @@
 
 mod common;
 
-use common::{FROZEN_RADIX, forged, issued_device_key, lwe_list, patched, resealed, secret_key};
+use std::sync::OnceLock;
+
+use common::{
+    FROZEN_PUBLIC_RADIX, FROZEN_RADIX, device_public_key, forged, issued_device_key, lwe_list,
+    patched, resealed, secret_key,
+};
 use proptest::prelude::*;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, UnsupportedExpander};
-use tfhe_sbc_core::wire::glwe::{self, MAX_ELEMENTS, SeededGlweList, message_len};
+use tfhe_sbc_core::wire::glwe::{
+    self, GlweList, MAX_ELEMENTS, SeededGlweList, masked_header, masked_payload_len, message_len,
+};
 use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{
     CHECKSUM_BYTES, ENVELOPE_BYTES, FLAG_SEEDED, HEADER_BYTES, Header, Kind, Message, WireError,
     lwe,
@@ -22,10 +30,15 @@ struct Sample {
 }
 
 fn key() -> SecretKey {
-    secret_key(FROZEN_RADIX, 1)
+    secret_key(FROZEN_PUBLIC_RADIX, 1)
 }
 
-fn samples() -> Vec<Sample> {
+fn samples() -> &'static [Sample] {
+    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
+    SAMPLES.get_or_init(make_samples)
+}
+
+fn make_samples() -> Vec<Sample> {
     let key = key();
     let plain = |kind, payload: &[u8]| {
         let fingerprint = key.parameters().fingerprint();
@@ -70,6 +83,16 @@ fn samples() -> Vec<Sample> {
             bytes: plain(Kind::ServerKey, &key.parameters().to_bytes()),
             read: |bytes, _| Message::parse_only(bytes, Kind::ServerKey).map(drop),
         },
+        Sample {
+            kind: Kind::DevicePublicKey,
+            bytes: device_public_key(&key),
+            read: |bytes, _| PublicKeyBytes::parse(bytes).map(drop),
+        },
+        Sample {
+            kind: Kind::GlweList,
+            bytes: masked_list(&key, 3),
+            read: read_masked_list,
+        },
     ]
 }
 
@@ -90,6 +113,17 @@ fn seeded_list(key: &SecretKey, count: usize) -> Vec<u8> {
 fn read_seeded_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {
     let message = Message::parse_only(bytes, Kind::SeededGlweList)?;
     SeededGlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
+}
+
+fn masked_list(key: &SecretKey, count: usize) -> Vec<u8> {
+    let parameters = key.parameters();
+    let header = masked_header(parameters, key.fingerprint(), count as u32);
+    resealed(&header, &vec![0; masked_payload_len(parameters, count)])
+}
+
+fn read_masked_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {
+    let message = Message::parse_only(bytes, Kind::GlweList)?;
+    GlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
 }
 
 #[test]
@@ -218,7 +252,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
 fn a_message_of_one_kind_is_not_read_as_another() {
     let key = key();
     let samples = samples();
-    for given in &samples {
+    for given in samples {
         for wanted in samples.iter().filter(|wanted| wanted.kind != given.kind) {
             let error = (wanted.read)(&given.bytes, &key).unwrap_err();
             let expected = WireError::WrongKind {
@@ -242,7 +276,7 @@ fn other_parameters_and_other_keys_are_refused() {
         let other_key = forged(&sample.bytes, |header| header.key.0[15] ^= 0x80);
         let refused = [other_parameters, other_key].map(|bytes| (sample.read)(&bytes, &key));
         match sample.kind {
-            Kind::SeededGlweList | Kind::LweList => assert!(matches!(
+            Kind::SeededGlweList | Kind::GlweList | Kind::LweList => assert!(matches!(
                 refused,
                 [
                     Err(WireError::WrongParameters { .. }),
@@ -250,7 +284,7 @@ fn other_parameters_and_other_keys_are_refused() {
                 ]
             )),
             // A key file is what says which key set it is.
-            Kind::SecretKey => assert_eq!(
+            Kind::SecretKey | Kind::DevicePublicKey => assert_eq!(
                 refused,
                 [Err(WireError::Field("parameter fingerprint")), Ok(())]
             ),
@@ -266,11 +300,8 @@ fn other_parameters_and_other_keys_are_refused() {
                     [Err(WireError::Field("parameter fingerprint")), other_key]
                 );
             }
-            Kind::Metadata
-            | Kind::ServerKey
-            | Kind::DevicePublicKey
-            | Kind::GlweList
-            | Kind::DeviceSwitchKey => (),
+            // The engine's tests have the switch key.
+            Kind::Metadata | Kind::ServerKey | Kind::DeviceSwitchKey => (),
         }
     }
 }
@@ -337,7 +368,7 @@ fn forged_header_fields_are_refused() {
         let seeded = sample.bytes[7] & FLAG_SEEDED != 0;
         for (field, change) in changes {
             let bytes = forged(&sample.bytes, change);
-            let free = seeded && (field == "mask seed" || bytes[51] == 1);
+            let free = seeded && (field == "mask seed" || (field == "expander" && bytes[51] == 1));
             // Its other fields are for the engine, which reads its payload, to check.
             let engine = sample.kind == Kind::ServerKey
                 && ["polynomial size", "dimension", "torus bits"].contains(&field);
@@ -372,6 +403,15 @@ fn element_counts_at_the_limits() {
         Ok(())
     );
     assert!(message_len(usize::MAX, 256, 64) >= usize::MAX / 64);
+
+    let with_count = |count| forged(&masked_list(&key, 3), |header| header.element_count = count);
+    for count in [0, MAX_ELEMENTS as u32 + 1] {
+        assert_eq!(read_masked_list(&with_count(count), &key), refused);
+    }
+    assert!(matches!(
+        read_masked_list(&with_count(257), &key),
+        Err(WireError::PayloadLength { .. })
+    ));
 }
 
 #[test]
@@ -409,7 +449,10 @@ fn padding_is_zero() {
     let key = key();
     for sample in samples() {
         // 13-bit bodies leave one bit behind 3 of them, 70 coefficients two.
-        if matches!(sample.kind, Kind::SeededGlweList | Kind::SecretKey) {
+        if matches!(
+            sample.kind,
+            Kind::SeededGlweList | Kind::GlweList | Kind::SecretKey
+        ) {
             let last = sample.bytes.len() - CHECKSUM_BYTES - 1;
             let bytes = patched(&sample.bytes, last, &[sample.bytes[last] | 0x80]);
             assert_eq!(
@@ -449,7 +492,7 @@ proptest! {
 
     #[test]
     fn no_sealed_message_makes_a_reader_panic(
-        kind in 1u8..=6,
+        kind in 1u8..=9,
         fields in proptest::collection::vec(any::<u8>(), 20),
         ours in any::<bool>(),
         payload in proptest::collection::vec(any::<u8>(), 0..300),
@@ -459,7 +502,7 @@ proptest! {
             &Header::new(Kind::Metadata, key.parameters().fingerprint(), key.fingerprint()),
             &payload,
         );
-        bytes[7] = u8::from(kind == 2 || kind == 6);
+        bytes[7] = u8::from([2, 6, 7, 9].contains(&kind)) * FLAG_SEEDED;
         if !ours {
             bytes[8..40].copy_from_slice(&[fields[0]; 32]);
         }
@@ -467,13 +510,14 @@ proptest! {
         // Values that pass the first checks.
         bytes[50] %= 3;
         bytes[51] %= 3;
-        bytes[54..56].fill(0);
+        bytes[54] = if kind == 8 { fields[14] } else { 0 };
+        bytes[55] = 0;
         read_as_everything(&patched(&bytes, 6, &[kind]), &key);
     }
 
     #[test]
     fn no_key_payload_makes_a_reader_panic(
-        device in any::<bool>(),
+        kind in prop::sample::select(vec![Kind::DeviceKey, Kind::SecretKey, Kind::DevicePublicKey]),
         at in 0..PARAMETERS_BYTES,
         bytes in proptest::collection::vec(any::<u8>(), 0..16),
     ) {
@@ -482,7 +526,6 @@ proptest! {
         for (place, byte) in parameters[at..].iter_mut().zip(bytes) {
             *place = byte;
         }
-        let kind = if device { Kind::DeviceKey } else { Kind::SecretKey };
         let mut header = Header::new(kind, key.parameters().fingerprint(), key.fingerprint());
         header.parameters.0.copy_from_slice(&blake3::hash(&parameters).as_bytes()[..16]);
         read_as_everything(&resealed(&header, &[&parameters[..], &[0; 77]].concat()), &key);

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{
-    FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, lwe_list, secret_key,
+    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden,
+    device_public_key, issued_device_key, lwe_list, secret_key,
 };
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::wire::{Message, lwe};
@@ -54,6 +55,34 @@ fn device_keys() {
     assert_eq!(read.fingerprint(), issued.fingerprint());
     assert_eq!(read.glwe().bits(), issued.glwe().bits());
     assert_ne!(read.glwe().bits(), secret.glwe().bits());
+}
+
+#[test]
+fn device_public_keys() {
+    let secret = secret_key(FROZEN_PUBLIC_RADIX, 3);
+    assert_golden(
+        "device public key",
+        &device_public_key(&secret),
+        &[
+            "54534243010007018e7f9dae495f1d9971a60cb5ba57938b7c222d34f488c867",
+            "412bd30910c43136000100000100000040000001000000000000000034492818",
+            "2091e59d264b3b50f8ef8582cd2d62d5cf07f29b6df107806b2b275f80080000",
+            "0000000066726f7a656e5f7075626c69635f7261646978000000000000000000",
+        ],
+        Some("266c96cd785464756abdff0814f2f66e380147143ec751055905273beb2cf8f1"),
+    );
+    let secret = secret_key(FROZEN_PUBLIC_BOOLEAN, 4);
+    assert_golden(
+        "boolean device public key",
+        &device_public_key(&secret),
+        &[
+            "545342430100070180cb7e6fe8f8cd46e8d0346b5cf3c48d75b6c26832fe73f3",
+            "32c3e75e1a560bab000100000200000020000001000000000000000034492818",
+            "2091e59d264b3b50f8ef8582cd2d62d5cf07f29b6df107806b2b275f80080000",
+            "0000000066726f7a656e5f7075626c69635f626f6f6c65616e00000000000000",
+        ],
+        Some("3d6288e0c381e30e01f7011a3808a467a5f63343beca3f16f5cc4748e9eb9769"),
+    );
 }
 
 #[test]

@@ -44,6 +44,15 @@ impl MemoryPlan {
         }
     }
 
+    /// Its name for people: `small`, `balanced`, `fast`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Balanced => "balanced",
+            Self::Fast => "fast",
+        }
+    }
+
     /// Whether this build has it.
     pub const fn is_built(self) -> bool {
         match self {
@@ -63,11 +72,7 @@ impl MemoryPlan {
 
 impl fmt::Display for MemoryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Small => "small",
-            Self::Balanced => "balanced",
-            Self::Fast => "fast",
-        })
+        f.pad(self.name())
     }
 }
 

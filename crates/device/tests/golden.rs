@@ -1,10 +1,13 @@
-//! The bytes of the messages that a device sends, recorded for both expanders.
+//! The bytes of the messages that a device sends, recorded: under a device key for two
+//! expanders, under a public key for one.
 
 mod common;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden};
+use common::frozen::{
+    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden,
+};
 use common::{Device, varied_values};
-use tfhe_sbc_device::ExpanderKind;
+use tfhe_sbc_device::{ExpanderKind, KeyMode};
 
 #[test]
 fn short_radix_lists() {
@@ -91,5 +94,35 @@ fn long_lists() {
             "00000000fa50bdfa1cd804b3b45bd881b3f995ab47565945d81b5ba48e4f15d7",
         ],
         Some("48ec7ed184bd495eb928d0f9684bd5a79aeb3bc04b4d271e3249f69c6f7a512a"),
+    );
+}
+
+#[test]
+fn lists_with_masks() {
+    let mut device = Device::<u64>::new(FROZEN_PUBLIC_RADIX, 3);
+    let (public, chacha20) = (KeyMode::Public, ExpanderKind::ChaCha20);
+    assert_golden(
+        "radix list with masks",
+        &device.send_in(public, chacha20, 10, &[0, 1, 2, 3, 3]),
+        &[
+            "54534243010008008e7f9dae495f1d9971a60cb5ba57938b7c222d34f488c867",
+            "412bd30910c431360001000001000000400d0200020215000500000000000000",
+            "00000000000000000000000000000000000000000000000000000000a9020000",
+            "000000000c2af3ade2b93f9f15aabaeb65d27427ed4bde3150d6e89c7579438a",
+        ],
+        Some("2c31928f414bd1db8825b524a887dca7d5c8dd0cd4d9304d0879852038a6caca"),
+    );
+    let mut device = Device::<u32>::new(FROZEN_PUBLIC_BOOLEAN, 4);
+    let values = varied_values(&FROZEN_PUBLIC_BOOLEAN, 256 + 3);
+    assert_golden(
+        "boolean list with masks",
+        &device.send_in(public, chacha20, 11, &values),
+        &[
+            "545342430100080080cb7e6fe8f8cd46e8d0346b5cf3c48d75b6c26832fe73f3",
+            "32c3e75e1a560bab00010000020000002009010001010f000301000000000000",
+            "00000000000000000000000000000000000000000000000000000000a4080000",
+            "00000000fcffd1a7779cc4d80184d5aeea9b830dcadd83b58046e4cc74194b52",
+        ],
+        Some("53c04a861a958534f951e995c13bf461641d219ece20ddc34e5df01a2524cdec"),
     );
 }

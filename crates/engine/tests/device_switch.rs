@@ -142,16 +142,16 @@ fn damaged_and_forged_switch_keys_are_refused() {
     );
     let read = |bytes: &[u8]| SeededDeviceSwitchKey::<u64>::from_bytes(bytes).err();
     assert_eq!(read(&forged(&bytes, |_, _| ())), None);
-    for len in [0, HEADER_BYTES, bytes.len() - 1] {
+    for len in 0..bytes.len() {
         assert!(
             matches!(read(&bytes[..len]), Some(WireError::Truncated { .. })),
             "{len}"
         );
     }
-    for at in (0..bytes.len()).step_by(101).chain(0..300) {
+    for bit in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
-        flipped[at] ^= 1 << (at % 8);
-        assert!(read(&flipped).is_some(), "byte {at}");
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(read(&flipped).is_some(), "bit {bit}");
     }
     type Change = fn(&mut Header, &mut Vec<u8>);
     let changes: [(Change, &str); 7] = [

@@ -1,11 +1,11 @@
-//! Devices with keys of their own: what a server makes of their uploads, and of a
-//! directory of switch keys that changes under it.
+//! Devices with keys of their own and with public keys: what a server makes of their
+//! uploads, and of a directory of switch keys that changes under it.
 
 mod key_set;
 
 use std::path::Path;
 
-use key_set::{KeySet, Table, key_set, questions, seeds, table};
+use key_set::{KeySet, Table, UploadKey, key_set, questions, seeds, table};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
@@ -52,9 +52,12 @@ fn readings_under_different_keys_are_rows_of_one_table() {
     let (keys, folder) = (key_set(), tempfile::tempdir().unwrap());
     let one = issue(&keys.secret, "one", 1, folder.path());
     let two = issue(&keys.secret, "two", 7, folder.path());
+    let public = keys.secret.device_public_key(&mut seeds()).unwrap();
+    let public = UploadKey::Public(&public);
     let backend = backend(keys, folder.path());
     let uploads = [
         keys.upload_under(&one, &readings(&[3.0, 40.0])),
+        keys.upload_with(&public, &readings(&[50.0, 1.0])),
         keys.upload_under(&two, &readings(&[17.0])),
         keys.upload(&readings(&[9.0, 2.0])),
     ];
@@ -82,15 +85,25 @@ fn readings_under_different_keys_are_rows_of_one_table() {
         value,
         unit: String::new(),
     };
-    assert_eq!(answers[..3], [number(2.0), number(40.0), number(71.0)]);
-    let labels = ["r1", "r0", "r0"].map(str::to_owned).to_vec();
+    assert_eq!(answers[..3], [number(1.0), number(50.0), number(122.0)]);
+    let labels = ["r1", "r0", "r0", "r0"].map(str::to_owned).to_vec();
     assert_eq!(answers[3], AnswerValue::Rows(labels));
-    assert_eq!(answers[4], number(3.0));
+    assert_eq!(answers[4], number(4.0));
+
+    // Thresholds under a public key, too.
+    let asked = questions(&["rows(a >= encrypted(50))"]);
+    let masked = keys.seal_with(&public, &readings(&[]), &asked).unwrap();
+    let evaluation = backend
+        .evaluate(&uploads[..2], &masked, &Progress::default())
+        .unwrap();
+    let answers = Results::decrypt(&evaluation.result, &keys.secret).unwrap();
+    let labels = vec!["r0".to_owned()];
+    assert_eq!(answers.0[0].value, AnswerValue::Rows(labels));
 
     let other = table(&[("a", 0.0, 2.0, 6)], vec![vec![4.0]]);
     let other = keys.upload_under(&one, &other);
     let error = backend
-        .evaluate(&[uploads[1], &other], &request, &Progress::default())
+        .evaluate(&[uploads[2], &other], &request, &Progress::default())
         .unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
     assert!(error.message.contains("number 2"), "{error}");

@@ -4,22 +4,24 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
 
 use crate::encryptor::DeviceSession;
-use crate::failure::{Outcome, failure};
+use crate::failure::Outcome;
 use crate::{columns, output, report, table};
 
-/// Encrypts CSV readings with a device key into one upload: column definitions and row
-/// labels in the clear, readings packed into seeded GLWE ciphertexts.
+/// Encrypts CSV readings into one upload: column definitions and row labels in the clear,
+/// readings packed into GLWE ciphertexts. With a device key their masks are a seed; with a
+/// device public key, which decrypts nothing, they are sent along.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc inspect day.tsbc"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc inspect day.tsbc\n  tfhe-sbc device-key --public --out-device public.tsbc\n  tfhe-sbc sample | tfhe-sbc encrypt --key public.tsbc --out public-day.tsbc"
 )]
 pub(crate) struct Arguments {
     /// The CSV file, or - for stdin
     #[arg(default_value = "-")]
     csv: PathBuf,
-    /// The device key
+    /// The device key, or a device public key
     #[arg(long, default_value = "keys/device.tsbc")]
     key: PathBuf,
     /// Column definitions in TOML [default: those of the bundled weather data]
@@ -29,8 +31,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     out: Option<PathBuf>,
     /// The generator of masks and noise
-    #[arg(long, default_value = ExpanderKind::ChaCha20.name(), value_parser = super::expander_names())]
-    expander: String,
+    #[arg(long, default_value = ExpanderKind::ChaCha20.name(), value_parser = super::expander())]
+    expander: ExpanderKind,
+    /// What is kept in memory; the upload has the same size whatever it is
+    #[arg(long, default_value_t = MemoryPlan::recommended(), value_parser = super::memory_plan())]
+    plan: MemoryPlan,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -43,11 +48,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         arguments.csv.display().to_string()
     };
     let table = table::read(&source, csv.as_slice(), &columns)?;
-    let expander = ExpanderKind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == arguments.expander)
-        .ok_or_else(|| failure("there is no such expander", "see --help for the names"))?;
-    let upload = DeviceSession::open(&arguments.key)?.encrypt_table(expander, &columns, &table)?;
+    let upload = DeviceSession::open(&arguments.key, arguments.plan)?.encrypt_table(
+        arguments.expander,
+        &columns,
+        &table,
+    )?;
     output::write(arguments.out.as_deref(), &upload)?;
     output::note(format_args!(
         "encrypted {} rows of {} columns: {} to {}",

@@ -1,4 +1,6 @@
-//! `inspect`: what a file is.
+//! `inspect`: what a file is; in [`upload_size`], how large uploads will be.
+
+mod upload_size;
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
@@ -17,14 +19,21 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::{output, report};
 
 /// Says what a file is: kind, parameters, fingerprints, element count, sizes. Never
-/// shows secrets.
+/// shows secrets. With --readings, says instead how large an upload of so many readings
+/// under that key will be, and how much memory a board needs to encrypt it.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/device.tsbc"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/device.tsbc\n  tfhe-sbc inspect keys/device.tsbc --readings 1024 --bits 8\n  tfhe-sbc inspect --parameters boolean_1024 --readings 1024"
 )]
 pub(crate) struct Arguments {
     /// The file, or - for stdin
-    file: PathBuf,
+    #[arg(required_unless_present = "parameters", conflicts_with = "parameters")]
+    file: Option<PathBuf>,
+    /// A parameter set instead of a key file
+    #[arg(long, value_name = "NAME", requires = "readings", value_parser = super::keygen::parameter_set)]
+    parameters: Option<Parameters>,
+    #[command(flatten)]
+    readings: upload_size::Readings,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -77,8 +86,20 @@ impl Display for DetailValue {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let bytes = zeroize::Zeroizing::new(output::read_input(&arguments.file)?);
-    let messages = describe(&arguments.file, &bytes)?;
+    let file = match (&arguments.parameters, &arguments.file) {
+        (Some(parameters), _) => {
+            let sizes = arguments.readings.under_set(parameters)?;
+            return upload_size::show(&sizes, arguments.json);
+        }
+        (None, Some(file)) => file.as_path(),
+        (None, None) => Path::new("-"),
+    };
+    let bytes = zeroize::Zeroizing::new(output::read_input(file)?);
+    if arguments.readings.are_given() {
+        let sizes = arguments.readings.under_key(file, &bytes)?;
+        return upload_size::show(&sizes, arguments.json);
+    }
+    let messages = describe(file, &bytes)?;
     if arguments.json {
         return output::print_json(&messages);
     }

@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     parameters: Parameters,
 }
 
-fn parameter_set(name: &str) -> Result<Parameters, String> {
+/// A parameter set by its name.
+pub(crate) fn parameter_set(name: &str) -> Result<Parameters, String> {
     match parameter_sets::by_name(name) {
         Some(parameters) => parameters.map_err(|error| error.to_string()),
         None => {

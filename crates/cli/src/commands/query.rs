@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::protocol::Selection;
-use tfhe_sbc_service::query::request::Request;
+use tfhe_sbc_service::query::request::{EncryptBlocks, Request};
 use tfhe_sbc_service::query::{Condition, Question, Threshold};
 
 use super::send::Server;
@@ -44,7 +45,7 @@ pub(crate) struct Questions {
     /// What is asked
     #[arg(required = true, value_name = "QUESTION")]
     questions: Vec<Question>,
-    /// A device key of the readings' key set, to seal the question with
+    /// A device key or public key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
     /// Column definitions in TOML [default: those of the bundled weather data]
@@ -59,7 +60,7 @@ impl Questions {
         seal(
             &self.questions,
             &columns,
-            &mut DeviceSession::open(&self.device_key)?,
+            &mut DeviceSession::open(&self.device_key, MemoryPlan::recommended())?,
         )
     }
 }
@@ -85,7 +86,13 @@ pub(crate) fn seal(
     } else {
         None
     };
-    Request::seal(questions, &readings, &parameters, fingerprint, encryptor.as_mut()).advise(
+    let mut encrypt = encryptor
+        .as_mut()
+        .map(|encryptor| move |blocks: &[u8]| encryptor.encrypt_blocks(blocks));
+    let encrypt = encrypt
+        .as_mut()
+        .map(|encrypt| encrypt as &mut EncryptBlocks<'_>);
+    Request::seal(questions, &readings, &parameters, fingerprint, encrypt).advise(
         "the question",
         "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
     )

@@ -61,6 +61,18 @@ pub(crate) const FROZEN_BOOLEAN: ParameterSet = ParameterSet {
     security_bits: 0.5,
 };
 
+/// The same with public-key uploads, whose masks are cut.
+pub(crate) const FROZEN_PUBLIC_RADIX: ParameterSet = ParameterSet {
+    name: ParameterName::new("frozen_public_radix"),
+    public_key_mask_bits: 21,
+    ..FROZEN_RADIX
+};
+pub(crate) const FROZEN_PUBLIC_BOOLEAN: ParameterSet = ParameterSet {
+    name: ParameterName::new("frozen_public_boolean"),
+    public_key_mask_bits: 15,
+    ..FROZEN_BOOLEAN
+};
+
 /// A session of known seed.
 pub(crate) fn seeds(seed: u8) -> SeedSequence {
     SeedSequence::new(Seed::from_bytes([seed; 32]))
@@ -78,6 +90,12 @@ pub(crate) fn issued_device_key(secret: &SecretKey) -> DeviceKey {
         epoch: Epoch::new(0x0102).unwrap(),
     };
     secret.issue_device_key(issue, &mut seeds(60)).unwrap()
+}
+
+/// The bytes of a device public key, of known seed.
+pub(crate) fn device_public_key(secret: &SecretKey) -> Vec<u8> {
+    let key = secret.device_public_key(&mut seeds(61)).unwrap();
+    key.to_bytes().unwrap()
 }
 
 /// The message of small LWE encryptions of block values, of known seed.

@@ -10,7 +10,7 @@ use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
-use tfhe_sbc_device::{DeviceError, Encryptor};
+use tfhe_sbc_device::DeviceError;
 use thiserror::Error;
 
 use super::{Condition, Question, Threshold, threshold_code};
@@ -28,6 +28,10 @@ pub struct Request {
     /// encrypted thresholds do not show.
     pub questions: Vec<(String, Question)>,
 }
+
+/// What makes one message of blocks: a session of the device library with either kind of
+/// key.
+pub type EncryptBlocks<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError> + 'a;
 
 /// Why a request could not be made or was refused.
 #[derive(Debug, Error)]
@@ -95,14 +99,14 @@ pub enum RequestError {
 }
 
 impl Request {
-    /// The bytes of a request about readings with these columns. `encryptor` is needed
-    /// if a threshold is to be encrypted.
+    /// The bytes of a request about readings with these columns. `encrypt` is needed if a
+    /// threshold is to be encrypted.
     pub fn seal(
         questions: &[Question],
         readings: &ReadingsMetadata,
         parameters: &Parameters,
         key: KeyFingerprint,
-        encryptor: Option<&mut Encryptor<'_, u64>>,
+        encrypt: Option<&mut EncryptBlocks<'_>>,
     ) -> Result<Vec<u8>, RequestError> {
         let encoding = parameters.block_encoding();
         let mut blocks = Vec::new();
@@ -141,10 +145,8 @@ impl Request {
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
         if !blocks.is_empty() {
-            let encryptor = encryptor.ok_or(RequestError::NoEncryptor)?;
-            let mut list = vec![0; encryptor.message_len(blocks.len())];
-            encryptor.encrypt_blocks(&blocks, &mut list)?;
-            bytes.extend_from_slice(&list);
+            let encrypt = encrypt.ok_or(RequestError::NoEncryptor)?;
+            bytes.extend_from_slice(&encrypt(&blocks)?);
         }
         Ok(bytes)
     }

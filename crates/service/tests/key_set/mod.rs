@@ -5,12 +5,15 @@ use std::sync::OnceLock;
 
 use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, KeyMode, MemoryPlan, encode_readings, reading_block_count, workspace_bytes,
+    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    encode_readings, reading_block_count, workspace_bytes,
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_service::backend::{Backend, BackendError, Progress};
@@ -83,28 +86,63 @@ pub fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) -> Tabl
     }
 }
 
-impl KeySet {
-    fn with_encryptor<R>(
-        &self,
-        key: &DeviceKey,
-        work: impl FnOnce(&mut Encryptor<'_, u64>) -> R,
-    ) -> R {
-        let parameters = self.secret.parameters();
-        let plan = MemoryPlan::recommended();
-        let bytes = workspace_bytes(parameters, plan, KeyMode::Symmetric);
-        let mut workspace = HeapWorkspace::new(bytes);
-        let key = key.to_bytes().unwrap();
-        let (expander, workspace) = (ExpanderKind::ChaCha20, workspace.as_mut_slice());
-        let encryptor = Encryptor::new(&key, plan, expander, seeds(), workspace);
-        work(&mut encryptor.unwrap())
+/// A key that encrypts, and whose messages it is.
+pub enum UploadKey<'a> {
+    Device(&'a DeviceKey),
+    Public(&'a DevicePublicKey),
+}
+
+impl UploadKey<'_> {
+    /// The message of these blocks.
+    fn encrypt(&self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
+        let (plan, expander) = (MemoryPlan::recommended(), ExpanderKind::ChaCha20);
+        let room = |mode| HeapWorkspace::new(workspace_bytes(&MESSAGE_2_CARRY_2, plan, mode));
+        match self {
+            Self::Device(key) => {
+                let (key, mut room) = (key.to_bytes().unwrap(), room(KeyMode::Symmetric));
+                let session = Encryptor::new(&key, plan, expander, seeds(), room.as_mut_slice());
+                message(session?, blocks)
+            }
+            Self::Public(key) => {
+                let (key, mut room) = (key.to_bytes().unwrap(), room(KeyMode::Public));
+                let room = room.as_mut_slice();
+                message(
+                    PublicEncryptor::new(&key, plan, expander, seeds(), room)?,
+                    blocks,
+                )
+            }
+        }
     }
 
+    fn fingerprint(&self) -> KeyFingerprint {
+        match self {
+            Self::Device(key) => key.fingerprint(),
+            Self::Public(key) => key.fingerprint(),
+        }
+    }
+}
+
+fn message<K: SessionKey<u64>>(
+    mut session: Session<'_, u64, K>,
+    blocks: &[u8],
+) -> Result<Vec<u8>, DeviceError> {
+    let mut message = vec![0; session.message_len(blocks.len())];
+    session.encrypt_blocks(blocks, &mut message)?;
+    Ok(message)
+}
+
+impl KeySet {
     pub fn upload(&self, table: &Table) -> Vec<u8> {
         self.upload_under(&self.secret.device_key(), table)
     }
 
     pub fn upload_under(&self, key: &DeviceKey, table: &Table) -> Vec<u8> {
-        let encoding = self.secret.parameters().block_encoding();
+        self.upload_with(&UploadKey::Device(key), table)
+    }
+
+    pub fn upload_with(&self, key: &UploadKey<'_>, table: &Table) -> Vec<u8> {
+        let parameters = self.secret.parameters();
+        let encoding = parameters.block_encoding();
         let mut blocks = Vec::new();
         for (column, readings) in table.metadata.columns.iter().zip(&table.readings) {
             let fixed_point = column.fixed_point().unwrap();
@@ -112,13 +150,9 @@ impl KeySet {
             encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
             blocks.extend(encoded);
         }
-        let parameters = key.parameters().fingerprint();
-        let mut upload = metadata::write(parameters, key.fingerprint(), &table.metadata).unwrap();
-        self.with_encryptor(key, |encryptor| {
-            let mut list = vec![0; encryptor.message_len(blocks.len())];
-            encryptor.encrypt_blocks(&blocks, &mut list).unwrap();
-            upload.extend(list);
-        });
+        let (parameters, key_of) = (parameters.fingerprint(), key.fingerprint());
+        let mut upload = metadata::write(parameters, key_of, &table.metadata).unwrap();
+        upload.extend(key.encrypt(&blocks).unwrap());
         upload
     }
 
@@ -138,15 +172,22 @@ impl KeySet {
         table: &Table,
         questions: &[Question],
     ) -> Result<Vec<u8>, RequestError> {
-        self.with_encryptor(key, |encryptor| {
-            Request::seal(
-                questions,
-                &table.metadata,
-                key.parameters(),
-                key.fingerprint(),
-                Some(encryptor),
-            )
-        })
+        self.seal_with(&UploadKey::Device(key), table, questions)
+    }
+
+    pub fn seal_with(
+        &self,
+        key: &UploadKey<'_>,
+        table: &Table,
+        questions: &[Question],
+    ) -> Result<Vec<u8>, RequestError> {
+        Request::seal(
+            questions,
+            &table.metadata,
+            self.secret.parameters(),
+            key.fingerprint(),
+            Some(&mut |blocks| key.encrypt(blocks)),
+        )
     }
 
     /// What the backend makes of a request, unread.
