@@ -2,6 +2,7 @@
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+use tfhe_sbc_core::simd::{Isa, place_on_line};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 
@@ -58,9 +59,7 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
     /// Overwrites `body` with the torus elements, and zeros behind them.
     pub(crate) fn encode_into(&self, body: &mut [T]) {
         let (used, rest) = body.split_at_mut(self.values.len());
-        for (place, &value) in used.iter_mut().zip(self.values) {
-            *place = self.low.add(self.step.mul(T::from_i64(i64::from(value))));
-        }
+        place_on_line(Isa::detect(), used, self.values, self.low, self.step);
         rest.fill(T::ZERO);
     }
 }

@@ -5,6 +5,8 @@
 mod aes_ni;
 #[cfg(target_arch = "x86_64")]
 mod vaes;
+#[cfg(target_arch = "x86_64")]
+mod vaes256;
 
 use ::aes::Aes128Enc;
 use ::aes::cipher::array::Array;
@@ -16,6 +18,8 @@ use zeroize::Zeroize;
 pub(crate) use aes_ni::AesNi;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vaes::Vaes;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use vaes256::Vaes256;
 
 /// Bytes of an AES block.
 const AES_BLOCK_BYTES: usize = 16;
@@ -31,6 +35,9 @@ pub(crate) enum AesIsa {
     /// AES-NI.
     #[cfg(target_arch = "x86_64")]
     AesNi(AesNi),
+    /// Vector AES on AVX registers.
+    #[cfg(target_arch = "x86_64")]
+    Vaes256(Vaes256),
     /// Vector AES on AVX-512 registers.
     #[cfg(target_arch = "x86_64")]
     Vaes(Vaes),
@@ -43,6 +50,9 @@ impl AesIsa {
         {
             if let Some(proof) = Vaes::detect() {
                 return Self::Vaes(proof);
+            }
+            if let Some(proof) = Vaes256::detect() {
+                return Self::Vaes256(proof);
             }
             if let Some(proof) = AesNi::detect() {
                 return Self::AesNi(proof);
@@ -58,6 +68,7 @@ impl AesIsa {
         let found = [
             Some(Self::Crate),
             AesNi::detect().map(Self::AesNi),
+            Vaes256::detect().map(Self::Vaes256),
             Vaes::detect().map(Self::Vaes),
         ];
         #[cfg(not(target_arch = "x86_64"))]
@@ -74,6 +85,8 @@ enum Schedule {
     Crate(Aes128Enc),
     #[cfg(target_arch = "x86_64")]
     AesNi(AesNi, RoundKeys),
+    #[cfg(target_arch = "x86_64")]
+    Vaes256(Vaes256, RoundKeys),
     #[cfg(target_arch = "x86_64")]
     Vaes(Vaes, RoundKeys),
 }
@@ -96,6 +109,8 @@ impl Aes128 {
             #[cfg(target_arch = "x86_64")]
             AesIsa::AesNi(simd) => Schedule::AesNi(simd, simd.expand(key)),
             #[cfg(target_arch = "x86_64")]
+            AesIsa::Vaes256(simd) => Schedule::Vaes256(simd, simd.aes_ni().expand(key)),
+            #[cfg(target_arch = "x86_64")]
             AesIsa::Vaes(simd) => Schedule::Vaes(simd, simd.aes_ni().expand(key)),
         })
     }
@@ -107,6 +122,8 @@ impl Aes128 {
             Schedule::Crate(cipher) => counter_mode_of_the_crate(cipher, counter, out),
             #[cfg(target_arch = "x86_64")]
             Schedule::AesNi(simd, keys) => simd.counter_mode(keys, counter, out),
+            #[cfg(target_arch = "x86_64")]
+            Schedule::Vaes256(simd, keys) => simd.counter_mode(keys, counter, out),
             #[cfg(target_arch = "x86_64")]
             Schedule::Vaes(simd, keys) => simd.counter_mode(keys, counter, out),
         }

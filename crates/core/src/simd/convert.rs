@@ -1,4 +1,4 @@
-//! Conversions between torus elements and doubles.
+//! Conversions between torus elements and doubles, and from plaintexts.
 //!
 //! The 64-bit loops do without 64-bit conversion instructions, which few
 //! processors have in vectors: a double in `[2^52, 2^53)` holds an integer in its
@@ -88,6 +88,14 @@ fn fraction(x: f64) -> f64 {
     const COARSE_ROUNDER: f64 = 256.0 * ROUNDER;
     let x = x - ((x + COARSE_ROUNDER) - COARSE_ROUNDER);
     x - ((x + ROUNDER) - ROUNDER)
+}
+
+/// `out = low + step * value`.
+#[inline(always)]
+pub(super) fn place_on_line<T: Torus>(out: &mut [T], values: &[u8], low: T, step: T) {
+    for (place, &value) in out.iter_mut().zip(values) {
+        *place = low.add(step.mul(T::from_i64(i64::from(value))));
+    }
 }
 
 /// The signed low half: see [`high_half`].

@@ -320,6 +320,16 @@ pub fn next_digit<T: Torus>(isa: Isa, state: &mut [T], out: &mut [f64], base_log
     dispatch!(isa, |_simd| decompose::next_digit(state, out, base_log));
 }
 
+/// `out = low + step * value mod q`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn place_on_line<T: Torus>(isa: Isa, out: &mut [T], values: &[u8], low: T, step: T) {
+    check_equal(out.len(), &[values.len()]);
+    dispatch!(isa, |_simd| convert::place_on_line(out, values, low, step));
+}
+
 /// The `bits` most significant bits of every value, rounded to nearest, as a stream of
 /// bits, least significant bit first, with zeros behind the last. Any length.
 ///

@@ -7,42 +7,52 @@
 
 use super::super::expander::Expander;
 use super::super::keystream::Scratch;
+use super::super::uniform::fill_uniform;
 use crate::simd::{Isa, dispatch};
 use crate::torus::{Torus, exp2_neg};
 
 /// Pairs made at a time.
 const PAIRS: usize = 64;
-/// Bytes of the stream that a pair consumes.
-const PAIR_BYTES: usize = 16;
 
 /// Adds `round(scale * z)` to every element, `z` standard normal.
 pub(super) fn add<T: Torus>(isa: Isa, scale: f64, expander: &mut impl Expander, values: &mut [T]) {
-    let mut bytes = Scratch::<[u8; PAIR_BYTES], PAIRS>::new();
+    let mut words = Scratch::<[u64; 2], PAIRS>::new();
     // One array for the first word of every pair and its result, one for the second.
     let mut first = Scratch::<u64, PAIRS>::new();
     let mut second = Scratch::<u64, PAIRS>::new();
     for values in values.chunks_mut(2 * PAIRS) {
-        let pairs = values.len().div_ceil(2);
-        let bytes = &mut bytes[..pairs];
-        let (first, second) = (&mut first[..pairs], &mut second[..pairs]);
-        expander.fill(bytes.as_flattened_mut());
-        for ((first, second), bytes) in first.iter_mut().zip(&mut *second).zip(bytes) {
-            let word = u128::from_le_bytes(*bytes);
-            *first = word as u64;
-            *second = (word >> 64) as u64;
-        }
-        {
-            let (first, second) = (&mut *first, &mut *second);
-            dispatch!(isa, |_simd| rounded_normals(first, second, scale));
-        }
-        let (even, odd) = values.as_chunks_mut::<2>();
-        for (pair, (first, second)) in even.iter_mut().zip(first.iter().zip(&*second)) {
-            pair[0] = pair[0].add(T::from_i64(*first as i64));
-            pair[1] = pair[1].add(T::from_i64(*second as i64));
-        }
-        if let [last] = odd {
-            *last = last.add(T::from_i64(first[pairs - 1] as i64));
-        }
+        let words = &mut words[..values.len().div_ceil(2)];
+        fill_uniform(expander, words.as_flattened_mut());
+        let first = &mut first[..words.len()];
+        let second = &mut second[..words.len()];
+        dispatch!(isa, |_simd| {
+            separate(words, first, second);
+            rounded_normals(first, second, scale);
+            add_joined(first, second, values);
+        });
+    }
+}
+
+/// The first and the second of every pair.
+#[inline(always)]
+fn separate(words: &[[u64; 2]], first: &mut [u64], second: &mut [u64]) {
+    for ((first, second), words) in first.iter_mut().zip(second).zip(words) {
+        [*first, *second] = *words;
+    }
+}
+
+/// Adds the variates of a pair to neighbours; an odd last value takes the first of its
+/// pair.
+#[inline(always)]
+fn add_joined<T: Torus>(first: &[u64], second: &[u64], values: &mut [T]) {
+    let sum = |value: T, variate: u64| value.add(T::from_i64(variate as i64));
+    let (pairs, odd) = values.as_chunks_mut::<2>();
+    for ([even, odd], (first, second)) in pairs.iter_mut().zip(first.iter().zip(second)) {
+        *even = sum(*even, *first);
+        *odd = sum(*odd, *second);
+    }
+    if let ([last], [.., first]) = (odd, first) {
+        *last = sum(*last, *first);
     }
 }
 
