@@ -89,6 +89,18 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
+    /// Overwrites the binary polynomials and all that was computed with them.
+    pub(crate) fn wipe(&mut self) {
+        match self {
+            #[cfg(feature = "fft")]
+            Self::Fourier(product) => product.wipe(),
+            #[cfg(feature = "ntt")]
+            Self::Kept(product) => product.wipe(),
+            #[cfg(feature = "ntt")]
+            Self::Remade(product) => product.wipe(),
+        }
+    }
+
     /// `out += Σ uniform_j · binary_j`, exactly. Constant-time.
     pub(crate) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         match self {

@@ -4,6 +4,10 @@
 //! GLWE encryptions of zero, combined with binary polynomials `r_j`, and fresh noise in
 //! every component (Lyubashevsky, Peikert and Regev, 2010). The `r_j` are transformed
 //! once for all k + 1 components.
+//!
+//! The `r_j` decrypt a message, and so does the seed that they are drawn from. Both are
+//! overwritten when it is made or has failed, and the session's root seed replaced, so a
+//! session that is taken with all its memory does not open what it has sent.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
@@ -135,6 +139,8 @@ impl<T: Torus> UniformPolynomials<T> for Column<'_, '_, T> {
 }
 
 impl<T: MaskTorus> Key<T> for Public<'_, T> {
+    const FORGETS: bool = true;
+
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {
         masked_payload_len(parameters, element_count)
     }

@@ -42,6 +42,10 @@ pub struct MessageSeeds {
 
 /// How a mode makes its messages.
 pub trait Key<T: MaskTorus> {
+    /// Whether a message stays closed to who takes the session afterwards, so that its
+    /// randomness has to go when it is made. A key that decrypts it makes that pointless.
+    const FORGETS: bool;
+
     /// Number of bytes between header and checksum.
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize;
 
@@ -104,6 +108,12 @@ impl<'w, T: MaskTorus> State<'w, T> {
             body,
         };
         Ok((state, carver))
+    }
+
+    /// Overwrites what is left of a message, binary polynomials included.
+    fn forget(&mut self) {
+        wipe(self.body);
+        self.product.wipe();
     }
 
     /// Adds noise of the seed's stream `stream` to the first `used` coefficients.
@@ -180,16 +190,32 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
     ) -> Result<usize, DeviceError> {
         let (mask, noise) = self.seeds.next_pair()?;
         let seeds = MessageSeeds { mask, noise };
+        if K::FORGETS {
+            self.seeds.forget_past();
+        }
+        let result = self.encrypt_with(&seeds, plaintexts, out);
+        if K::FORGETS {
+            self.state.forget();
+        }
+        result
+    }
+
+    fn encrypt_with(
+        &mut self,
+        seeds: &MessageSeeds,
+        plaintexts: Plaintexts<'_, T>,
+        out: &mut dyn Output<T>,
+    ) -> Result<usize, DeviceError> {
         let header = Header {
             element_count: plaintexts.len() as u32,
-            ..K::header(&self.state.header, &seeds)
+            ..K::header(&self.state.header, seeds)
         };
         let payload_len = K::payload_len(&self.state.parameters, plaintexts.len());
         out.bytes(&header.to_bytes(payload_len as u64))?;
         let size = self.state.parameters.polynomial_size().get();
         for (index, plaintexts) in (0..).zip(plaintexts.polynomials(size)) {
             self.key
-                .encrypt_polynomial(&mut self.state, &seeds, index, plaintexts, out)?;
+                .encrypt_polynomial(&mut self.state, seeds, index, plaintexts, out)?;
         }
         out.finish()?;
         Ok(self.message_len(plaintexts.len()))

@@ -63,6 +63,8 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
 }
 
 impl<T: MaskTorus> Key<T> for Symmetric {
+    const FORGETS: bool = false;
+
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {
         payload_len(
             element_count,

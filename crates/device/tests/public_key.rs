@@ -4,7 +4,7 @@
 mod common;
 
 use common::frozen::{FROZEN_RADIX, forged, seeds};
-use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, stream, varied_values};
+use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, send, stream, varied_values};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -13,8 +13,8 @@ use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Header, Kind, Message};
 use tfhe_sbc_device::{
-    DeviceError, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, PublicEncryptor, UploadSize,
-    WireError, device_public_key_parameters,
+    DeviceError, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, PublicEncryptor, SinkError,
+    UploadSize, WireError, device_public_key_parameters,
 };
 
 fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
@@ -122,6 +122,70 @@ fn noise_is_that_of_theory() {
         body_bits: 19,
         ..PUBLIC_BOOLEAN
     });
+}
+
+/// Who takes a public-key session with all its memory finds nothing of what it has sent:
+/// its workspace is as that of one that has sent nothing, after a failure too.
+fn nothing_is_left_of_a_message<T: MaskTorus>(set: ParameterSet) {
+    let values = varied_values(&set, set.polynomial_size + 5);
+    for plan in MemoryPlan::ALL {
+        let left_by = |pieces: Option<usize>| {
+            let mut device = Device::<T>::with_plan(set, 77, plan);
+            device.workspace(KeyMode::Public).fill(0);
+            let mut session = device.public_session(ExpanderKind::ChaCha20, 5);
+            if let Some(pieces) = pieces {
+                let mut sent = 0;
+                let result = stream(&mut session, &values, &mut |_| {
+                    sent += 1;
+                    match sent > pieces {
+                        true => Err(SinkError("the line is down")),
+                        false => Ok(()),
+                    }
+                });
+                assert_eq!(result.is_ok(), pieces == usize::MAX);
+            }
+            // Nothing is wiped by a drop.
+            std::mem::forget(session);
+            device.workspace(KeyMode::Public).to_vec()
+        };
+        let unused = left_by(None);
+        for pieces in [usize::MAX, 0, 3] {
+            assert!(left_by(Some(pieces)) == unused, "{plan}, {pieces} pieces");
+        }
+    }
+}
+
+#[test]
+fn a_public_key_session_keeps_nothing_of_its_messages() {
+    nothing_is_left_of_a_message::<u64>(MESSAGE_2_CARRY_2);
+    nothing_is_left_of_a_message::<u32>(GATES);
+}
+
+/// The second message is that of a root from which the first one's seeds do not follow.
+#[test]
+fn a_public_key_session_forgets_its_seeds() {
+    let mut device = Device::<u32>::new(BOOLEAN_1024, 78);
+    let values = varied_values(&BOOLEAN_1024, 100);
+    let mut session = device.public_session(ExpanderKind::ChaCha20, 9);
+    send(&mut session, &values);
+    let second = send(&mut session, &values);
+    drop(session);
+    let mut remembering = seeds(9);
+    let mut forgetting = seeds(9);
+    remembering.next_pair().unwrap();
+    forgetting.next_pair().unwrap();
+    forgetting.forget_past();
+    let with = |seeds, device: &mut Device<u32>| {
+        let file = device.public_key_file.clone();
+        let plan = MemoryPlan::recommended();
+        let workspace = device.workspace(KeyMode::Public);
+        let mut session =
+            PublicEncryptor::<u32>::new(&file, plan, ExpanderKind::ChaCha20, seeds, workspace)
+                .unwrap();
+        send(&mut session, &values)
+    };
+    assert!(with(forgetting, &mut device) == second);
+    assert!(with(remembering, &mut device) != second);
 }
 
 #[test]

@@ -152,6 +152,9 @@ impl Default for ReseedPolicy {
 /// source reports failure, or fails a health test, there is no pair until it works
 /// again; the old root gives no more than the policy says.
 ///
+/// A session whose messages nothing else on the board can decrypt lets
+/// [`forget_past`](SeedSequence::forget_past) replace the root after each pair.
+///
 /// It is not `Clone`, and [`next_pair`](Self::next_pair) moves on before it
 /// returns, so a sequence can't give a pair twice. Two sequences of one root seed
 /// would: take each root seed for one sequence only. That is why a sequence can't be
@@ -261,6 +264,14 @@ impl<S: EntropySource> SeedSequence<S> {
         mask.0.copy_from_slice(&block[..32]);
         noise.0.copy_from_slice(&block[32..]);
         Ok((mask, noise))
+    }
+
+    /// Replaces the root by one that tells nothing of the pairs given so far: bytes 0..32
+    /// of the block of the next pair's index and `past`. The index goes on, so the
+    /// source is asked again when it would have been. Constant-time.
+    pub fn forget_past(&mut self) {
+        let block = self.block(self.next, b"past");
+        self.root.0.copy_from_slice(&block[..32]);
     }
 
     fn block(&self, index: u64, purpose: &[u8; 4]) -> Scratch<u8, 64> {

@@ -56,12 +56,16 @@ impl<'w, T: MaskTorus> FourierProduct<'w, T> {
         }
         product.finish_into(uniform.whole(last, self.uniform), last_prepared, out);
     }
+
+    pub(super) fn wipe(&mut self) {
+        wipe(self.prepared);
+        wipe(self.scratch);
+        wipe(self.uniform);
+    }
 }
 
 impl<T: MaskTorus> Drop for FourierProduct<'_, T> {
     fn drop(&mut self) {
-        wipe(self.prepared);
-        wipe(self.scratch);
-        wipe(self.uniform);
+        self.wipe();
     }
 }

@@ -45,13 +45,17 @@ impl<'w, T: Torus> KeptProduct<'w, T> {
             add_product(self.size, uniform, prepared, self.work, out);
         }
     }
+
+    pub(super) fn wipe(&mut self) {
+        wipe(self.uniform);
+        wipe(self.prepared);
+        wipe(self.work);
+    }
 }
 
 impl<T: Torus> Drop for KeptProduct<'_, T> {
     fn drop(&mut self) {
-        wipe(self.uniform);
-        wipe(self.prepared);
-        wipe(self.work);
+        self.wipe();
     }
 }
 
@@ -114,12 +118,16 @@ impl<'w> RemadeProduct<'w> {
             }
         }
     }
+
+    pub(super) fn wipe(&mut self) {
+        wipe(self.prepared);
+        wipe(self.work);
+        wipe(self.packed);
+    }
 }
 
 impl Drop for RemadeProduct<'_> {
     fn drop(&mut self) {
-        wipe(self.prepared);
-        wipe(self.work);
-        wipe(self.packed);
+        self.wipe();
     }
 }

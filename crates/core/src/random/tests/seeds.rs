@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use ::chacha20::cipher::{KeyIvInit, StreamCipher};
+
 use super::*;
 
 /// As a reader in Python gave them from the documentation of [`SeedSequence`].
@@ -143,6 +145,47 @@ fn a_source_that_fails_later_stops_the_session_until_it_works() {
         works.set(true);
         draw(&mut seeds);
         draw(&mut seeds);
+    }
+}
+
+/// From what is left of a sequence, none of the pairs that it has given can be made.
+#[test]
+fn what_is_past_is_forgotten() {
+    let mut forgetful = SeedSequence::new(Seed::from_bytes([7; 32]));
+    let mut plain = SeedSequence::new(Seed::from_bytes([7; 32]));
+    assert_eq!(
+        forgetful.next_pair().unwrap().0,
+        plain.next_pair().unwrap().0
+    );
+    forgetful.forget_past();
+    // By the crate, from the documentation: block 0 of nonce 1 and `past`.
+    let mut root = [0; 32];
+    let key = [7; 32];
+    ::chacha20::ChaCha20::new(&key.into(), b"\x01\0\0\0\0\0\0\0past".into())
+        .apply_keystream(&mut root);
+    let mut next = [0; 64];
+    ::chacha20::ChaCha20::new(&root.into(), b"\x01\0\0\0\0\0\0\0pair".into())
+        .apply_keystream(&mut next);
+    let (mask, noise) = forgetful.next_pair().unwrap();
+    assert_eq!(
+        (mask.0, *noise.as_bytes()),
+        (
+            next[..32].try_into().unwrap(),
+            next[32..].try_into().unwrap(),
+        )
+    );
+    assert_ne!(mask, plain.next_pair().unwrap().0);
+
+    // No pair comes twice, and the source is asked as often as it would have been.
+    let calls = Cell::new(0);
+    let mut seeds = SeedSequence::with_reseeding(good_source(&calls), policy(4)).unwrap();
+    let mut all = HashSet::new();
+    for message in 0..20u8 {
+        let (mask, noise) = seeds.next_pair().unwrap();
+        seeds.forget_past();
+        seeds.forget_past();
+        assert!(all.insert(mask.0) && all.insert(*noise.as_bytes()));
+        assert_eq!(calls.get(), 2 + message / 4);
     }
 }
 
