@@ -76,8 +76,13 @@ fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
             };
         }
     }
-    let rest = words.into_remainder();
-    rest.copy_from_slice(&word.to_u64().to_le_bytes()[..rest.len()]);
+    if filled > 0 {
+        let out = match words.next() {
+            Some(out) => out,
+            None => words.into_remainder(),
+        };
+        out.copy_from_slice(&word.to_u64().to_le_bytes()[..out.len()]);
+    }
 }
 
 /// Writes a block to the start of `out`, and perhaps zeros behind it.
