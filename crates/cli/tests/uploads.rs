@@ -223,7 +223,7 @@ fn sizes_are_shown_to_people() {
         "bodies                   6,144 B",
         "per reading              6.10 B",
         "ciphertexts              2 of up to 512 readings",
-        "workspace, small plan    32,",
+        "workspace, small plan    33,024 B",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

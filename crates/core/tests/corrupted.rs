@@ -1,130 +1,19 @@
 //! Damaged and forged messages of every kind: each is refused with an error value.
 
 mod common;
+mod samples;
 
-use std::sync::OnceLock;
-
-use common::{
-    FROZEN_PUBLIC_RADIX, FROZEN_RADIX, device_public_key, forged, issued_device_key, lwe_list,
-    patched, resealed, secret_key,
-};
+use common::{FROZEN_RADIX, forged, issued_device_key, patched, resealed};
 use proptest::prelude::*;
+use samples::{key, masked_list, read_masked_list, read_seeded_list, samples, seeded_list};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
-use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, UnsupportedExpander};
-use tfhe_sbc_core::wire::glwe::{
-    self, GlweList, MAX_ELEMENTS, SeededGlweList, masked_header, masked_payload_len, message_len,
-};
+use tfhe_sbc_core::random::{ExpanderKind, UnsupportedExpander};
+use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, message_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
-use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{
     CHECKSUM_BYTES, ENVELOPE_BYTES, FLAG_SEEDED, HEADER_BYTES, Header, Kind, Message, WireError,
-    lwe,
 };
-
-/// A good message and the reader of its kind.
-struct Sample {
-    kind: Kind,
-    bytes: Vec<u8>,
-    read: fn(&[u8], &SecretKey) -> Result<(), WireError>,
-}
-
-fn key() -> SecretKey {
-    secret_key(FROZEN_PUBLIC_RADIX, 1)
-}
-
-fn samples() -> &'static [Sample] {
-    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
-    SAMPLES.get_or_init(make_samples)
-}
-
-fn make_samples() -> Vec<Sample> {
-    let key = key();
-    let plain = |kind, payload: &[u8]| {
-        let fingerprint = key.parameters().fingerprint();
-        resealed(&Header::new(kind, fingerprint, key.fingerprint()), payload)
-    };
-    vec![
-        Sample {
-            kind: Kind::Metadata,
-            bytes: plain(Kind::Metadata, &[0xa0]),
-            read: |bytes, _| Message::parse_only(bytes, Kind::Metadata).map(drop),
-        },
-        Sample {
-            kind: Kind::SeededGlweList,
-            bytes: seeded_list(&key, 3),
-            read: read_seeded_list,
-        },
-        Sample {
-            kind: Kind::LweList,
-            bytes: lwe_list(&key, &[3], 4),
-            read: |bytes, key| {
-                let message = Message::parse_only(bytes, Kind::LweList)?;
-                lwe::read(message, key.parameters(), key.fingerprint()).map(drop)
-            },
-        },
-        Sample {
-            kind: Kind::SecretKey,
-            bytes: key.to_bytes().unwrap().to_vec(),
-            read: |bytes, _| SecretKey::from_bytes(bytes).map(drop),
-        },
-        Sample {
-            kind: Kind::DeviceKey,
-            bytes: key.device_key().to_bytes().unwrap().to_vec(),
-            read: |bytes, _| KeyBytes::parse_device_key(bytes).map(drop),
-        },
-        Sample {
-            kind: Kind::DeviceKey,
-            bytes: issued_device_key(&key).to_bytes().unwrap().to_vec(),
-            read: |bytes, _| DeviceKey::from_bytes(bytes).map(drop),
-        },
-        Sample {
-            kind: Kind::ServerKey,
-            bytes: plain(Kind::ServerKey, &key.parameters().to_bytes()),
-            read: |bytes, _| Message::parse_only(bytes, Kind::ServerKey).map(drop),
-        },
-        Sample {
-            kind: Kind::DevicePublicKey,
-            bytes: device_public_key(&key),
-            read: |bytes, _| PublicKeyBytes::parse(bytes).map(drop),
-        },
-        Sample {
-            kind: Kind::GlweList,
-            bytes: masked_list(&key, 3),
-            read: read_masked_list,
-        },
-    ]
-}
-
-fn seeded_list(key: &SecretKey, count: usize) -> Vec<u8> {
-    let parameters = key.parameters();
-    let header = glwe::header(
-        parameters,
-        key.fingerprint(),
-        ExpanderKind::Aes128Ctr,
-        MaskSeed([9; 32]),
-        count as u32,
-    );
-    let size = parameters.polynomial_size().get();
-    let payload = message_len(count, size, parameters.body_bits) - ENVELOPE_BYTES;
-    resealed(&header, &vec![0; payload])
-}
-
-fn read_seeded_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {
-    let message = Message::parse_only(bytes, Kind::SeededGlweList)?;
-    SeededGlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
-}
-
-fn masked_list(key: &SecretKey, count: usize) -> Vec<u8> {
-    let parameters = key.parameters();
-    let header = masked_header(parameters, key.fingerprint(), count as u32);
-    resealed(&header, &vec![0; masked_payload_len(parameters, count)])
-}
-
-fn read_masked_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {
-    let message = Message::parse_only(bytes, Kind::GlweList)?;
-    GlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
-}
 
 #[test]
 fn the_samples_are_good() {
