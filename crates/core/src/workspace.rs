@@ -137,7 +137,9 @@ impl<'w> Carver<'w> {
     }
 }
 
-/// Overwrites with zeros that the compiler does not leave out.
+/// Overwrites with zeros that the compiler does not leave out, in stores as wide as it
+/// likes.
+#[inline]
 pub fn wipe<N: Number>(secrets: &mut [N]) {
     secrets.fill(N::default());
     zeroize::optimization_barrier(secrets);

@@ -18,6 +18,7 @@ pub(super) struct Aes128CtrBlocks {
 
 impl Aes128CtrBlocks {
     /// The layout of [`ExpanderKind::Aes128Ctr`](super::ExpanderKind::Aes128Ctr).
+    #[inline]
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let isa = AesIsa::detect();
         let [key, start] = seed.as_chunks().0 else {
@@ -31,6 +32,7 @@ impl Aes128CtrBlocks {
     }
 
     /// SP 800-38A's counter mode with the initial counter block `counter`.
+    #[inline]
     fn counter_mode(isa: AesIsa, key: &[u8; 16], counter: u128) -> Self {
         Self {
             cipher: Aes128::new(isa, key),

@@ -1,9 +1,8 @@
 //! ChaCha20 (RFC 8439) as a source of blocks.
 
-use zeroize::Zeroize;
-
 use super::keystream::{BLOCK_BYTES, BlockSource};
 use crate::simd::{Isa, chacha20_blocks};
+use crate::workspace::wipe;
 
 /// `expand 32-byte k`.
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
@@ -59,7 +58,7 @@ impl BlockSource for ChaCha20Blocks {
 
 impl Drop for ChaCha20Blocks {
     fn drop(&mut self) {
-        self.state.zeroize();
+        wipe(&mut self.state);
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) struct Keystream<S> {
 }
 
 impl<S: BlockSource> Keystream<S> {
+    #[inline]
     pub(super) fn new(source: S) -> Self {
         Self {
             source,

@@ -6,11 +6,11 @@ use core::fmt;
 use core::num::NonZeroU64;
 
 use thiserror::Error;
-use zeroize::Zeroize;
 
 use super::chacha20::ChaCha20Blocks;
 use super::health::{Remembered, SAMPLE_BYTES};
 use super::keystream::{BlockSource, Scratch};
+use crate::workspace::wipe;
 
 macro_rules! secret_seed {
     ($(#[$doc:meta])* $name:ident, $accessor:vis) => {
@@ -33,7 +33,7 @@ macro_rules! secret_seed {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                self.0.zeroize();
+                wipe(&mut self.0);
             }
         }
 

@@ -11,9 +11,9 @@ mod vaes256;
 use ::aes::Aes128Enc;
 use ::aes::cipher::array::Array;
 use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
-#[cfg(target_arch = "x86_64")]
-use zeroize::Zeroize;
 
+#[cfg(target_arch = "x86_64")]
+use crate::workspace::wipe;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use aes_ni::AesNi;
 #[cfg(target_arch = "x86_64")]
@@ -98,11 +98,12 @@ struct RoundKeys([[u8; AES_BLOCK_BYTES]; 11]);
 #[cfg(target_arch = "x86_64")]
 impl Drop for RoundKeys {
     fn drop(&mut self) {
-        self.0.as_flattened_mut().zeroize();
+        wipe(self.0.as_flattened_mut());
     }
 }
 
 impl Aes128 {
+    #[inline]
     pub(crate) fn new(isa: AesIsa, key: &[u8; AES_BLOCK_BYTES]) -> Self {
         Self(match isa {
             AesIsa::Crate => Schedule::Crate(Aes128Enc::new(key.into())),
