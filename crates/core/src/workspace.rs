@@ -9,6 +9,8 @@
     reason = "bytes as numbers: the one place where memory is retyped"
 )]
 
+use core::fmt;
+
 use thiserror::Error;
 
 /// The alignment of a [`Workspace`], with which the transforms are fastest.
@@ -35,7 +37,6 @@ pub enum WorkspaceError {
 }
 
 /// Bytes aligned for speed, for a static or the stack.
-#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Workspace<const BYTES: usize>([u8; BYTES]);
 
@@ -51,6 +52,13 @@ impl<const BYTES: usize> Workspace<BYTES> {
     }
 }
 
+/// What a workspace holds is secret.
+impl<const BYTES: usize> fmt::Debug for Workspace<BYTES> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Workspace({BYTES} bytes)")
+    }
+}
+
 impl<const BYTES: usize> Default for Workspace<BYTES> {
     fn default() -> Self {
         Self::new()
@@ -59,7 +67,6 @@ impl<const BYTES: usize> Default for Workspace<BYTES> {
 
 /// A workspace on the heap, of a size that is known when the program runs.
 #[cfg(feature = "alloc")]
-#[derive(Debug)]
 pub struct HeapWorkspace(aligned_vec::AVec<u8, aligned_vec::ConstAlign<ALIGNMENT>>);
 
 #[cfg(feature = "alloc")]
@@ -73,6 +80,13 @@ impl HeapWorkspace {
     /// Its bytes.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.0
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for HeapWorkspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HeapWorkspace({} bytes)", self.0.len())
     }
 }
 
@@ -99,7 +113,6 @@ macro_rules! impl_number {
 impl_number!(u8, i32, u32, u64, f64);
 
 /// Cuts typed slices off the front of a buffer.
-#[derive(Debug)]
 pub struct Carver<'w> {
     rest: &'w mut [u8],
 }
@@ -217,6 +230,17 @@ mod tests {
             carver.take::<u64>(usize::MAX).map(drop),
             too_small(usize::MAX)
         );
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn debug_shows_no_secret() {
+        let mut workspace = Workspace::<4>::new();
+        workspace.as_mut_slice().fill(171);
+        assert_eq!(format!("{workspace:?}"), "Workspace(4 bytes)");
+        let mut workspace = HeapWorkspace::new(4);
+        workspace.as_mut_slice().fill(171);
+        assert_eq!(format!("{workspace:?}"), "HeapWorkspace(4 bytes)");
     }
 
     #[test]

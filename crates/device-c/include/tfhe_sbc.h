@@ -30,10 +30,14 @@
  *   - what a session borrows (its workspace, the bytes of a device public key) stays in place,
  *     and nobody else touches it until the session is wiped;
  *   - one thread at a time uses an encryptor;
- *   - callbacks return: they neither throw exceptions nor longjmp.
+ *   - callbacks return: they neither throw exceptions nor longjmp;
+ *   - memory is not brought back to an earlier state (from a snapshot, a hibernation) to go on
+ *     with its session: two messages would have the same seeds.
  *
  * An encryptor is wiped before its memory is given up. Encryption takes the same time for all
- * values, keys and seeds where the parameter set's noise allows it (all shipped sets).
+ * values, keys and seeds; where doubles are computed in software, not with the plan `fast` nor
+ * with `message_2_carry_2`, whose noise takes doubles, and without any floating-point unit only
+ * with noise that is no Gaussian.
  */
 
 

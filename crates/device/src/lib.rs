@@ -10,8 +10,10 @@
 //! [`Encryptor::encrypt_blocks`] places them on a polynomial, adds noise and the
 //! product of mask and key, and packs the body's top bits into the message.
 //!
-//! Encryption is constant-time in blocks, key and noise where the parameter set's
-//! noise distribution is (all shipped sets); the mask and its seed are public.
+//! Encryption is constant-time in blocks, key and noise; the mask and its seed are
+//! public. Where the processor computes doubles in software, that is not so for
+//! [`MemoryPlan::Fast`] nor for Gaussian noise of more than 2^14 steps of q
+//! (`MESSAGE_2_CARRY_2`), and without any floating-point unit for any Gaussian noise.
 //!
 //! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
 //! --target thumbv7em-none-eabihf` builds it for a board without either, and

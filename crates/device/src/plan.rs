@@ -22,7 +22,8 @@ pub enum MemoryPlan {
     /// The number-theoretic product; masks are drawn once and transformed keys kept.
     Balanced,
     /// The double-precision Fourier product with its tables and the transformed key
-    /// kept. For processors whose floating-point unit has doubles.
+    /// kept. For processors whose floating-point unit has doubles: computed in software,
+    /// they take a time that depends on the key.
     Fast,
 }
 

@@ -132,8 +132,9 @@ fn issue(arguments: &Arguments, device: DeviceId, switch_path: &Path) -> Outcome
     };
     let device = device.to_bytes().explain("no key file")?;
 
-    let written = files::write_private_new(device_path, &device)
-        .and_then(|()| files::write_public_new(switch_path, &switch));
+    // If this fails, what is there is somebody else's.
+    files::write_private_new(device_path, &device).advise("no keys were written", WRITE_ADVICE)?;
+    let written = files::write_public_new(switch_path, &switch);
     if written.is_err() {
         // One of them alone is of no use.
         let _ = std::fs::remove_file(device_path);
