@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "parameters", conflicts_with = "parameters")]
     file: Option<PathBuf>,
     /// A parameter set instead of a key file
-    #[arg(long, value_name = "NAME", requires = "readings", value_parser = super::keygen::parameter_set)]
+    #[arg(long, value_name = "NAME", requires = "count", value_parser = super::keygen::parameter_set)]
     parameters: Option<Parameters>,
     #[command(flatten)]
     readings: upload_size::Readings,
