@@ -7,7 +7,7 @@ use crate::c;
 use crate::failure::{Failure, succeed};
 
 /// What `test` runs: a name, then the arguments of cargo.
-const STEPS: [(&str, &[&str]); 6] = [
+const STEPS: [(&str, &[&str]); 7] = [
     ("formatting", &["fmt", "--all", "--check"]),
     (
         "lints",
@@ -24,13 +24,27 @@ const STEPS: [(&str, &[&str]); 6] = [
     (
         // The crate is `no_std` by declaration; without default features nothing that
         // it pulls in switches an allocator back on.
-        "device library without an allocator",
+        "device library without an allocator, integer transform",
         &[
             "check",
             "--release",
             "--package",
             "tfhe-sbc-device",
             "--no-default-features",
+            "--features",
+            "ntt",
+        ],
+    ),
+    (
+        "device library without an allocator, floating transform",
+        &[
+            "check",
+            "--release",
+            "--package",
+            "tfhe-sbc-device",
+            "--no-default-features",
+            "--features",
+            "fft",
         ],
     ),
     (

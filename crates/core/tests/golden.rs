@@ -69,7 +69,7 @@ fn device_public_keys() {
             "2091e59d264b3b50f8ef8582cd2d62d5cf07f29b6df107806b2b275f80080000",
             "0000000066726f7a656e5f7075626c69635f7261646978000000000000000000",
         ],
-        Some("266c96cd785464756abdff0814f2f66e380147143ec751055905273beb2cf8f1"),
+        Some("3cfe76263ea34d1862a167b1981d115842175c2849e94cb9f591063fa8ad4b0a"),
     );
     let secret = secret_key(FROZEN_PUBLIC_BOOLEAN, 4);
     assert_golden(

@@ -35,9 +35,8 @@
  *     with its session: two messages would have the same seeds.
  *
  * An encryptor is wiped before its memory is given up. Encryption takes the same time for all
- * values, keys and seeds; where doubles are computed in software, not with the plan `fast` nor
- * with `message_2_carry_2`, whose noise takes doubles, and without any floating-point unit only
- * with noise that is no Gaussian.
+ * values, keys and seeds; where doubles are computed in software, not with the plan `fast`, and
+ * without any floating-point unit only with noise that is no Gaussian.
  */
 
 

@@ -12,8 +12,8 @@
 //!
 //! Encryption is constant-time in blocks, key and noise; the mask and its seed are
 //! public. Where the processor computes doubles in software, that is not so for
-//! [`MemoryPlan::Fast`] nor for Gaussian noise of more than 2^14 steps of q
-//! (`MESSAGE_2_CARRY_2`), and without any floating-point unit for any Gaussian noise.
+//! [`MemoryPlan::Fast`] nor for Gaussian noise of more than 2^16 steps of q,
+//! which no shipped set has, and without any floating-point unit for any Gaussian noise.
 //!
 //! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
 //! --target thumbv7em-none-eabihf` builds it for a board without either, and
@@ -59,6 +59,9 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(not(any(feature = "fft", feature = "ntt")))]
+compile_error!("tfhe-sbc-device needs a transform: switch on its feature `fft`, `ntt` or both");
 
 mod error;
 mod masks;

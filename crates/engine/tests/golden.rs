@@ -26,7 +26,7 @@ fn device_switch_keys() {
             "b950da4fbff144e73c12dd5010d414654aca1b240a51d8dcadd953a4a4100000",
             "0000000066726f7a656e5f726164697800000000000000000000000000000000",
         ],
-        Some("06f0d2dc82f246a858bbd09e609b31b11e1f268a5fbd040ba97b244f433ac25d"),
+        Some("2aef65c2933b5b30c4ed39ae8d69c7cf0d6f530dcbe39575fcfac9b69b67b7bb"),
     );
     assert_golden(
         "boolean device switch key",

@@ -13,8 +13,9 @@ use crate::simd::Isa;
 use crate::torus::{Torus, exp2_neg};
 
 /// The largest standard deviation, in steps of q, of the single-precision method:
-/// its error, 2^-20 of a variate, stays below a tenth of a step.
-const SINGLE_LIMIT: f64 = 16_384.0;
+/// its error, 2^-20 of a variate, stays below a tenth of a step at one standard
+/// deviation, and every integer that it may draw has less than a single's 24 bits.
+const SINGLE_LIMIT: f64 = 65_536.0;
 
 /// Adds `round(standard_deviation * q * z)` to every element, `z` standard normal.
 pub(super) fn add<T: Torus>(

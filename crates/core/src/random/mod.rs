@@ -20,7 +20,7 @@
 //!
 //! Everything here runs in time independent of the seeds and of what is drawn, on
 //! processors whose integer and floating-point additions and multiplications do. Gaussian
-//! noise of up to 2^14 steps of q needs `f32` alone, wider noise `f64`; where that is
+//! noise of up to 2^16 steps of q needs `f32` alone, wider noise `f64`; where that is
 //! emulated in software, prefer [`NoiseDistribution::TUniform`].
 #![forbid(unsafe_code)]
 

@@ -117,7 +117,7 @@ impl NoiseDistribution {
 /// How much of the stream a call consumes depends on the length and the distribution
 /// alone. Words are little-endian; both Gaussians follow Box and Muller (1958).
 ///
-/// - Gaussian, `standard_deviation * q <= 2^14`: 1088 bytes per chunk of 256 elements,
+/// - Gaussian, `standard_deviation * q <= 2^16`: 1088 bytes per chunk of 256 elements,
 ///   of a partial last chunk too, so that cuts at multiples of 256 give the same noise
 ///   as one call. They are 16 extension words, 128 radius words and 128 angle words of
 ///   4 bytes. Pair `p` of a chunk makes its elements `p` and `p + 128`: with

@@ -322,8 +322,8 @@ fn the_scale_is_the_fraction_of_q() {
         .unwrap();
     }
     // The same variates in steps of 2^-32.
-    let narrow = gaussian::<u32>(&mut stream(ExpanderKind::ChaCha20, 31), 1e-5, 1000);
-    let wide = gaussian::<u64>(&mut stream(ExpanderKind::ChaCha20, 31), 1e-5, 1000);
+    let narrow = gaussian::<u32>(&mut stream(ExpanderKind::ChaCha20, 31), 3e-5, 1000);
+    let wide = gaussian::<u64>(&mut stream(ExpanderKind::ChaCha20, 31), 3e-5, 1000);
     for (narrow, wide) in narrow.iter().zip(wide) {
         assert_eq!(*narrow, (wide + (1 << 31)) >> 32);
     }
