@@ -156,8 +156,6 @@ fn test(places: &Places, build: &Build) -> Result<(), Failure> {
     let mut cargo = build.cargo(places, "test");
     cargo
         .current_dir(&places.root)
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("CARGO_INCREMENTAL", "0")
         .args(["--package", "tfhe-sbc-core"])
         .args(["--package", "tfhe-sbc-device"])
         .args(["--lib", "--tests", "--", "--quiet"]);

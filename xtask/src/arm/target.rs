@@ -151,6 +151,10 @@ impl Compiler {
             .arg(subcommand)
             .env("CARGO_TARGET_DIR", &places.target)
             .env("RUSTC", &self.rustc)
+            // One setting for all builds, so that they share what they build of the standard
+            // library, and the one that is quickest from nothing.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_INCREMENTAL", "0")
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS");
         if self.builds_std {
