@@ -7,7 +7,7 @@ use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, 
 use tfhe_sbc_core::polynomial::reference_multiply_add;
 use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed};
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_core::wire::HEADER_BYTES;
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES};
 
 const MASK_SEED_AT: usize = 60;
 
@@ -55,7 +55,7 @@ impl<T: Torus> ReferenceKey<T> {
         let bootstrap_seed = seed_at(message, MASK_SEED_AT);
         let at = HEADER_BYTES + PARAMETERS_BYTES;
         let key_switch_seed = seed_at(message, at);
-        let bodies = &message[at + 32..];
+        let bodies = &message[at + 32..message.len() - CHECKSUM_BYTES];
         let (bootstrap, key_switch) = bodies.split_at(n * rows * size * T::BITS as usize / 8);
 
         let bodies: Vec<T> = words(bootstrap);
