@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::device_issue::DeviceIssue;
 use crate::glwe::GlweSecretKey;
-use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::lwe::{LweCiphertext, LweKeyError, LweSecretKey};
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::random::{EntropyError, Expander, ExpanderKind, NoiseSeed, SeedSequence};
 use crate::wire::bits::binary_at;
@@ -39,7 +39,11 @@ impl SecretKey {
                 parameters.polynomial_size(),
                 &mut draw(0),
             ),
-            lwe: LweSecretKey::generate(parameters.lwe_dimension, &mut draw(1)),
+            lwe: LweSecretKey::generate(
+                parameters.lwe_dimension,
+                parameters.lwe_block_size,
+                &mut draw(1),
+            ),
         })
     }
 
@@ -129,16 +133,15 @@ impl SecretKey {
             unpack(read.glwe, parameters.big_lwe_dimension().0),
             parameters.polynomial_size(),
         );
-        let lwe = LweSecretKey::from_bits(unpack(read.lwe, parameters.lwe_dimension.0));
-        match (glwe, lwe) {
-            (Some(glwe), Some(lwe)) => Ok(Self {
-                parameters,
-                fingerprint: read.key,
-                glwe,
-                lwe,
-            }),
-            _ => Err(WireError::Field("dimension")),
-        }
+        let bits = unpack(read.lwe, parameters.lwe_dimension.0);
+        let lwe = LweSecretKey::from_bits(bits, parameters.lwe_block_size)
+            .map_err(|error| WireError::Field(field_of(error)))?;
+        Ok(Self {
+            parameters,
+            fingerprint: read.key,
+            glwe: glwe.ok_or(WireError::Field("dimension"))?,
+            lwe,
+        })
     }
 }
 
@@ -206,6 +209,16 @@ impl DeviceKey {
             glwe: GlweSecretKey::from_bits(bits, read.parameters.polynomial_size())
                 .ok_or(WireError::Field("dimension"))?,
         })
+    }
+}
+
+/// What is wrong with the small LWE key of a file.
+fn field_of(error: LweKeyError) -> &'static str {
+    match error {
+        LweKeyError::Dimension => "dimension",
+        LweKeyError::Coefficient => "small key coefficient",
+        LweKeyError::Block => "small key blocks",
+        LweKeyError::Weight => "small key weight",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::dimensions::LweDimension;
@@ -99,22 +100,111 @@ impl<T: Torus> LweCiphertext<T> {
     }
 }
 
+/// Coefficients that are no small LWE key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LweKeyError {
+    /// A number of coefficients that blocks do not make up.
+    #[error("the dimension of an LWE key is not a multiple of its block size")]
+    Dimension,
+    /// A coefficient that is neither 0 nor 1.
+    #[error("an LWE key has a coefficient that is neither 0 nor 1")]
+    Coefficient,
+    /// Two ones in a block.
+    #[error("an LWE key has a block with more than a single 1")]
+    Block,
+    /// More ones than the mean `n/(ℓ+1)`, for blocks of size ℓ above 1. The noise of a
+    /// mean-compensated modulus switch grows with the number of ones there, so that keys
+    /// above the mean would fail more often than their parameter set states.
+    #[error("an LWE key of blocks has more ones than are in a key on average")]
+    Weight,
+}
+
+fn is_made_of_blocks(dimension: usize, block_size: u32) -> bool {
+    block_size > 0 && dimension.is_multiple_of(block_size as usize)
+}
+
+/// Whether a key has more ones than the mean.
+fn is_heavy(bits: &[u8], block_size: u32) -> bool {
+    let weight: usize = bits.iter().map(|&bit| usize::from(bit)).sum();
+    weight * (block_size as usize + 1) > bits.len()
+}
+
+/// Uniform below `bound`, 1 to 256: bytes of the stream until one is below the largest
+/// multiple of `bound`.
+fn draw_below(bound: u32, expander: &mut impl Expander) -> usize {
+    let mut byte = Zeroizing::new([0]);
+    loop {
+        expander.fill(&mut *byte);
+        let drawn = u32::from(byte[0]);
+        if drawn < 256 - 256 % bound {
+            return (drawn % bound) as usize;
+        }
+    }
+}
+
 /// A binary LWE secret key. Zeroized on drop; `Debug` shows the dimension only.
 pub struct LweSecretKey {
     pub(crate) bits: Zeroizing<Vec<u8>>,
 }
 
 impl LweSecretKey {
-    /// Draws a uniform binary key.
-    pub fn generate(dimension: LweDimension, expander: &mut impl Expander) -> Self {
+    /// Draws a key of blocks of `block_size` coefficients, each uniform over the zero block
+    /// and those with a single 1 (ePrint 2023/958, section 3). Blocks of 1 make a uniform
+    /// binary key.
+    ///
+    /// Keys of larger blocks are drawn until [`LweKeyError::Weight`] does not hold, twice on
+    /// average, so that they have a bit or so of entropy less than all such keys.
+    ///
+    /// Not constant-time for blocks larger than 1.
+    ///
+    /// # Panics
+    /// If blocks of `block_size` do not make up the dimension.
+    pub fn generate(
+        dimension: LweDimension,
+        block_size: u32,
+        expander: &mut impl Expander,
+    ) -> Self {
+        assert!(
+            is_made_of_blocks(dimension.0, block_size),
+            "blocks of {block_size} in dimension {}",
+            dimension.0
+        );
         let mut bits = Zeroizing::new(alloc::vec![0; dimension.0]);
-        random::fill_binary(expander, &mut bits);
-        Self { bits }
+        if block_size == 1 {
+            random::fill_binary(expander, &mut bits);
+            return Self { bits };
+        }
+        loop {
+            for block in bits.chunks_exact_mut(block_size as usize) {
+                block.fill(0);
+                if let Some(bit) = block.get_mut(draw_below(block_size + 1, expander)) {
+                    *bit = 1;
+                }
+            }
+            if !is_heavy(&bits, block_size) {
+                return Self { bits };
+            }
+        }
     }
 
-    /// A key of coefficients in `{0, 1}`. `None` if one is not.
-    pub fn from_bits(bits: Zeroizing<Vec<u8>>) -> Option<Self> {
-        bits.iter().all(|&bit| bit <= 1).then_some(Self { bits })
+    /// A key of blocks of `block_size` coefficients in `{0, 1}`.
+    ///
+    /// Not constant-time for blocks larger than 1.
+    pub fn from_bits(bits: Zeroizing<Vec<u8>>, block_size: u32) -> Result<Self, LweKeyError> {
+        if !is_made_of_blocks(bits.len(), block_size) {
+            return Err(LweKeyError::Dimension);
+        }
+        if bits.iter().any(|&bit| bit > 1) {
+            return Err(LweKeyError::Coefficient);
+        }
+        let ones = |block: &[u8]| block.iter().filter(|&&bit| bit == 1).count();
+        if bits.chunks_exact(block_size as usize).any(|b| ones(b) > 1) {
+            return Err(LweKeyError::Block);
+        }
+        if block_size > 1 && is_heavy(&bits, block_size) {
+            return Err(LweKeyError::Weight);
+        }
+        Ok(Self { bits })
     }
 
     /// The dimension.
@@ -172,5 +262,122 @@ impl LweSecretKey {
 impl core::fmt::Debug for LweSecretKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "LweSecretKey(dimension {}, redacted)", self.bits.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{ExpanderKind, MaskSeed};
+
+    fn key(dimension: usize, block_size: u32, stream: u32) -> LweSecretKey {
+        let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([5; 32]), stream);
+        LweSecretKey::generate(LweDimension(dimension), block_size, &mut stream)
+    }
+
+    fn from(bits: &[u8], block_size: u32) -> Result<LweSecretKey, LweKeyError> {
+        LweSecretKey::from_bits(Zeroizing::new(bits.to_vec()), block_size)
+    }
+
+    /// The mean number of zero blocks of keys up to the mean weight: of a binomial
+    /// distribution, cut off below its mean.
+    fn mean_zero_blocks(blocks: u32, block_size: u32) -> f64 {
+        let p = 1.0 / f64::from(block_size + 1);
+        let mut probability = (1.0 - p).powi(blocks as i32);
+        let (mut all, mut sum) = (0.0, 0.0);
+        for zeros in 0..=blocks {
+            if zeros * (block_size + 1) >= blocks {
+                all += probability;
+                sum += probability * f64::from(zeros);
+            }
+            let odds = p / (1.0 - p);
+            probability *= odds * f64::from(blocks - zeros) / f64::from(zeros + 1);
+        }
+        sum / all
+    }
+
+    #[test]
+    fn every_block_is_as_frequent_and_no_key_is_heavy() {
+        for block_size in 2..=5u32 {
+            let dimension = 60 * block_size as usize;
+            // How many blocks have their 1 at each place, or none, among keys of all weights
+            // up to the mean.
+            let mut seen = alloc::vec![0u32; block_size as usize + 1];
+            let keys = 400u32;
+            for stream in 0..keys {
+                let key = key(dimension, block_size, stream);
+                assert!(from(key.bits(), block_size).is_ok());
+                for block in key.bits().chunks_exact(block_size as usize) {
+                    let place = block.iter().position(|&bit| bit == 1);
+                    seen[place.unwrap_or(block_size as usize)] += 1;
+                }
+            }
+            let (none, places) = seen.split_last().unwrap();
+            let expected = f64::from(keys) * mean_zero_blocks(60, block_size);
+            let off = (f64::from(*none) - expected) / expected.sqrt();
+            assert!(off.abs() < 3.0, "{block_size}: {none} of {expected}");
+            let blocks = f64::from(60 * keys);
+            let each = (blocks - f64::from(*none)) / f64::from(block_size);
+            for &place in places {
+                // Five standard deviations.
+                assert!(
+                    (f64::from(place) - each).abs() < 5.0 * each.sqrt(),
+                    "{seen:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn weights_up_to_the_mean_are_kept_and_all_of_uniform_keys() {
+        let weight = |key: &LweSecretKey| key.bits().iter().map(|&b| u32::from(b)).sum::<u32>();
+        // The mean of 30 blocks of 2 is 20, with probability 0.15; of those up to it 0.26.
+        let mean = (0..400).filter(|&i| weight(&key(60, 2, i)) == 20).count();
+        assert!((70..140).contains(&mean), "{mean}");
+        let heavy = (0..400).filter(|&i| weight(&key(60, 1, i)) > 30).count();
+        assert!((130..230).contains(&heavy), "{heavy}");
+    }
+
+    #[test]
+    fn coefficients_that_are_no_key_are_told_apart() {
+        assert!(from(&[1, 1, 1, 1], 1).is_ok());
+        assert!(from(&[0, 1, 0, 0, 0, 0], 2).is_ok());
+        for (bits, block_size, error) in [
+            (&[0, 1, 0][..], 2, LweKeyError::Dimension),
+            (&[0, 1], 0, LweKeyError::Dimension),
+            (&[0, 2], 2, LweKeyError::Coefficient),
+            (&[0, 1, 1, 1, 0, 0], 2, LweKeyError::Block),
+            (&[0, 1, 1, 0, 0, 1], 2, LweKeyError::Weight),
+        ] {
+            assert_eq!(from(bits, block_size).map(|_| ()), Err(error), "{bits:?}");
+        }
+    }
+
+    #[test]
+    fn draws_below_a_bound_are_those_of_unbiased_bytes() {
+        struct Bytes(u8);
+        impl Expander for Bytes {
+            fn fill(&mut self, out: &mut [u8]) {
+                for byte in out {
+                    *byte = self.0;
+                    self.0 = self.0.wrapping_add(1);
+                }
+            }
+        }
+        for bound in [2, 3, 4, 5, 6] {
+            let mut seen = [0; 6];
+            let mut bytes = Bytes(0);
+            for _ in 0..256 / bound * bound {
+                seen[draw_below(bound, &mut bytes)] += 1;
+            }
+            assert!(
+                seen[..bound as usize]
+                    .iter()
+                    .all(|&count| count == 256 / bound)
+            );
+            // What is left of 256 bytes is passed over.
+            draw_below(bound, &mut bytes);
+            assert_eq!(bytes.0, 1);
+        }
     }
 }

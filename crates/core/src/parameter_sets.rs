@@ -18,17 +18,19 @@ use crate::random::NoiseDistribution;
 /// phase by a constant (half the sum of the key-switching key's errors), and one key in a
 /// thousand would be at 2^-123. At 2^-19.2 that key is below 2^-128 too.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-135.9, on uploads with 2^-131.9, on
+/// A bootstrap on bootstrap outputs fails with 2^-133.5, on uploads with 2^-131.9, on
 /// public-key uploads with 2^-131.2.
 pub const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2"),
     torus_bits: 64,
     lwe_dimension: LweDimension(866),
+    lwe_block_size: 1,
     lwe_noise: gaussian(1.660_443_426_697_015e-6),
     glwe_dimension: GlweDimension(1),
     polynomial_size: 2048,
     glwe_noise: gaussian(2.845_267_479_601_915e-15),
     pbs: Decomposition::new(23, 1),
+    pbs_body: Decomposition::new(23, 1),
     key_switch: Decomposition::new(3, 5),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(2),
@@ -55,11 +57,13 @@ pub const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 32,
     lwe_dimension: LweDimension(739),
+    lwe_block_size: 1,
     lwe_noise: gaussian(1.830_452_073_350_730_5e-5),
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
     glwe_noise: gaussian(9.315_272_083_503_367e-10),
     pbs: Decomposition::new(10, 2),
+    pbs_body: Decomposition::new(10, 2),
     key_switch: Decomposition::new(3, 4),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
@@ -85,11 +89,13 @@ pub const BOOLEAN_1024: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024"),
     torus_bits: 32,
     lwe_dimension: LweDimension(650),
+    lwe_block_size: 1,
     lwe_noise: gaussian(6.103_515_625e-5),
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
     glwe_noise: gaussian(7.87e-8),
     pbs: Decomposition::new(5, 4),
+    pbs_body: Decomposition::new(5, 4),
     key_switch: Decomposition::new(2, 6),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
@@ -112,6 +118,7 @@ pub const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024_tuniform"),
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
     pbs: Decomposition::new(4, 5),
+    pbs_body: Decomposition::new(4, 5),
     log2_p_fail: -134.8,
     ..BOOLEAN_1024
 };
@@ -123,6 +130,7 @@ pub const PAPER_N1024: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_lambda_122"),
     glwe_noise: gaussian(2.980_232_238_769_531_3e-8),
     pbs: Decomposition::new(6, 3),
+    pbs_body: Decomposition::new(6, 3),
     log2_p_fail: -136.8,
     security_bits: 121.8,
     ..BOOLEAN_1024
@@ -189,12 +197,15 @@ mod tests {
 
     #[test]
     fn sets_that_nothing_can_be_built_on_are_refused() {
-        let broken: [fn(&mut ParameterSet); 8] = [
+        let broken: [fn(&mut ParameterSet); 11] = [
             |set| set.torus_bits = 48,
             |set| set.polynomial_size = 1000,
             |set| set.lwe_dimension = LweDimension(1 << 30),
             |set| set.glwe_dimension = GlweDimension(0),
             |set| set.pbs = Decomposition::new(23, 3),
+            |set| set.pbs_body = Decomposition::new(23, 0),
+            |set| set.lwe_block_size = 0,
+            |set| set.lwe_block_size = 3,
             |set| set.lwe_noise = gaussian(f64::NAN),
             |set| set.body_bits = 4,
             |set| set.public_key_mask_bits = 65,

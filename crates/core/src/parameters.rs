@@ -1,7 +1,7 @@
 //! Parameter sets: plain data ([`ParameterSet`]), validated once into immutable
 //! [`Parameters`], and the shipped constants.
 //!
-//! A parameter set has a canonical 128-byte form ([`Parameters::to_bytes`]) that
+//! A parameter set has a canonical 140-byte form ([`Parameters::to_bytes`]) that
 //! key files carry; its BLAKE3 hash is the [`ParameterFingerprint`] that every
 //! ciphertext carries, so that mixing sets is an error and not a wrong answer.
 
@@ -18,7 +18,7 @@ use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 
 /// Number of bytes of the canonical form of a parameter set.
-pub const PARAMETERS_BYTES: usize = 128;
+pub const PARAMETERS_BYTES: usize = 140;
 
 /// The name of a parameter set: at most 32 bytes of printable ASCII.
 pub type ParameterName = PaddedText<32>;
@@ -55,8 +55,9 @@ pub enum ModulusSwitch {
     /// Every coefficient to nearest.
     Plain = 0,
     /// Every mask coefficient to nearest, the mean of what that does to the phase
-    /// (half the sum of the rounding errors, for a binary key) taken out of the
-    /// body first. Halves the variance and makes it independent of the key's weight.
+    /// (the sum of the rounding errors times the mean of a key coefficient) taken out of
+    /// the body first. For a uniform binary key that halves the variance and makes it
+    /// independent of the key's weight.
     MeanCompensated = 1,
 }
 
@@ -80,6 +81,10 @@ pub struct ParameterSet {
     pub torus_bits: u32,
     /// Dimension of the small LWE key.
     pub lwe_dimension: LweDimension,
+    /// Size ℓ of the small LWE key's blocks, 1 to 5, a divisor of the dimension. A block is
+    /// uniform over the zero block and those with a single 1; blocks of 1 make a uniform
+    /// binary key. A blind rotation decomposes its accumulator once for each block.
+    pub lwe_block_size: u32,
     /// Noise under the small LWE key.
     pub lwe_noise: NoiseDistribution,
     /// Dimension of the GLWE key.
@@ -88,8 +93,11 @@ pub struct ParameterSet {
     pub polynomial_size: usize,
     /// Noise under the GLWE key.
     pub glwe_noise: NoiseDistribution,
-    /// Decomposition inside the external product.
+    /// Decomposition of the mask polynomials inside the external product.
     pub pbs: Decomposition,
+    /// Decomposition of the body inside the external product. What it cuts off meets no
+    /// secret, so it needs fewer digits than the mask's.
+    pub pbs_body: Decomposition,
     /// Decomposition inside the key switch.
     pub key_switch: Decomposition,
     /// What plaintexts look like.
@@ -144,6 +152,14 @@ impl ParameterSet {
             "lwe_dimension is not in 64..=4096",
         )?;
         check(
+            (1..=5).contains(&self.lwe_block_size)
+                && self
+                    .lwe_dimension
+                    .0
+                    .is_multiple_of(self.lwe_block_size as usize),
+            "lwe_block_size is not in 1..=5 or does not divide lwe_dimension",
+        )?;
+        check(
             (1..=8).contains(&self.glwe_dimension.0),
             "glwe_dimension is not in 1..=8",
         )?;
@@ -156,8 +172,9 @@ impl ParameterSet {
             "glwe_noise is not between one step of the torus and 1/16",
         )?;
         check(
-            decomposition_is_usable(self.pbs, self.torus_bits),
-            "the pbs decomposition has no digits or more bits than the torus",
+            decomposition_is_usable(self.pbs, self.torus_bits)
+                && decomposition_is_usable(self.pbs_body, self.torus_bits),
+            "a pbs decomposition has no digits or more bits than the torus",
         )?;
         check(
             decomposition_is_usable(self.key_switch, 32) && self.key_switch.base_log.0 <= 16,
@@ -292,11 +309,12 @@ impl Parameters {
         writer.put(self.name.as_bytes());
         writer.u32(self.torus_bits);
         writer.u32(self.lwe_dimension.0 as u32);
+        writer.u32(self.lwe_block_size);
         writer.noise(self.lwe_noise);
         writer.u32(self.glwe_dimension.0 as u32);
         writer.u32(self.polynomial_size.get() as u32);
         writer.noise(self.glwe_noise);
-        for decomposition in [self.pbs, self.key_switch] {
+        for decomposition in [self.pbs, self.pbs_body, self.key_switch] {
             writer.u32(decomposition.base_log.0);
             writer.u32(decomposition.level_count.0 as u32);
         }
@@ -319,12 +337,13 @@ impl Parameters {
             .ok_or(ParameterError("its name is not printable text"))?;
         let torus_bits = reader.u32();
         let lwe_dimension = LweDimension(reader.u32() as usize);
+        let lwe_block_size = reader.u32();
         let lwe_noise = reader.noise()?;
         let glwe_dimension = GlweDimension(reader.u32() as usize);
         let polynomial_size = reader.u32() as usize;
         let glwe_noise = reader.noise()?;
         let mut decomposition = || Decomposition::new(reader.u32(), reader.u32() as usize);
-        let (pbs, key_switch) = (decomposition(), decomposition());
+        let (pbs, pbs_body, key_switch) = (decomposition(), decomposition(), decomposition());
         let plaintext = match reader.u32() {
             1 => PlaintextKind::Boolean,
             2 => PlaintextKind::Radix,
@@ -342,11 +361,13 @@ impl Parameters {
             name,
             torus_bits,
             lwe_dimension,
+            lwe_block_size,
             lwe_noise,
             glwe_dimension,
             polynomial_size,
             glwe_noise,
             pbs,
+            pbs_body,
             key_switch,
             plaintext,
             message_bits,

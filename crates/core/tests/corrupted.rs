@@ -352,6 +352,31 @@ fn padding_is_zero() {
     }
 }
 
+/// A secret key whose small key is of blocks of 3: of 72 coefficients 18 may be 1, one in
+/// each block.
+#[test]
+fn small_keys_that_are_not_of_their_blocks_are_refused() {
+    let key = common::secret_key(common::FROZEN_BOOLEAN, 2);
+    let bytes = key.to_bytes().unwrap();
+    let at = bytes.len() - CHECKSUM_BYTES - 9;
+    let read = |small: &[u8; 9]| SecretKey::from_bytes(&patched(&bytes, at, small)).map(drop);
+    assert_eq!(read(&[0; 9]), Ok(()));
+    assert_eq!(
+        read(&[0b11, 0, 0, 0, 0, 0, 0, 0, 0]),
+        Err(WireError::Field("small key blocks"))
+    );
+    // 18 blocks with a 1, then one more.
+    let (mut small, mut blocks) = ([0; 9], 0..19);
+    for block in blocks.by_ref().take(18) {
+        small[3 * block / 8] |= 1 << (3 * block % 8);
+    }
+    assert_eq!(read(&small), Ok(()));
+    for block in blocks {
+        small[3 * block / 8] |= 1 << (3 * block % 8);
+    }
+    assert_eq!(read(&small), Err(WireError::Field("small key weight")));
+}
+
 #[test]
 fn damaged_parameters_are_refused_or_give_another_fingerprint() {
     let good = FROZEN_RADIX.validate().unwrap();

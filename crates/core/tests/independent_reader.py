@@ -299,14 +299,18 @@ def messages(path):
         yield message
 
 
+PARAMETERS_BYTES = 140
+
+
 class Parameters:
-    """The canonical 128 bytes."""
+    """The canonical bytes of a parameter set."""
 
     def __init__(self, data):
         (
             name,
             self.torus_bits,
             self.lwe_dimension,
+            _lwe_block_size,
             _lwe_noise_kind,
             _lwe_noise,
             self.glwe_dimension,
@@ -315,6 +319,8 @@ class Parameters:
             _glwe_noise,
             _pbs_base_log,
             _pbs_levels,
+            _pbs_body_base_log,
+            _pbs_body_levels,
             _key_switch_base_log,
             _key_switch_levels,
             self.plaintext,
@@ -326,7 +332,7 @@ class Parameters:
             self.public_key_mask_bits,
             _log2_p_fail,
             _security_bits,
-        ) = struct.unpack("<32sIII8sIII8s4I5IHHdd", data)
+        ) = struct.unpack("<32sIIII8sIII8s6I5IHHdd", data)
         self.name = name.rstrip(b"\0").decode("ascii")
         self.fingerprint = blake3(data)[:16]
 
@@ -350,10 +356,10 @@ def binding(data, fingerprint):
 
 class Key:
     def __init__(self, message):
-        self.parameters = p = Parameters(message.payload[:128])
+        self.parameters = p = Parameters(message.payload[:PARAMETERS_BYTES])
         assert p.fingerprint == message.parameter_fingerprint
         self.fingerprint = self.key_set = message.key_fingerprint
-        rest = message.payload[128:]
+        rest = message.payload[PARAMETERS_BYTES:]
         if message.kind == "device_key":
             self.key_set, self.device, self.epoch, rest = binding(rest, self.fingerprint)
         glwe_len = p.glwe_dimension * p.polynomial_size // 8
@@ -438,8 +444,8 @@ def check_device_switch_key(message, secret, device):
     """Every row encrypts, under the secret key, its multiple of the device's key."""
     p = secret.parameters
     assert message.parameter_fingerprint == p.fingerprint
-    assert message.payload[:128] == device.payload[:128]
-    key_set, name, epoch, rest = binding(message.payload[128:], message.key_fingerprint)
+    assert message.payload[:PARAMETERS_BYTES] == device.payload[:PARAMETERS_BYTES]
+    key_set, name, epoch, rest = binding(message.payload[PARAMETERS_BYTES:], message.key_fingerprint)
     assert (key_set, message.key_fingerprint) == (secret.fingerprint, device.fingerprint)
     assert (name, epoch) == (device.device, device.epoch)
     size = p.polynomial_size
@@ -480,11 +486,11 @@ def decrypt_glwe_list(message, key):
 def check_device_public_key(message, key):
     """Its rows must be encryptions of zero: of noise below 2^-10 of the torus."""
     p = key.parameters
-    assert Parameters(message.payload[:128]).fingerprint == message.parameter_fingerprint == p.fingerprint
+    assert Parameters(message.payload[:PARAMETERS_BYTES]).fingerprint == message.parameter_fingerprint == p.fingerprint
     assert message.key_fingerprint == key.fingerprint
     shape = (message.polynomial_size, message.dimension, message.torus_bits)
     assert shape == (p.polynomial_size, p.glwe_dimension, p.torus_bits)
-    bodies = torus_scalars(p, message.payload[128:])
+    bodies = torus_scalars(p, message.payload[PARAMETERS_BYTES:])
     assert len(bodies) == p.glwe_dimension * p.polynomial_size
     for row in range(p.glwe_dimension):
         body = bodies[row * p.polynomial_size : (row + 1) * p.polynomial_size]

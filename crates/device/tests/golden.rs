@@ -17,10 +17,10 @@ fn short_radix_lists() {
         "radix list, ChaCha20",
         &chacha20,
         &[
-            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "545342430100020109ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
             "b3ce324422af4b3e0001000001000000400d02010202000005000000970e69bf",
             "7dc7a988f2c3078bbbd6fe0925ac37683993dd73dfb048f172dde7cb09000000",
-            "00000000b363a62775c18a6700d290ca17",
+            "00000000b363a62775c18a6700be790976",
         ],
         None,
     );
@@ -29,10 +29,10 @@ fn short_radix_lists() {
         "radix list, AES",
         &aes,
         &[
-            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "545342430100020109ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
             "b3ce324422af4b3e0001000001000000400d02020202000005000000970e69bf",
             "7dc7a988f2c3078bbbd6fe0925ac37683993dd73dfb048f172dde7cb09000000",
-            "0000000050222b1c635584860010780a39",
+            "0000000050222b1c63558486007c91c958",
         ],
         None,
     );
@@ -46,10 +46,10 @@ fn short_boolean_lists() {
         "boolean list, ChaCha20",
         &chacha20,
         &[
-            "54534243010002019f28739fe3b0e25f23ce3bf6d4b48c89edcc7c65d3a9b801",
+            "5453424301000201dd55720fd3a00e98825a35cb82f48d38edcc7c65d3a9b801",
             "cb2d40e86b7929f30001000002000000200901010101000003000000e0c007c4",
             "9865743e6cb25b28164524ea88317c8527e4cbf1b354afb22f68542e04000000",
-            "00000000e9475a01fb9ed744",
+            "00000000e9475a01b02c8cbc",
         ],
         None,
     );
@@ -58,10 +58,10 @@ fn short_boolean_lists() {
         "boolean list, AES",
         &aes,
         &[
-            "54534243010002019f28739fe3b0e25f23ce3bf6d4b48c89edcc7c65d3a9b801",
+            "5453424301000201dd55720fd3a00e98825a35cb82f48d38edcc7c65d3a9b801",
             "cb2d40e86b7929f30001000002000000200901020101000003000000e0c007c4",
             "9865743e6cb25b28164524ea88317c8527e4cbf1b354afb22f68542e04000000",
-            "00000000e9bd710762e0fee0",
+            "00000000e9bd71072952a518",
         ],
         None,
     );
@@ -76,24 +76,24 @@ fn long_lists() {
         "long list, ChaCha20",
         &chacha20,
         &[
-            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "545342430100020109ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
             "b3ce324422af4b3e0001000001000000400d020102020000030200006ae6ca99",
             "a0acd4f37b3f09ea9ae4d6b334d41d0c001305055d03afceb810f6f645030000",
             "00000000532521512711e33346fc799218c6c9a976b040b09ab9659dda5413af",
         ],
-        Some("010cf2fec57f5e80824c534d67f49461d04b6e3ecb789dc9a6605a8f7d8a9cca"),
+        Some("24ef4b30efc6128086c17b420cd0cbc2dc8941e69f70b4b94e3eabb2f6b0de54"),
     );
     let aes = device.send(ExpanderKind::Aes128Ctr, 9, &values);
     assert_golden(
         "long list, AES",
         &aes,
         &[
-            "54534243010002012af2cfc00d51d543e13156e4dd8346f953b231844d9072af",
+            "545342430100020109ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
             "b3ce324422af4b3e0001000001000000400d020202020000030200006ae6ca99",
             "a0acd4f37b3f09ea9ae4d6b334d41d0c001305055d03afceb810f6f645030000",
             "00000000fa50bdfa1cd804b3b45bd881b3f995ab47565945d81b5ba48e4f15d7",
         ],
-        Some("48ec7ed184bd495eb928d0f9684bd5a79aeb3bc04b4d271e3249f69c6f7a512a"),
+        Some("a83cc8e1bbef46d34270076714c6928abab4eae5c9eefc18e76e0208e8c970ff"),
     );
 }
 
@@ -105,12 +105,12 @@ fn lists_with_masks() {
         "radix list with masks",
         &device.send_in(public, chacha20, 10, &[0, 1, 2, 3, 3]),
         &[
-            "54534243010008008e7f9dae495f1d9971a60cb5ba57938b7c222d34f488c867",
+            "545342430100080064cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
             "412bd30910c431360001000001000000400d0200020215000500000000000000",
             "00000000000000000000000000000000000000000000000000000000a9020000",
             "000000000c2af3ade2b93f9f15aabaeb65d27427ed4bde3150d6e89c7579438a",
         ],
-        Some("2c31928f414bd1db8825b524a887dca7d5c8dd0cd4d9304d0879852038a6caca"),
+        Some("65800f40dd8781454198cfa97b2d07e80f595586045933f5c2979ccf883e9a91"),
     );
     let mut device = Device::<u32>::new(FROZEN_PUBLIC_BOOLEAN, 4);
     let values = varied_values(&FROZEN_PUBLIC_BOOLEAN, 256 + 3);
@@ -118,11 +118,11 @@ fn lists_with_masks() {
         "boolean list with masks",
         &device.send_in(public, chacha20, 11, &values),
         &[
-            "545342430100080080cb7e6fe8f8cd46e8d0346b5cf3c48d75b6c26832fe73f3",
+            "54534243010008000ffb20ad2aa6afc74b851330c2ce90a375b6c26832fe73f3",
             "32c3e75e1a560bab00010000020000002009010001010f000301000000000000",
             "00000000000000000000000000000000000000000000000000000000a4080000",
             "00000000fcffd1a7779cc4d80184d5aeea9b830dcadd83b58046e4cc74194b52",
         ],
-        Some("53c04a861a958534f951e995c13bf461641d219ece20ddc34e5df01a2524cdec"),
+        Some("2cbbb3263d1a9ce4abac19548cb516e4aed59e9fa23f56286b443f0b242e87a2"),
     );
 }

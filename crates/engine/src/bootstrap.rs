@@ -162,6 +162,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
                         lwe,
                         parameters.polynomial_size(),
                         parameters.modulus_switch,
+                        parameters.lwe_block_size,
                     );
                 }
                 let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);

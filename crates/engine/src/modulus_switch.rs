@@ -6,9 +6,10 @@ use tfhe_sbc_core::torus::Torus;
 
 /// Rounds mask and body of `lwe` to multiples of `1/2N`, as exponents in `[0, 2N)`.
 ///
-/// With [`ModulusSwitch::MeanCompensated`], half the sum of the mask's rounding errors
-/// is added to the body first: for a binary key that undoes the mean of what they do
-/// to the phase, which is minus their product with the key. The body is then rounded
+/// With [`ModulusSwitch::MeanCompensated`], the sum of the mask's rounding errors times the
+/// mean `1/(ℓ+1)` of a coefficient of a key of blocks of `block_size` ℓ is added to the body
+/// first, towards zero in whole steps of 2^-32: that undoes the mean of what the errors do to
+/// the phase, which is minus their product with the key. The body is then rounded
 /// down, not to nearest: a table's box of `2m` phases begins `m` below its value and
 /// ends before `m` above it, so that rounding down is what makes both borders equally
 /// far, and the rounding itself no noise.
@@ -20,6 +21,7 @@ pub fn modulus_switch_into(
     lwe: &[u32],
     size: PolynomialSize,
     kind: ModulusSwitch,
+    block_size: u32,
 ) {
     assert_eq!(exponents.len(), lwe.len());
     let bits = size.log2() + 1;
@@ -35,7 +37,8 @@ pub fn modulus_switch_into(
     exponents[body_at] = match kind {
         ModulusSwitch::Plain => lwe[body_at].round_to_bits(bits) as u32 & modulus_mask,
         ModulusSwitch::MeanCompensated => {
-            lwe[body_at].wrapping_add((error_sum / 2) as u32) >> shift
+            let mean = error_sum / (i64::from(block_size) + 1);
+            lwe[body_at].wrapping_add(mean as u32) >> shift
         }
     };
 }
@@ -55,10 +58,23 @@ mod tests {
         lwe[8] = 100 * step;
         let mut plain = [0; 9];
         let mut compensated = [0; 9];
-        modulus_switch_into(&mut plain, &lwe, size, ModulusSwitch::Plain);
-        modulus_switch_into(&mut compensated, &lwe, size, ModulusSwitch::MeanCompensated);
+        modulus_switch_into(&mut plain, &lwe, size, ModulusSwitch::Plain, 1);
+        modulus_switch_into(
+            &mut compensated,
+            &lwe,
+            size,
+            ModulusSwitch::MeanCompensated,
+            1,
+        );
         assert_eq!(plain, [5, 5, 5, 5, 5, 5, 5, 5, 100]);
         assert_eq!(compensated, [5, 5, 5, 5, 5, 5, 5, 5, 99]);
+        // A quarter of the coefficients of a key of blocks of 3: half a step, and down.
+        let mut blocks = [0; 9];
+        modulus_switch_into(&mut blocks, &lwe, size, ModulusSwitch::MeanCompensated, 3);
+        assert_eq!(blocks[8], 99);
+        lwe[8] += step / 2;
+        modulus_switch_into(&mut blocks, &lwe, size, ModulusSwitch::MeanCompensated, 3);
+        assert_eq!(blocks[8], 100);
     }
 
     #[test]
@@ -71,6 +87,7 @@ mod tests {
                 &[0, body],
                 size,
                 ModulusSwitch::MeanCompensated,
+                1,
             );
             assert_eq!(exponents, [0, expected]);
         }
@@ -85,6 +102,7 @@ mod tests {
             &[u32::MAX, 1 << 20],
             size,
             ModulusSwitch::Plain,
+            1,
         );
         assert_eq!(exponents, [0, 1]);
     }

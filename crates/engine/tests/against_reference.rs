@@ -17,7 +17,7 @@ use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::external_product::{ExternalProductScratch, rotate_if};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
-use tfhe_sbc_oracle::noise::{FftErrorModel, fft_variance};
+use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::prediction::Prediction;
 
@@ -169,6 +169,7 @@ fn arbitrary_set(bits: u32) -> impl Strategy<Value = (ParameterSet, u8)> {
             move |(k, (base_log, levels), switch, n, compensated, seed)| {
                 let set = ParameterSet {
                     pbs: Decomposition::new(base_log, levels),
+                    pbs_body: Decomposition::new(base_log, levels),
                     key_switch: Decomposition::new(switch.0, switch.1),
                     modulus_switch: if compensated {
                         ModulusSwitch::MeanCompensated
@@ -205,7 +206,7 @@ proptest! {
         // Eight times the deviation of the oracle's model, which is for phases: its 1 + kN/2
         // is what the key makes of the mask's errors.
         let parameters = PbsParameters::from(&set.validate().unwrap());
-        let (key, gadget) = (parameters.bootstrapping_key(), parameters.pbs_gadget());
+        let (key, gadget) = (parameters.bootstrapping_key(), parameters.pbs);
         let terms = 1.0 + key.extracted_lwe_dimension() as f64 / 2.0;
         let each = fft_variance(FftErrorModel::Measured, &key, gadget).0 / terms;
         compare_rotation::<u64>(set, degree, 8.0 * each.sqrt());
@@ -215,12 +216,14 @@ proptest! {
     fn modulus_switches_are_the_reference(
         lwe in prop::collection::vec(any::<u32>(), 65..200),
         log_size in 8u32..=16,
+        block_size in 1u32..=5,
     ) {
         let size = PolynomialSize::new(1 << log_size).unwrap();
         for kind in [ModulusSwitch::Plain, ModulusSwitch::MeanCompensated] {
             let mut exponents = vec![0; lwe.len()];
-            modulus_switch_into(&mut exponents, &lwe, size, kind);
-            prop_assert_eq!(exponents, reference::modulus_switch(&lwe, log_size + 1, kind));
+            modulus_switch_into(&mut exponents, &lwe, size, kind, block_size);
+            let expected = reference::modulus_switch(&lwe, log_size + 1, kind, block_size);
+            prop_assert_eq!(exponents, expected);
         }
     }
 

@@ -95,8 +95,8 @@ fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
         let (covered, _) = bytes.split_last_chunk::<4>().unwrap();
         (crc32fast::hash(covered), hasher.finalize())
     }
-    assert_eq!(checksums::<u32>(), (0x6198_1e91, 0xb9d2_945e));
-    assert_eq!(checksums::<u64>(), (0x95e8_ea32, 0));
+    assert_eq!(checksums::<u32>(), (0x8922_399d, 0xb9d2_945e));
+    assert_eq!(checksums::<u64>(), (0x0c38_7e0f, 0));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed, fill_binary, fi
 use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::external_product::{ExternalProductScratch, rotate_if};
-use tfhe_sbc_oracle::noise::{FftErrorModel, fft_variance};
+use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 
 fn uniform(stream: &mut AnyExpander, len: usize) -> Vec<u64> {
@@ -79,6 +79,7 @@ fn check(isa: Isa, n: usize, k: usize, pbs: (u32, usize), products: usize) {
     let set = ParameterSet {
         polynomial_size: n,
         pbs: Decomposition::new(pbs.0, pbs.1),
+        pbs_body: Decomposition::new(pbs.0, pbs.1),
         ..small_set(64, k, 64)
     };
     let parameters = set.validate().unwrap();
@@ -86,7 +87,7 @@ fn check(isa: Isa, n: usize, k: usize, pbs: (u32, usize), products: usize) {
     let predicted = fft_variance(
         FftErrorModel::Measured,
         &shape.bootstrapping_key(),
-        shape.pbs_gadget(),
+        shape.pbs,
     );
     let ratio = measured_variance(isa, &parameters, products) / predicted.0;
     println!(

@@ -51,6 +51,7 @@ fn look_up_errors(seed: u8) -> (Vec<i32>, f64) {
             ciphertext.as_slice(),
             size,
             parameters.modulus_switch,
+            parameters.lwe_block_size,
         );
         let (&body, mask) = exponents.split_last().unwrap();
         let steps = 2 * size.get() as i64;

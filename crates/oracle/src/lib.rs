@@ -2,6 +2,7 @@
 //! often a bootstrapping fails, and how many bits of security the keys have.
 //!
 //! - [`noise`]: the variance that each operation adds.
+//! - [`blind_rotation`]: that of the largest one, by bits or by blocks.
 //! - [`noise_budget`]: the operations of a parameter set put together.
 //! - [`failure`]: from a variance to a failure probability, and back.
 //! - [`prediction`]: all of that for a parameter set of tfhe-sbc.
@@ -12,9 +13,11 @@
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
 //! All variances and standard deviations are *torus-normalised*: those of the
-//! integer noise divided by q² and q. All formulas are for binary secret keys.
+//! integer noise divided by q² and q. All formulas are for binary secret keys,
+//! the small one uniform or in blocks.
 #![forbid(unsafe_code)]
 
+pub mod blind_rotation;
 pub mod failure;
 pub mod noise;
 pub mod noise_budget;

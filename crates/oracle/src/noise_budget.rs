@@ -2,20 +2,22 @@
 
 use tfhe_sbc_core::parameters::{self, Parameters};
 
+use crate::blind_rotation::{
+    BlindRotation, FftErrorModel, GgswGadgets, blind_rotation_fft_variance, blind_rotation_variance,
+};
 use crate::noise::{
-    FftErrorModel, Gadget, GlweNoise, KeySwitchNoise, ModulusSwitch, Variance, bootstrap_variance,
-    fft_variance, key_switch_variance, modulus_switch_variance,
+    Gadget, GlweNoise, KeyBlocks, KeySwitchNoise, ModulusSwitch, Variance, key_switch_variance,
+    modulus_switch_variance,
 };
 
 /// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
 const SMALL_TORUS_LOG2: u32 = 32;
 
-/// What the noise of a classic (one key bit at a time) bootstrapping depends on. All
-/// keys are binary.
+/// What the noise of a bootstrapping depends on. The GLWE key is uniform binary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PbsParameters {
-    /// Dimension n of the small LWE key.
-    pub lwe_dimension: usize,
+    /// Dimension and blocks of the small LWE key.
+    pub small_key: KeyBlocks,
     /// Variance of fresh ciphertexts under the small LWE key, the key-switching key's.
     pub lwe_variance: Variance,
     /// Number k of mask polynomials.
@@ -29,10 +31,10 @@ pub struct PbsParameters {
     /// log2 of the modulus of LWE ciphertexts under the small key and of the
     /// key-switching key.
     pub small_torus_log2: u32,
-    /// log2 of the base of the bootstrapping key's decomposition.
-    pub pbs_base_log: u32,
-    /// Levels of the bootstrapping key's decomposition.
-    pub pbs_level: usize,
+    /// How the blind rotation goes through the small key.
+    pub blind_rotation: BlindRotation,
+    /// The bootstrapping key's decompositions.
+    pub pbs: GgswGadgets,
     /// log2 of the base of the key switch's decomposition.
     pub ks_base_log: u32,
     /// Levels of the key switch's decomposition.
@@ -44,15 +46,21 @@ pub struct PbsParameters {
 impl From<&Parameters> for PbsParameters {
     fn from(set: &Parameters) -> Self {
         Self {
-            lwe_dimension: set.lwe_dimension.0,
+            small_key: KeyBlocks {
+                dimension: set.lwe_dimension.0,
+                block_size: set.lwe_block_size,
+            },
             lwe_variance: Variance(set.lwe_noise.variance(SMALL_TORUS_LOG2)),
             glwe_dimension: set.glwe_dimension.0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),
             torus_log2: set.torus_bits,
             small_torus_log2: SMALL_TORUS_LOG2,
-            pbs_base_log: set.pbs.base_log.0,
-            pbs_level: set.pbs.level_count.0,
+            blind_rotation: BlindRotation::Blocks,
+            pbs: GgswGadgets {
+                mask: set.pbs.into(),
+                body: set.pbs_body.into(),
+            },
             ks_base_log: set.key_switch.base_log.0,
             ks_level: set.key_switch.level_count.0,
             centred_modulus_switch: match set.modulus_switch {
@@ -71,14 +79,6 @@ impl PbsParameters {
             polynomial_size: self.polynomial_size,
             variance: self.glwe_variance,
             torus_log2: self.torus_log2,
-        }
-    }
-
-    /// The bootstrapping key's decomposition.
-    pub fn pbs_gadget(&self) -> Gadget {
-        Gadget {
-            base_log: self.pbs_base_log,
-            level: self.pbs_level,
         }
     }
 
@@ -168,16 +168,17 @@ impl NoiseBudget {
 
     /// The budget with a given model of the transform's error.
     pub fn with_fft_model(parameters: &PbsParameters, model: FftErrorModel) -> Self {
-        let n = parameters.lwe_dimension;
+        let key = parameters.small_key;
         let bsk = parameters.bootstrapping_key();
-        let gadget = parameters.pbs_gadget();
+        let (kind, gadgets) = (parameters.blind_rotation, parameters.pbs);
+        let fft = blind_rotation_fft_variance(kind, model, key, &bsk, gadgets);
         Self {
-            pbs: bootstrap_variance(n, &bsk, gadget, model),
-            fft: fft_variance(model, &bsk, gadget) * n as f64,
+            pbs: blind_rotation_variance(kind, key, &bsk, gadgets) + fft,
+            fft,
             key_switch: key_switch_variance(&parameters.key_switch()),
             modulus_switch: modulus_switch_variance(
                 parameters.modulus_switch(),
-                n,
+                key,
                 parameters.polynomial_size,
                 parameters.small_torus_log2,
             ),
@@ -233,15 +234,18 @@ mod tests {
     /// TFHE-rs's V1.4 set of 2 message and 2 carry bits at 2^-128, Gaussian.
     fn message_2_carry_2() -> PbsParameters {
         PbsParameters {
-            lwe_dimension: 866,
+            small_key: KeyBlocks::binary(866),
             lwe_variance: Variance::from_standard_deviation(2.046151696979124e-6),
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.845267479601915e-15),
             torus_log2: 64,
             small_torus_log2: 64,
-            pbs_base_log: 23,
-            pbs_level: 1,
+            blind_rotation: BlindRotation::ControlledRotations,
+            pbs: GgswGadgets::same(Gadget {
+                base_log: 23,
+                level: 1,
+            }),
             ks_base_log: 3,
             ks_level: 5,
             centred_modulus_switch: true,
@@ -296,11 +300,15 @@ mod tests {
                 ..base
             },
             PbsParameters {
-                lwe_dimension: base.lwe_dimension + 1,
+                small_key: KeyBlocks::binary(867),
                 ..base
             },
             PbsParameters {
                 centred_modulus_switch: false,
+                ..base
+            },
+            PbsParameters {
+                blind_rotation: BlindRotation::Blocks,
                 ..base
             },
             PbsParameters {

@@ -4,7 +4,7 @@
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 
 use crate::failure::{DecisionHalfWidth, log2_p_fail};
-use crate::noise::Variance;
+use crate::noise::{KeyBlocks, Variance};
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
 
@@ -23,28 +23,30 @@ impl Prediction {
     /// The prediction for `parameters`.
     ///
     /// The worst look-up is that of a linear combination with a sum of absolute weights of
-    /// [`max_noise_level`] over bootstrap outputs that are all the same ciphertext. For
-    /// booleans the level is that of a gate like NAND on two multiplexer outputs (sums of
-    /// two); XOR doubles both the weights and the distance. What uploads make of it,
-    /// [`UploadPrediction`] says.
+    /// [`max_noise_level`] ν over bootstrap outputs: ν² of their variance, for integers, where
+    /// they may all be the same ciphertext. The worst gate is NAND or the like of a multiplexer's
+    /// output m with itself, 2m: m is the sum of two bootstraps of different inputs, whose
+    /// noises are independent, so that it is (2² + 2²) or ν²/2 = 8, with ν = 4. XOR
+    /// doubles both the weights and the distance. What uploads make of it, [`UploadPrediction`]
+    /// says.
     ///
     /// [`UploadPrediction`]: crate::upload::UploadPrediction
     /// [`max_noise_level`]: tfhe_sbc_core::parameters::ParameterSet::max_noise_level
     pub fn new(parameters: &Parameters) -> Self {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
-        let level = f64::from(parameters.max_noise_level);
-        let look_up = |half_width, level| {
-            let total = budget.total(BootstrapOrder::KeySwitchFirst, NormSquared::of_norm(level));
+        let norm = worst_norm_squared(parameters);
+        let look_up = |half_width, norm| {
+            let total = budget.total(BootstrapOrder::KeySwitchFirst, norm);
             (log2_p_fail(half_width, total), total)
         };
         let (log2_p_fail, worst_total) = match parameters.plaintext {
             PlaintextKind::Radix => look_up(
                 DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0),
-                level,
+                norm,
             ),
             PlaintextKind::Boolean => {
-                let linear = look_up(DecisionHalfWidth::GATE, level);
-                let xor = look_up(DecisionHalfWidth::XOR_GATE, 2.0 * level);
+                let linear = look_up(DecisionHalfWidth::GATE, norm);
+                let xor = look_up(DecisionHalfWidth::XOR_GATE, NormSquared(4.0 * norm.0));
                 if linear.0 >= xor.0 { linear } else { xor }
             }
         };
@@ -53,6 +55,15 @@ impl Prediction {
             worst_total,
             log2_p_fail,
         }
+    }
+}
+
+/// ν² of the worst look-up on bootstrap outputs: see [`Prediction::new`].
+pub fn worst_norm_squared(parameters: &Parameters) -> NormSquared {
+    let level = f64::from(parameters.max_noise_level);
+    match parameters.plaintext {
+        PlaintextKind::Radix => NormSquared::of_norm(level),
+        PlaintextKind::Boolean => NormSquared(0.5 * level * level),
     }
 }
 
@@ -66,15 +77,22 @@ pub struct KeySecurity {
 }
 
 impl KeySecurity {
-    /// The security of the keys of `parameters`, which are binary.
+    /// The security of the keys of `parameters`: the small one of blocks, the other uniform
+    /// binary.
     pub fn new(parameters: &Parameters) -> Result<Self, OutOfTable> {
         let noise = PbsParameters::from(parameters);
-        let level = |dimension, variance: Variance| {
-            security_level(dimension, 0.5 * variance.log2(), SecretKind::Binary)
+        let level = |dimension, variance: Variance, secret| {
+            security_level(dimension, 0.5 * variance.log2(), secret)
         };
+        let KeyBlocks {
+            dimension,
+            block_size,
+        } = noise.small_key;
+        let small = SecretKind::of_blocks(block_size)?;
+        let big = parameters.big_lwe_dimension().0;
         Ok(Self {
-            lwe: level(noise.lwe_dimension, noise.lwe_variance)?,
-            glwe: level(parameters.big_lwe_dimension().0, noise.glwe_variance)?,
+            lwe: level(dimension, noise.lwe_variance, small)?,
+            glwe: level(big, noise.glwe_variance, SecretKind::Binary)?,
         })
     }
 

@@ -9,11 +9,35 @@
 //! Interpolation is piecewise linear in n along each curve, then linear in 1/λ between
 //! curves: at a fixed n, λ·|log2(σ/q)| is nearly constant. It never leaves the table.
 //! A GLWE key counts as an LWE key of dimension k·N.
+//!
+//! # Keys of blocks
+//!
+//! `data/curve-block-binary.csv` has the same for sparse binary keys: of fixed weight, one
+//! coefficient in b + 1. A key of blocks of ℓ has one in ℓ + 1, but less entropy than a sparse
+//! key of its weight: log2(ℓ+1)/ℓ bits a coefficient, for it cannot have two ones in a block.
+//! So a key of blocks is judged as the sparsest of the table's keys, of which it has at least
+//! the entropy ([`SecretKind::of_blocks`]): ℓ = 2, with 0.792 bits, as one in 5 (0.722 bits), ℓ = 3,
+//! with 0.667 bits, as one in 6 (0.650). Such a stand-in is weaker in both ways that
+//! attacks have to use a key's distribution:
+//!
+//! - norm and variance: its weight is n/5 or n/6, not n/3 or n/4. Even a key that is five
+//!   standard deviations of √n/(ℓ+1) below the mean has more.
+//! - guessing: a coefficient is zero with 4/5 or 5/6 rather than 2/3 or 3/4, and guesses of
+//!   whole blocks gain nothing on it: ℓ coefficients are all zero with 1/(ℓ+1), a third or a
+//!   quarter, and those of the stand-in with 0.64 or 0.58; all of m coefficients are guessed
+//!   in 2^(entropy · m) tries, which are more for the blocks.
+//!
+//! No attack on the block structure itself is known to do better; larger blocks have no
+//! stand-in in the table and are refused. That key owners draw keys until the weight is at most
+//! the mean costs [`block_key_entropy`] a bit or so, and gives any attack about a factor 2 in its
+//! probability of success, which is much less than what the stand-in gives away.
 
 use std::fmt;
 use std::sync::LazyLock;
 
 use thiserror::Error;
+
+use crate::noise::KeyBlocks;
 
 /// What log2 σ should exceed the interpolated minimum by: the estimator's levels are
 /// staircases in σ and the curves are not exactly straight between rows. Around 128 bits it
@@ -29,6 +53,48 @@ pub enum SecretKind {
     Binary,
     /// Uniform over {-1, 0, 1}.
     Ternary,
+    /// 0, but for one coefficient in so many that is 1.
+    Sparse {
+        /// How many coefficients have a single 1 among them on average.
+        one_in: u32,
+    },
+}
+
+impl SecretKind {
+    /// What a key of blocks of `block_size` coefficients, each uniform over the zero
+    /// block and those with a single 1, is judged as: blocks of 1 as a uniform binary key,
+    /// blocks of 2 and 3 as the sparse keys of the module's description.
+    pub fn of_blocks(block_size: u32) -> Result<Self, OutOfTable> {
+        match block_size {
+            1 => Ok(Self::Binary),
+            2 => Ok(Self::Sparse { one_in: 5 }),
+            3 => Ok(Self::Sparse { one_in: 6 }),
+            _ => Err(OutOfTable::BlockSize { block_size }),
+        }
+    }
+}
+
+/// The entropy in bits of a key of `key.dimension / ℓ` blocks, drawn until its weight is at most
+/// the mean for ℓ above 1. Search by collision takes half as many bits, so it should be
+/// well above twice the level.
+pub fn block_key_entropy(key: KeyBlocks) -> f64 {
+    let patterns = f64::from(key.block_size + 1);
+    let blocks = key.dimension / key.block_size as usize;
+    let drawn = blocks as f64 * patterns.log2();
+    if key.block_size == 1 {
+        return drawn;
+    }
+    // The number of zero blocks is binomial with 1/(ℓ+1); kept if it is at least the mean.
+    let odds = 1.0 / f64::from(key.block_size);
+    let mut log2_probability = blocks as f64 * (1.0 - 1.0 / patterns).log2();
+    let mut kept = 0.0;
+    for zeros in 0..=blocks {
+        if zeros as f64 * patterns >= blocks as f64 {
+            kept += log2_probability.exp2();
+        }
+        log2_probability += (odds * (blocks - zeros) as f64 / (zeros + 1) as f64).log2();
+    }
+    drawn + kept.log2()
 }
 
 /// The cheapest attack, as the estimator names it.
@@ -119,6 +185,12 @@ pub enum OutOfTable {
         lambda: f64,
         /// The dimension asked for.
         dimension: usize,
+    },
+    /// No curve is safe for keys of such blocks.
+    #[error("the security table has no rows for keys of blocks of {block_size}: use 1, 2 or 3")]
+    BlockSize {
+        /// The block size.
+        block_size: u32,
     },
     /// The noise is not a number.
     #[error("log2 of the noise is not finite")]
@@ -276,20 +348,52 @@ struct Curve {
 }
 
 static TABLE: LazyLock<Vec<Curve>> = LazyLock::new(|| {
-    let (_header, rows) = include_str!("../data/curve.csv")
-        .split_once('\n')
-        .expect("the bundled table has a header");
     let mut curves: Vec<Curve> = Vec::new();
-    for row in rows.lines() {
-        let (secret, point, valid) =
-            parse_row(row).unwrap_or_else(|| panic!("the bundled table has a bad row: {row}"));
-        if valid {
-            add_point(&mut curves, secret, point);
+    let mut add = |file: &str, parse: fn(&str) -> Option<(SecretKind, CurvePoint, bool)>| {
+        let (_header, rows) = file
+            .split_once('\n')
+            .expect("the bundled table has a header");
+        for row in rows.lines() {
+            let (secret, point, valid) =
+                parse(row).unwrap_or_else(|| panic!("the bundled table has a bad row: {row}"));
+            if valid {
+                add_point(&mut curves, secret, point);
+            }
         }
-    }
+    };
+    add(include_str!("../data/curve.csv"), parse_row);
+    add(
+        include_str!("../data/curve-block-binary.csv"),
+        parse_sparse_row,
+    );
     curves.sort_by(|a, b| a.lambda.total_cmp(&b.lambda));
     curves
 });
+
+fn parse_attack(name: &str) -> Option<Attack> {
+    match name {
+        "primal_usvp" => Some(Attack::PrimalUsvp),
+        "primal_bdd" => Some(Attack::PrimalBdd),
+        "dual_hybrid" => Some(Attack::DualHybrid),
+        _ => None,
+    }
+}
+
+/// A row of `lambda,n,block_size,log2_sigma_over_q_min,limiting_attack,…`.
+fn parse_sparse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
+    let fields: Vec<&str> = row.trim_end().split(',').collect();
+    let &[lambda, n, block_size, log2_sigma, attack, _, _, _, _] = fields.as_slice() else {
+        return None;
+    };
+    let one_in = block_size.parse::<u32>().ok()?.checked_add(1)?;
+    let point = CurvePoint {
+        lambda: lambda.parse().ok()?,
+        dimension: n.parse().ok()?,
+        log2_sigma: log2_sigma.parse().ok()?,
+        attack: parse_attack(attack)?,
+    };
+    Some((SecretKind::Sparse { one_in }, point, true))
+}
 
 /// A row of `lambda,n,q_log2,secret,log2_sigma_over_q_min,limiting_attack,…,valid`.
 fn parse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
@@ -302,17 +406,11 @@ fn parse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
         "ternary" => SecretKind::Ternary,
         _ => return None,
     };
-    let attack = match attack {
-        "primal_usvp" => Attack::PrimalUsvp,
-        "primal_bdd" => Attack::PrimalBdd,
-        "dual_hybrid" => Attack::DualHybrid,
-        _ => return None,
-    };
     let point = CurvePoint {
         lambda: lambda.parse().ok()?,
         dimension: n.parse().ok()?,
         log2_sigma: log2_sigma.parse().ok()?,
-        attack,
+        attack: parse_attack(attack)?,
     };
     match valid {
         "1" => Some((secret, point, true)),
@@ -347,7 +445,7 @@ mod tests {
     #[test]
     fn rows_below_one_integer_of_noise_are_dropped() {
         let rows: usize = TABLE.iter().map(|curve| curve.points.len()).sum();
-        assert_eq!(TABLE.len(), 9);
+        assert_eq!(TABLE.len(), 9 + 8);
         assert!(
             TABLE
                 .iter()
@@ -379,6 +477,14 @@ mod tests {
             "128,x,64,binary,-10.5,dual_hybrid,1",
         ] {
             assert!(parse_row(row).is_none(), "{row}");
+        }
+        assert!(parse_sparse_row("128,512,2,-10.4,dual_hybrid,128.1,1,1,1").is_some());
+        for row in [
+            "",
+            "128,512,x,-10.4,dual_hybrid,128.1,1,1,1",
+            "128,512,2,-10.4,dual_hybrid",
+        ] {
+            assert!(parse_sparse_row(row).is_none(), "{row}");
         }
     }
 }

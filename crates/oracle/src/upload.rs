@@ -10,9 +10,7 @@
 use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
 use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
-use crate::noise::{
-    Gadget, GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance,
-};
+use crate::noise::{GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance};
 use crate::noise_budget::{NoiseBudget, PbsParameters};
 
 /// The failure probability that every use of a shipped set stays below, as its log2.
@@ -114,10 +112,7 @@ pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) 
         input_torus_log2: glwe.torus_log2,
         output_torus_log2: glwe.torus_log2,
         key_variance: glwe.variance,
-        gadget: Gadget {
-            base_log: decomposition.base_log.0,
-            level: decomposition.level_count.0,
-        },
+        gadget: decomposition.into(),
     })
 }
 

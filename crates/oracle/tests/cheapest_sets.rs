@@ -2,26 +2,27 @@
 //! over small dimensions and decompositions.
 
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, BOOLEAN_1024_TUNIFORM};
+use tfhe_sbc_oracle::blind_rotation::GgswGadgets;
 use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_p_fail, log2_p_fail_with_rounding};
-use tfhe_sbc_oracle::noise::Variance;
+use tfhe_sbc_oracle::noise::{Gadget, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 use tfhe_sbc_oracle::security::{MARGIN_LOG2_SIGMA, SecretKind, minimal_log2_sigma};
 use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, key_switch_offset_variance};
 
-const LEVEL: f64 = 4.0;
+/// NAND of a multiplexer's output with itself.
+const NORM_SQUARED: NormSquared = NormSquared(8.0);
 
 /// Operations of a bootstrap, key switch first, by Concrete's cost model.
 fn cost(p: &PbsParameters) -> f64 {
     let (k, size) = (p.glwe_dimension as f64, p.polynomial_size as f64);
-    let (n, levels) = (p.lwe_dimension as f64, p.pbs_level as f64);
+    let (n, levels) = (p.small_key.dimension as f64, p.pbs.mask.level as f64);
     let transform = size * size.log2() + size;
     let cmux = (k + 1.0) * (levels + 1.0) * transform + (k + 1.0).powi(2) * levels * size;
     n * cmux + k * size * p.ks_level as f64 * (n + 2.0)
 }
 
 fn reaches_the_target(p: &PbsParameters) -> bool {
-    let total =
-        NoiseBudget::new(p).total(BootstrapOrder::KeySwitchFirst, NormSquared::of_norm(LEVEL));
+    let total = NoiseBudget::new(p).total(BootstrapOrder::KeySwitchFirst, NORM_SQUARED);
     let constant = key_switch_offset_variance(p);
     let rest = Variance(total.0 - constant.0);
     let offset = 3.3 * constant.standard_deviation();
@@ -42,10 +43,12 @@ fn nothing_much_cheaper_reaches_the_target() {
             let sigma = (log2_sigma + MARGIN_LOG2_SIGMA).exp2();
             for (pbs_level, pbs_base_log, ks_level, ks_base_log) in decompositions() {
                 let candidate = PbsParameters {
-                    lwe_dimension,
+                    small_key: KeyBlocks::binary(lwe_dimension),
                     lwe_variance: Variance::from_standard_deviation(sigma),
-                    pbs_level,
-                    pbs_base_log,
+                    pbs: GgswGadgets::same(Gadget {
+                        base_log: pbs_base_log,
+                        level: pbs_level,
+                    }),
                     ks_level,
                     ks_base_log,
                     ..shipped

@@ -1,9 +1,10 @@
 //! The failure probabilities that TFHE-rs publishes beside its parameter sets.
 
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
 use tfhe_sbc_oracle::failure::{
     DecisionHalfWidth, log2_bootstrap_failure, log2_p_fail, max_noise_level,
 };
-use tfhe_sbc_oracle::noise::{FftErrorModel, Variance};
+use tfhe_sbc_oracle::noise::{Gadget, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 
 /// A row of the file of published sets.
@@ -36,15 +37,18 @@ fn published_sets() -> Vec<PublishedSet> {
                 name: f[1].into(),
                 version: f[2].into(),
                 parameters: PbsParameters {
-                    lwe_dimension: int(4) as usize,
+                    small_key: KeyBlocks::binary(int(4) as usize),
                     glwe_dimension: int(5) as usize,
                     polynomial_size: int(6) as usize,
                     lwe_variance: noise(7),
                     glwe_variance: noise(9),
                     torus_log2,
                     small_torus_log2: torus_log2,
-                    pbs_base_log: int(11),
-                    pbs_level: int(12) as usize,
+                    blind_rotation: BlindRotation::ControlledRotations,
+                    pbs: GgswGadgets::same(Gadget {
+                        base_log: int(11),
+                        level: int(12) as usize,
+                    }),
                     ks_base_log: int(13),
                     ks_level: int(14) as usize,
                     centred_modulus_switch: match f[17] {
@@ -159,15 +163,18 @@ struct BooleanSet {
 impl BooleanSet {
     fn budget(&self) -> NoiseBudget {
         let parameters = PbsParameters {
-            lwe_dimension: self.lwe.0,
+            small_key: KeyBlocks::binary(self.lwe.0),
             lwe_variance: Variance::from_standard_deviation(self.lwe.1),
             glwe_dimension: self.glwe.0,
             polynomial_size: self.glwe.1,
             glwe_variance: Variance::from_standard_deviation(self.glwe.2),
             torus_log2: 32,
             small_torus_log2: 32,
-            pbs_base_log: 10,
-            pbs_level: 2,
+            blind_rotation: BlindRotation::ControlledRotations,
+            pbs: GgswGadgets::same(Gadget {
+                base_log: 10,
+                level: 2,
+            }),
             ks_base_log: 3,
             ks_level: self.ks_level,
             centred_modulus_switch: false,

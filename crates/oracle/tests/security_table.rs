@@ -1,10 +1,10 @@
 //! Security levels against single evaluations of the estimator, and the shape of the
 //! interpolation.
 
-use tfhe_sbc_oracle::noise::Variance;
+use tfhe_sbc_oracle::noise::{KeyBlocks, Variance};
 use tfhe_sbc_oracle::security::{
-    Attack, Level, MARGIN_LOG2_SIGMA, OutOfTable, SecretKind, is_secure, log2_sigma_floor,
-    minimal_log2_sigma, security_level,
+    Attack, Level, MARGIN_LOG2_SIGMA, OutOfTable, SecretKind, block_key_entropy, is_secure,
+    log2_sigma_floor, minimal_log2_sigma, security_level,
 };
 
 const BINARY: SecretKind = SecretKind::Binary;
@@ -120,6 +120,21 @@ fn nothing_is_extrapolated() {
     assert!(minimal_log2_sigma(79.0, 866, BINARY).is_err());
     assert!(minimal_log2_sigma(193.0, 866, BINARY).is_err());
     assert!(minimal_log2_sigma(f64::NAN, 866, BINARY).is_err());
+    // Keys of blocks: two levels, and dimensions up to 1024.
+    let blocks = SecretKind::of_blocks(3).unwrap();
+    let level = |log2_sigma| security_level(800, log2_sigma, blocks).unwrap().lambda;
+    assert_eq!(level(-16.0), Level::AtLeast(132.0));
+    assert_eq!(level(-18.0), Level::Below(128.0));
+    let outside = OutOfTable::Dimension {
+        dimension: 1025,
+        min: 512,
+        max: 1024,
+    };
+    assert_eq!(security_level(1025, -20.0, blocks), Err(outside));
+    for block_size in [0, 4, 5] {
+        let refused = OutOfTable::BlockSize { block_size };
+        assert_eq!(SecretKind::of_blocks(block_size), Err(refused));
+    }
 }
 
 #[test]
@@ -192,4 +207,58 @@ fn the_estimate_names_its_rows_and_attack() {
     assert_eq!(log2_sigma_floor(64), -62.0);
     assert_eq!(estimate.lambda.to_string().len(), 5);
     assert_eq!(Level::AtLeast(192.0).to_string(), "at least 192");
+}
+
+#[test]
+fn keys_of_blocks_are_judged_as_keys_of_less_weight_and_entropy() {
+    for block_size in [2, 3] {
+        let SecretKind::Sparse { one_in } = SecretKind::of_blocks(block_size).unwrap() else {
+            panic!("blocks of {block_size} are not judged as sparse");
+        };
+        let p = 1.0 / f64::from(one_in);
+        let stand_in = -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
+        let blocks = f64::from(block_size + 1).log2() / f64::from(block_size);
+        assert!(stand_in < blocks && one_in > block_size + 1);
+        // The next denser rows have more entropy than the blocks.
+        let p = 1.0 / f64::from(one_in - 1);
+        assert!(-p * p.log2() - (1.0 - p) * (1.0 - p).log2() > blocks);
+
+        for n in [600, 720, 870] {
+            let key = KeyBlocks {
+                dimension: n,
+                block_size,
+            };
+            // The weight, five standard deviations below the mean.
+            let lightest = key.mean_weight() - 5.0 * key.mean() * (n as f64).sqrt();
+            assert!(lightest > n as f64 / f64::from(one_in));
+            let lost = blocks * n as f64 - block_key_entropy(key);
+            assert!((0.8..1.1).contains(&lost), "{lost}");
+        }
+    }
+    // All eight keys of a uniform binary key of three bits; of two blocks of 2, nine, of
+    // which one zero block or two are kept: five.
+    let entropy = |dimension, block_size| {
+        block_key_entropy(KeyBlocks {
+            dimension,
+            block_size,
+        })
+    };
+    assert_eq!(entropy(3, 1), 3.0);
+    assert!((entropy(4, 2) - 5f64.log2()).abs() < 1e-12);
+}
+
+#[test]
+fn rows_of_sparse_keys_cost_more_noise_the_sparser_they_are() {
+    for lambda in [128.0, 130.0, 132.0] {
+        for n in [512, 623, 750, 866, 1024] {
+            let sigma = |secret| minimal_log2_sigma(lambda, n, secret).unwrap();
+            let sparse = |one_in| sigma(SecretKind::Sparse { one_in });
+            assert!(sigma(BINARY) < sparse(3));
+            assert!((3..6).all(|one_in| sparse(one_in) < sparse(one_in + 1)));
+            assert!(sparse(6) - sigma(BINARY) < 0.9);
+        }
+    }
+    // A row of the table: 128 bits, n = 630, blocks of 5.
+    let blocks = SecretKind::of_blocks(3).unwrap();
+    assert_eq!(minimal_log2_sigma(128.0, 630, blocks), Ok(-12.91659));
 }

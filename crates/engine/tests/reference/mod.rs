@@ -127,6 +127,7 @@ impl<T: Torus> ReferenceKey<T> {
             small,
             self.parameters.polynomial_size().log2() + 1,
             self.parameters.modulus_switch,
+            self.parameters.lwe_block_size,
         );
         extract_constant(&self.blind_rotate(table, &exponents))
     }
@@ -238,9 +239,14 @@ pub(crate) fn rotate<T: Torus>(polynomial: &[T], degree: i64) -> Vec<T> {
 }
 
 /// Multiples of `2^-bits` for mask and body. Compensated: minus the sum of the mask's
-/// rounding errors times one half, the mean of the key, is what the phase gets; the body
+/// rounding errors times the mean of the key is what the phase gets; the body
 /// gives it back, and goes down to a multiple.
-pub(crate) fn modulus_switch(lwe: &[u32], bits: u32, kind: ModulusSwitch) -> Vec<u32> {
+pub(crate) fn modulus_switch(
+    lwe: &[u32],
+    bits: u32,
+    kind: ModulusSwitch,
+    block_size: u32,
+) -> Vec<u32> {
     let step = 1i64 << (32 - bits);
     let (&body, mask) = lwe.split_last().unwrap();
     let mut out: Vec<i64> = mask
@@ -254,7 +260,9 @@ pub(crate) fn modulus_switch(lwe: &[u32], bits: u32, kind: ModulusSwitch) -> Vec
         .sum();
     out.push(match kind {
         ModulusSwitch::Plain => (i64::from(body) + step / 2).div_euclid(step),
-        ModulusSwitch::MeanCompensated => (i64::from(body) + errors / 2).div_euclid(step),
+        ModulusSwitch::MeanCompensated => {
+            (i64::from(body) + errors / i64::from(block_size + 1)).div_euclid(step)
+        }
     });
     out.iter().map(|x| x.rem_euclid(1 << bits) as u32).collect()
 }
