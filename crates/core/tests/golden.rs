@@ -69,7 +69,7 @@ fn device_public_keys() {
             "2091e59d264b3b50f8ef8582cd2d62d5cf07f29b6df107806b2b275f8c080000",
             "0000000066726f7a656e5f7075626c69635f7261646978000000000000000000",
         ],
-        Some("7a8788c3778daf5093b022be04ff022798c7a42fdc31f440d49b034b338e10b3"),
+        Some("362b955cfc52e3e859185eef4058ce1588980d77674e93ca5f8a5cb203bc6b03"),
     );
     let secret = secret_key(FROZEN_PUBLIC_BOOLEAN, 4);
     assert_golden(

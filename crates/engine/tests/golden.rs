@@ -26,7 +26,7 @@ fn device_switch_keys() {
             "b950da4fbff144e73c12dd5010d414654aca1b240a51d8dcadd953a4b0100000",
             "0000000066726f7a656e5f726164697800000000000000000000000000000000",
         ],
-        Some("935c6a8b9c1832f55f6d01f8d14a76875ab9838c0eabd96c8bdddfe62bbb189e"),
+        Some("806986cec2123ff36916c1a90de52deb9b91d3f21e6f6bfc597522e10ea5d43f"),
     );
     assert_golden(
         "boolean device switch key",

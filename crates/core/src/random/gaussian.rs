@@ -13,7 +13,7 @@ use crate::simd::Isa;
 use crate::torus::{Torus, exp2_neg};
 
 /// The largest standard deviation, in steps of q, of the single-precision method:
-/// its error, 2^-20 of a variate, stays below a tenth of a step at one standard
+/// its error, 2^-19.5 of a variate, stays below a tenth of a step at one standard
 /// deviation, and every integer that it may draw has less than a single's 24 bits.
 const SINGLE_LIMIT: f64 = 65_536.0;
 

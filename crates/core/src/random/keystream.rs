@@ -50,6 +50,7 @@ impl<S: BlockSource> Keystream<S> {
 }
 
 /// A buffer on the stack that is overwritten with zeros when it goes out of scope.
+#[repr(align(64))]
 pub(crate) struct Scratch<T: Copy + Default, const LEN: usize>([T; LEN]);
 
 impl<T: Copy + Default, const LEN: usize> Scratch<T, LEN> {

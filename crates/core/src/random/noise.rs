@@ -121,11 +121,12 @@ impl NoiseDistribution {
 ///   of a partial last chunk too, so that cuts at multiples of 256 give the same noise
 ///   as one call. They are 16 extension words, 128 radius words and 128 angle words of
 ///   4 bytes. Pair `p` of a chunk makes its elements `p` and `p + 128`: with
-///   `u = (radius[p]·2^32 + extension[p mod 16] + 1/2) / 2^64` and the angle word read as
+///   `v = ((radius[p] mod 2^31)·2^32 + extension[p mod 16] + 1/2) / 2^64`, with `u` equal to
+///   `v` or, if bit 31 of the radius word is set, `1 - v`, and with the angle word read as
 ///   a signed integer `a`, they are the radius `sqrt(-2 ln u)`, which reaches 9.4 standard
 ///   deviations, times cosine and sine of `pi/4 · a/2^31`, the cosine negated if bit 1 of
 ///   the angle word is set, the two swapped if bit 0 is. The relative error of a variate
-///   is below 2^-20, and its bits are the same on every platform whose `f32` follows
+///   is below 2^-19.5, and its bits are the same on every platform whose `f32` follows
 ///   IEEE 754.
 /// - Gaussian above: 16 bytes per pair of elements, `16 * ceil(len / 2)` in all; the
 ///   second half of an odd last pair is discarded. So cuts at even positions

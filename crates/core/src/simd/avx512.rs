@@ -3,6 +3,7 @@
 
 use core::arch::x86_64::*;
 
+use super::box_muller::WORDS;
 use super::pack::BLOCK;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
 use crate::torus::exp2_neg;
@@ -327,5 +328,10 @@ impl Simd for Avx512 {
                 _mm512_storeu_si512(fours.as_mut_ptr().cast(), _mm512_or_si512(low, high));
             });
         }
+    }
+
+    #[inline(always)]
+    fn replace_by_normals(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
+        self.replace_by_normals_512(words, root);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
-//! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs` and
-//! `pack.rs` and `chacha20.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
+//! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs`,
+//! `pack.rs`, `chacha20.rs` and `box_muller.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
 //! implementations are one file per instruction set. A body that is a plain loop
 //! still gains from this: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
@@ -27,6 +27,7 @@ mod arm;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod box_muller;
 mod chacha20;
 mod convert;
 mod decompose;

@@ -1,6 +1,7 @@
 //! The operations that every instruction set provides to the generic kernels.
 
 use super::KEY_SWITCH_TILE_COLUMNS;
+use super::box_muller::{self, WORDS};
 use super::convert::{self, ROUNDER};
 use super::pack::{self, BLOCK, Top};
 use crate::torus::Torus;
@@ -136,6 +137,13 @@ pub(crate) trait Simd: Copy {
     #[inline(always)]
     fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
         pack::pack_narrow(self, top, block, out);
+    }
+
+    /// Replaces the radii and the angles of a chunk by pairs of normal variates; see
+    /// [`box_muller`].
+    #[inline(always)]
+    fn replace_by_normals(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
+        box_muller::replace_by_normals(words, root);
     }
 
     #[doc(hidden)]

@@ -2,22 +2,22 @@
 //! and what a chunk consumes.
 
 use super::continuous::gaussian;
-use super::gaussian::single::{ROOT, low_fraction, pair_of_radius, radius};
 use super::noise::add_noise_on;
 use super::*;
-use crate::simd::Isa;
+use crate::simd::box_muller::{ROOT, low_fraction, pair_of_radius, radius};
+use crate::simd::{Isa, Simd, dispatch};
 use crate::torus::Torus;
 
 const CHUNK_BYTES: usize = 1088;
 
 /// As the documentation of [`add_noise`] has it, with the functions of the standard library.
 fn reference(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
-    let word = u64::from(radius) << 32 | u64::from(extension);
-    let unit = 2f64.powi(-64);
+    let word = u64::from(radius << 1 >> 1) << 32 | u64::from(extension);
+    let v = (word as f64 + 0.5) * 2f64.powi(-64);
     let ln = if radius >> 31 == 0 {
-        ((word as f64 + 0.5) * unit).ln()
+        v.ln()
     } else {
-        (-(!word as f64 + 0.5) * unit).ln_1p()
+        (-v).ln_1p()
     };
     let radius = (-2.0 * ln).sqrt();
     let turn = f64::from(angle as i32) * 2f64.powi(-31) * core::f64::consts::FRAC_PI_4;
@@ -31,7 +31,7 @@ fn reference(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
 }
 
 fn kernel(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
-    let low = [low_fraction(extension), low_fraction(!extension)];
+    let low = low_fraction(extension);
     pair_of_radius(self::radius(radius, low, &ROOT), angle).map(f64::from)
 }
 
@@ -45,7 +45,7 @@ fn telling_words() -> Vec<u32> {
 }
 
 #[test]
-fn a_variate_is_accurate_to_2_to_the_minus_20() {
+fn a_variate_is_accurate_to_2_to_the_minus_19() {
     let words = telling_words();
     let mut worst = 0f64;
     for &radius in &words {
@@ -62,7 +62,7 @@ fn a_variate_is_accurate_to_2_to_the_minus_20() {
             }
         }
     }
-    assert!(worst < 2f64.powi(-20), "2^{}", worst.log2());
+    assert!(worst < 2f64.powi(-19), "2^{}", worst.log2());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn the_tail_reaches_nine_standard_deviations() {
     let largest = (130f64 * 2f64.ln()).sqrt();
     let [x, y] = kernel(0, 0, 0x1234_5678);
     within("radius", x.hypot(y), largest, 1e-5).unwrap();
-    let [x, y] = kernel(u32::MAX, u32::MAX, 0x1234_5678);
+    let [x, y] = kernel(1 << 31, 0, 0x1234_5678);
     within("radius", x.hypot(y) * 2f64.powi(32), 1.0, 1e-5).unwrap();
     for angle in telling_words() {
         for radius in [0, 1, 1 << 31, (1 << 31) - 1, u32::MAX] {
@@ -93,7 +93,7 @@ fn the_bits_are_pinned() {
         .0
         .iter()
         .flat_map(|&[radius, extension, angle]| {
-            let low = [low_fraction(extension), low_fraction(!extension)];
+            let low = low_fraction(extension);
             // Every second radius deep in a tail.
             let radius = (radius as i32 >> ((angle & 1) * 28)) as u32;
             pair_of_radius(self::radius(radius, low, &ROOT), angle)
@@ -104,7 +104,7 @@ fn the_bits_are_pinned() {
     assert_eq!(digest, PINNED, "{digest:#x}");
 }
 
-const PINNED: u64 = 0x3a01_7d10_2566_50a3;
+const PINNED: u64 = 0xc587_33c2_65d3_575c;
 
 /// As a reader in Python (`mpmath`, 50 digits) gave them from the documentation of
 /// [`add_noise`].
@@ -119,9 +119,9 @@ fn golden_values_of_an_independent_reader() {
 }
 
 const GOLDEN: [[i64; 8]; 3] = [
-    [-8, 32, 56, -6, 216, 45, 160, 141],
-    [-29, 246, 312, -307, 103, -44, -121, -56],
-    [-57, 103, 130, 40, 203, 40, 65, -148],
+    [-37, 32, 56, -6, 216, 91, 160, 141],
+    [-140, 246, 312, -307, 103, -88, -121, -56],
+    [-117, 73, 50, 40, 203, 41, 102, -148],
 ];
 
 /// A stream of the given words, and then of its end.
@@ -212,6 +212,28 @@ fn cuts_at_whole_chunks_do_not_matter_and_a_part_is_a_prefix() {
             let consumed = CHUNK_BYTES * len.div_ceil(256);
             let bytes = read(&mut stream(kind, 4), consumed + 16);
             assert_eq!(read(&mut expander, 16), bytes[consumed..]);
+        }
+    }
+}
+
+/// Radii from both tails and angles at the ends of octants, on every instruction set.
+#[test]
+fn every_instruction_set_gives_the_same_kernel() {
+    let telling = telling_words();
+    let mut words = telling.iter().cycle().step_by(7);
+    for scale in [0.0, 1.0, 300.0, 65_536.0] {
+        let root = ROOT.map(|coefficient| coefficient * scale);
+        for _ in 0..100 {
+            let input: [u32; CHUNK_BYTES / 4] = core::array::from_fn(|_| *words.next().unwrap());
+            let of = |isa| {
+                let mut output = input;
+                let words = &mut output;
+                dispatch!(isa, |simd| simd.replace_by_normals(words, &root));
+                output
+            };
+            for isa in Isa::available() {
+                assert_eq!(of(isa), of(Isa::Portable), "{scale} {}", isa.name());
+            }
         }
     }
 }
