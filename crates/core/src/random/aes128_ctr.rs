@@ -2,7 +2,7 @@
 
 use zeroize::Zeroize;
 
-use super::keystream::{BLOCK_BYTES, BlockSource, Scratch};
+use super::keystream::{BLOCK_BYTES, BlockSource};
 use crate::simd::{Aes128, AesIsa};
 
 /// AES blocks in a block of the stream.
@@ -24,15 +24,15 @@ impl Aes128CtrBlocks {
         let [key, start] = seed.as_chunks().0 else {
             unreachable!("32 bytes are two blocks");
         };
-        let start = u128::from_be_bytes(*start);
-        let mut encrypted = Scratch::<u8, BLOCK_BYTES>::new();
-        Aes128::new(isa, key).counter_mode(start, encrypted.as_chunks_mut().0);
-        let (subkey, _) = encrypted.split_first_chunk().expect("4 blocks");
-        Self::counter_mode(isa, subkey, start.wrapping_add(u128::from(stream) << 64))
+        let first = u128::from_be_bytes(*start).wrapping_add(u128::from(stream) << 64);
+        Self {
+            cipher: Aes128::with_encrypted_key(isa, key, start),
+            counter: first,
+        }
     }
 
     /// SP 800-38A's counter mode with the initial counter block `counter`.
-    #[inline]
+    #[cfg(test)]
     fn counter_mode(isa: AesIsa, key: &[u8; 16], counter: u128) -> Self {
         Self {
             cipher: Aes128::new(isa, key),
@@ -94,6 +94,26 @@ mod tests {
                     assert!(out == expected, "{isa:?} {counter:#x} {len}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_opens_the_stream_of_the_crate() {
+        let [key, block] = [0x9d, 0x35].map(|step: u8| {
+            core::array::from_fn(|i| (i as u8).wrapping_mul(step).wrapping_add(step))
+        });
+        let of = |isa| {
+            let mut out = [[0; BLOCK_BYTES]];
+            Aes128::with_encrypted_key(isa, &key, &block).counter_mode(7, &mut out);
+            out
+        };
+        let mut subkey = [[0; BLOCK_BYTES]];
+        Aes128::new(AesIsa::Crate, &key).counter_mode(u128::from_be_bytes(block), &mut subkey);
+        let (subkey, _) = subkey[0].split_first_chunk().unwrap();
+        let mut expected = [[0; BLOCK_BYTES]];
+        Aes128::new(AesIsa::Crate, subkey).counter_mode(7, &mut expected);
+        for isa in AesIsa::available() {
+            assert_eq!(of(isa), expected, "{isa:?}");
         }
     }
 

@@ -11,6 +11,7 @@ mod vaes256;
 use ::aes::Aes128Enc;
 use ::aes::cipher::array::Array;
 use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
+use zeroize::Zeroize;
 
 #[cfg(target_arch = "x86_64")]
 use crate::workspace::wipe;
@@ -23,6 +24,7 @@ pub(crate) use vaes256::Vaes256;
 
 /// Bytes of an AES block.
 const AES_BLOCK_BYTES: usize = 16;
+type Block = [u8; AES_BLOCK_BYTES];
 /// What the kernels write at a time: four AES blocks.
 pub(crate) type FourBlocks = [u8; 4 * AES_BLOCK_BYTES];
 
@@ -103,8 +105,8 @@ impl Drop for RoundKeys {
 }
 
 impl Aes128 {
-    #[inline]
-    pub(crate) fn new(isa: AesIsa, key: &[u8; AES_BLOCK_BYTES]) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(isa: AesIsa, key: &Block) -> Self {
         Self(match isa {
             AesIsa::Crate => Schedule::Crate(Aes128Enc::new(key.into())),
             #[cfg(target_arch = "x86_64")]
@@ -113,6 +115,28 @@ impl Aes128 {
             AesIsa::Vaes256(simd) => Schedule::Vaes256(simd, simd.aes_ni().expand(key)),
             #[cfg(target_arch = "x86_64")]
             AesIsa::Vaes(simd) => Schedule::Vaes(simd, simd.aes_ni().expand(key)),
+        })
+    }
+
+    /// The cipher whose key is the encryption of `block` under `key`.
+    #[inline]
+    pub(crate) fn with_encrypted_key(isa: AesIsa, key: &Block, block: &Block) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        let expand = |simd: AesNi| simd.expand_encrypted(key, block);
+        Self(match isa {
+            AesIsa::Crate => {
+                let mut encrypted = Array::from(*block);
+                Aes128Enc::new(key.into()).encrypt_block(&mut encrypted);
+                let schedule = Schedule::Crate(Aes128Enc::new(&encrypted));
+                encrypted.zeroize();
+                schedule
+            }
+            #[cfg(target_arch = "x86_64")]
+            AesIsa::AesNi(simd) => Schedule::AesNi(simd, expand(simd)),
+            #[cfg(target_arch = "x86_64")]
+            AesIsa::Vaes256(simd) => Schedule::Vaes256(simd, expand(simd.aes_ni())),
+            #[cfg(target_arch = "x86_64")]
+            AesIsa::Vaes(simd) => Schedule::Vaes(simd, expand(simd.aes_ni())),
         })
     }
 

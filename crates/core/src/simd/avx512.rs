@@ -4,9 +4,9 @@
 use core::arch::x86_64::*;
 
 use super::box_muller::WORDS;
-use super::pack::BLOCK;
+use super::pack::{self, BLOCK, Top};
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
-use crate::torus::exp2_neg;
+use crate::torus::{Torus, exp2_neg};
 
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
 /// exists only after detection.
@@ -309,24 +309,35 @@ impl Simd for Avx512 {
         }
     }
     #[inline(always)]
-    fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
-        let joining = self.joining(bits);
-        for (fours, ones) in fours
-            .as_chunks_mut::<8>()
-            .0
-            .iter_mut()
-            .zip(ones.as_chunks::<32>().0)
-        {
-            proved!({
-                let [a, b] = [0, 16].map(|at| _mm512_loadu_si512(ones[at..].as_ptr().cast()));
-                // Fours at even and at odd places.
-                let even = joining(_mm512_shuffle_i64x2::<0x88>(a, b));
-                let odd = joining(_mm512_shuffle_i64x2::<0xdd>(a, b));
-                let low = _mm512_unpacklo_epi64(even, odd);
-                let high = _mm512_unpackhi_epi64(even, odd);
-                let high = _mm512_sllv_epi64(high, _mm512_set1_epi64(i64::from(2 * bits)));
-                _mm512_storeu_si512(fours.as_mut_ptr().cast(), _mm512_or_si512(low, high));
-            });
+    fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
+        let bits = top.bits;
+        if bits <= 8 {
+            let ones = block.map(|value| top.of(value).to_u64() as u8);
+            let kept = u64::from_ne_bytes([u8::MAX >> (8 - bits); 8]);
+            pack::in_room::<8>(
+                bits,
+                out,
+                #[inline(always)]
+                |room| {
+                    for (i, eight) in ones.as_chunks().0.iter().enumerate() {
+                        let eight = proved!(_pext_u64(u64::from_le_bytes(*eight), kept));
+                        room[i * bits as usize..][..8].copy_from_slice(&eight.to_le_bytes());
+                    }
+                },
+            );
+        } else {
+            let ones = block.map(|value| top.of(value).to_u64());
+            let kept = 0x0001_0001_0001_0001 * u64::from(u16::MAX >> (16 - bits));
+            let mut fours = [0; BLOCK / 4];
+            for (four, [a, b, c, d]) in fours.iter_mut().zip(ones.as_chunks().0) {
+                *four = proved!(_pext_u64(a | b << 16 | c << 32 | d << 48, kept));
+            }
+            pack::in_room::<16>(
+                bits,
+                out,
+                #[inline(always)]
+                |room| pack::place_eights::<16>(&fours, bits, room),
+            );
         }
     }
 

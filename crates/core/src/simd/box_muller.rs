@@ -107,7 +107,7 @@ fn minus_two_ln_fraction(word: u32, low: f32) -> f32 {
 
 /// `-2 ln(1 - s) / s` on `[0, 1/2]`: error 2^-19.9.
 const MINUS_TWO_LN_1M_OVER: [f32; 7] = [
-    2.000_001_9,
+    2.000_002,
     0.999_633_5,
     0.677_822_05,
     0.375_064_58,

@@ -34,6 +34,8 @@ const BLOCK_BYTES: usize = 64;
 
 /// Place of the block counter in the state.
 const COUNTER: usize = 12;
+/// Blocks that [`Lanes::few`] makes side by side.
+const FEW: usize = 4;
 /// The most blocks side by side.
 const MAX_BLOCKS: usize = 16;
 
@@ -56,6 +58,12 @@ pub(crate) trait Lanes: Copy {
     fn xor_rotate<const LEFT: i32>(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Writes `BLOCKS` blocks, their words little-endian.
     fn store(self, words: [Self::Word; 16], out: &mut [Block]);
+    /// Overwrites a few `out` with the blocks from the state's counter on, faster than
+    /// a group of `BLOCKS` is made, if there is a way.
+    #[inline(always)]
+    fn few(self, _state: &[u32; 16], _out: &mut [Block]) -> bool {
+        false
+    }
 }
 
 /// Overwrites `out` with the blocks from the state's counter on, and advances it.
@@ -67,7 +75,9 @@ pub(super) fn keystream<L: Lanes>(lanes: L, state: &mut [u32; 16], out: &mut [Bl
         state[COUNTER] = state[COUNTER].wrapping_add(L::BLOCKS as u32);
     }
     let rest = groups.into_remainder();
-    if let [block] = rest {
+    if rest.len() <= 2 * FEW && lanes.few(state, rest) {
+        state[COUNTER] = state[COUNTER].wrapping_add(rest.len() as u32);
+    } else if let [block] = rest {
         blocks(Portable, state, slice::from_mut(block));
         state[COUNTER] = state[COUNTER].wrapping_add(1);
     } else if L::BLOCKS > 1 && !rest.is_empty() {

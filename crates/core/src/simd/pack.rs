@@ -3,7 +3,7 @@
 //! A block of 64 values takes `8 * bits` whole bytes, whatever `bits` is. Within it
 //! vectors join neighbours, the first one low: four of at most 16 bits or two of at most
 //! 32. Of fours, two end at a byte and are placed together; pairs and single values are
-//! placed bit after bit.
+//! placed bit after bit. AVX-512 has an instruction of scalars join four or eight.
 
 use super::Simd;
 use crate::torus::Torus;
@@ -50,7 +50,7 @@ impl<T: Torus> Top<T> {
     }
 
     #[inline(always)]
-    fn of(&self, value: T) -> T {
+    pub(super) fn of(&self, value: T) -> T {
         value.add(self.half) >> self.shift
     }
 }
@@ -185,7 +185,11 @@ pub(super) fn in_room<const BYTES: usize>(bits: u32, out: &mut [u8], write: impl
 
 /// Places words of `4 * bits` bits two at a time.
 #[inline(always)]
-fn place_eights<const BYTES: usize>(fours: &[u64; BLOCK / 4], bits: u32, out: &mut [u8]) {
+pub(super) fn place_eights<const BYTES: usize>(
+    fours: &[u64; BLOCK / 4],
+    bits: u32,
+    out: &mut [u8],
+) {
     let width = 4 * bits;
     for (i, [low, high]) in fours.as_chunks().0.iter().enumerate() {
         let out = &mut out[i * bits as usize..][..BYTES];

@@ -17,10 +17,24 @@ impl AesNi {
         found.then_some(Self(()))
     }
 
+    #[cfg(test)]
     pub(super) fn expand(self, key: &[u8; AES_BLOCK_BYTES]) -> RoundKeys {
         let mut keys = RoundKeys([[0; AES_BLOCK_BYTES]; 11]);
         // SAFETY: `self` proves the features.
-        unsafe { expand(key, &mut keys) };
+        unsafe { expand(load(key), &mut keys) };
+        keys
+    }
+
+    /// The round keys of the encryption of `block` under `key`.
+    #[inline]
+    pub(super) fn expand_encrypted(
+        self,
+        key: &[u8; AES_BLOCK_BYTES],
+        block: &[u8; AES_BLOCK_BYTES],
+    ) -> RoundKeys {
+        let mut keys = RoundKeys([[0; AES_BLOCK_BYTES]; 11]);
+        // SAFETY: `self` proves the features.
+        unsafe { expand_encrypted(key, block, &mut keys) };
         keys
     }
 
@@ -42,23 +56,49 @@ fn store(block: &mut [u8; AES_BLOCK_BYTES], value: __m128i) {
     unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), value) }
 }
 
-/// FIPS 197, section 5.2. The last round of an encryption, on a block whose columns are
-/// all the rotated last word, substitutes and adds the round constant.
+const ROUND_CONSTANTS: [i32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
+
+/// The round key after `round_key` (FIPS 197, section 5.2). The last round of an
+/// encryption, on a block whose columns are all the rotated last word, substitutes and adds
+/// the round constant.
+#[inline]
 #[target_feature(enable = "aes,ssse3")]
-fn expand(key: &[u8; AES_BLOCK_BYTES], keys: &mut RoundKeys) {
-    const ROUND_CONSTANTS: [i32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
+fn next_round_key(round_key: __m128i, constant: i32) -> __m128i {
     let rotated_last_word = _mm_set1_epi32(0x0c0f_0e0d);
-    let mut round_key = load(key);
+    let last_word = _mm_shuffle_epi8(round_key, rotated_last_word);
+    let substituted = _mm_aesenclast_si128(last_word, _mm_set1_epi32(constant));
+    let sums = _mm_xor_si128(round_key, _mm_slli_si128::<4>(round_key));
+    let sums = _mm_xor_si128(sums, _mm_slli_si128::<8>(sums));
+    _mm_xor_si128(sums, substituted)
+}
+
+#[inline]
+#[target_feature(enable = "aes,ssse3")]
+fn expand(mut round_key: __m128i, keys: &mut RoundKeys) {
     let [first, rest @ ..] = &mut keys.0;
     store(first, round_key);
     for (slot, constant) in rest.iter_mut().zip(ROUND_CONSTANTS) {
-        let last_word = _mm_shuffle_epi8(round_key, rotated_last_word);
-        let substituted = _mm_aesenclast_si128(last_word, _mm_set1_epi32(constant));
-        round_key = _mm_xor_si128(round_key, _mm_slli_si128::<4>(round_key));
-        round_key = _mm_xor_si128(round_key, _mm_slli_si128::<8>(round_key));
-        round_key = _mm_xor_si128(round_key, substituted);
+        round_key = next_round_key(round_key, constant);
         store(slot, round_key);
     }
+}
+
+/// Encrypts while the round keys come, for each of them takes as long as a round.
+#[target_feature(enable = "aes,ssse3")]
+fn expand_encrypted(
+    key: &[u8; AES_BLOCK_BYTES],
+    block: &[u8; AES_BLOCK_BYTES],
+    keys: &mut RoundKeys,
+) {
+    let mut round_key = load(key);
+    let mut state = _mm_xor_si128(load(block), round_key);
+    let [constants @ .., last] = ROUND_CONSTANTS;
+    for constant in constants {
+        round_key = next_round_key(round_key, constant);
+        state = _mm_aesenc_si128(state, round_key);
+    }
+    round_key = next_round_key(round_key, last);
+    expand(_mm_aesenclast_si128(state, round_key), keys);
 }
 
 #[target_feature(enable = "aes,ssse3")]

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::super::Avx512;
-use super::{Block, Lanes};
+use super::{Block, FEW, Lanes};
 
 /// Calls intrinsics on the strength of the `Avx512` value that the method was
 /// called on.
@@ -55,9 +55,72 @@ impl Lanes for Avx512 {
             }
         }
     }
+
+    /// A block per quarter of a vector, a row of the state per vector.
+    #[inline(always)]
+    fn few(self, state: &[u32; 16], out: &mut [Block]) -> bool {
+        let mut counter = 0;
+        for out in out.chunks_mut(FEW) {
+            let blocks = self.four_blocks(state, counter);
+            for (out, block) in out.iter_mut().zip(blocks) {
+                proved!(_mm512_storeu_si512(out.as_mut_ptr().cast(), block));
+            }
+            counter += FEW as u32;
+        }
+        true
+    }
 }
 
 impl Avx512 {
+    /// The blocks from `skipped` after the state's counter on.
+    #[inline(always)]
+    fn four_blocks(self, state: &[u32; 16], skipped: u32) -> [__m512i; FEW] {
+        let rows = state.as_chunks::<4>().0;
+        let row = |r: usize| {
+            let row: &[u32; 4] = &rows[r];
+            proved!(_mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast())))
+        };
+        let counters = proved!(_mm512_add_epi32(
+            _mm512_setr_epi32(0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0),
+            _mm512_maskz_set1_epi32(0x1111, skipped as i32)
+        ));
+        let start = [row(0), row(1), row(2), self.add(row(3), counters)];
+        let [mut a, mut b, mut c, mut d] = start;
+        for _ in 0..10 {
+            [a, b, c, d] = self.four_quarter_rounds([a, b, c, d]);
+            proved!({
+                b = _mm512_shuffle_epi32::<0x39>(b);
+                c = _mm512_shuffle_epi32::<0x4e>(c);
+                d = _mm512_shuffle_epi32::<0x93>(d);
+            });
+            [a, b, c, d] = self.four_quarter_rounds([a, b, c, d]);
+            proved!({
+                b = _mm512_shuffle_epi32::<0x93>(b);
+                c = _mm512_shuffle_epi32::<0x4e>(c);
+                d = _mm512_shuffle_epi32::<0x39>(d);
+            });
+        }
+        let mut rows = [a, b, c, d];
+        for (row, start) in rows.iter_mut().zip(start) {
+            *row = self.add(*row, start);
+        }
+        self.transpose_quarters(rows)
+    }
+
+    /// A quarter round in each column of each quarter.
+    #[inline(always)]
+    fn four_quarter_rounds(self, [mut a, mut b, mut c, mut d]: [__m512i; 4]) -> [__m512i; 4] {
+        a = self.add(a, b);
+        d = self.xor_rotate::<16>(d, a);
+        c = self.add(c, d);
+        b = self.xor_rotate::<12>(b, c);
+        a = self.add(a, b);
+        d = self.xor_rotate::<8>(d, a);
+        c = self.add(c, d);
+        b = self.xor_rotate::<7>(b, c);
+        [a, b, c, d]
+    }
+
     /// Transposes the 4 x 4 words of each quarter.
     #[inline(always)]
     fn transpose(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
