@@ -175,7 +175,8 @@ impl<T: MaskTorus> Key<T> for Public<'_, T> {
                 plaintexts.encode_into(state.body);
                 (plaintexts.len(), state.parameters.body_bits)
             };
-            state.add_noise(seeds, stream, used);
+            let mut noise = state.expander.noise_stream(&seeds.noise, stream);
+            state.add_noise(&mut noise, used);
             let mut column = Column {
                 key: self,
                 component,

@@ -4,7 +4,8 @@
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{
-    EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence, add_noise,
+    AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence,
+    add_noise,
 };
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_core::workspace::{Carver, wipe};
@@ -116,13 +117,9 @@ impl<'w, T: MaskTorus> State<'w, T> {
         self.product.wipe();
     }
 
-    /// Adds noise of the seed's stream `stream` to the first `used` coefficients.
-    pub(crate) fn add_noise(&mut self, seeds: &MessageSeeds, stream: u32, used: usize) {
-        add_noise(
-            self.parameters.glwe_noise,
-            &mut self.expander.noise_stream(&seeds.noise, stream),
-            &mut self.body[..used],
-        );
+    /// Adds noise of a stream to the first `used` coefficients.
+    pub(crate) fn add_noise(&mut self, stream: &mut AnyExpander, used: usize) {
+        add_noise(self.parameters.glwe_noise, stream, &mut self.body[..used]);
     }
 }
 

@@ -90,10 +90,12 @@ impl<T: MaskTorus> Key<T> for Symmetric {
         out: &mut dyn Output<T>,
     ) -> Result<(), DeviceError> {
         let used = plaintexts.len();
-        plaintexts.encode_into(state.body);
-        state.add_noise(seeds, index, used);
         let size = state.body.len();
+        // Both streams first: the processor opens them side by side.
         let mut masks = SeededMasks::new(state.expander, &seeds.mask, index, size);
+        let mut noise = state.expander.noise_stream(&seeds.noise, index);
+        plaintexts.encode_into(state.body);
+        state.add_noise(&mut noise, used);
         state.product.add_sum(&mut masks, state.body);
         out.packed(&state.body[..used], state.parameters.body_bits)
     }

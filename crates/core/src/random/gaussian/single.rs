@@ -37,13 +37,13 @@ pub(super) fn add<T: Torus>(isa: Isa, scale: f32, expander: &mut impl Expander, 
         let words = &mut words[..values.len().div_ceil(CHUNK) * WORDS];
         fill_uniform(expander, words);
         let (words, _) = words.as_chunks_mut::<WORDS>();
-        for (words, values) in words.iter_mut().zip(values.chunks_mut(CHUNK)) {
-            dispatch!(isa, |simd| {
+        dispatch!(isa, |simd| {
+            for (words, values) in words.iter_mut().zip(values.chunks_mut(CHUNK)) {
                 simd.replace_by_normals(words, &root);
                 for (value, normal) in values.iter_mut().zip(&words[EXTENSIONS..]) {
                     *value = value.add(T::from_i64((*normal as i32).into()));
                 }
-            });
-        }
+            }
+        });
     }
 }

@@ -50,6 +50,11 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
         encrypt(&round_keys, counter, group);
         counter = counter.wrapping_add(4 * IN_FLIGHT as u128);
     }
+    let (halves, rest) = rest.as_chunks_mut::<{ IN_FLIGHT / 2 }>();
+    for half in halves {
+        encrypt(&round_keys, counter, half);
+        counter = counter.wrapping_add(2 * IN_FLIGHT as u128);
+    }
     for four in rest.as_chunks_mut::<1>().0 {
         encrypt(&round_keys, counter, four);
         counter = counter.wrapping_add(4);
