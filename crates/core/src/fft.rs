@@ -18,10 +18,15 @@
 //! N coefficients ─forward─▶ N/2 values [re | im] ─simd::fourier_mul(_add)─▶ ─inverse─▶ N/2 times the product
 //! ```
 //!
+//! The product that encryption takes has passes of its own, which convert, multiply and
+//! round on the way (`product.rs`), and for the size of devices on AVX-512 tuned ones (`cube.rs`).
+//!
 //! [`FftPlan`] borrows its twiddles, for callers without an allocator;
 //! `OwnedFftPlan` owns them. Their table is made without libm and depends on the
 //! polynomial size and the instruction set only.
 
+#[cfg(target_arch = "x86_64")]
+mod cube;
 mod node;
 mod passes;
 mod product;
@@ -33,7 +38,7 @@ mod tests;
 use thiserror::Error;
 
 use crate::dimensions::PolynomialSize;
-use crate::simd::{Isa, dispatch};
+use crate::simd::{self, Isa, dispatch};
 
 pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
 
@@ -125,6 +130,25 @@ impl<'t> FftPlan<'t> {
         dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
     }
 
+    /// Transforms a key polynomial for [`multiply`](Self::multiply), in place, with the
+    /// normalisation folded in. Constant-time.
+    ///
+    /// # Panics
+    ///
+    /// If `data` has not N elements.
+    pub(crate) fn prepare_key(&self, data: &mut [f64]) {
+        self.forward(data);
+        let factor = 2.0 / self.size.get() as f64;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = self.cube() {
+            return simd.vectorize(
+                #[inline(always)]
+                || cube::reorder_key(simd, data, factor),
+            );
+        }
+        simd::scale_f64(self.isa, data, factor);
+    }
+
     /// The product of a polynomial's part and a prepared key polynomial, into `sink`.
     /// `term` is scratch. Constant-time in all of them.
     ///
@@ -149,10 +173,26 @@ impl<'t> FftPlan<'t> {
             "a product of size {} of other sizes",
             self.size
         );
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = self.cube() {
+            return simd.vectorize(
+                #[inline(always)]
+                move || cube::multiply::<P>(simd, input, key, term, sink),
+            );
+        }
         let table = self.twiddles;
         dispatch!(self.isa, |simd| product::multiply::<_, P>(
             simd, table, input, key, term, sink
         ));
+    }
+
+    /// Where a product of this size has passes of its own.
+    #[cfg(target_arch = "x86_64")]
+    fn cube(&self) -> Option<simd::Avx512> {
+        match self.isa {
+            Isa::Avx512(simd) if self.size.get() == cube::SIZE => Some(simd),
+            _ => None,
+        }
     }
 
     #[track_caller]

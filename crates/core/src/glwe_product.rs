@@ -11,7 +11,6 @@
 
 use crate::dimensions::{GlweDimension, PolynomialSize};
 use crate::fft::{FftPlan, HighHalf, LowHalf, Sink, Whole};
-use crate::simd;
 use crate::torus::Torus;
 
 /// A torus scalar whose product with a small polynomial is exact in double precision
@@ -86,8 +85,7 @@ pub const fn mask_product_scratch_len<T: MaskTorus>(
 /// # Panics
 /// If `out` does not have `N` places.
 pub fn prepare_key_polynomial(plan: FftPlan<'_>, out: &mut [f64]) {
-    plan.forward(out);
-    simd::scale_f64(plan.isa(), out, 2.0 / plan.polynomial_size().get() as f64);
+    plan.prepare_key(out);
 }
 
 /// A sum `Σ a_i · s_i`, one mask polynomial at a time: [`add`](MaskProduct::add) for all

@@ -103,6 +103,35 @@ pub(super) fn join<S: Simd>(
     }
 }
 
+/// Goes up three levels of a discrete Fourier transform of which 8 points at the same
+/// position of their blocks are in registers. A twiddle belongs to the position here: one
+/// for the first level, one for the second and two for the third; half a block further on it
+/// is `-i` times as much. Six operations for a pair instead of [`join`]'s eight.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn join_positions<S: Simd>(
+    simd: S,
+    re: &mut [S::F64; 8],
+    im: &mut [S::F64; 8],
+    [z0, z1, z2, z3]: &[Complex<S::F64>; 4],
+) {
+    let mut points = Points { simd, re, im };
+    points.split(0, 1, z0);
+    points.split(2, 3, z0);
+    points.split(4, 5, z0);
+    points.split(6, 7, z0);
+
+    points.split(0, 2, z1);
+    points.split_by_minus_i(1, 3, z1);
+    points.split(4, 6, z1);
+    points.split_by_minus_i(5, 7, z1);
+
+    points.split(0, 4, z2);
+    points.split(1, 5, z3);
+    points.split_by_minus_i(2, 6, z2);
+    points.split_by_minus_i(3, 7, z3);
+}
+
 struct Points<'a, S: Simd> {
     simd: S,
     re: &'a mut [S::F64],
@@ -231,6 +260,15 @@ impl<S: Simd> Points<'_, S> {
             self.set(a, s.sub(x.re, im), s.add(x.im, re));
             self.set(b, s.add(x.re, im), s.sub(x.im, re));
         }
+    }
+
+    /// `(a, b) = (a - i z b, a + i z b)`.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn split_by_minus_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
+        self.split_by_i(a, b, z);
+        self.re.swap(a, b);
+        self.im.swap(a, b);
     }
 
     /// Stores the sum `re + i im` and its reflection at `x`, which is the difference:

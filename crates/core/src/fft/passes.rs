@@ -56,7 +56,7 @@ impl Schedule {
 /// The root is `X^(N/2) - i`; the square roots on the way to a node make the
 /// angle of its `z` a bit-reversed index, `(1 + 4 reverse(index)) / 2^(depth + 3)`
 /// turns.
-fn node_twiddle(depth: u32, index: usize) -> (f64, f64) {
+const fn node_twiddle(depth: u32, index: usize) -> (f64, f64) {
     let reversed = match depth {
         0 => 0,
         _ => (index as u32).reverse_bits() >> (32 - depth),
@@ -67,7 +67,7 @@ fn node_twiddle(depth: u32, index: usize) -> (f64, f64) {
 /// Of the `R/2` twiddles that a radix-R pass needs for a node, number `k`: first
 /// the node's own, then of every level below those of the even nodes. (An odd node
 /// has `i` times its left neighbour's.)
-fn pass_twiddle(depth: u32, index: usize, k: usize) -> (f64, f64) {
+pub(super) const fn pass_twiddle(depth: u32, index: usize, k: usize) -> (f64, f64) {
     match k {
         0 => node_twiddle(depth, index),
         _ => {

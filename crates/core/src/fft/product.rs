@@ -27,6 +27,21 @@ pub(crate) trait Part {
 
     /// Adds rounded products of these parts to LANES scalars.
     fn add<S: Simd>(simd: S, out: &mut [Self::Scalar], product: S::F64);
+
+    /// Adds rounded products of these parts, times `scale`, to LANES scalars of the lower half
+    /// and as many of the upper.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn add_scaled<S: Simd>(
+        simd: S,
+        low: &mut [Self::Scalar],
+        high: &mut [Self::Scalar],
+        products: [S::F64; 2],
+        scale: S::F64,
+    ) {
+        Self::add(simd, low, simd.mul(products[0], scale));
+        Self::add(simd, high, simd.mul(products[1], scale));
+    }
 }
 
 /// All of a 32-bit scalar.
@@ -53,7 +68,30 @@ macro_rules! impl_part {
     };
 }
 
-impl_part!(Whole, u32, load_signed, add_small_u32);
+impl Part for Whole {
+    type Scalar = u32;
+
+    #[inline(always)]
+    fn load<S: Simd>(simd: S, input: &[u32]) -> S::F64 {
+        simd.load_signed(input)
+    }
+    #[inline(always)]
+    fn add<S: Simd>(simd: S, out: &mut [u32], product: S::F64) {
+        simd.add_small_u32(out, product);
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn add_scaled<S: Simd>(
+        simd: S,
+        low: &mut [u32],
+        high: &mut [u32],
+        products: [S::F64; 2],
+        scale: S::F64,
+    ) {
+        simd.add_scaled_u32(low, high, products, scale);
+    }
+}
+
 impl_part!(LowHalf, u64, load_low_half, add_small_u64);
 impl_part!(HighHalf, u64, load_high_half, add_small_high);
 

@@ -5,8 +5,8 @@
 //! (Sun Microsystems, 1993) are good to less than an ulp.
 
 /// `(cos, sin)` of `2 pi step / 2^log_steps`, for `3 <= log_steps <= 20`.
-pub(super) fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
-    debug_assert!((3..=20).contains(&log_steps));
+pub(super) const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
+    debug_assert!(3 <= log_steps && log_steps <= 20);
     let octant_log = log_steps - 3;
     let octant_steps = 1 << octant_log;
     let octant = (step >> octant_log) % 8;
@@ -16,7 +16,7 @@ pub(super) fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
         0 => offset,
         _ => octant_steps - offset,
     };
-    let (cos, sin) = cos_sin_turn(f64::from(from_axis) / f64::from(1u32 << log_steps));
+    let (cos, sin) = cos_sin_turn(from_axis as f64 / (1u32 << log_steps) as f64);
     match octant {
         0 => (cos, sin),
         1 => (sin, cos),
@@ -30,7 +30,7 @@ pub(super) fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
 }
 
 /// `(cos, sin)` of `2 pi turn`, for `turn` in `[0, 1/8]` with at most 20 bits.
-fn cos_sin_turn(turn: f64) -> (f64, f64) {
+const fn cos_sin_turn(turn: f64) -> (f64, f64) {
     /// 2 pi to 33 bits, so that its product with 20 bits is exact.
     const TAU_HIGH: f64 = f64::from_bits(0x4019_21fb_5440_0000);
     /// The rest of 2 pi: four times fdlibm's `pio2_1t`.
@@ -42,7 +42,7 @@ fn cos_sin_turn(turn: f64) -> (f64, f64) {
 }
 
 /// fdlibm's `__kernel_sin`: the sine of `x + tail`.
-fn kernel_sin(x: f64, tail: f64) -> f64 {
+const fn kernel_sin(x: f64, tail: f64) -> f64 {
     const S1: f64 = f64::from_bits(0xbfc5_5555_5555_5549);
     const S2: f64 = f64::from_bits(0x3f81_1111_1110_f8a6);
     const S3: f64 = f64::from_bits(0xbf2a_01a0_19c1_61d5);
@@ -56,7 +56,7 @@ fn kernel_sin(x: f64, tail: f64) -> f64 {
 }
 
 /// The cosine of `x + tail`, as FreeBSD's revision of fdlibm's `__kernel_cos`.
-fn kernel_cos(x: f64, tail: f64) -> f64 {
+const fn kernel_cos(x: f64, tail: f64) -> f64 {
     const C1: f64 = f64::from_bits(0x3fa5_5555_5555_554c);
     const C2: f64 = f64::from_bits(0xbf56_c16c_16c1_5177);
     const C3: f64 = f64::from_bits(0x3efa_01a0_19cb_1590);

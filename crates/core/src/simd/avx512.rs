@@ -23,6 +23,29 @@ macro_rules! proved {
     }};
 }
 
+/// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
+/// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
+/// operands of a shuffle into quarters first, or puts quarters that meet in memory together.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
+    out: &mut [[f64; 8]; 8],
+    x: __m512d,
+) {
+    const { assert!(QUARTER < 4 && ROW < 8 && PAIR < 4) };
+    // SAFETY: writes 16 bytes within row `ROW` of `out`, and nothing else.
+    unsafe {
+        core::arch::asm!(
+            "vextractf64x2 [{out} + {offset}], {x}, {quarter}",
+            out = in(reg) out.as_mut_ptr(),
+            offset = const 64 * ROW + 16 * PAIR,
+            x = in(zmm_reg) x,
+            quarter = const QUARTER,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 impl Avx512 {
     pub(super) fn detect() -> Option<Self> {
         #[cfg(feature = "std")]
@@ -70,6 +93,33 @@ impl Avx512 {
                 _mm512_srlv_epi64(x, down)
             ))
         }
+    }
+
+    /// Writes the transpose of a matrix: pairs of rows are interleaved in registers, quarters
+    /// of what comes of it meet in memory, for the ports that store have little else to do. They
+    /// go row by row, since two stores to one line take as long as one.
+    #[inline(always)]
+    pub(crate) fn store_transposed(self, out: &mut [[f64; 8]; 8], rows: &[__m512d; 8]) {
+        let [a, b, c, d, e, f, g, h] = *rows;
+        macro_rules! store_rows {
+            ($unpack:ident, $parity:literal) => {
+                let (ab, cd, ef, gh) = ($unpack(a, b), $unpack(c, d), $unpack(e, f), $unpack(g, h));
+                store_rows!(0, $parity, ab, cd, ef, gh);
+                store_rows!(1, $parity, ab, cd, ef, gh);
+                store_rows!(2, $parity, ab, cd, ef, gh);
+                store_rows!(3, $parity, ab, cd, ef, gh);
+            };
+            ($quarter:literal, $parity:literal, $ab:ident, $cd:ident, $ef:ident, $gh:ident) => {
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 0>(out, $ab);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 1>(out, $cd);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 2>(out, $ef);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 3>(out, $gh);
+            };
+        }
+        proved!({
+            store_rows!(_mm512_unpacklo_pd, 0);
+            store_rows!(_mm512_unpackhi_pd, 1);
+        });
     }
 
     /// Transposes a 4 x 4 matrix of pairs of doubles.
@@ -272,6 +322,32 @@ impl Simd for Avx512 {
             let rounded = _mm512_castsi512_si256(_mm512_permutexvar_epi32(even, biased));
             let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
             _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_scaled_u32(
+        self,
+        low: &mut [u32],
+        high: &mut [u32],
+        x: [Self::F64; 2],
+        scale: Self::F64,
+    ) {
+        let low: &mut [u32; 8] = low.try_into().expect("8 elements");
+        let high: &mut [u32; 8] = high.try_into().expect("8 elements");
+        proved!({
+            let rounder = self.splat(convert::ROUNDER);
+            let x0 = _mm512_castpd_si512(self.mul_add(x[0], scale, rounder));
+            let x1 = _mm512_castpd_si512(self.mul_add(x[1], scale, rounder));
+            let even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+            let rounded = _mm512_permutex2var_epi32(x0, even, x1);
+            let acc = _mm512_inserti64x4::<1>(
+                _mm512_castsi256_si512(_mm256_loadu_si256(low.as_ptr().cast())),
+                _mm256_loadu_si256(high.as_ptr().cast()),
+            );
+            let sum = _mm512_add_epi32(acc, rounded);
+            _mm256_storeu_si256(low.as_mut_ptr().cast(), _mm512_castsi512_si256(sum));
+            let upper = _mm512_extracti64x4_epi64::<1>(sum);
+            _mm256_storeu_si256(high.as_mut_ptr().cast(), upper);
         });
     }
     #[inline(always)]

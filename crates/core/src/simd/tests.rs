@@ -292,6 +292,34 @@ proptest! {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_matrix_is_transposed_on_its_way_to_memory() {
+    let matrix: [[f64; 8]; 8] =
+        core::array::from_fn(|row| core::array::from_fn(|column| (8 * row + column) as f64));
+    for isa in Isa::available() {
+        let Isa::Avx512(simd) = isa else {
+            continue;
+        };
+        let mut out = [[f64::NAN; 8]; 8];
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                let mut rows = [simd.splat(0.0); 8];
+                for (row, chunk) in rows.iter_mut().zip(&matrix) {
+                    *row = simd.load(chunk);
+                }
+                simd.store_transposed(&mut out, &rows);
+            },
+        );
+        for (row, chunk) in out.iter().enumerate() {
+            for (column, &x) in chunk.iter().enumerate() {
+                assert_eq!(x, matrix[column][row]);
+            }
+        }
+    }
+}
+
 #[test]
 fn rotations_at_the_edges() {
     let wide: Vec<u64> = (1..=SIZE as u64).collect();

@@ -106,6 +106,20 @@ pub(crate) trait Simd: Copy {
     fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
         self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased as u32));
     }
+    /// `low += round(scale x0)` and `high += round(scale x1) mod 2^32` for `LANES` numbers
+    /// each, below 2^51 in magnitude when scaled.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn add_scaled_u32(
+        self,
+        low: &mut [u32],
+        high: &mut [u32],
+        x: [Self::F64; 2],
+        scale: Self::F64,
+    ) {
+        self.add_small_u32(low, self.mul(x[0], scale));
+        self.add_small_u32(high, self.mul(x[1], scale));
+    }
     /// `acc += round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
