@@ -16,7 +16,7 @@ mod record;
 mod target;
 mod tools;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -72,13 +72,10 @@ struct Places {
 
 impl Places {
     fn new() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), PathBuf::from)
-            .join("arm");
-        Self { root, target }
+        Self {
+            root: crate::c::root(),
+            target: crate::c::target_folder().join("arm"),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::arm;
 use crate::failure::{Failure, output, read, succeed, write};
+use crate::test;
 
 const CRATE: &str = "crates/device-c";
 const PACKAGE: &str = "tfhe-sbc-device-c";
@@ -19,6 +20,11 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Where cargo builds.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Makes the header of the crate's sources.
@@ -62,11 +68,9 @@ pub(crate) fn install(
     let (mut cargo, built) = match target {
         Some(triple) => arm::cross_cargo(triple, "rustc")?,
         None => {
-            let folder = std::env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| root().join("target"), PathBuf::from);
             let mut cargo = Command::new(env!("CARGO"));
             cargo.arg("rustc");
-            (cargo, folder)
+            (cargo, target_folder())
         }
     };
     cargo.current_dir(root());
@@ -207,9 +211,7 @@ fn encrypts(program: &Path, work: &Path) -> Result<(), Failure> {
 
 /// A folder for what the tests of the C library make.
 pub(crate) fn work_folder(name: &str) -> Result<PathBuf, Failure> {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = std::path::absolute(target.join("c-library").join(name))
+    let folder = std::path::absolute(target_folder().join("c-library").join(name))
         .map_err(|error| Failure(error.to_string()))?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
@@ -227,8 +229,10 @@ pub(crate) fn rust_lines(keys: Option<&Path>) -> Result<String, Failure> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root())
-        .args(["run", "--quiet", "--package", PACKAGE]);
-    cargo.args(["--example", "same_bytes", "--"]).args(keys);
+        .args(["run", "--quiet", "--profile", test::PROFILE])
+        .args(["--package", PACKAGE])
+        .args(["--example", "same_bytes", "--"])
+        .args(keys);
     output("example same_bytes", &mut cargo)
 }
 
