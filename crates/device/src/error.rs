@@ -64,13 +64,11 @@ pub enum DeviceError {
     /// The key's parameters have no public-key uploads.
     #[error("the key's parameter set has no public-key uploads: use a device key")]
     NoPublicKeyUploads,
-    /// A block that is not below the message modulus.
-    #[error("block {index} is {value}: blocks are below {modulus}")]
+    /// A bit or block that is not below the message modulus. It is a plaintext: its value is not told.
+    #[error("the plaintext at index {index} is not below {modulus}")]
     BlockOutOfRange {
         /// Its place in the input.
         index: usize,
-        /// Its value.
-        value: u8,
         /// The message modulus.
         modulus: u64,
     },

@@ -83,10 +83,6 @@ fn check(
     }
     match values.iter().position(|&value| u64::from(value) >= modulus) {
         None => Ok(()),
-        Some(index) => Err(DeviceError::BlockOutOfRange {
-            index,
-            value: values[index],
-            modulus,
-        }),
+        Some(index) => Err(DeviceError::BlockOutOfRange { index, modulus }),
     }
 }

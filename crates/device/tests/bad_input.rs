@@ -117,12 +117,15 @@ fn refused_plaintexts_write_nothing() {
 
     let too_large = DeviceError::BlockOutOfRange {
         index: 299,
-        value: 4,
         modulus: 4,
     };
     let mut blocks = vec![3; 300];
     blocks[299] = 4;
     assert_eq!(session.encrypt_blocks(&blocks, &mut out), Err(too_large));
+    assert_eq!(
+        too_large.to_string(),
+        "the plaintext at index 299 is not below 4"
+    );
     assert_eq!(
         session.encrypt_blocks(&[], &mut out),
         Err(DeviceError::ElementCount(0))
@@ -154,7 +157,6 @@ fn refused_bits_write_nothing() {
     let mut out = vec![MARK; 4096];
     let not_a_bit = DeviceError::BlockOutOfRange {
         index: 2,
-        value: 255,
         modulus: 2,
     };
     assert_eq!(session.encrypt_bits(&[0, 1, 255], &mut out), Err(not_a_bit));
@@ -196,7 +198,9 @@ fn readings_without_a_code_are_named_and_write_nothing() {
                 panic!("{error}");
             };
             assert_eq!(named, index);
-            assert!(error.to_string().contains(&format!("reading {index}")));
+            let text = error.to_string();
+            assert!(text.contains(&format!("reading {index}")), "{text}");
+            assert!(!text.contains(&bad.to_string()), "{text}");
             assert_eq!(
                 matches!(reason, ReadingError::OutOfRange { .. }),
                 out_of_range

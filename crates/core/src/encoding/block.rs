@@ -5,12 +5,10 @@ use thiserror::Error;
 use crate::dimensions::{CarryBits, MessageBits};
 use crate::torus::Torus;
 
-/// A block value that does not fit its encoding.
+/// A value that does not fit its blocks. It is a plaintext, and errors reach logs: it is not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("block value {value} does not fit {bits} bits")]
+#[error("the value does not fit {bits} bits")]
 pub struct BlockOutOfRange {
-    /// The value.
-    pub value: u64,
     /// The bits that the encoding has for it.
     pub bits: u32,
 }
@@ -74,7 +72,7 @@ impl BlockEncoding {
     pub fn split(&self, value: u64, blocks: &mut [u8]) -> Result<(), BlockOutOfRange> {
         let bits = blocks.len() as u32 * self.message_bits.0;
         if bits < 64 && value >> bits != 0 {
-            return Err(BlockOutOfRange { value, bits });
+            return Err(BlockOutOfRange { bits });
         }
         for (i, block) in blocks.iter_mut().enumerate() {
             let shift = i as u32 * self.message_bits.0;
@@ -124,7 +122,7 @@ mod tests {
     fn a_value_too_large_for_its_blocks_is_refused() {
         assert_eq!(
             ENCODING.split(64, &mut [0; 3]),
-            Err(BlockOutOfRange { value: 64, bits: 6 })
+            Err(BlockOutOfRange { bits: 6 })
         );
     }
 }

@@ -26,17 +26,16 @@ pub enum FixedPointError {
     Bits(u32),
 }
 
-/// A reading that its encoding cannot hold.
+/// A reading that its encoding cannot hold. The reading is a plaintext, and errors reach logs: it is
+/// not told.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ReadingError {
     /// NaN or infinite.
     #[error("the reading is not a finite number")]
     NotFinite,
     /// Outside the declared range.
-    #[error("the reading {value} is outside the declared range {minimum} to {maximum}")]
+    #[error("the reading is outside the declared range {minimum} to {maximum}")]
     OutOfRange {
-        /// The reading.
-        value: f64,
         /// The lowest reading that has a code.
         minimum: f64,
         /// The highest reading that has a code.
@@ -95,7 +94,6 @@ impl FixedPoint {
             Ok(steps as u64)
         } else {
             Err(ReadingError::OutOfRange {
-                value: reading,
                 minimum: self.minimum(),
                 maximum: self.maximum(),
             })

@@ -72,16 +72,15 @@ pub enum RequestError {
         /// What is wrong.
         error: ReadingError,
     },
-    /// A threshold to encrypt that no reading can be equal to.
+    /// A threshold to encrypt that no reading can be equal to. It is a plaintext: its value is
+    /// not told.
     #[error(
-        "no reading of '{name}' can be {value}: for == and != give a threshold that is a whole \
-         number of steps of {scale}"
+        "no reading of '{name}' can be equal to the threshold: for == and != give one that is a \
+         whole number of steps of {scale}"
     )]
     BetweenSteps {
         /// The column.
         name: String,
-        /// The threshold.
-        value: f64,
         /// The column's step.
         scale: f64,
     },
@@ -202,7 +201,6 @@ fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
         Ok(_) if (encoding.minimum()..=encoding.maximum()).contains(&value) => {
             RequestError::BetweenSteps {
                 name,
-                value,
                 scale: column.scale,
             }
         }
@@ -210,7 +208,6 @@ fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
         _ => RequestError::Threshold {
             name,
             error: ReadingError::OutOfRange {
-                value,
                 minimum: encoding.minimum(),
                 maximum: encoding.maximum(),
             },
