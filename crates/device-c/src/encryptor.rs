@@ -89,7 +89,10 @@ pub unsafe extern "C" fn tfhe_sbc_message_bytes(
         let region = memory::check(bytes, 1)?;
         // SAFETY: what the header asks of every caller.
         let mut claimed = unsafe { Claimed::session(encryptor)? };
-        check_apart(&[region], &[claimed.region(), claimed.workspace()])?;
+        check_apart(
+            &[region],
+            &[claimed.region(), claimed.workspace(), claimed.key()],
+        )?;
         let len = claimed.get().message_len(count);
         // SAFETY: not NULL, aligned, and apart from our own memory.
         unsafe { bytes.write(len) };
@@ -246,7 +249,8 @@ impl Key for DeviceKey {
         let region = Region::of(workspace);
         let session =
             tfhe_sbc_device::Encryptor::<T, _>::new(key, plan, expander, seeds, workspace)?;
-        claimed.start(session, region);
+        // It has read the key.
+        claimed.start(session, region, Region::NONE);
         Ok(())
     }
 }
@@ -271,7 +275,7 @@ impl Key for DevicePublicKey {
         } = opening;
         let region = Region::of(workspace);
         let session = PublicEncryptor::<T, _>::new(key, plan, expander, seeds, workspace)?;
-        claimed.start(session, region);
+        claimed.start(session, region, Region::of(key));
         Ok(())
     }
 }
@@ -356,7 +360,10 @@ unsafe fn encrypt(
     let mut claimed = unsafe { Claimed::session(encryptor)? };
     let [message_region, len_region] = written;
     let (own, workspace) = (claimed.region(), claimed.workspace());
-    check_apart(&[message_region, len_region, own, workspace], &[region])?;
+    check_apart(
+        &[message_region, len_region, own, workspace],
+        &[region, claimed.key()],
+    )?;
     // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     // SAFETY: it overlaps nothing that is used here.

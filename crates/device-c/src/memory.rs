@@ -12,6 +12,9 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// No memory: nothing overlaps it.
+    pub(crate) const NONE: Self = Self { start: 0, len: 0 };
+
     /// The memory of a slice.
     pub(crate) fn of<T>(slice: &[T]) -> Self {
         Self::new(slice.as_ptr(), size_of_val(slice))

@@ -134,7 +134,10 @@ unsafe fn fill_blocks<V>(
     let written = memory::check(blocks, capacity)?;
     // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::session(encryptor)? };
-    check_apart(&[written, claimed.region(), claimed.workspace()], &[read])?;
+    check_apart(
+        &[written, claimed.region(), claimed.workspace()],
+        &[read, claimed.key()],
+    )?;
     // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     // SAFETY: it overlaps nothing that is used here.

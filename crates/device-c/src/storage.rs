@@ -57,12 +57,13 @@ impl Default for Encryptor {
 struct Slot {
     state: u64,
     workspace: MaybeUninit<Region>,
+    key: MaybeUninit<Region>,
     session: MaybeUninit<NonNull<dyn AnySession>>,
     room: [MaybeUninit<u64>; ROOM_WORDS],
 }
 
 /// What is left for the session.
-const ROOM_WORDS: usize = ENCRYPTOR_WORDS - 6;
+const ROOM_WORDS: usize = ENCRYPTOR_WORDS - 8;
 const _: () = assert!(size_of::<Slot>() <= size_of::<Encryptor>());
 const _: () = assert!(align_of::<Slot>() <= align_of::<Encryptor>());
 
@@ -179,8 +180,13 @@ impl Claimed {
         Region::new(self.slot, size_of::<Encryptor>())
     }
 
-    /// Starts `session`, which borrows `workspace`.
-    pub(crate) fn start<A: AnySession + 'static>(&mut self, session: A, workspace: Region) {
+    /// Starts `session`, which borrows `workspace` and the bytes at `key`.
+    pub(crate) fn start<A: AnySession + 'static>(
+        &mut self,
+        session: A,
+        workspace: Region,
+        key: Region,
+    ) {
         let () = Fits::<A>::CHECK;
         // SAFETY: the slot is claimed, and the room is large enough and aligned for A.
         unsafe {
@@ -188,14 +194,21 @@ impl Claimed {
             room.write(session);
             (*self.slot).session.write(room);
             (*self.slot).workspace.write(workspace);
+            (*self.slot).key.write(key);
         }
         self.after = READY;
     }
 
-    /// The memory that the session borrows.
+    /// The memory that the session borrows and writes.
     pub(crate) fn workspace(&self) -> Region {
         // SAFETY: written with the session, which the state says is there.
         unsafe { (*self.slot).workspace.assume_init() }
+    }
+
+    /// The memory that the session borrows and only reads: the public key, or nothing.
+    pub(crate) fn key(&self) -> Region {
+        // SAFETY: as above.
+        unsafe { (*self.slot).key.assume_init() }
     }
 
     /// The session.

@@ -305,6 +305,53 @@ fn what_cannot_be_encrypted_is_refused_with_its_reason() {
     assert_eq!(got, Status::PlaintextKind as i32);
 }
 
+/// A session with a public key reads it for every message.
+#[test]
+fn what_would_be_written_over_the_public_key_is_refused() {
+    let (mut device, mut encryptor) = (Device::new(), Encryptor::new());
+    let options = Options {
+        key: device.public_key.as_ptr(),
+        key_len: device.public_key.len(),
+        workspace_len: WORKSPACE_BYTES_BOOLEAN_1024_BALANCED_PUBLIC,
+        ..device.options()
+    };
+    let status = unsafe { tfhe_sbc_encryptor_init_public(&mut encryptor, &options) };
+    assert_eq!(status, OK);
+    let key = device.public_key.as_mut_ptr();
+    let key_before = device.public_key.clone();
+    let (bits, mut message, mut len) = ([1, 0, 1], vec![0; 4000], 0_usize);
+    let capacity = message.len();
+    let mut encrypt = |message: *mut u8, capacity, len: *mut usize| unsafe {
+        tfhe_sbc_encrypt_bits(
+            &mut encryptor,
+            bits.as_ptr(),
+            bits.len(),
+            message,
+            capacity,
+            len,
+        )
+    };
+    let overlap = Status::Overlap as i32;
+    let last = key.wrapping_add(device.public_key.len() - 1);
+    assert_eq!(encrypt(key, capacity, &mut len), overlap);
+    assert_eq!(encrypt(last, 1, &mut len), overlap);
+    let inside = key.wrapping_add(key.align_offset(align_of::<usize>()));
+    assert_eq!(
+        encrypt(message.as_mut_ptr(), capacity, inside.cast()),
+        overlap
+    );
+    assert_eq!(encrypt(message.as_mut_ptr(), capacity, &mut len), OK);
+
+    let status = unsafe { tfhe_sbc_message_bytes(&mut encryptor, 3, inside.cast()) };
+    assert_eq!(status, overlap);
+    let codes = [0_u64];
+    let status =
+        unsafe { tfhe_sbc_encode_codes(&mut encryptor, 8, codes.as_ptr(), 1, key, capacity) };
+    assert_eq!(status, overlap);
+    assert_eq!(device.public_key, key_before);
+    assert_eq!(wipe(&mut encryptor), OK);
+}
+
 #[test]
 fn a_copy_is_no_session_and_wiping_leaves_no_secret() {
     let (mut device, mut encryptor) = (Device::new(), Encryptor::new());
