@@ -84,6 +84,18 @@ fn the_same_upload_twice_is_stored_once() {
 }
 
 #[test]
+fn an_upload_counts_once_in_a_query() {
+    let server = TestServer::start();
+    let [one, two] = [b"one", b"two"].map(|bytes| server.device().upload(bytes).unwrap().id);
+    let ask = |ids: &[BlobId]| server.owner().query(&Selection::Ids(ids.to_vec()), b"");
+    assert_eq!(ask(&[one, two]).unwrap().result, b"onetwo");
+    for ids in [&[one, one][..], &[one, two, one]] {
+        let words = refused(ask(ids), 400);
+        assert!(words.contains("twice"), "{words}");
+    }
+}
+
+#[test]
 fn a_device_may_neither_query_nor_list() {
     let server = TestServer::start();
     let device = server.device();
