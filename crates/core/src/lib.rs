@@ -36,6 +36,8 @@ pub mod polynomial;
 pub mod random;
 pub mod sample_extract;
 pub mod simd;
+#[cfg(test)]
+mod test_words;
 pub mod torus;
 pub mod wire;
 pub mod workspace;

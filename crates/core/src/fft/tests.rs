@@ -1,6 +1,7 @@
 use crate::dimensions::PolynomialSize;
 use crate::fft::{FftPlan, OwnedFftPlan, TwiddleStorageError, twiddle_len};
 use crate::simd::{self, Isa};
+use crate::test_words::Words;
 
 const SIZES: [usize; 9] = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
 
@@ -15,27 +16,6 @@ fn plans() -> impl Iterator<Item = OwnedFftPlan> {
             .iter()
             .map(move |&n| OwnedFftPlan::new_with_isa(size(n), isa))
     })
-}
-
-/// A deterministic stream of 64-bit words (SplitMix64).
-struct Words(u64);
-
-impl Words {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn signed_32(&mut self, n: usize) -> Vec<i64> {
-        (0..n).map(|_| i64::from(self.next() as i32)).collect()
-    }
-
-    fn binary(&mut self, n: usize) -> Vec<i64> {
-        (0..n).map(|_| (self.next() >> 63) as i64).collect()
-    }
 }
 
 fn to_f64(p: &[i64]) -> Vec<f64> {

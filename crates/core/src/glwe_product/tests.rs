@@ -2,29 +2,9 @@ use super::*;
 use crate::fft::{OwnedFftPlan, Part};
 use crate::polynomial::reference_multiply_add;
 use crate::simd::{Isa, Simd};
+use crate::test_words::Words;
 
 const SIZES: [usize; 5] = [256, 512, 1024, 2048, 4096];
-
-/// A deterministic stream of 64-bit words (SplitMix64).
-struct Words(u64);
-
-impl Words {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn torus<T: Torus>(&mut self, n: usize) -> Vec<T> {
-        (0..n).map(|_| T::from_i64(self.next() as i64)).collect()
-    }
-
-    fn binary(&mut self, n: usize) -> Vec<i64> {
-        (0..n).map(|_| (self.next() >> 63) as i64).collect()
-    }
-}
 
 /// Keys and masks at the ends of their ranges, and random ones.
 fn cases<T: Torus>(n: usize) -> Vec<(Vec<T>, Vec<i64>)> {
