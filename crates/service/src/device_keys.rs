@@ -7,7 +7,9 @@
 //! files are about is held in memory: a key is read when an evaluation needs it.
 //!
 //! The newest epoch of a device is current. Uploads under an older one are refused, for
-//! whoever took that key from the device could make them; what is stored stays usable.
+//! whoever took that key from the device could make them; what is stored stays usable. Of two
+//! keys of one device and epoch the one whose file is older is current, and the other is refused
+//! like an old one.
 //! A file that is taken away takes the uploads under its key out of use.
 
 use std::collections::HashMap;
@@ -53,6 +55,9 @@ pub enum DeviceKeyError {
         /// The newest epoch that is registered.
         current: Epoch,
     },
+    /// The device has another key of the same epoch.
+    #[error("it was made under a second key of {0}, registered after another one of that epoch")]
+    Second(DeviceIssue),
     /// A header of other parameters.
     #[error(transparent)]
     Wire(#[from] WireError),
@@ -81,14 +86,23 @@ struct Scanned {
     at: Option<(SystemTime, SystemTime)>,
     files: HashMap<PathBuf, SwitchFile>,
     by_key: HashMap<KeyFingerprint, (PathBuf, DeviceIssue)>,
-    current: HashMap<DeviceId, Epoch>,
+    current: HashMap<DeviceId, (Epoch, KeyFingerprint)>,
 }
 
 /// A file as it was when it was read, and the switch of a key that can be used.
 #[derive(Clone, Copy, PartialEq)]
 struct SwitchFile {
-    stamp: (u64, SystemTime),
+    stamp: Stamp,
     switch: Option<DeviceSwitch>,
+}
+
+/// The length of a file and when it was changed.
+type Stamp = (u64, SystemTime);
+
+/// The stamp of a file, through links, if it is there.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 impl DeviceKeys {
@@ -122,10 +136,11 @@ impl DeviceKeys {
             return Ok(());
         };
         match self.lock().current.get(&issue.device) {
-            Some(&current) if current > issue.epoch => Err(DeviceKeyError::Superseded {
+            Some(&(current, _)) if current > issue.epoch => Err(DeviceKeyError::Superseded {
                 old: issue,
                 current,
             }),
+            Some(&(_, key)) if key != header.key => Err(DeviceKeyError::Second(issue)),
             _ => Ok(()),
         }
     }
@@ -191,9 +206,10 @@ impl DeviceKeys {
         let settled = scanned
             .at
             .is_some_and(|(then, looked)| then == changed && looked > changed + SETTLED);
-        // A file may have been half there.
-        let whole = scanned.files.values().all(|file| file.switch.is_some());
-        if !(settled && whole) {
+        // A file that was half there changes without its directory.
+        let mut unusable = scanned.files.iter().filter(|(_, f)| f.switch.is_none());
+        let still = unusable.all(|(path, file)| stamp(path) == Some(file.stamp));
+        if !(settled && still) {
             *scanned = self.scan(directory, &scanned.files).map_err(failed)?;
             scanned.at = Some((changed, now));
         }
@@ -201,7 +217,7 @@ impl DeviceKeys {
     }
 
     fn scan(&self, directory: &Path, known: &HashMap<PathBuf, SwitchFile>) -> io::Result<Scanned> {
-        let mut scanned = Scanned::default();
+        let mut found = Vec::new();
         for entry in fs::read_dir(directory)? {
             let path = entry?.path();
             if path
@@ -210,22 +226,33 @@ impl DeviceKeys {
             {
                 continue;
             }
-            // Through links; a file that has gone since is not there.
-            let Ok(metadata) = fs::metadata(&path) else {
-                continue;
-            };
-            let stamp = (metadata.len(), metadata.modified()?);
-            let file = match known.get(&path) {
-                Some(file) if file.stamp == stamp => *file,
-                _ => SwitchFile {
-                    stamp,
-                    switch: self.read(&path, metadata.len()),
-                },
+            // A file that has gone since is not there.
+            if let Some(stamp) = stamp(&path) {
+                found.push((stamp, path));
+            }
+        }
+        // The oldest first, so that a key is not taken over by one that comes later.
+        found.sort_by(|(a, path_a), (b, path_b)| (a.1, path_a).cmp(&(b.1, path_b)));
+        let mut scanned = Scanned::default();
+        for (stamp, path) in found {
+            let (file, is_new) = match known.get(&path) {
+                Some(file) if file.stamp == stamp => (*file, false),
+                _ => {
+                    let switch = self.read(&path, stamp.0);
+                    (SwitchFile { stamp, switch }, true)
+                }
             };
             if let Some(DeviceSwitch { from, issue, .. }) = file.switch {
-                let current = scanned.current.entry(issue.device).or_insert(issue.epoch);
-                *current = issue.epoch.max(*current);
-                scanned.by_key.insert(from, (path.clone(), issue));
+                let current = scanned
+                    .current
+                    .entry(issue.device)
+                    .or_insert((issue.epoch, from));
+                if issue.epoch > current.0 {
+                    *current = (issue.epoch, from);
+                } else if issue.epoch == current.0 && from != current.1 && is_new {
+                    tracing::warn!(file = %path.display(), %issue, "a second key of one device and epoch: uploads under it are refused; issue it anew with a higher epoch");
+                }
+                scanned.by_key.entry(from).or_insert((path.clone(), issue));
             }
             scanned.files.insert(path, file);
         }
@@ -258,5 +285,50 @@ impl DeviceKeys {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+
+    /// A file that never becomes a key does not have the directory read for every upload.
+    #[test]
+    fn the_directory_is_read_again_only_if_something_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("half.tsbc");
+        fs::write(&file, b"half").unwrap();
+        let keys = DeviceKeys {
+            parameters: MESSAGE_2_CARRY_2.validate().unwrap(),
+            key_set: KeyFingerprint([1; 16]),
+            directory: Some(folder.path().to_owned()),
+            scanned: Mutex::default(),
+        };
+        let looked = || keys.look().unwrap().at.unwrap().1;
+        let old = SystemTime::now() - 2 * SETTLED;
+        let settle = || {
+            fs::File::open(folder.path())
+                .unwrap()
+                .set_modified(old)
+                .unwrap()
+        };
+        settle();
+        let first = looked();
+        assert_eq!(looked(), first);
+
+        // Written on, which leaves the directory as it was.
+        fs::write(&file, b"half and more").unwrap();
+        let second = looked();
+        assert!(second > first);
+        assert_eq!(looked(), second);
+
+        fs::write(folder.path().join("another.tsbc"), b"").unwrap();
+        settle();
+        fs::File::open(folder.path())
+            .unwrap()
+            .set_modified(old + SETTLED / 2)
+            .unwrap();
+        assert!(looked() > second);
     }
 }

@@ -96,6 +96,16 @@ fn refuse(error: &EvaluateError) -> BackendError {
         ),
         (
             EvaluateError::DeviceKey {
+                error: DeviceKeyError::Second(_),
+                ..
+            },
+            _,
+        ) => (
+            BackendErrorKind::WrongKey,
+            "issue the device a key with a higher epoch, and encrypt the readings again",
+        ),
+        (
+            EvaluateError::DeviceKey {
                 error: DeviceKeyError::Unknown { .. },
                 ..
             },

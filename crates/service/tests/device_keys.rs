@@ -146,6 +146,38 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
     refused(backend.check_upload(&upload), &["not registered"]);
 }
 
+/// Two keys of one device and epoch: the first stays current, and what is stored stays readable.
+#[test]
+fn a_second_key_of_an_epoch_is_refused() {
+    let (keys, folder) = (key_set(), tempfile::tempdir().unwrap());
+    let first = issue(&keys.secret, "pi", 1, folder.path());
+    let file = folder.path().join("pi-1.tsbc");
+    // It sorts after the other one by name, and is older.
+    std::fs::rename(&file, folder.path().join("z.tsbc")).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let moved = std::fs::File::options()
+        .append(true)
+        .open(folder.path().join("z.tsbc"));
+    moved.unwrap().set_modified(old).unwrap();
+    let backend = backend(keys, folder.path());
+    let second = issue(&keys.secret, "pi", 1, folder.path());
+    let uploads = [&first, &second].map(|key| keys.upload_under(key, &readings(&[4.0])));
+    backend.check_upload(&uploads[0]).unwrap();
+    refused(
+        backend.check_upload(&uploads[1]),
+        &["second key", "device 'pi', epoch 1", "higher epoch"],
+    );
+    let request = keys.seal(&readings(&[]), &questions(&["max(a)"])).unwrap();
+    for upload in &uploads {
+        let evaluated = backend.evaluate(&[upload], &request, &Progress::default());
+        assert!(evaluated.is_ok());
+    }
+    // The same file twice is one key.
+    std::fs::remove_file(&file).unwrap();
+    std::fs::copy(folder.path().join("z.tsbc"), &file).unwrap();
+    backend.check_upload(&uploads[0]).unwrap();
+}
+
 #[test]
 fn unknown_keys_and_useless_files_are_told_and_left_out() {
     let (keys, folder) = (key_set(), tempfile::tempdir().unwrap());

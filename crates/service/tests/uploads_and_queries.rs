@@ -86,9 +86,10 @@ fn the_same_upload_twice_is_stored_once() {
 #[test]
 fn an_upload_counts_once_in_a_query() {
     let server = TestServer::start();
-    let [one, two] = [b"one", b"two"].map(|bytes| server.device().upload(bytes).unwrap().id);
+    let upload = |bytes: &[u8]| server.device().upload(bytes).unwrap().id;
+    let (one, two) = (upload(b"readings 1"), upload(b"readings 2"));
     let ask = |ids: &[BlobId]| server.owner().query(&Selection::Ids(ids.to_vec()), b"");
-    assert_eq!(ask(&[one, two]).unwrap().result, b"onetwo");
+    assert_eq!(ask(&[one, two]).unwrap().result, b"readings 1readings 2");
     for ids in [&[one, one][..], &[one, two, one]] {
         let words = refused(ask(ids), 400);
         assert!(words.contains("twice"), "{words}");
