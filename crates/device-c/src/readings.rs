@@ -32,7 +32,10 @@ pub unsafe extern "C" fn tfhe_sbc_block_count(
         let written = memory::check(blocks, 1)?;
         // SAFETY: what the header asks of every caller.
         let mut claimed = unsafe { Claimed::session(encryptor)? };
-        check_apart(&[written, claimed.region(), claimed.workspace()], &[])?;
+        check_apart(
+            &[written, claimed.region(), claimed.workspace()],
+            &[claimed.key()],
+        )?;
         let needed = needed(claimed.get().parameters().block_encoding(), bits, count)?;
         // SAFETY: not NULL, aligned, and apart from our own memory.
         unsafe { blocks.write(needed) };
