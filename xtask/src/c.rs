@@ -226,14 +226,17 @@ pub(crate) fn keys_in_c(work: &Path) -> Result<PathBuf, Failure> {
 
 /// What the example `same_bytes` prints on this machine.
 pub(crate) fn rust_lines(keys: Option<&Path>) -> Result<String, Failure> {
+    // Of the workspace, so that the libraries are those that the tests have built.
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root())
-        .args(["run", "--quiet", "--profile", test::PROFILE])
-        .args(["--package", PACKAGE])
-        .args(["--example", "same_bytes", "--"])
-        .args(keys);
-    output("example same_bytes", &mut cargo)
+        .args(["build", "--quiet", "--workspace"])
+        .args(["--profile", test::PROFILE, "--example", "same_bytes"]);
+    succeed("example same_bytes", &mut cargo)?;
+    let program = target_folder()
+        .join(test::PROFILE)
+        .join("examples/same_bytes");
+    output("example same_bytes", Command::new(program).args(keys))
 }
 
 /// Compiles `firmware/same-bytes` for Linux, with the library below `work`.
