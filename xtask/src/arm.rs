@@ -1,6 +1,6 @@
 //! `cargo xtask arm`: what boards run, under QEMU.
 //!
-//! 1. Unless it is to record: the tests of `core` and `device` as AArch64 and ARMv7 programs,
+//! 1. Unless it is to record: the tests of `core`, `device` and `device-c` as AArch64 and ARMv7 programs,
 //!    all but long statistics.
 //!    Then the messages of the C library, from C and from Rust.
 //! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
@@ -21,6 +21,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::failure::{Failure, succeed};
+use crate::test::step;
 use count::Measured;
 use record::Record;
 use target::{AARCH64, ARMV7, Build, Compiler};
@@ -51,6 +52,16 @@ const STATISTICS: [&str; 23] = [
     "tuniform_frequencies_and_moments",
     "tuniform_noise_has_its_variance",
     "whole_bodies_show_sigma",
+];
+
+/// What boards run. Always together, so that every build of them has the same features.
+const PACKAGES: [&str; 6] = [
+    "--package",
+    "tfhe-sbc-core",
+    "--package",
+    "tfhe-sbc-device",
+    "--package",
+    "tfhe-sbc-device-c",
 ];
 
 /// What becomes of the counts.
@@ -91,18 +102,23 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
         for build in &builds {
             test(&places, build)?;
         }
-        eprintln!("\n=== the C library");
-        c::same_bytes(&places, &builds)?;
+        step("the C library", || c::same_bytes(&places, &builds))?;
     }
+    step("instruction counts and message bytes", || {
+        counts(&places, &builds, mode)
+    })?;
+    eprintln!("\n=== all passed in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
 
-    eprintln!("\n=== instruction counts and message bytes");
-    let plugin = count::build_plugin(&places)?;
-    let mut measured = vec![count::on_host(&places)?];
-    for build in &builds {
-        measured.push(count::on_linux(&places, build, &plugin)?);
+fn counts(places: &Places, builds: &[Build], mode: Mode) -> Result<(), Failure> {
+    let plugin = count::build_plugin(places)?;
+    let mut measured = vec![count::on_host(places)?];
+    for build in builds {
+        measured.push(count::on_linux(places, build, &plugin)?);
     }
-    if count::has_cortex_m4(&places) {
-        measured.push(count::on_cortex_m4(&places, &plugin)?);
+    if count::has_cortex_m4(places) {
+        measured.push(count::on_cortex_m4(places, &plugin)?);
     }
     count::same_bytes(&measured)?;
 
@@ -113,11 +129,9 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
         measured.iter().skip(1).flat_map(Measured::rows),
     );
     match mode {
-        Mode::Check => record.check(&places.root)?,
-        Mode::Record => record.write(&places.root)?,
+        Mode::Check => record.check(&places.root),
+        Mode::Record => record.write(&places.root),
     }
-    eprintln!("\n=== all passed in {:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
 }
 
 /// Cargo with a compiler and flags for a target, and the folder below which it builds.
@@ -148,16 +162,14 @@ pub(crate) fn c_library() -> Result<(), Failure> {
 
 fn test(places: &Places, build: &Build) -> Result<(), Failure> {
     let name = format!("tests on {}", build.target.name);
-    eprintln!("\n=== {name}");
     // Optimised in part, and without link-time optimisation of every test binary.
     let mut cargo = build.cargo(places, "test");
     cargo
         .current_dir(&places.root)
-        .args(["--package", "tfhe-sbc-core"])
-        .args(["--package", "tfhe-sbc-device"])
+        .args(PACKAGES)
         .args(["--lib", "--tests", "--", "--quiet"]);
     for test in STATISTICS {
         cargo.args(["--skip", test]);
     }
-    succeed(&name, &mut cargo)
+    step(&name, || succeed(&name, &mut cargo))
 }

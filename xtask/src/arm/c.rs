@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::Places;
 use super::target::Build;
+use super::{PACKAGES, Places};
 use crate::c;
-use crate::failure::{Failure, output, output_within, succeed};
+use crate::failure::{Failure, output_within, succeed};
 
 const CORTEX_M4: &str = "thumbv7em-none-eabihf";
 const LIMIT: Duration = Duration::from_secs(300);
@@ -18,25 +18,33 @@ pub(super) fn same_bytes(places: &Places, builds: &[Build]) -> Result<(), Failur
     let expected = c::rust_lines(None)?;
     for build in builds {
         let name = build.target.name;
-        let mut cargo = build.cargo(places, "run");
+        let mut cargo = build.cargo(places, "build");
         cargo
             .current_dir(&places.root)
-            .args(["--quiet", "--package"]);
-        cargo.args(["tfhe-sbc-device-c", "--example", "same_bytes"]);
-        let printed = output("example same_bytes", &mut cargo)?;
+            .arg("--quiet")
+            .args(PACKAGES)
+            .args(["--example", "same_bytes"]);
+        succeed("example same_bytes", &mut cargo)?;
+        let folder = places.target.join(build.target.triple);
+        let program = folder.join("debug/examples/same_bytes");
+        let printed = on_qemu(build, &program)?;
         c::compare(&format!("Rust on {name}"), &printed, &expected)?;
 
         let work = c::work_folder(name)?;
         c::keys_in_c(&work)?;
         c::install(&work.join("prefix"), Some(build.target.triple), None)?;
         let program = c::same_bytes(build.target.linker, &work)?;
-        let qemu = build.target.qemu();
-        let mut run = Command::new(qemu[0]);
-        let printed = output_within(LIMIT, name, run.args(&qemu[1..]).arg(program))?;
+        let printed = on_qemu(build, &program)?;
         c::compare(&format!("C on {name}"), &printed, &expected)?;
     }
     let printed = on_cortex_m4(places)?;
     c::compare("C on cortex_m4", &printed, &expected)
+}
+
+fn on_qemu(build: &Build, program: &Path) -> Result<String, Failure> {
+    let qemu = build.target.qemu();
+    let mut run = Command::new(qemu[0]);
+    output_within(LIMIT, build.target.name, run.args(&qemu[1..]).arg(program))
 }
 
 fn on_cortex_m4(places: &Places) -> Result<String, Failure> {
