@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+pub use tfhe_sbc_core::description::MAX_METADATA_BYTES;
 use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use thiserror::Error;
-
-/// Most bytes of one metadata message.
-pub const MAX_METADATA_BYTES: usize = 1 << 20;
 
 /// Depth of nesting that metadata may have.
 const MAX_DEPTH: usize = 16;

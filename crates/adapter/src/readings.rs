@@ -8,6 +8,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_core::description::is_plain_text;
+pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
@@ -15,11 +17,6 @@ use tfhe_sbc_core::wire::{Message, WireError};
 use thiserror::Error;
 
 use crate::metadata::{self, MetadataError};
-
-/// Most columns of an upload.
-pub const MAX_COLUMNS: usize = 256;
-/// Most characters of a name, unit or timestamp.
-pub const MAX_TEXT: usize = 64;
 
 /// One column of readings and its fixed-point encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,9 +97,13 @@ impl ReadingsMetadata {
         if self.rows.is_empty() {
             return Err(ReadingsError::Shape("no rows"));
         }
-        let plain =
-            |text: &String| text.chars().count() <= MAX_TEXT && !text.chars().any(char::is_control);
-        if !self.rows.iter().all(plain) || !self.columns.iter().all(|c| plain(&c.unit)) {
+        let units = self.columns.iter().map(|column| &column.unit);
+        if !self
+            .rows
+            .iter()
+            .chain(units)
+            .all(|text| is_plain_text(text))
+        {
             return Err(ReadingsError::Shape(
                 "a row label or unit with control characters or more than 64 characters",
             ));
@@ -153,12 +154,6 @@ impl ReadingsMetadata {
         let start = before * self.rows.len() + row * each;
         start..start + each
     }
-}
-
-/// Whether a text can name a column.
-pub fn is_column_name(name: &str) -> bool {
-    (1..=MAX_TEXT).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A checked upload, its ciphertexts still in the bytes that it came in.

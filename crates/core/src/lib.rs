@@ -15,6 +15,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+pub mod description;
 pub mod device_issue;
 #[cfg(feature = "alloc")]
 pub mod device_public_key;

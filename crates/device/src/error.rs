@@ -72,6 +72,9 @@ pub enum DeviceError {
         /// The message modulus.
         modulus: u64,
     },
+    /// Columns or rows that no upload can have.
+    #[error("the description has {0}")]
+    Description(&'static str),
     /// No plaintexts, or too many for one message.
     #[error("{0} plaintexts do not fit one message: send between 1 and {MAX_ELEMENTS}")]
     ElementCount(usize),

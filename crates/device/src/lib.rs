@@ -8,7 +8,9 @@
 //!
 //! The path of a reading: [`encode_readings`] makes radix blocks of it,
 //! [`Encryptor::encrypt_blocks`] places them on a polynomial, adds noise and the
-//! product of mask and key, and packs the body's top bits into the message.
+//! product of mask and key, and packs the body's top bits into the message. A server that answers
+//! questions wants to know what the blocks mean: [`Session::describe`] writes the message that comes
+//! before.
 //!
 //! Encryption is constant-time in blocks, key and noise; the mask and its seed are
 //! public. Where the processor computes doubles in software, that is not so for
@@ -63,6 +65,7 @@
 #[cfg(not(any(feature = "fft", feature = "ntt")))]
 compile_error!("tfhe-sbc-device needs a transform: switch on its feature `fft`, `ntt` or both");
 
+mod description;
 mod error;
 mod masks;
 mod output;
@@ -74,6 +77,7 @@ mod readings;
 mod session;
 mod symmetric;
 
+pub use description::{Column, Description};
 pub use error::{DeviceError, SinkError};
 pub use output::MAX_PIECE_BYTES;
 pub use plan::{KeyMode, MemoryPlan, workspace_bytes};

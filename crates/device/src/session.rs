@@ -2,7 +2,7 @@
 //! plaintexts to the end of the message.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence,
     add_noise,
@@ -10,6 +10,7 @@ use tfhe_sbc_core::random::{
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
+use crate::description::{Column, Description};
 use crate::error::{DeviceError, SinkError};
 use crate::output::{BufferOutput, Output, SinkOutput};
 use crate::plaintext::Plaintexts;
@@ -127,6 +128,24 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
     /// The parameter set of the key.
     pub fn parameters(&self) -> &Parameters {
         &self.state.parameters
+    }
+
+    /// The key that messages are made under.
+    pub fn key_fingerprint(&self) -> KeyFingerprint {
+        self.state.header.key
+    }
+
+    /// The description of an upload of readings, for a server that answers questions: the message
+    /// before the one that [`encrypt_blocks`](Self::encrypt_blocks) makes.
+    ///
+    /// # Errors
+    /// Those of [`Description::new`].
+    pub fn describe<'a, C, R>(&self, columns: C, rows: R) -> Result<Description<C, R>, DeviceError>
+    where
+        C: Iterator<Item = Column<'a>> + Clone,
+        R: Iterator<Item = &'a str> + Clone,
+    {
+        Description::new(self.parameters(), self.key_fingerprint(), columns, rows)
     }
 
     /// Number of bytes of the message that encrypts `element_count` blocks or bits.

@@ -1,0 +1,129 @@
+//! The descriptions that devices write, as a server reads them.
+
+use tfhe_sbc_adapter::metadata;
+use tfhe_sbc_adapter::readings::{self, ReadingsMetadata};
+use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_device::{Column, Description, DeviceError, FixedPoint, MAX_PIECE_BYTES, SinkError};
+
+const KEY: KeyFingerprint = KeyFingerprint([7; 16]);
+
+fn parameters() -> Parameters {
+    MESSAGE_2_CARRY_2.validate().unwrap()
+}
+
+fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
+    let long = "\u{1f321}".repeat(readings::MAX_TEXT);
+    let column = |i: usize| readings::Column {
+        name: format!("column_{i}"),
+        unit: if i == 1 { long.clone() } else { "°C".into() },
+        offset: -50.25 - i as f64,
+        scale: 0.1,
+        bits: 1 + i as u32 % 52,
+    };
+    ReadingsMetadata {
+        columns: (0..columns).map(column).collect(),
+        rows: (0..rows).map(|i| "x".repeat(i % 65)).collect(),
+    }
+}
+
+fn columns(of: &ReadingsMetadata) -> impl Iterator<Item = Column<'_>> + Clone {
+    of.columns.iter().map(|column| Column {
+        name: &column.name,
+        unit: &column.unit,
+        encoding: column.fixed_point().unwrap(),
+    })
+}
+
+fn rows(of: &ReadingsMetadata) -> impl Iterator<Item = &str> + Clone {
+    of.rows.iter().map(String::as_str)
+}
+
+/// At the sizes at which the numbers of CBOR get longer.
+#[test]
+fn a_server_reads_what_a_device_describes() {
+    for (n, m) in [
+        (1, 1),
+        (2, 23),
+        (23, 24),
+        (24, 255),
+        (255, 256),
+        (256, 65536 / 40),
+    ] {
+        let expected = metadata(n, m);
+        expected.check().unwrap();
+        let description =
+            Description::new(&parameters(), KEY, columns(&expected), rows(&expected)).unwrap();
+        let mut message = vec![0x5a; description.len() + 1];
+        assert_eq!(description.write(&mut message), Ok(description.len()));
+        assert_eq!(message.pop(), Some(0x5a));
+        let (parsed, rest) = Message::parse(&message).unwrap();
+        assert!(rest.is_empty());
+        parsed
+            .header
+            .check_belongs(parameters().fingerprint(), KEY)
+            .unwrap();
+        assert_eq!(
+            metadata::read::<ReadingsMetadata>(parsed).unwrap(),
+            expected
+        );
+
+        let mut streamed = Vec::new();
+        let len = description.write_to(&mut |piece| {
+            assert!(piece.len() <= MAX_PIECE_BYTES);
+            streamed.extend_from_slice(piece);
+            Ok(())
+        });
+        assert_eq!((len, streamed), (Ok(message.len()), message.clone()));
+        let found = message.len() - 1;
+        let short = description.write(&mut message[..found]);
+        let needed = description.len();
+        assert_eq!(
+            short,
+            Err(WireError::BufferTooSmall { needed, found }.into())
+        );
+        let full = SinkError("full");
+        let failed = description.write_to(&mut |_| Err(full));
+        assert_eq!(failed, Err(DeviceError::Sink(full)));
+    }
+}
+
+/// A device refuses what the server would refuse.
+#[test]
+fn what_no_server_takes_is_not_described() {
+    let good = metadata(2, 2);
+    let describe = |metadata: &ReadingsMetadata| {
+        let refused = metadata.check().is_err();
+        let result = Description::new(&parameters(), KEY, columns(metadata), rows(metadata));
+        assert_eq!(result.is_err(), refused, "{metadata:?}");
+        result.map(|_| ())
+    };
+    assert_eq!(describe(&good), Ok(()));
+    let changes: [fn(&mut ReadingsMetadata); 10] = [
+        |m| m.columns.clear(),
+        |m| m.columns = metadata(257, 1).columns,
+        |m| m.rows.clear(),
+        |m| m.rows[1] = "y".repeat(65),
+        |m| m.rows[0] = "a\nb".to_owned(),
+        |m| m.columns[1].unit = "y".repeat(65),
+        |m| m.columns[1].name = m.columns[0].name.clone(),
+        |m| m.columns[1].name.clear(),
+        |m| m.columns[1].name = "z".repeat(65),
+        |m| m.columns[1].name = "a b".to_owned(),
+    ];
+    for change in changes {
+        let mut bad = good.clone();
+        change(&mut bad);
+        assert!(matches!(describe(&bad), Err(DeviceError::Description(_))));
+    }
+    // Too large as a whole, which the server sees before it reads.
+    let row = "z".repeat(64);
+    let many = std::iter::repeat_n(row.as_str(), metadata::MAX_METADATA_BYTES / 64);
+    let result = Description::new(&parameters(), KEY, columns(&good), many);
+    assert!(matches!(result, Err(DeviceError::Description(_))));
+    let booleans = BOOLEAN_1024.validate().unwrap();
+    let result = Description::new(&booleans, KEY, columns(&good), rows(&good));
+    assert_eq!(result.err(), Some(DeviceError::PlaintextKind));
+    assert!(FixedPoint::new(0.0, 0.0, 1).is_err());
+}

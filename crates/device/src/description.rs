@@ -1,0 +1,189 @@
+//! The description of readings: the metadata message that comes before the ciphertext list in an
+//! upload that questions can be asked about.
+//!
+//! It is CBOR (RFC 8949), written without an allocator: a map of `columns`, each a map, and `rows`,
+//! a list of labels. Nothing in it is secret; names, encodings and labels travel in the clear.
+
+use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_METADATA_BYTES, is_column_name, is_plain_text};
+use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind};
+
+use crate::error::{DeviceError, SinkError};
+use crate::output::{BufferOutput, Output, SinkOutput};
+
+/// A column of readings, as a description tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    /// Its name: 1 to 64 letters, digits and underscores.
+    pub name: &'a str,
+    /// Its unit, for people: at most 64 characters, or none.
+    pub unit: &'a str,
+    /// The encoding of its readings.
+    pub encoding: FixedPoint,
+}
+
+/// The checked description of an upload of readings, to be written.
+///
+/// An upload is this message and then one with the blocks of the readings: all rows of the first
+/// column, all rows of the second, and so on.
+#[derive(Clone, Debug)]
+pub struct Description<C, R> {
+    header: Header,
+    columns: C,
+    rows: R,
+    len: usize,
+}
+
+impl<'a, C, R> Description<C, R>
+where
+    C: Iterator<Item = Column<'a>> + Clone,
+    R: Iterator<Item = &'a str> + Clone,
+{
+    /// The description of these columns and row labels, for readings encrypted under this key.
+    ///
+    /// # Errors
+    /// If the parameter set encodes bits, if there are no columns or rows, more than 256 columns or
+    /// two of one name, if a text is not what it may be, or if it would have more than 1 MiB.
+    pub fn new(
+        parameters: &Parameters,
+        key: KeyFingerprint,
+        columns: C,
+        rows: R,
+    ) -> Result<Self, DeviceError> {
+        if parameters.plaintext != PlaintextKind::Radix {
+            return Err(DeviceError::PlaintextKind);
+        }
+        let refused = |what| Err(DeviceError::Description(what));
+        if !(1..=MAX_COLUMNS).contains(&columns.clone().count()) {
+            return refused("no columns, or more than 256");
+        }
+        if rows.clone().next().is_none() {
+            return refused("no rows");
+        }
+        for (index, column) in columns.clone().enumerate() {
+            if !is_column_name(column.name) {
+                return refused(
+                    "a column whose name is not made of 1 to 64 letters, digits and underscores",
+                );
+            }
+            if columns.clone().take(index).any(|c| c.name == column.name) {
+                return refused("two columns of one name");
+            }
+        }
+        let units = columns.clone().map(|column| column.unit);
+        if !rows.clone().chain(units).all(is_plain_text) {
+            return refused(
+                "a row label or unit with control characters or more than 64 characters",
+            );
+        }
+        let mut payload_len = 0;
+        write(columns.clone(), rows.clone(), &mut |bytes| {
+            payload_len += bytes.len();
+            Ok(())
+        })?;
+        if payload_len > MAX_METADATA_BYTES {
+            return refused("more than 1 MiB");
+        }
+        Ok(Self {
+            header: Header::new(Kind::Metadata, parameters.fingerprint(), key),
+            columns,
+            rows,
+            len: payload_len + ENVELOPE_BYTES,
+        })
+    }
+
+    /// Number of bytes of the message.
+    #[expect(clippy::len_without_is_empty, reason = "no message is empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes the message into the first [`len`](Self::len) bytes of `out`, and gives their number.
+    pub fn write(&self, out: &mut [u8]) -> Result<usize, DeviceError> {
+        self.write_output(&mut BufferOutput::new(out, self.len)?)
+    }
+
+    /// [`write`](Self::write) piece by piece: `sink` gets the message in order, at most
+    /// [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time.
+    pub fn write_to(
+        &self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        self.write_output(&mut SinkOutput::new(sink))
+    }
+
+    // The output's torus is that of coefficients, of which there are none.
+    fn write_output(&self, out: &mut impl Output<u32>) -> Result<usize, DeviceError> {
+        out.bytes(&self.header.to_bytes((self.len - ENVELOPE_BYTES) as u64))?;
+        write(self.columns.clone(), self.rows.clone(), &mut |bytes| {
+            out.bytes(bytes)
+        })?;
+        out.finish()?;
+        Ok(self.len)
+    }
+}
+
+/// Takes the next bytes, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) of checked texts.
+type Take<'t> = dyn FnMut(&[u8]) -> Result<(), DeviceError> + 't;
+
+/// Major types of CBOR (RFC 8949, section 3.1).
+const UNSIGNED: u8 = 0;
+const TEXT: u8 = 3;
+const ARRAY: u8 = 4;
+const MAP: u8 = 5;
+
+/// Writes a description, as `ReadingsMetadata` of the adapter is serialised.
+fn write<'a>(
+    columns: impl Iterator<Item = Column<'a>> + Clone,
+    rows: impl Iterator<Item = &'a str> + Clone,
+    take: &mut Take<'_>,
+) -> Result<(), DeviceError> {
+    head(take, MAP, 2)?;
+    text(take, "columns")?;
+    head(take, ARRAY, columns.clone().count() as u64)?;
+    for column in columns {
+        head(take, MAP, 5)?;
+        text(take, "name")?;
+        text(take, column.name)?;
+        text(take, "unit")?;
+        text(take, column.unit)?;
+        text(take, "offset")?;
+        float(take, column.encoding.minimum())?;
+        text(take, "scale")?;
+        float(take, column.encoding.scale())?;
+        text(take, "bits")?;
+        head(take, UNSIGNED, column.encoding.bits().into())?;
+    }
+    text(take, "rows")?;
+    head(take, ARRAY, rows.clone().count() as u64)?;
+    for row in rows {
+        text(take, row)?;
+    }
+    Ok(())
+}
+
+/// A major type and its number, as short as it can be (RFC 8949, section 4.2.1).
+fn head(take: &mut Take<'_>, major: u8, number: u64) -> Result<(), DeviceError> {
+    let bytes = number.to_be_bytes();
+    let (info, len) = match number {
+        0..24 => return take(&[major << 5 | number as u8]),
+        24..0x100 => (24, 1),
+        0x100..0x1_0000 => (25, 2),
+        0x1_0000..0x1_0000_0000 => (26, 4),
+        _ => (27, 8),
+    };
+    take(&[major << 5 | info])?;
+    take(&bytes[8 - len..])
+}
+
+fn text(take: &mut Take<'_>, text: &str) -> Result<(), DeviceError> {
+    head(take, TEXT, text.len() as u64)?;
+    take(text.as_bytes())
+}
+
+/// A double-precision number.
+fn float(take: &mut Take<'_>, number: f64) -> Result<(), DeviceError> {
+    take(&[0xfb])?;
+    take(&number.to_be_bytes())
+}
