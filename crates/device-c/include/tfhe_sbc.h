@@ -193,6 +193,8 @@ typedef enum tfhe_sbc_status {
     TFHE_SBC_STATUS_READING_NOT_FINITE = -26,
     // A fixed-point encoding that cannot work: offset, scale or bits.
     TFHE_SBC_STATUS_ENCODING = -27,
+    // Columns or rows that no upload can have: none or too many, or a text that is too long.
+    TFHE_SBC_STATUS_DESCRIPTION = -28,
     // Something else went wrong; a later version may name it.
     TFHE_SBC_STATUS_OTHER = -128,
 } tfhe_sbc_status;
@@ -206,6 +208,31 @@ typedef struct tfhe_sbc_encryptor {
     // Not for use.
     uint64_t opaque[TFHE_SBC_ENCRYPTOR_WORDS];
 } tfhe_sbc_encryptor;
+
+// Readings as unsigned fixed-point codes: reading `v` has the code
+// `round((v - offset) / scale)` of `bits` bits.
+typedef struct tfhe_sbc_encoding {
+    // The lowest reading that can occur.
+    double offset;
+    // The step between neighbouring codes, above 0.
+    double scale;
+    // The width of a code, 1 to 52.
+    uint32_t bits;
+} tfhe_sbc_encoding;
+
+// A column of readings, for the description of an upload.
+typedef struct tfhe_sbc_column {
+    // Its name: 1 to 64 letters, digits and underscores, ended by a zero.
+    const char *name;
+    // Its unit, for people, in UTF-8 and ended by a zero: at most 64 characters, or none.
+    const char *unit;
+    // The encoding of its readings.
+    struct tfhe_sbc_encoding encoding;
+} tfhe_sbc_column;
+
+// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`. Gives 0, or
+// any other number if it cannot.
+typedef int (*tfhe_sbc_sink)(void *context, const uint8_t *piece, size_t len);
 
 // Overwrites `len` bytes at `out`, all of them, with full-entropy bytes that it has never
 // given before: of the operating system, or of the board's true random number generator.
@@ -235,10 +262,6 @@ typedef struct tfhe_sbc_options {
     size_t workspace_len;
 } tfhe_sbc_options;
 
-// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`. Gives 0, or
-// any other number if it cannot.
-typedef int (*tfhe_sbc_sink)(void *context, const uint8_t *piece, size_t len);
-
 // What a key file says.
 typedef struct tfhe_sbc_key_info {
     // The name of its parameter set, ended by a zero.
@@ -266,20 +289,35 @@ typedef struct tfhe_sbc_key_info {
     uint32_t public_key_mask_bits;
 } tfhe_sbc_key_info;
 
-// Readings as unsigned fixed-point codes: reading `v` has the code
-// `round((v - offset) / scale)` of `bits` bits.
-typedef struct tfhe_sbc_encoding {
-    // The lowest reading that can occur.
-    double offset;
-    // The step between neighbouring codes, above 0.
-    double scale;
-    // The width of a code, 1 to 52.
-    uint32_t bits;
-} tfhe_sbc_encoding;
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Writes the description of an upload of readings into the first bytes of `message`, which has
+// room for `capacity`, and gives their number in `message_len`.
+//
+// An upload that questions can be asked about is this message and then, at once, one of
+// `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then of all rows of
+// the second, and so on. `rows` are labels in UTF-8 of at most 64 characters, each ended by a zero:
+// usually times. Nothing of the description is encrypted.
+int32_t tfhe_sbc_describe(struct tfhe_sbc_encryptor *encryptor,
+                          const struct tfhe_sbc_column *columns,
+                          size_t column_count,
+                          const char *const *rows,
+                          size_t row_count,
+                          uint8_t *message,
+                          size_t capacity,
+                          size_t *message_len);
+
+// `tfhe_sbc_describe` that gives the message to `sink` piece by piece. Everything is checked before
+// the first piece.
+int32_t tfhe_sbc_describe_to(struct tfhe_sbc_encryptor *encryptor,
+                             const struct tfhe_sbc_column *columns,
+                             size_t column_count,
+                             const char *const *rows,
+                             size_t row_count,
+                             tfhe_sbc_sink sink,
+                             void *sink_context);
 
 // Starts a session with a device key: seeds replace the masks of its messages, and whoever
 // has the key decrypts them.

@@ -5,7 +5,8 @@
 //! function of the same name of `tfhe_sbc_device` does, and gives a [`Status`]. A session
 //! lives in an [`Encryptor`], a struct in the caller's memory, and in a workspace
 //! (`encryptor`); what a key file says and how large things are comes from `key` and
-//! `sizes`; `readings` makes blocks of numbers.
+//! `sizes`; `readings` makes blocks of numbers, `description` the message that says
+//! what they are.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
 //! one does. Callbacks return: an exception thrown out of one into Rust is undefined.
@@ -18,6 +19,7 @@
 #[cfg(not(any(feature = "torus-32", feature = "torus-64")))]
 compile_error!("no key can be used: choose the feature 'torus-32', 'torus-64' or both");
 
+mod description;
 mod encryptor;
 mod key;
 mod memory;
@@ -26,6 +28,7 @@ mod sizes;
 mod status;
 mod storage;
 
+pub use description::*;
 pub use encryptor::*;
 pub use key::*;
 pub use readings::*;

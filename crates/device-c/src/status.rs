@@ -65,6 +65,8 @@ pub enum Status {
     ReadingNotFinite = -26,
     /// A fixed-point encoding that cannot work: offset, scale or bits.
     Encoding = -27,
+    /// Columns or rows that no upload can have: none or too many, or a text that is too long.
+    Description = -28,
     /// Something else went wrong; a later version may name it.
     Other = -128,
 }
@@ -112,11 +114,12 @@ impl Status {
             Self::ReadingOutOfRange => "a reading is outside the declared range\0",
             Self::ReadingNotFinite => "a reading is not a finite number\0",
             Self::Encoding => "the offset, scale or bits of the encoding cannot work\0",
+            Self::Description => "columns or rows, or their texts, that no upload can have\0",
             Self::Other => "something else went wrong\0",
         }
     }
 
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 30] = [
         Self::Ok,
         Self::Null,
         Self::Misaligned,
@@ -145,6 +148,7 @@ impl Status {
         Self::ReadingOutOfRange,
         Self::ReadingNotFinite,
         Self::Encoding,
+        Self::Description,
         Self::Other,
     ];
 }
@@ -200,6 +204,7 @@ impl From<DeviceError> for Status {
             DeviceError::PlaintextKind => Self::PlaintextKind,
             DeviceError::NoPublicKeyUploads => Self::NoPublicKeyUploads,
             DeviceError::BlockOutOfRange { .. } => Self::BlockOutOfRange,
+            DeviceError::Description(_) => Self::Description,
             DeviceError::ElementCount(_) => Self::ElementCount,
             _ => Self::Other,
         }

@@ -9,7 +9,8 @@ use core::ptr::NonNull;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_device::{
-    DeviceError, EntropySource, Parameters, PlaintextKind, Session, SessionKey, SinkError,
+    DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session, SessionKey,
+    SinkError,
 };
 use zeroize::Zeroize;
 
@@ -73,6 +74,7 @@ const BUSY: u64 = 0x2e91_c6f8_0d47_b35b;
 /// A session of any torus and key.
 pub(crate) trait AnySession {
     fn parameters(&self) -> &Parameters;
+    fn key_fingerprint(&self) -> KeyFingerprint;
     fn message_len(&self, element_count: usize) -> usize;
     fn encrypt(
         &mut self,
@@ -91,6 +93,10 @@ pub(crate) trait AnySession {
 impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
     fn parameters(&self) -> &Parameters {
         Session::parameters(self)
+    }
+
+    fn key_fingerprint(&self) -> KeyFingerprint {
+        Session::key_fingerprint(self)
     }
 
     fn message_len(&self, element_count: usize) -> usize {
