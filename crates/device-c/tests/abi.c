@@ -118,6 +118,31 @@ static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
               fails ? TFHE_SBC_STATUS_SINK_FAILED : TFHE_SBC_STATUS_OK);
     }
 
+    /* The description that comes before blocks; bits have none. */
+    const tfhe_sbc_column columns[1] = {{"celsius", "\xc2\xb0" "C", celsius}};
+    const char *const rows[2] = {"10:00", "11:00"};
+    uint8_t *described = malloc(512);
+    CHECK(tfhe_sbc_describe(&encryptor, columns, 1, rows, 2, described, 512, &len),
+          info.is_boolean ? TFHE_SBC_STATUS_PLAINTEXT_KIND : TFHE_SBC_STATUS_OK);
+    if (!info.is_boolean) {
+        uint8_t *exact = malloc(len), *again_described = malloc(len);
+        size_t exact_len;
+        CHECK(tfhe_sbc_describe(&encryptor, columns, 1, rows, 2, exact, len - 1, &exact_len),
+              TFHE_SBC_STATUS_OUTPUT_TOO_SMALL);
+        CHECK_OK(tfhe_sbc_describe(&encryptor, columns, 1, rows, 2, exact, len, &exact_len));
+        struct stream stream = {again_described, 0, len};
+        CHECK_OK(tfhe_sbc_describe_to(&encryptor, columns, 1, rows, 2, take, &stream));
+        if (exact_len != len || stream.len != len || memcmp(exact, described, len) != 0 ||
+            memcmp(exact, again_described, len) != 0) {
+            fprintf(stderr, "descriptions differ\n");
+            exit(1);
+        }
+        CHECK(tfhe_sbc_describe(&encryptor, columns, 1, NULL, 2, exact, len, &exact_len),
+              TFHE_SBC_STATUS_NULL);
+        free(again_described), free(exact);
+    }
+    free(described);
+
     /* A copy holds no session: its seeds would be given twice. */
     tfhe_sbc_encryptor copy = encryptor;
     CHECK(tfhe_sbc_message_bytes(&copy, 1, &len), TFHE_SBC_STATUS_NOT_INITIALISED);
