@@ -27,6 +27,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod cube;
+#[cfg(feature = "alloc")]
+pub mod external_product;
 mod node;
 mod passes;
 mod product;

@@ -71,6 +71,12 @@ pub enum PlaintextKind {
     Radix = 2,
 }
 
+/// Mask polynomials of a GLWE ciphertext at most.
+pub const MAX_GLWE_DIMENSION: usize = 8;
+
+/// Rows of a GGSW ciphertext at most: digits of all components of a GLWE ciphertext.
+pub const MAX_ROWS: usize = 64;
+
 /// A parameter set as plain data. [`validate`](ParameterSet::validate) makes it usable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterSet {
@@ -160,7 +166,7 @@ impl ParameterSet {
             "lwe_block_size is not in 1..=5 or does not divide lwe_dimension",
         )?;
         check(
-            (1..=8).contains(&self.glwe_dimension.0),
+            (1..=MAX_GLWE_DIMENSION).contains(&self.glwe_dimension.0),
             "glwe_dimension is not in 1..=8",
         )?;
         check(
@@ -175,6 +181,11 @@ impl ParameterSet {
             decomposition_is_usable(self.pbs, self.torus_bits)
                 && decomposition_is_usable(self.pbs_body, self.torus_bits),
             "a pbs decomposition has no digits or more bits than the torus",
+        )?;
+        check(
+            self.glwe_dimension.0 * self.pbs.level_count.0 + self.pbs_body.level_count.0
+                <= MAX_ROWS,
+            "a GGSW ciphertext has more than 64 rows",
         )?;
         check(
             decomposition_is_usable(self.key_switch, 32) && self.key_switch.base_log.0 <= 16,

@@ -1,19 +1,22 @@
 //! Blind rotation: a lookup table turned by an encrypted phase (TFHE: Fast Fully
-//! Homomorphic Encryption over the Torus, algorithm 3), several ciphertexts in lockstep.
+//! Homomorphic Encryption over the Torus, algorithm 3; by blocks of key bits: ePrint
+//! 2023/958, algorithm 2), several ciphertexts in lockstep.
+
+mod together;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::simd;
+use tfhe_sbc_core::simd::{self, Isa};
 
 use crate::bootstrap_key::BootstrapKey;
-use crate::external_product::{ExternalProductScratch, rotate_if};
+use crate::external_product::ExternalProductScratch;
 use crate::lookup_table::LookupTable;
 
 /// Turns every table by its exponents: on return `accs` holds, one after the other,
 /// the GLWE ciphertexts of `X^-φ · table` with `φ` the phase of the exponents.
 ///
 /// `exponents` holds `n + 1` values in `[0, 2N)` for each table. All ciphertexts go
-/// through one GGSW ciphertext before the next is touched, so that a batch reads the
+/// through one block of the key before the next is touched, so that a batch reads the
 /// key from memory once.
 ///
 /// # Panics
@@ -24,28 +27,61 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
     tables: &[&LookupTable<T>],
     exponents: &[u32],
     accs: &mut [T],
-    scratch: &mut ExternalProductScratch<T>,
+    scratch: &mut ExternalProductScratch,
 ) {
     let size = parameters.polynomial_size().get();
     let dimension = parameters.lwe_dimension.0;
     let acc_len = parameters.big_lwe_dimension().0 + size;
     assert_eq!(accs.len(), tables.len() * acc_len);
     assert_eq!(exponents.len(), tables.len() * (dimension + 1));
-    let plan = key.plan().plan();
+    let product = key.product();
 
     let each = || exponents.chunks_exact(dimension + 1);
     for ((acc, table), exponents) in accs.chunks_exact_mut(acc_len).zip(tables).zip(each()) {
-        let (mask, body) = acc.split_at_mut(acc_len - size);
-        mask.fill(T::ZERO);
-        let degree = (2 * size - exponents[dimension] as usize) % (2 * size);
-        simd::rotate_into(plan.isa(), body, table.as_slice(), degree);
+        start(product.isa(), acc, table, exponents[dimension]);
     }
-    for (i, ggsw) in key.ggsws().enumerate() {
+    let block_size = product.shape().block_size;
+    let mut blocks = key.blocks().peekable();
+    let mut first = 0;
+    while let Some(block) = blocks.next() {
+        // Each ciphertext brings a part of the next block near.
+        let next = blocks.peek().copied().unwrap_or(&[]);
+        let mut parts = next.chunks(next.len().div_ceil(tables.len()).max(1));
         for (acc, exponents) in accs.chunks_exact_mut(acc_len).zip(each()) {
-            let degree = exponents[i] as usize;
-            if degree != 0 {
-                rotate_if(plan, parameters.pbs, acc, ggsw, degree, scratch);
-            }
+            let exponents = &exponents[first..][..block_size];
+            let next = parts.next().unwrap_or(&[]);
+            product.turn_by_block(acc, block, next, exponents, scratch);
         }
+        first += block_size;
     }
+}
+
+/// [`blind_rotate_batch`] of one ciphertext on several threads. The outcome is the same,
+/// bit for bit.
+///
+/// # Panics
+/// If the lengths do not fit each other.
+pub(crate) fn blind_rotate_together<T: MaskTorus>(
+    parameters: &Parameters,
+    key: &BootstrapKey,
+    table: &LookupTable<T>,
+    exponents: &[u32],
+    acc: &mut [T],
+    threads: usize,
+) {
+    let size = parameters.polynomial_size().get();
+    assert_eq!(acc.len(), parameters.big_lwe_dimension().0 + size);
+    assert_eq!(exponents.len(), parameters.lwe_dimension.0 + 1);
+    let (&body, mask) = exponents.split_last().unwrap_or((&0, &[]));
+    start(key.product().isa(), acc, table, body);
+    together::turn_by_all_blocks(key, mask, acc, threads);
+}
+
+/// The table, turned by the body alone.
+fn start<T: MaskTorus>(isa: Isa, acc: &mut [T], table: &LookupTable<T>, body: u32) {
+    let size = table.as_slice().len();
+    let (mask, out) = acc.split_at_mut(acc.len() - size);
+    mask.fill(T::ZERO);
+    let degree = (2 * size - body as usize) % (2 * size);
+    simd::rotate_into(isa, out, table.as_slice(), degree);
 }

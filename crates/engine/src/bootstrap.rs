@@ -12,8 +12,8 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::sample_extract::sample_extract_into;
 
-use crate::blind_rotate::blind_rotate_batch;
-use crate::external_product::{ExternalProductScratch, cache_aligned};
+use crate::blind_rotate::{blind_rotate_batch, blind_rotate_together};
+use crate::external_product::cache_aligned;
 use crate::lookup_table::LookupTable;
 use crate::modulus_switch::modulus_switch_into;
 use crate::seeded_rows::Progress;
@@ -143,8 +143,41 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         let acc_len = big.0 + size;
 
         let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); tables.len()];
-        // As few passes over the key as the lockstep allows, each thread as many.
         let threads = rayon::current_num_threads();
+        let exponents = |lwe: &[u32]| {
+            let mut exponents = vec![0; lwe.len()];
+            let pairs = exponents
+                .chunks_exact_mut(lwe_len)
+                .zip(lwe.chunks_exact(lwe_len));
+            for (exponents, lwe) in pairs {
+                modulus_switch_into(
+                    exponents,
+                    lwe,
+                    parameters.polynomial_size(),
+                    parameters.modulus_switch,
+                    parameters.lwe_block_size,
+                );
+            }
+            exponents
+        };
+        let finish = |outputs: &mut [LweCiphertext<T>], accs: &[T]| {
+            for (output, acc) in outputs.iter_mut().zip(accs.chunks_exact(acc_len)) {
+                sample_extract_into(output.as_mut_slice(), acc, size, 0);
+            }
+            let done = outputs.len() as u64;
+            self.bootstraps.fetch_add(done, Ordering::Relaxed);
+            if let Some(observer) = self.observer {
+                observer(done);
+            }
+        };
+        if let (&[table], 2..) = (tables, threads) {
+            let mut acc = cache_aligned(T::ZERO, acc_len);
+            let key = &self.key.bootstrap;
+            blind_rotate_together(parameters, key, table, &exponents(small), &mut acc, threads);
+            finish(&mut outputs, &acc);
+            return outputs;
+        }
+        // As few passes over the key as the lockstep allows, each thread as many.
         let passes = tables.len().div_ceil(threads * LOCKSTEP).max(1) * threads;
         let lockstep = tables.len().div_ceil(passes).max(1);
         outputs
@@ -152,36 +185,16 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
             .zip(tables.par_chunks(lockstep))
             .zip(small.par_chunks(lockstep * lwe_len))
             .for_each(|((outputs, tables), small)| {
-                let mut exponents = vec![0; small.len()];
-                for (exponents, lwe) in exponents
-                    .chunks_exact_mut(lwe_len)
-                    .zip(small.chunks_exact(lwe_len))
-                {
-                    modulus_switch_into(
-                        exponents,
-                        lwe,
-                        parameters.polynomial_size(),
-                        parameters.modulus_switch,
-                        parameters.lwe_block_size,
-                    );
-                }
                 let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);
                 blind_rotate_batch(
                     parameters,
                     &self.key.bootstrap,
                     tables,
-                    &exponents,
+                    &exponents(small),
                     &mut accs,
-                    &mut ExternalProductScratch::new(parameters),
+                    &mut self.key.bootstrap.product().scratch(),
                 );
-                for (output, acc) in outputs.iter_mut().zip(accs.chunks_exact(acc_len)) {
-                    sample_extract_into(output.as_mut_slice(), acc, size, 0);
-                }
-                let done = tables.len() as u64;
-                self.bootstraps.fetch_add(done, Ordering::Relaxed);
-                if let Some(observer) = self.observer {
-                    observer(done);
-                }
+                finish(outputs, &accs);
             });
         outputs
     }

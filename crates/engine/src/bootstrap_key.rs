@@ -3,21 +3,21 @@
 //!
 //! A GGSW ciphertext of a bit `m` has, for each of the `k + 1` components of a GLWE
 //! ciphertext and each digit weight `g = q / B^j`, a row: a GLWE encryption of
-//! `-m · g · S_c` for mask component `c`, of `m · g` for the body. Row order: component
-//! by component, least significant weight first, as the decomposition gives digits.
+//! `-m · g · S_c` for mask component `c`, of `m · g` for the body, whose digits may be of
+//! another base. Row order: component by component, least significant weight first.
 
-use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
+use tfhe_sbc_core::simd::Isa;
 
-use crate::external_product::CacheAligned;
+use crate::external_product::{CacheAligned, ExternalProduct};
 use crate::seeded_rows::{Progress, SeededRows, digit_weight, weighted_key_polynomial};
 
 /// Rows of one GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
-    (parameters.glwe_dimension.0 + 1) * parameters.pbs.level_count.0
+    parameters.glwe_dimension.0 * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0
 }
 
 /// The seeded key: row `r` of the GGSW ciphertext of coefficient `i` is seeded row
@@ -60,22 +60,27 @@ fn row_plaintext_into<T: MaskTorus>(
     bit: u8,
     row: usize,
 ) {
-    let levels = parameters.pbs.level_count.0;
-    let (component, level) = (row / levels, levels - row % levels);
-    let weight = digit_weight::<T>(parameters.pbs.base_log.0, level);
+    let k = parameters.glwe_dimension.0;
+    let component = (row / parameters.pbs.level_count.0).min(k);
+    let gadget = if component < k {
+        parameters.pbs
+    } else {
+        parameters.pbs_body
+    };
+    let level = gadget.level_count.0 - (row - component * parameters.pbs.level_count.0);
+    let weight = digit_weight::<T>(gadget.base_log.0, level);
     let weight = weight.mul(T::from_i64(i64::from(bit)));
-    if component < parameters.glwe_dimension.0 {
+    if component < k {
         weighted_key_polynomial(out, glwe, component, weight.neg());
     } else {
         out[0] = weight;
     }
 }
 
-/// The key as it computes: every polynomial transformed, with the normalisation of the
-/// inverse transform folded in.
+/// The key as it computes: every polynomial transformed, in the order in which external
+/// products read it.
 pub struct BootstrapKey {
-    plan: OwnedFftPlan,
-    ggsw_len: usize,
+    product: ExternalProduct,
     fourier: CacheAligned<f64>,
 }
 
@@ -85,16 +90,9 @@ impl BootstrapKey {
         seeded: &SeededBootstrapKey<T>,
         progress: Progress<'_>,
     ) -> Self {
-        let size = parameters.polynomial_size().get();
-        let rows = row_count(parameters);
-        let k = parameters.glwe_dimension.0;
-        let plan = OwnedFftPlan::new(parameters.polynomial_size());
-        let fourier = seeded.rows.transform(&plan, k, rows, progress);
-        Self {
-            plan,
-            ggsw_len: rows * (k + 1) * size,
-            fourier,
-        }
+        let product = ExternalProduct::of_blind_rotation(parameters, Isa::detect());
+        let fourier = seeded.rows.prepare(&product, 1.0, progress);
+        Self { product, fourier }
     }
 
     /// Number of bytes in memory.
@@ -102,13 +100,12 @@ impl BootstrapKey {
         size_of_val(self.fourier.as_slice())
     }
 
-    pub(crate) fn plan(&self) -> &OwnedFftPlan {
-        &self.plan
+    pub(crate) fn product(&self) -> &ExternalProduct {
+        &self.product
     }
 
-    /// The GGSW ciphertexts, in the order of the small key's coefficients: rows, each
-    /// of `k + 1` transformed polynomials.
-    pub(crate) fn ggsws(&self) -> impl Iterator<Item = &[f64]> {
-        self.fourier.chunks_exact(self.ggsw_len)
+    /// The keys of all blocks, in the order of the small key's coefficients.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[f64]> {
+        self.fourier.chunks_exact(self.product.key_len())
     }
 }

@@ -1,11 +1,11 @@
-//! The external product `GGSW ⊡ GLWE` and the controlled rotation built on it (TFHE:
-//! Fast Fully Homomorphic Encryption over the Torus, section 3.2).
+//! The external product `GGSW ⊡ GLWE` (TFHE: Fast Fully Homomorphic Encryption over the
+//! Torus, section 3.2) and the turn by a block of key bits built on it.
 
 use aligned_vec::{AVec, ConstAlign};
-use tfhe_sbc_core::fft::FftPlan;
+use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameters::{Decomposition, Parameters};
-use tfhe_sbc_core::simd;
+use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
+use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
 /// A buffer that vectors do not straddle cache lines in: at 16-byte offsets, where
 /// ordinary allocations lie, blind rotation takes a fifth longer.
@@ -15,80 +15,253 @@ pub(crate) fn cache_aligned<T: Copy>(value: T, len: usize) -> CacheAligned<T> {
     AVec::from_iter(64, std::iter::repeat_n(value, len))
 }
 
-/// Scratch of external products under one parameter set.
-pub struct ExternalProductScratch<T> {
-    pub(crate) state: CacheAligned<T>,
-    digit: CacheAligned<f64>,
-    pub(crate) sums: CacheAligned<f64>,
+/// Components of a GLWE ciphertext at most.
+pub(crate) const MAX_OUTPUTS: usize = MAX_GLWE_DIMENSION + 1;
+
+/// How products of one kind are computed: their shape, and the component and digit that
+/// each row of a key is for. Rows of a component go from the least significant digit up.
+#[derive(Clone, Debug)]
+pub struct ExternalProduct {
+    plan: ExternalProductPlan,
+    digits: Vec<(usize, DigitPlace)>,
 }
 
-impl<T: MaskTorus> ExternalProductScratch<T> {
-    /// Scratch for ciphertexts of these parameters.
-    pub fn new(parameters: &Parameters) -> Self {
-        let size = parameters.polynomial_size().get();
+/// Scratch of products of one kind.
+pub struct ExternalProductScratch {
+    digits: CacheAligned<f64>,
+    sums: CacheAligned<f64>,
+}
+
+impl ExternalProduct {
+    /// The products of a blind rotation.
+    pub fn of_blind_rotation(parameters: &Parameters, isa: Isa) -> Self {
+        let k = parameters.glwe_dimension.0;
+        let gadgets = (0..k).map(|_| parameters.pbs).chain([parameters.pbs_body]);
+        let block_size = parameters.lwe_block_size as usize;
+        Self::new(parameters, isa, gadgets, block_size)
+    }
+
+    /// The products of a device's key switch: of the masks only.
+    pub(crate) fn of_device_switch(parameters: &Parameters, isa: Isa) -> Self {
+        let k = parameters.glwe_dimension.0;
+        let gadgets = (0..k).map(|_| parameters.device_switch());
+        Self::new(parameters, isa, gadgets, 1)
+    }
+
+    fn new(
+        parameters: &Parameters,
+        isa: Isa,
+        gadgets: impl Iterator<Item = Decomposition>,
+        block_size: usize,
+    ) -> Self {
+        let digits: Vec<_> = gadgets
+            .enumerate()
+            .flat_map(|(component, gadget)| {
+                let (base_log, levels) = (gadget.base_log.0, gadget.level_count.0);
+                (0..levels).map(move |level| {
+                    let bits = parameters.torus_bits;
+                    (component, DigitPlace::new(bits, base_log, levels, level))
+                })
+            })
+            .collect();
+        let shape = ProductShape {
+            block_size,
+            rows: digits.len(),
+            outputs: parameters.glwe_dimension.0 + 1,
+        };
         Self {
-            state: cache_aligned(T::ZERO, size),
-            digit: cache_aligned(0.0, size),
-            sums: cache_aligned(0.0, (parameters.glwe_dimension.0 + 1) * size),
+            plan: ExternalProductPlan::new(parameters.polynomial_size(), shape, isa),
+            digits,
         }
     }
 
-    /// Takes the digits of `state`, least significant first, and adds each one's product
-    /// with its row of transformed polynomials to `sums`, which `first` clears before.
-    #[inline]
-    pub(crate) fn add_digits(
-        &mut self,
-        plan: FftPlan<'_>,
-        base_log: u32,
-        rows: &[f64],
-        first: bool,
+    /// The numbers of polynomials.
+    pub fn shape(&self) -> ProductShape {
+        self.plan.shape()
+    }
+
+    /// Number of doubles of the key of one step.
+    pub fn key_len(&self) -> usize {
+        self.plan.key_len()
+    }
+
+    /// The number N of coefficients.
+    pub(crate) fn polynomial_size(&self) -> usize {
+        self.plan.fft().polynomial_size().get()
+    }
+
+    /// The instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        self.plan.fft().isa()
+    }
+
+    /// Scratch.
+    pub fn scratch(&self) -> ExternalProductScratch {
+        let ProductShape { rows, outputs, .. } = self.plan.shape();
+        let size = self.polynomial_size();
+        ExternalProductScratch {
+            digits: cache_aligned(0.0, rows * size),
+            sums: cache_aligned(0.0, outputs * size),
+        }
+    }
+
+    /// Puts a polynomial of a key, times `sign`, into the key of its step: component
+    /// `output` of row `row` of the GGSW ciphertext of key bit `bit`. `scratch` has N
+    /// elements.
+    ///
+    /// # Panics
+    /// If a length or index does not fit.
+    pub fn place_key_polynomial<T: MaskTorus>(
+        &self,
+        key: &mut [f64],
+        place: (usize, usize, usize),
+        polynomial: &[T],
+        sign: f64,
+        scratch: &mut [f64],
     ) {
-        let size = plan.polynomial_size().get();
-        let isa = plan.isa();
-        let Self { state, digit, sums } = self;
-        for (level, row) in rows.chunks_exact(sums.len()).enumerate() {
-            simd::next_digit(isa, state, digit, base_log);
-            plan.forward(digit);
-            for (sum, key) in sums.chunks_exact_mut(size).zip(row.chunks_exact(size)) {
-                if first && level == 0 {
-                    simd::fourier_mul(isa, sum, digit, key);
-                } else {
-                    simd::fourier_mul_add(isa, sum, digit, key);
-                }
-            }
+        let isa = self.isa();
+        simd::torus_to_f64(isa, scratch, polynomial);
+        simd::scale_f64(isa, scratch, sign * self.plan.key_scale::<T>());
+        self.plan.place_key_polynomial(key, place, scratch);
+    }
+
+    /// `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`: turns `acc` by the exponent of
+    /// the bit of the block that is set, or only renews its noise if none is. Exponents
+    /// are mod 2N. Meanwhile asks for `next_key`, which may be empty, to be brought near.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    pub fn turn_by_block<T: MaskTorus>(
+        &self,
+        acc: &mut [T],
+        key: &[f64],
+        next_key: &[f64],
+        exponents: &[u32],
+        scratch: &mut ExternalProductScratch,
+    ) {
+        let size = self.polynomial_size();
+        let ExternalProductScratch { digits, sums } = scratch;
+        let [while_down, while_up] = self.share_out(next_key);
+        self.take_all_digits(acc, digits, while_down);
+        let rows = digits.chunks_exact(size);
+        self.add_rows(acc, 0, rows, (key, while_up), Some(exponents), sums);
+    }
+
+    /// `(0, …, 0, body) + Σ digit · row`, in place.
+    pub(crate) fn switch<T: MaskTorus>(
+        &self,
+        glwe: &mut [T],
+        key: &[f64],
+        scratch: &mut ExternalProductScratch,
+    ) {
+        let size = self.polynomial_size();
+        let ExternalProductScratch { digits, sums } = scratch;
+        self.take_all_digits(glwe, digits, &[]);
+        let mask_len = glwe.len() - size;
+        glwe[..mask_len].fill(T::ZERO);
+        self.add_rows(glwe, 0, digits.chunks_exact(size), (key, &[]), None, sums);
+    }
+
+    /// Number of digits of a component.
+    pub(crate) fn digit_count(&self, component: usize) -> usize {
+        self.digits_of(component).count()
+    }
+
+    fn digits_of(&self, component: usize) -> impl Iterator<Item = DigitPlace> {
+        let of_it = self.digits.iter().filter(move |(c, _)| *c == component);
+        of_it.map(|&(_, place)| place)
+    }
+
+    /// The transformed digits of one component, one after the other.
+    pub(crate) fn take_digits<T: MaskTorus>(
+        &self,
+        component: usize,
+        polynomial: &[T],
+        digits: &mut [f64],
+    ) {
+        let digits = digits.chunks_exact_mut(self.polynomial_size());
+        for (digit, place) in digits.zip(self.digits_of(component)) {
+            self.plan.forward_digit(digit, polynomial, place, &[]);
+        }
+    }
+
+    fn take_all_digits<T: MaskTorus>(&self, glwe: &[T], digits: &mut [f64], next_key: &[f64]) {
+        let size = self.polynomial_size();
+        let mut next_key = Parts::of(next_key, self.digits.len());
+        let digits = digits.chunks_exact_mut(size);
+        for (digit, &(component, place)) in digits.zip(&self.digits) {
+            let polynomial = &glwe[component * size..][..size];
+            self.plan
+                .forward_digit(digit, polynomial, place, next_key.next());
+        }
+    }
+
+    /// What of the next key to ask for while transforms go down, and what after: in
+    /// proportion to the time that they take. A vector's products of a row and an output
+    /// take about as long as a sixth of its transform.
+    fn share_out<'k>(&self, next_key: &'k [f64]) -> [&'k [f64]; 2] {
+        let ProductShape {
+            block_size,
+            rows,
+            outputs,
+        } = self.plan.shape();
+        let down = 6 * rows;
+        let rest = 6 * outputs + block_size * rows * outputs;
+        let (down, rest) = next_key.split_at(next_key.len() * down / (down + rest));
+        [down, rest]
+    }
+
+    /// Adds products of all rows to the components of `acc`, of which the first one is
+    /// `first`. `sums` is scratch of as many polynomials.
+    pub(crate) fn add_rows<'d, T: MaskTorus>(
+        &self,
+        acc: &mut [T],
+        first: usize,
+        rows: impl Iterator<Item = &'d [f64]>,
+        (key, next_key): (&[f64], &[f64]),
+        exponents: Option<&[u32]>,
+        sums: &mut [f64],
+    ) {
+        let mut all = [&[][..]; MAX_ROWS];
+        for (place, row) in all.iter_mut().zip(rows) {
+            *place = row;
+        }
+        let rows = &all[..self.digits.len()];
+        let ProductShape {
+            block_size,
+            rows: row_count,
+            outputs,
+        } = self.plan.shape();
+        let products = block_size * row_count * outputs;
+        let while_products = next_key.len() * products / (products + 6 * outputs);
+        let (while_products, while_up) = next_key.split_at(while_products);
+        self.plan
+            .multiply(sums, first, rows, key, exponents, while_products);
+        let size = self.polynomial_size();
+        let mut while_up = Parts::of(while_up, acc.len() / size);
+        for (component, sum) in acc.chunks_exact_mut(size).zip(sums.chunks_exact_mut(size)) {
+            self.plan.inverse_add(component, sum, while_up.next());
         }
     }
 }
 
-/// `acc += GGSW ⊡ (X^degree · acc - acc)`: turns `acc` by `degree` if the GGSW
-/// ciphertext encrypts 1, and only renews its noise if it encrypts 0. `degree` is in
-/// `[0, 2N)`.
-pub fn rotate_if<T: MaskTorus>(
-    plan: FftPlan<'_>,
-    decomposition: Decomposition,
-    acc: &mut [T],
-    ggsw: &[f64],
-    degree: usize,
-    scratch: &mut ExternalProductScratch<T>,
-) {
-    let size = plan.polynomial_size().get();
-    let isa = plan.isa();
-    let base_log = decomposition.base_log.0;
-    let levels = decomposition.level_count.0;
-    let row_len = acc.len();
-    for (c, (component, rows)) in acc
-        .chunks_exact(size)
-        .zip(ggsw.chunks_exact(levels * row_len))
-        .enumerate()
-    {
-        simd::rotate_sub_round(isa, &mut scratch.state, component, degree, base_log, levels);
-        scratch.add_digits(plan, base_log, rows, c == 0);
+/// A slice in a number of parts.
+struct Parts<'k> {
+    rest: &'k [f64],
+    each: usize,
+}
+
+impl<'k> Parts<'k> {
+    fn of(all: &'k [f64], count: usize) -> Self {
+        Self {
+            rest: all,
+            each: all.len().div_ceil(count),
+        }
     }
-    for (component, sum) in acc
-        .chunks_exact_mut(size)
-        .zip(scratch.sums.chunks_exact_mut(size))
-    {
-        plan.inverse(sum);
-        simd::add_rounded_to_torus(isa, component, sum);
+
+    fn next(&mut self) -> &'k [f64] {
+        let (part, rest) = self.rest.split_at(self.each.min(self.rest.len()));
+        self.rest = rest;
+        part
     }
 }

@@ -12,17 +12,16 @@
 
 use rayon::prelude::*;
 use tfhe_sbc_core::device_issue::DeviceIssue;
-use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{Decomposition, KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
-use tfhe_sbc_core::simd;
+use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-use crate::external_product::{CacheAligned, ExternalProductScratch};
+use crate::external_product::{CacheAligned, ExternalProduct, ExternalProductScratch};
 use crate::seeded_rows::{SeededRows, check_header, digit_weight, weighted_key_polynomial};
 use crate::server_key::{ServerKeyError, check_torus};
 
@@ -171,13 +170,13 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
 
     /// Expands and transforms the key. On all threads of the current rayon pool.
     pub fn prepare(&self) -> DeviceSwitchKey<T> {
-        let plan = OwnedFftPlan::new(self.parameters.polynomial_size());
-        let k = self.parameters.glwe_dimension.0;
-        let fourier = self.rows.transform(&plan, k, 1, &|_| ());
+        let product = ExternalProduct::of_device_switch(&self.parameters, Isa::detect());
+        // The sum is taken off the body.
+        let fourier = self.rows.prepare(&product, -1.0, &|_| ());
         DeviceSwitchKey {
             parameters: self.parameters,
             switch: self.switch,
-            plan,
+            product,
             fourier,
             torus: std::marker::PhantomData,
         }
@@ -188,8 +187,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
 pub struct DeviceSwitchKey<T> {
     parameters: Parameters,
     switch: DeviceSwitch,
-    plan: OwnedFftPlan,
-    /// Rows of `k + 1` transformed polynomials.
+    product: ExternalProduct,
     fourier: CacheAligned<f64>,
     torus: std::marker::PhantomData<T>,
 }
@@ -212,43 +210,27 @@ impl<T: MaskTorus> DeviceSwitchKey<T> {
     /// If a ciphertext has other dimensions than the key.
     pub fn switch_batch(&self, ciphertexts: &mut [GlweCiphertext<T>]) {
         ciphertexts.par_iter_mut().for_each_init(
-            || ExternalProductScratch::new(&self.parameters),
+            || self.scratch(),
             |scratch, glwe| self.switch_glwe(glwe.as_mut_slice(), scratch),
         );
     }
 
-    /// Switches one ciphertext in place: masks, then body. `scratch` is for this key's
-    /// parameters.
+    /// Scratch of [`switch_glwe`](Self::switch_glwe).
+    pub fn scratch(&self) -> ExternalProductScratch {
+        self.product.scratch()
+    }
+
+    /// Switches one ciphertext in place: masks, then body.
     ///
     /// # Panics
     /// If the ciphertext or `scratch` has other dimensions than the key.
-    pub fn switch_glwe(&self, glwe: &mut [T], scratch: &mut ExternalProductScratch<T>) {
-        let plan = self.plan.plan();
-        let size = plan.polynomial_size().get();
-        let row_len = self.parameters.big_lwe_dimension().0 + size;
+    pub fn switch_glwe(&self, glwe: &mut [T], scratch: &mut ExternalProductScratch) {
+        let size = self.parameters.polynomial_size().get();
         assert_eq!(
             glwe.len(),
-            row_len,
+            self.parameters.big_lwe_dimension().0 + size,
             "the ciphertext is not under such a key"
         );
-        let decomposition = self.parameters.device_switch();
-        let (base_log, levels) = (decomposition.base_log.0, decomposition.level_count.0);
-        let represented = decomposition.represented_bits();
-        for (i, (mask, rows)) in glwe
-            .chunks_exact(size)
-            .zip(self.fourier.chunks_exact(levels * row_len))
-            .enumerate()
-        {
-            for (state, a) in scratch.state.iter_mut().zip(mask) {
-                *state = T::from_i64(a.round_to_bits(represented) as i64);
-            }
-            scratch.add_digits(plan, base_log, rows, i == 0);
-        }
-        glwe[..row_len - size].fill(T::ZERO);
-        let sums = scratch.sums.chunks_exact_mut(size);
-        for (component, sum) in glwe.chunks_exact_mut(size).zip(sums) {
-            plan.inverse(sum);
-            simd::sub_rounded_from_torus(plan.isa(), component, sum);
-        }
+        self.product.switch(glwe, &self.fourier, scratch);
     }
 }

@@ -2,16 +2,15 @@
 //! this crate are made of. Row `r` has stream `r` of ChaCha20 under the seed as its mask.
 
 use rayon::prelude::*;
-use tfhe_sbc_core::fft::OwnedFftPlan;
+use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
-use tfhe_sbc_core::simd;
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
 
-use crate::external_product::{CacheAligned, cache_aligned};
+use crate::external_product::{CacheAligned, ExternalProduct, cache_aligned};
 
 /// Told the number of steps done since it was last told.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -71,47 +70,49 @@ impl<T: MaskTorus> SeededRows<T> {
         Self { mask_seed, bodies }
     }
 
-    /// All polynomials of all rows, masks and then body, transformed with the
-    /// normalisation of the inverse transform folded in. On all threads of the current
-    /// rayon pool.
-    pub(crate) fn transform(
+    /// All polynomials of all rows, masks and then body, times `sign`, as external
+    /// products of this kind read them. On all threads of the current rayon pool;
+    /// `progress` is told of every key bit.
+    pub(crate) fn prepare(
         &self,
-        plan: &OwnedFftPlan,
-        glwe_dimension: usize,
-        rows_a_step: usize,
+        product: &ExternalProduct,
+        sign: f64,
         progress: Progress<'_>,
     ) -> CacheAligned<f64> {
-        let size = plan.polynomial_size().get();
-        let plan = plan.plan();
-        let mask_len = glwe_dimension * size;
-        let row_len = mask_len + size;
-        let scale = 2.0 / size as f64;
-        let mut fourier = cache_aligned(0.0, self.bodies.len() / size * row_len);
+        let ProductShape {
+            block_size,
+            rows,
+            outputs,
+        } = product.shape();
+        let size = product.polynomial_size();
+        let step_rows = block_size * rows;
+        let steps = self.bodies.len() / (step_rows * size);
+        let mut fourier = cache_aligned(0.0, steps * product.key_len());
         fourier
-            .par_chunks_mut(rows_a_step * row_len)
-            .zip(self.bodies.par_chunks(rows_a_step * size))
+            .par_chunks_mut(product.key_len())
+            .zip(self.bodies.par_chunks(step_rows * size))
             .enumerate()
             .for_each_init(
-                || vec![T::ZERO; mask_len],
-                |mask, (step, (rows, bodies))| {
-                    for (r, (row, body)) in rows
-                        .chunks_exact_mut(row_len)
-                        .zip(bodies.chunks_exact(size))
-                        .enumerate()
-                    {
-                        let stream = (step * rows_a_step + r) as u32;
+                || {
+                    (
+                        vec![T::ZERO; (outputs - 1) * size],
+                        cache_aligned(0.0, size),
+                    )
+                },
+                |(mask, scratch), (step, (key, bodies))| {
+                    for (r, body) in bodies.chunks_exact(size).enumerate() {
+                        let stream = (step * step_rows + r) as u32;
                         random::fill_uniform(
                             &mut ExpanderKind::ChaCha20.mask_stream(&self.mask_seed, stream),
                             mask,
                         );
                         let polynomials = mask.chunks_exact(size).chain([body]);
-                        for (out, polynomial) in row.chunks_exact_mut(size).zip(polynomials) {
-                            simd::torus_to_f64(plan.isa(), out, polynomial);
-                            plan.forward(out);
-                            simd::scale_f64(plan.isa(), out, scale);
+                        for (output, polynomial) in polynomials.enumerate() {
+                            let place = (r / rows, r % rows, output);
+                            product.place_key_polynomial(key, place, polynomial, sign, scratch);
                         }
                     }
-                    progress(1);
+                    progress(block_size as u64);
                 },
             );
         fourier

@@ -3,18 +3,18 @@
 mod common;
 mod reference;
 
-use common::{Keys, small_set};
+use common::{Keys, place_key, small_set};
 use proptest::prelude::*;
 use reference::ReferenceKey;
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::OwnedFftPlan;
+use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
-use tfhe_sbc_core::simd;
+use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
-use tfhe_sbc_engine::external_product::{ExternalProductScratch, rotate_if};
+use tfhe_sbc_engine::external_product::ExternalProduct;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
@@ -112,42 +112,37 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
     }
 }
 
-/// One controlled rotation by a GGSW ciphertext of uniform rows, every scalar up to the
+/// One turn by a block of GGSW ciphertexts of uniform rows, every scalar up to the
 /// transform's error.
-fn compare_rotation<T: MaskTorus>(set: ParameterSet, degree: usize, bound: f64) {
+fn compare_turn<T: MaskTorus>(set: ParameterSet, exponent: u32, bound: f64) {
     let parameters = set.validate().unwrap();
-    let (k, levels) = (set.glwe_dimension.0, set.pbs.level_count.0);
-    let size = parameters.polynomial_size();
-    let owned = OwnedFftPlan::new(size);
-    let ggsw: Vec<Vec<Vec<T>>> = (0..(k + 1) * levels)
-        .map(|row| uniform(row as u8, k + 1, size.get()))
-        .collect();
-    let fourier: Vec<f64> = ggsw
-        .iter()
-        .flatten()
-        .flat_map(|polynomial| {
-            let mut out = vec![0.0; size.get()];
-            simd::torus_to_f64(owned.isa(), &mut out, polynomial);
-            owned.plan().forward(&mut out);
-            simd::scale_f64(owned.isa(), &mut out, 2.0 / size.get() as f64);
-            out
-        })
-        .collect();
-    let mut expected = uniform::<T>(200, k + 1, size.get());
-    let mut acc = expected.concat();
-    let mut scratch = ExternalProductScratch::new(&parameters);
-    rotate_if(
-        owned.plan(),
-        set.pbs,
-        &mut acc,
-        &fourier,
-        degree,
-        &mut scratch,
-    );
-    reference::rotate_if(set.pbs, &mut expected, &ggsw, degree as i64);
-    for (x, y) in acc.iter().zip(expected.concat()) {
-        let error = x.sub(y).to_signed_fraction();
-        assert!(error.abs() <= bound, "{error:e} {set:?}");
+    let size = parameters.polynomial_size().get();
+    for isa in Isa::available() {
+        let product = ExternalProduct::of_blind_rotation(&parameters, isa);
+        let ProductShape {
+            block_size,
+            rows,
+            outputs,
+        } = product.shape();
+        let ggsws: Vec<Vec<Vec<Vec<T>>>> = (0..block_size)
+            .map(|bit| {
+                (0..rows)
+                    .map(|row| uniform((bit * rows + row) as u8, outputs, size))
+                    .collect()
+            })
+            .collect();
+        let key = place_key(&product, &ggsws, size);
+        let exponents: Vec<u32> = (0..block_size as u32)
+            .map(|bit| (exponent * (3 * bit + 1)) % (2 * size as u32))
+            .collect();
+        let mut expected = uniform::<T>(200, outputs, size);
+        let mut acc = expected.concat();
+        product.turn_by_block(&mut acc, &key, &[], &exponents, &mut product.scratch());
+        reference::turn_by_block(&parameters, &mut expected, &ggsws, &exponents);
+        for (x, y) in acc.iter().zip(expected.concat()) {
+            let error = x.sub(y).to_signed_fraction();
+            assert!(error.abs() <= bound, "{} {error:e} {set:?}", isa.name());
+        }
     }
 }
 
@@ -163,20 +158,24 @@ fn arbitrary_set(bits: u32) -> impl Strategy<Value = (ParameterSet, u8)> {
         switches,
         64usize..=130,
         any::<bool>(),
+        (1u32..=4, 0u32..=2),
         any::<u8>(),
     )
         .prop_map(
-            move |(k, (base_log, levels), switch, n, compensated, seed)| {
+            move |(k, (base_log, levels), switch, n, compensated, (block_size, finer), seed)| {
+                // The body's digits may be of another base.
+                let body_base_log = base_log + finer.min(bits / levels as u32 - base_log);
                 let set = ParameterSet {
+                    lwe_block_size: block_size,
                     pbs: Decomposition::new(base_log, levels),
-                    pbs_body: Decomposition::new(base_log, levels),
+                    pbs_body: Decomposition::new(body_base_log, levels),
                     key_switch: Decomposition::new(switch.0, switch.1),
                     modulus_switch: if compensated {
                         ModulusSwitch::MeanCompensated
                     } else {
                         ModulusSwitch::Plain
                     },
-                    ..small_set(bits, k, n)
+                    ..small_set(bits, k, n / block_size as usize * block_size as usize)
                 };
                 (set, seed)
             },
@@ -197,19 +196,21 @@ proptest! {
     }
 
     #[test]
-    fn a_32_bit_rotation_is_the_reference((set, _) in arbitrary_set(32), degree in 0usize..512) {
-        compare_rotation::<u32>(set, degree, 0.0);
+    fn a_32_bit_turn_is_the_reference((set, _) in arbitrary_set(32), exponent in 0u32..512) {
+        compare_turn::<u32>(set, exponent, 0.0);
     }
 
     #[test]
-    fn a_64_bit_rotation_is_the_reference((set, _) in arbitrary_set(64), degree in 0usize..512) {
+    fn a_64_bit_turn_is_the_reference((set, _) in arbitrary_set(64), exponent in 0u32..512) {
         // Eight times the deviation of the oracle's model, which is for phases: its 1 + kN/2
         // is what the key makes of the mask's errors.
-        let parameters = PbsParameters::from(&set.validate().unwrap());
-        let (key, gadget) = (parameters.bootstrapping_key(), parameters.pbs);
-        let terms = 1.0 + key.extracted_lwe_dimension() as f64 / 2.0;
-        let each = fft_variance(FftErrorModel::Measured, &key, gadget).0 / terms;
-        compare_rotation::<u64>(set, degree, 8.0 * each.sqrt());
+        let parameters = set.validate().unwrap();
+        let shape = PbsParameters::from(&parameters);
+        let terms = 1.0 + shape.bootstrapping_key().extracted_lwe_dimension() as f64 / 2.0;
+        let (key, gadgets) = (shape.bootstrapping_key(), shape.pbs);
+        let step = 2.0 * f64::from(set.lwe_block_size);
+        let each = step * fft_variance(FftErrorModel::Measured, &key, gadgets).0 / terms;
+        compare_turn::<u64>(set, exponent, 8.0 * each.sqrt());
     }
 
     #[test]

@@ -17,7 +17,6 @@ use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_engine::server_key::ServerKey;
-use tfhe_sbc_oracle::blind_rotation::BlindRotation;
 use tfhe_sbc_oracle::noise::{
     self, KeyBlocks, Variance, centred_modulus_switch_variance, modulus_switch_variance,
     truncation_variance,
@@ -324,12 +323,7 @@ fn evaluation<T: MaskTorus>(set: ParameterSet, count: usize) {
         modulus_switch(&mut keys, 2500);
         errors.extend(bootstraps(&mut keys, &server, count));
     }
-    // The engine goes by single bits.
-    let predicted = NoiseBudget::new(&PbsParameters {
-        blind_rotation: BlindRotation::ControlledRotations,
-        ..PbsParameters::from(&set.validate().unwrap())
-    });
-    let predicted = predicted.pbs;
+    let predicted = NoiseBudget::new(&PbsParameters::from(&set.validate().unwrap())).pbs;
     check_variance("bootstrap", &errors, predicted);
     check_mean("bootstrap", &errors, 0.0, predicted, Variance::ZERO);
     check_normality("bootstrap", &errors);

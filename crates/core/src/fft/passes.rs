@@ -10,7 +10,7 @@
 
 use super::node::{Complex, join, split};
 use super::trigonometry::root_of_unity;
-use crate::simd::{Rows, Simd};
+use crate::simd::{Ahead, Rows, Simd};
 
 /// The radices, as logarithms, of the passes before the last one.
 pub(super) struct Schedule {
@@ -120,17 +120,17 @@ pub(super) fn forward<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     for &radix_log in schedule.passes() {
         let (twiddles, rest) = table.split_at(1 << (depth + radix_log));
         match radix_log {
-            3 if S::MAX_RADIX_LOG > 2 => forward_pass::<S, 8>(simd, re, im, twiddles),
-            2 => forward_pass::<S, 4>(simd, re, im, twiddles),
-            _ => forward_pass::<S, 2>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => forward_pass::<S, _, 8>(simd, re, im, twiddles, &mut ()),
+            2 => forward_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
+            _ => forward_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),
         }
         table = rest;
         depth += radix_log;
     }
     match S::LANES {
-        8 => last_pass::<S, 8, false>(simd, re, im, table),
-        4 => last_pass::<S, 4, false>(simd, re, im, table),
-        _ => last_pass::<S, 2, false>(simd, re, im, table),
+        8 => last_pass::<S, _, 8, false>(simd, re, im, table, &mut ()),
+        4 => last_pass::<S, _, 4, false>(simd, re, im, table, &mut ()),
+        _ => last_pass::<S, _, 2, false>(simd, re, im, table, &mut ()),
     }
 }
 
@@ -151,16 +151,16 @@ pub(super) fn inverse<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
         .sum();
     let (mut table, last) = table.split_at(before_last);
     match S::LANES {
-        8 => last_pass::<S, 8, true>(simd, re, im, last),
-        4 => last_pass::<S, 4, true>(simd, re, im, last),
-        _ => last_pass::<S, 2, true>(simd, re, im, last),
+        8 => last_pass::<S, _, 8, true>(simd, re, im, last, &mut ()),
+        4 => last_pass::<S, _, 4, true>(simd, re, im, last, &mut ()),
+        _ => last_pass::<S, _, 2, true>(simd, re, im, last, &mut ()),
     }
     for &radix_log in schedule.passes().iter().rev() {
         let (rest, twiddles) = table.split_at(table.len() - (1 << depth));
         match radix_log {
-            3 if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, 8>(simd, re, im, twiddles),
-            2 => inverse_pass::<S, 4>(simd, re, im, twiddles),
-            _ => inverse_pass::<S, 2>(simd, re, im, twiddles),
+            3 if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, _, 8>(simd, re, im, twiddles, &mut ()),
+            2 => inverse_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
+            _ => inverse_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),
         }
         table = rest;
         depth -= radix_log;
@@ -196,11 +196,12 @@ macro_rules! scalar_pass {
     ($name:ident, $node:ident) => {
         /// One pass with one set of twiddles per node.
         #[inline(always)]
-        pub(super) fn $name<S: Simd, const R: usize>(
+        pub(super) fn $name<S: Simd, A: Ahead, const R: usize>(
             simd: S,
             re: &mut [S::Chunk],
             im: &mut [S::Chunk],
             twiddles: &[f64],
+            ahead: &mut A,
         ) {
             let nodes = twiddles.len() / R;
             let node_len = re.len() / nodes;
@@ -223,6 +224,7 @@ macro_rules! scalar_pass {
                         simd.store(re.get_mut(row, column), x_re[row]);
                         simd.store(im.get_mut(row, column), x_im[row]);
                     }
+                    ahead.after(simd, R);
                 }
             }
         }
@@ -235,11 +237,12 @@ scalar_pass!(inverse_pass, join);
 /// The pass over nodes of `L^2` points, where L is the number of lanes; the first
 /// one of an inverse.
 #[inline(always)]
-fn last_pass<S: Simd, const L: usize, const INVERSE: bool>(
+pub(super) fn last_pass<S: Simd, A: Ahead, const L: usize, const INVERSE: bool>(
     simd: S,
     re: &mut [S::Chunk],
     im: &mut [S::Chunk],
     twiddles: &[f64],
+    ahead: &mut A,
 ) {
     let node_data = re.chunks_exact_mut(L).zip(im.chunks_exact_mut(L));
     for ((re, im), twiddles) in node_data.zip(twiddles.chunks_exact(L + L * L)) {
@@ -273,5 +276,6 @@ fn last_pass<S: Simd, const L: usize, const INVERSE: bool>(
             simd.store(&mut re[row], x_re[row]);
             simd.store(&mut im[row], x_im[row]);
         }
+        ahead.after(simd, L);
     }
 }

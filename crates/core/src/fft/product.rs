@@ -151,9 +151,11 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
             }
             (0, 2) => first_pass::<S, P, L, 4>(simd, input, re, im, twiddles),
             (0, _) => first_pass::<S, P, L, 2>(simd, input, re, im, twiddles),
-            (_, 3) if S::MAX_RADIX_LOG > 2 => forward_pass::<S, 8>(simd, re, im, twiddles),
-            (_, 2) => forward_pass::<S, 4>(simd, re, im, twiddles),
-            (_, _) => forward_pass::<S, 2>(simd, re, im, twiddles),
+            (_, 3) if S::MAX_RADIX_LOG > 2 => {
+                forward_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
+            }
+            (_, 2) => forward_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
+            (_, _) => forward_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),
         }
         start += len;
         depth += radix_log;
@@ -184,9 +186,11 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
             (0, 3) if S::MAX_RADIX_LOG > 2 => final_pass::<S, P, L, 8>(simd, re, im, out, twiddles),
             (0, 2) => final_pass::<S, P, L, 4>(simd, re, im, out, twiddles),
             (0, _) => final_pass::<S, P, L, 2>(simd, re, im, out, twiddles),
-            (_, 3) if S::MAX_RADIX_LOG > 2 => inverse_pass::<S, 8>(simd, re, im, twiddles),
-            (_, 2) => inverse_pass::<S, 4>(simd, re, im, twiddles),
-            (_, _) => inverse_pass::<S, 2>(simd, re, im, twiddles),
+            (_, 3) if S::MAX_RADIX_LOG > 2 => {
+                inverse_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
+            }
+            (_, 2) => inverse_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
+            (_, _) => inverse_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),
         }
         start -= len;
         depth -= radix_log;

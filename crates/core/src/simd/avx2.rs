@@ -78,6 +78,7 @@ impl Simd for Avx2 {
     const FUSED: bool = true;
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
+    const PRODUCT_OUTPUTS: usize = 2;
 
     type F64 = __m256d;
     type Chunk = [f64; 4];
@@ -112,6 +113,10 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
         proved!(_mm256_storeu_pd(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn prefetch(self, line: &[f64; 8]) {
+        proved!(_mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()));
     }
     #[inline(always)]
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {

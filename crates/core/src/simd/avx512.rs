@@ -4,6 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::box_muller::WORDS;
+use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
 use crate::torus::{Torus, exp2_neg};
@@ -145,6 +146,7 @@ impl Simd for Avx512 {
     const FUSED: bool = true;
     const MAX_RADIX_LOG: u32 = 3;
     const KEY_SWITCH_VECTORS: usize = 4;
+    const PRODUCT_OUTPUTS: usize = 4;
 
     type F64 = __m512d;
     type Chunk = [f64; 8];
@@ -179,6 +181,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
         proved!(_mm512_storeu_pd(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn prefetch(self, line: &[f64; 8]) {
+        proved!(_mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()));
     }
     #[inline(always)]
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
@@ -255,41 +261,6 @@ impl Simd for Avx512 {
         convert::u64_to_f64(out_rest, input_rest);
     }
     #[inline(always)]
-    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
-        let unit = self.splat(sign * exp2_neg(32));
-        let modulus = self.splat(1.0 / exp2_neg(32));
-        let (acc, acc_rest) = acc.as_chunks_mut::<8>();
-        let (input, input_rest) = input.as_chunks::<8>();
-        for (acc, x) in acc.iter_mut().zip(input) {
-            proved!({
-                let turn = _mm512_reduce_pd::<0>(_mm512_mul_pd(self.load(x), unit));
-                // Half a turn converts to the indefinite integer, -2^31: congruent.
-                let rounded = _mm512_cvtpd_epi32(_mm512_mul_pd(turn, modulus));
-                let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
-                _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
-            });
-        }
-        convert::add_rounded_u32(acc_rest, input_rest, sign);
-    }
-    #[inline(always)]
-    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
-        let unit = self.splat(sign * exp2_neg(64));
-        let modulus = self.splat(1.0 / exp2_neg(64));
-        let (acc, acc_rest) = acc.as_chunks_mut::<8>();
-        let (input, input_rest) = input.as_chunks::<8>();
-        for (acc, x) in acc.iter_mut().zip(input) {
-            proved!({
-                let turn = _mm512_reduce_pd::<0>(_mm512_mul_pd(self.load(x), unit));
-                // Half a turn converts to the indefinite integer, -2^63: congruent.
-                let rounded = _mm512_cvtpd_epi64(_mm512_mul_pd(turn, modulus));
-                let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
-                _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
-            });
-        }
-        convert::add_rounded_u64(acc_rest, input_rest, sign);
-    }
-
-    #[inline(always)]
     fn load_signed(self, input: &[u32]) -> Self::F64 {
         let input: &[u32; 8] = input.try_into().expect("8 elements");
         proved!(_mm512_cvtepi32_pd(_mm256_loadu_si256(
@@ -312,6 +283,48 @@ impl Simd for Avx512 {
             let x = _mm512_add_epi64(x, _mm512_set1_epi64(1 << 31));
             _mm512_cvtepi64_pd(_mm512_srai_epi64::<32>(x))
         })
+    }
+    #[inline(always)]
+    fn load_digit_u32(self, input: &[u32], place: DigitPlace) -> Self::F64 {
+        let input: &[u32; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm256_loadu_si256(input.as_ptr().cast());
+            let x = _mm256_add_epi32(x, _mm256_set1_epi32(place.offset as i32));
+            let x = _mm256_sll_epi32(x, _mm_cvtsi32_si128(place.up as i32));
+            _mm512_cvtepi32_pd(_mm256_sra_epi32(x, _mm_cvtsi32_si128(place.down as i32)))
+        })
+    }
+    #[inline(always)]
+    fn load_digit_u64(self, input: &[u64], place: DigitPlace) -> Self::F64 {
+        let input: &[u64; 8] = input.try_into().expect("8 elements");
+        proved!({
+            let x = _mm512_loadu_si512(input.as_ptr().cast());
+            let x = _mm512_add_epi64(x, _mm512_set1_epi64(place.offset as i64));
+            let x = _mm512_sll_epi64(x, _mm_cvtsi32_si128(place.up as i32));
+            _mm512_cvtepi64_pd(_mm512_sra_epi64(x, _mm_cvtsi32_si128(place.down as i32)))
+        })
+    }
+    #[inline(always)]
+    fn add_turns_u32(self, acc: &mut [u32], turns: Self::F64) {
+        let acc: &mut [u32; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let turns = _mm512_reduce_pd::<0>(turns);
+            // Half a turn converts to the indefinite integer, -2^31: congruent.
+            let rounded = _mm512_cvtpd_epi32(self.mul(turns, self.splat(1.0 / exp2_neg(32))));
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
+    fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
+        let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
+        proved!({
+            let turns = _mm512_reduce_pd::<0>(turns);
+            // Half a turn converts to the indefinite integer, -2^63: congruent.
+            let rounded = _mm512_cvtpd_epi64(self.mul(turns, self.splat(1.0 / exp2_neg(64))));
+            let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
+            _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);
+        });
     }
     #[inline(always)]
     fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {

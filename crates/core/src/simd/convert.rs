@@ -5,8 +5,8 @@
 //! low bits, so that adding the right constant and reading the bits converts.
 
 use super::Simd;
-use super::torus_slice::{TorusSlice, TorusSliceMut};
-use crate::torus::{Torus, exp2_neg};
+use super::torus_slice::TorusSlice;
+use crate::torus::Torus;
 
 /// `1.5 * 2^52`: adding it to a double below 2^51 in magnitude rounds that to an
 /// integer, to nearest even, and leaves the integer in the low 51 bits.
@@ -27,16 +27,6 @@ pub(super) fn torus_to_f64<S: Simd, T: Torus>(simd: S, out: &mut [f64], input: &
     }
 }
 
-/// `acc += sign * round(input)`. Rounding to nearest even is symmetric, so the
-/// sign goes into a multiplication that is there anyway.
-#[inline(always)]
-pub(super) fn add_rounded<S: Simd, T: Torus>(simd: S, acc: &mut [T], input: &[f64], sign: f64) {
-    match TorusSliceMut::new(acc) {
-        TorusSliceMut::U32(acc) => simd.add_rounded_u32(acc, input, sign),
-        TorusSliceMut::U64(acc) => simd.add_rounded_u64(acc, input, sign),
-    }
-}
-
 /// The two 32-bit halves as doubles, biased so that they need no conversion, and
 /// one rounding when they are added.
 #[inline(always)]
@@ -53,30 +43,23 @@ pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
     }
 }
 
+/// The multiple of `2^-32` nearest to a number of turns.
 #[inline(always)]
-pub(super) fn add_rounded_u32(acc: &mut [u32], input: &[f64], sign: f64) {
-    let unit = sign * exp2_neg(32);
-    for (acc, &x) in acc.iter_mut().zip(input) {
-        let turn = fraction(x * unit);
-        let rounded = (turn * TWO_32 + ROUNDER).to_bits() as u32;
-        *acc = acc.wrapping_add(rounded);
-    }
+pub(super) fn turns_to_u32(turns: f64) -> u32 {
+    (fraction(turns) * TWO_32 + ROUNDER).to_bits() as u32
 }
 
+/// The multiple of `2^-64` nearest to a number of turns.
 #[inline(always)]
-pub(super) fn add_rounded_u64(acc: &mut [u64], input: &[f64], sign: f64) {
-    let unit = sign * exp2_neg(64);
-    for (acc, &x) in acc.iter_mut().zip(input) {
-        let high = fraction(x * unit) * TWO_32;
-        let biased_high = high + ROUNDER;
-        // |low| <= 2^31, and the difference is exact.
-        let low = (high - (biased_high - ROUNDER)) * TWO_32;
-        // The shift drops the bias of the high half.
-        let rounded = (biased_high.to_bits() << 32)
-            .wrapping_add((low + ROUNDER).to_bits())
-            .wrapping_sub(ROUNDER.to_bits());
-        *acc = acc.wrapping_add(rounded);
-    }
+pub(super) fn turns_to_u64(turns: f64) -> u64 {
+    let high = fraction(turns) * TWO_32;
+    let biased_high = high + ROUNDER;
+    // |low| <= 2^31, and the difference is exact.
+    let low = (high - (biased_high - ROUNDER)) * TWO_32;
+    // The shift drops the bias of the high half.
+    (biased_high.to_bits() << 32)
+        .wrapping_add((low + ROUNDER).to_bits())
+        .wrapping_sub(ROUNDER.to_bits())
 }
 
 /// `x` less an integer, in `[-1/2, 1/2]`: a representative mod 1. The first step

@@ -1,9 +1,5 @@
-//! Rotation by a monomial and balanced gadget decomposition, the integer side of
-//! the external product.
-//!
-//! Balanced digits come out of a state that holds the kept bits at its low end,
-//! least significant level first: adding B/2 before the bits are cut off makes
-//! both the digit's offset and the carry.
+//! Rotation by a monomial and balanced gadget decomposition, the integer side of blind
+//! rotation.
 
 use crate::torus::Torus;
 
@@ -20,40 +16,6 @@ pub(super) fn rotate_into<T: Torus>(out: &mut [T], poly: &[T], degree: usize) {
 fn copy<T: Torus>(out: &mut [T], input: &[T], negate: bool) {
     for (out, &x) in out.iter_mut().zip(input) {
         *out = if negate { x.neg() } else { x };
-    }
-}
-
-/// `state = (X^degree * poly - poly) >> dropped`, rounded.
-#[inline(always)]
-pub(super) fn rotate_sub_round<T: Torus>(state: &mut [T], poly: &[T], degree: usize, dropped: u32) {
-    let rotation = Rotation::new(poly, degree);
-    let split = rotation.wrapped.len();
-    let (wrapped, straight) = state.split_at_mut(split);
-    sub_round(
-        wrapped,
-        rotation.wrapped,
-        &poly[..split],
-        !rotation.flip,
-        dropped,
-    );
-    sub_round(
-        straight,
-        rotation.straight,
-        &poly[split..],
-        rotation.flip,
-        dropped,
-    );
-}
-
-#[inline(always)]
-fn sub_round<T: Torus>(state: &mut [T], rotated: &[T], poly: &[T], negate: bool, dropped: u32) {
-    let half = match dropped {
-        0 => T::ZERO,
-        _ => T::ONE << (dropped - 1),
-    };
-    for ((state, &rotated), &x) in state.iter_mut().zip(rotated).zip(poly) {
-        let rotated = if negate { rotated.neg() } else { rotated };
-        *state = rotated.sub(x).add(half) >> dropped;
     }
 }
 
@@ -81,27 +43,56 @@ impl<'a, T> Rotation<'a, T> {
     }
 }
 
-/// Takes one balanced digit out of every element.
-#[inline(always)]
-pub(super) fn next_digit<T: Torus>(state: &mut [T], out: &mut [f64], base_log: u32) {
-    let half = T::ONE << (base_log - 1);
-    // B itself does not fit the type when base_log = BITS: B - 1 = 2 (B/2 - 1) + 1.
-    let mask = (half.sub(T::ONE) << 1) | T::ONE;
-    // A digit converts fastest as an i32; as a 64-bit integer it would need an
-    // instruction that few processors have in vectors, so it is put where 2^52 leaves
-    // its low bits, with B/2 added, and the sum is taken off again.
-    const TWO_52_BITS: u64 = (1023 + 52) << 52;
-    let offset = f64::from_bits(TWO_52_BITS) + half.to_u64() as f64;
-    for (state, out) in state.iter_mut().zip(out) {
-        let shifted = state.add(half);
-        let digit = shifted & mask;
-        *out = if T::BITS == 32 {
-            f64::from(digit.sub(half).to_i64() as i32)
-        } else if base_log <= 52 {
-            f64::from_bits(digit.to_u64() | TWO_52_BITS) - offset
-        } else {
-            digit.sub(half).to_i64() as f64
-        };
-        *state = (shifted >> (base_log - 1)) >> 1;
+/// Where one balanced digit lies in a scalar, and what the digits below it carry.
+///
+/// With `B/2` added at every lower level and half of the last kept bit added below
+/// that, carries have arrived, and the digit is the signed number that its own bits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigitPlace {
+    /// What is to be added before the shifts.
+    pub(super) offset: u64,
+    /// How far to the left the digit is to be shifted, to the top.
+    pub(super) up: u32,
+    /// How far then to the right, with its sign.
+    pub(super) down: u32,
+}
+
+impl DigitPlace {
+    /// The digit of level `level`, counted from the least significant one, of
+    /// `level_count` levels of scalars of `torus_bits` bits.
+    ///
+    /// # Panics
+    /// If there is no such level, if a digit has not between 1 and 32 bits, or if the
+    /// levels have more bits than a scalar.
+    pub fn new(torus_bits: u32, base_log: u32, level_count: usize, level: usize) -> Self {
+        let kept = base_log * level_count as u32;
+        assert!(
+            level < level_count && (1..=32).contains(&base_log) && kept <= torus_bits,
+            "no such digit"
+        );
+        let dropped = torus_bits - kept;
+        let rounding = if dropped == 0 { 0 } else { 1 << (dropped - 1) };
+        let carries: u64 = (1..=level as u32)
+            .map(|level| 1 << (dropped + base_log * level - 1))
+            .sum();
+        Self {
+            offset: rounding + carries,
+            up: base_log * (level_count - 1 - level) as u32,
+            down: torus_bits - base_log,
+        }
+    }
+
+    /// The digit of a 32-bit scalar.
+    #[inline(always)]
+    pub(super) fn of_u32(self, x: u32) -> f64 {
+        f64::from((x.wrapping_add(self.offset as u32) << self.up) as i32 >> self.down)
+    }
+
+    /// The digit of a 64-bit scalar: in the high half of what is shifted up, for it has
+    /// at most 32 bits.
+    #[inline(always)]
+    pub(super) fn of_u64(self, x: u64) -> f64 {
+        let high = (x.wrapping_add(self.offset) << self.up) >> 32;
+        f64::from(high as i32 >> (self.down - 32))
     }
 }

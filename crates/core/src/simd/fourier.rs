@@ -21,25 +21,6 @@ pub(super) fn mul<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64]) {
     }
 }
 
-/// `acc += a * b`.
-#[inline(always)]
-pub(super) fn mul_add<S: Simd>(simd: S, acc: &mut [f64], a: &[f64], b: &[f64]) {
-    let (acc_re, acc_im) = halves_mut::<S>(acc);
-    let (a_re, a_im) = halves::<S>(a);
-    let (b_re, b_im) = halves::<S>(b);
-    let operands = a_re.iter().zip(a_im).zip(b_re.iter().zip(b_im));
-    for ((acc_re, acc_im), ((a_re, a_im), (b_re, b_im))) in
-        acc_re.iter_mut().zip(acc_im).zip(operands)
-    {
-        let (a_re, a_im) = (simd.load(a_re), simd.load(a_im));
-        let (b_re, b_im) = (simd.load(b_re), simd.load(b_im));
-        let re = simd.neg_mul_add(a_im, b_im, simd.mul_add(a_re, b_re, simd.load(acc_re)));
-        let im = simd.mul_add(a_im, b_re, simd.mul_add(a_re, b_im, simd.load(acc_im)));
-        simd.store(acc_re, re);
-        simd.store(acc_im, im);
-    }
-}
-
 /// `data *= factor`.
 #[inline(always)]
 pub(super) fn scale(data: &mut [f64], factor: f64) {

@@ -21,6 +21,7 @@ use crate::torus::Torus;
 
 #[cfg(feature = "aes")]
 mod aes;
+mod ahead;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 mod arm;
 #[cfg(target_arch = "x86_64")]
@@ -47,6 +48,9 @@ mod tests;
 
 #[cfg(feature = "aes")]
 pub(crate) use aes::{Aes128, AesIsa};
+pub(crate) use ahead::Ahead;
+#[cfg(feature = "alloc")]
+pub(crate) use ahead::Lines;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
@@ -54,6 +58,7 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub(crate) use chacha20::Block as ChaCha20Block;
+pub use decompose::DigitPlace;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 pub use neon::Neon;
 pub(crate) use ntt::ntt_reduce;
@@ -62,6 +67,8 @@ pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfl
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;
+#[cfg(feature = "alloc")]
+pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
 pub(crate) use vector::Simd;
 
 /// Number of output columns of one tile of a key-switching key.
@@ -210,16 +217,6 @@ pub fn fourier_mul(isa: Isa, out: &mut [f64], a: &[f64], b: &[f64]) {
     dispatch!(isa, |simd| fourier::mul(simd, out, a, b));
 }
 
-/// Pointwise complex `acc += a * b` of transforms (`[re half | im half]`).
-///
-/// # Panics
-///
-/// If the lengths differ or are not a multiple of [`LENGTH_MULTIPLE`].
-pub fn fourier_mul_add(isa: Isa, acc: &mut [f64], a: &[f64], b: &[f64]) {
-    check_fourier(acc.len(), &[a.len(), b.len()]);
-    dispatch!(isa, |simd| fourier::mul_add(simd, acc, a, b));
-}
-
 /// Multiplies every element by `factor`. Any length.
 pub fn scale_f64(isa: Isa, data: &mut [f64], factor: f64) {
     dispatch!(isa, |_simd| fourier::scale(data, factor));
@@ -236,28 +233,6 @@ pub fn torus_to_f64<T: Torus>(isa: Isa, out: &mut [f64], input: &[T]) {
     dispatch!(isa, |simd| convert::torus_to_f64(simd, out, input));
 }
 
-/// `acc += round(input) mod q`, elements in units of `1/q`, rounded to nearest
-/// even. Every finite input is right, far outside of `[-q/2, q/2)` too. Infinities
-/// and NaN give unspecified elements. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn add_rounded_to_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
-    check_equal(acc.len(), &[input.len()]);
-    dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, 1.0));
-}
-
-/// `acc -= round(input) mod q`; see [`add_rounded_to_torus`].
-///
-/// # Panics
-///
-/// If the lengths differ.
-pub fn sub_rounded_from_torus<T: Torus>(isa: Isa, acc: &mut [T], input: &[f64]) {
-    check_equal(acc.len(), &[input.len()]);
-    dispatch!(isa, |simd| convert::add_rounded(simd, acc, input, -1.0));
-}
-
 /// `out = X^degree * poly mod X^N + 1`, where N is the length.
 ///
 /// # Panics
@@ -267,58 +242,6 @@ pub fn rotate_into<T: Torus>(isa: Isa, out: &mut [T], poly: &[T], degree: usize)
     check_equal(out.len(), &[poly.len()]);
     check_degree(degree, poly.len());
     dispatch!(isa, |_simd| decompose::rotate_into(out, poly, degree));
-}
-
-/// Begins the gadget decomposition of `X^degree * poly - poly mod X^N + 1`: leaves
-/// in `state` the `base_log * level_count` most significant bits of every
-/// coefficient, rounded to nearest (half up) and moved to the low end.
-/// [`next_digit`] then takes the digits out.
-///
-/// # Panics
-///
-/// If the lengths differ, `degree` is not below 2N, or `base_log * level_count` is
-/// not in `1..=BITS`.
-pub fn rotate_sub_round<T: Torus>(
-    isa: Isa,
-    state: &mut [T],
-    poly: &[T],
-    degree: usize,
-    base_log: u32,
-    level_count: usize,
-) {
-    check_equal(state.len(), &[poly.len()]);
-    check_degree(degree, poly.len());
-    let kept = u32::try_from(level_count)
-        .ok()
-        .and_then(|levels| levels.checked_mul(base_log))
-        .unwrap_or(0);
-    assert!(
-        (1..=T::BITS).contains(&kept),
-        "a decomposition keeps between 1 and {} bits",
-        T::BITS
-    );
-    let dropped = T::BITS - kept;
-    dispatch!(isa, |_simd| decompose::rotate_sub_round(
-        state, poly, degree, dropped
-    ));
-}
-
-/// Takes the balanced digit, in `[-B/2, B/2)` with `B = 2^base_log`, of the least
-/// significant remaining level out of every element of `state`, and carries into
-/// the levels above; the carry past the top one is dropped. Digits above 2^53 are
-/// rounded. Any length.
-///
-/// # Panics
-///
-/// If the lengths differ or `base_log` is not in `1..=BITS`.
-pub fn next_digit<T: Torus>(isa: Isa, state: &mut [T], out: &mut [f64], base_log: u32) {
-    check_equal(state.len(), &[out.len()]);
-    assert!(
-        (1..=T::BITS).contains(&base_log),
-        "a digit has between 1 and {} bits",
-        T::BITS
-    );
-    dispatch!(isa, |_simd| decompose::next_digit(state, out, base_log));
 }
 
 /// `out = low + step * value mod q`. Any length.

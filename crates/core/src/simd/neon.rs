@@ -8,7 +8,7 @@ use core::arch::aarch64::*;
 
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
 use crate::torus::{Torus, exp2_neg};
 
 /// Calls intrinsics on the strength of the `Neon` value that the method was called on.
@@ -30,14 +30,10 @@ impl Neon {
         Self(())
     }
 
-    /// `x` less the multiple of `modulus` that is nearest, for `reciprocal` its
-    /// exact reciprocal; the difference is exact.
+    /// Turns less the nearest integer.
     #[inline(always)]
-    fn reduce(self, x: float64x2_t, modulus: float64x2_t, reciprocal: float64x2_t) -> float64x2_t {
-        proved!({
-            let turns = vrndnq_f64(vmulq_f64(x, reciprocal));
-            vfmsq_f64(x, turns, modulus)
-        })
+    fn fraction(self, turns: float64x2_t) -> float64x2_t {
+        proved!(vsubq_f64(turns, vrndnq_f64(turns)))
     }
 
     /// The doubles of four signed integers.
@@ -167,6 +163,7 @@ impl Simd for Neon {
     const FUSED: bool = false;
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 4;
+    const PRODUCT_OUTPUTS: usize = 4;
 
     type F64 = Pair;
     type Chunk = [f64; 4];
@@ -206,6 +203,17 @@ impl Simd for Neon {
             vst1q_f64(halves[0].as_mut_ptr(), value[0]);
             vst1q_f64(halves[1].as_mut_ptr(), value[1]);
         });
+    }
+    #[inline(always)]
+    fn prefetch(self, line: &[f64; 8]) {
+        // SAFETY: a hint, which changes nothing.
+        unsafe {
+            core::arch::asm!(
+                "prfm pldl2keep, [{line}]",
+                line = in(reg) line.as_ptr(),
+                options(nostack, preserves_flags, readonly)
+            );
+        }
     }
     #[inline(always)]
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64 {
@@ -269,52 +277,30 @@ impl Simd for Neon {
         }
     }
     #[inline(always)]
-    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
-        let [modulus, reciprocal] =
-            [1.0 / exp2_neg(32), exp2_neg(32)].map(|x| proved!(vdupq_n_f64(x)));
-        let (acc, acc_rest) = acc.as_chunks_mut::<4>();
-        let (input, input_rest) = input.as_chunks::<4>();
-        for (acc, x) in acc.iter_mut().zip(input) {
-            proved!({
-                let low = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
-                let high = self.reduce(vld1q_f64(x[2..].as_ptr()), modulus, reciprocal);
-                let rounded = vuzp1q_u32(
-                    vreinterpretq_u32_s64(vcvtnq_s64_f64(low)),
-                    vreinterpretq_u32_s64(vcvtnq_s64_f64(high)),
-                );
-                let old = vld1q_u32(acc.as_ptr());
-                let new = if sign < 0.0 {
-                    vsubq_u32(old, rounded)
-                } else {
-                    vaddq_u32(old, rounded)
-                };
-                vst1q_u32(acc.as_mut_ptr(), new);
+    fn add_turns_u32(self, acc: &mut [u32], turns: Self::F64) {
+        let acc: &mut [u32; 4] = acc.try_into().expect("4 elements");
+        let modulus = proved!(vdupq_n_f64(1.0 / exp2_neg(32)));
+        proved!({
+            let [a, b] = turns.map(|turns| {
+                let rounded = vcvtnq_s64_f64(vmulq_f64(self.fraction(turns), modulus));
+                vreinterpretq_u32_s64(rounded)
             });
-        }
-        convert::add_rounded_u32(acc_rest, input_rest, sign);
+            let sum = vaddq_u32(vld1q_u32(acc.as_ptr()), vuzp1q_u32(a, b));
+            vst1q_u32(acc.as_mut_ptr(), sum);
+        });
     }
     #[inline(always)]
-    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
-        let [modulus, reciprocal, half] =
-            [1.0 / exp2_neg(64), exp2_neg(64), 1.0 / exp2_neg(63)].map(|x| proved!(vdupq_n_f64(x)));
-        let (acc, acc_rest) = acc.as_chunks_mut::<2>();
-        let (input, input_rest) = input.as_chunks::<2>();
-        for (acc, x) in acc.iter_mut().zip(input) {
+    fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
+        let [modulus, half] = [1.0 / exp2_neg(64), 0.5].map(|x| proved!(vdupq_n_f64(x)));
+        let rounded = turns.map(|turns| {
             proved!({
-                let x = self.reduce(vld1q_f64(x.as_ptr()), modulus, reciprocal);
+                let fraction = self.fraction(turns);
+                let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(vmulq_f64(fraction, modulus)));
                 // Half a turn saturates, at one less: the comparison's -1 gives it back.
-                let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(x));
-                let rounded = vsubq_u64(saturated, vcgeq_f64(x, half));
-                let old = vld1q_u64(acc.as_ptr());
-                let new = if sign < 0.0 {
-                    vsubq_u64(old, rounded)
-                } else {
-                    vaddq_u64(old, rounded)
-                };
-                vst1q_u64(acc.as_mut_ptr(), new);
-            });
-        }
-        convert::add_rounded_u64(acc_rest, input_rest, sign);
+                vsubq_u64(saturated, vcgeq_f64(fraction, half))
+            })
+        });
+        self.add_u64(acc, rounded);
     }
 
     #[inline(always)]

@@ -15,6 +15,7 @@ impl Simd for Portable {
     const FUSED: bool = false;
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
+    const PRODUCT_OUTPUTS: usize = 2;
 
     type F64 = [f64; LANES];
     type Chunk = [f64; LANES];

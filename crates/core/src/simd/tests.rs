@@ -5,26 +5,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::torus::exp2_neg;
 
 /// Odd on purpose: whole vectors and a remainder on every instruction set.
 const ODD_LEN: usize = 77;
 const SIZE: usize = 256;
-
-trait TestTorus: Torus {
-    fn of(value: i128) -> Self;
-}
-
-impl TestTorus for u32 {
-    fn of(value: i128) -> Self {
-        value as u32
-    }
-}
-
-impl TestTorus for u64 {
-    fn of(value: i128) -> Self {
-        value as u64
-    }
-}
 
 /// `X^degree * poly`, one coefficient at a time.
 fn rotated<T: Torus>(poly: &[T], degree: usize) -> Vec<T> {
@@ -45,7 +30,7 @@ fn exact_rounding(x: f64) -> i128 {
     x.round_ties_even() as i128
 }
 
-fn check_rotation<T: TestTorus>(poly: &[T], degree: usize) {
+fn check_rotation<T: Torus>(poly: &[T], degree: usize) {
     for isa in Isa::available() {
         let mut out = vec![T::ZERO; poly.len()];
         rotate_into(isa, &mut out, poly, degree);
@@ -53,56 +38,76 @@ fn check_rotation<T: TestTorus>(poly: &[T], degree: usize) {
     }
 }
 
-fn check_decomposition<T: TestTorus>(poly: &[T], degree: usize, base_log: u32, levels: usize) {
-    let kept = base_log * levels as u32;
-    let expected: Vec<u64> = rotated(poly, degree)
-        .iter()
-        .zip(poly)
-        .map(|(&r, &x)| r.sub(x).round_to_bits(kept))
-        .collect();
-    for isa in Isa::available() {
-        let context = format!("{} {degree} 2^{base_log} x {levels}", isa.name());
-        let mut state = vec![T::ZERO; poly.len()];
-        rotate_sub_round(isa, &mut state, poly, degree, base_log, levels);
-        let kept_bits: Vec<u64> = state.iter().map(|x| x.to_u64()).collect();
-        assert_eq!(kept_bits, expected, "{context}");
-
-        let half = 1i128 << (base_log - 1);
-        let mut references: Vec<i128> = expected.iter().map(|&x| i128::from(x)).collect();
-        let mut sums = vec![0i128; poly.len()];
-        let mut digits = vec![0.0; poly.len()];
-        for level in 0..levels as u32 {
-            next_digit(isa, &mut state, &mut digits, base_log);
-            for (i, &digit) in digits.iter().enumerate() {
-                let reference = (references[i] + half).rem_euclid(2 * half) - half;
-                references[i] = (references[i] - reference) >> base_log;
-                assert_eq!(digit, reference as f64, "{context}");
-                sums[i] += reference << (base_log * level);
-            }
+/// Every digit, from the least significant up, of the closest multiple.
+#[inline(always)]
+fn check_digits<S: Simd>(simd: S, isa: Isa, wide: &[u64], base_log: u32, levels: [usize; 2]) {
+    let narrow: Vec<u32> = wide.iter().map(|&x| (x >> 32) as u32).collect();
+    let half = 1i128 << (base_log - 1);
+    let take = |rest: &mut Vec<i128>| -> Vec<f64> {
+        let digits = rest.iter_mut().map(|rest| {
+            let digit = (*rest + half).rem_euclid(2 * half) - half;
+            *rest = (*rest - digit) >> base_log;
+            digit as f64
+        });
+        digits.collect()
+    };
+    let rounded = |bits: u32, x: u64| i128::from(x.round_to_bits(bits));
+    let mut chunk = S::Chunk::default();
+    let [wide_levels, narrow_levels] = levels;
+    let kept = base_log * wide_levels as u32;
+    let mut rest = wide.iter().map(|&x| rounded(kept, x)).collect();
+    for level in 0..wide_levels {
+        let place = DigitPlace::new(64, base_log, wide_levels, level);
+        let expected = take(&mut rest);
+        for (x, expected) in wide.chunks_exact(S::LANES).zip(expected.chunks(S::LANES)) {
+            simd.store(&mut chunk, simd.load_digit_u64(x, place));
+            assert_eq!(chunk.as_ref(), expected, "{} {place:?}", isa.name());
         }
-        for (sum, &x) in sums.iter().zip(&expected) {
-            let modulus = 1i128 << kept;
-            assert_eq!(sum.rem_euclid(modulus), i128::from(x), "{context}");
+    }
+    let kept = base_log * narrow_levels as u32;
+    let mut rest = narrow
+        .iter()
+        .map(|x| i128::from(x.round_to_bits(kept)))
+        .collect();
+    for level in 0..narrow_levels {
+        let place = DigitPlace::new(32, base_log, narrow_levels, level);
+        let expected = take(&mut rest);
+        for (x, expected) in narrow.chunks_exact(S::LANES).zip(expected.chunks(S::LANES)) {
+            simd.store(&mut chunk, simd.load_digit_u32(x, place));
+            assert_eq!(chunk.as_ref(), expected, "{} {place:?}", isa.name());
         }
     }
 }
 
-fn check_conversions<T: TestTorus>(input: &[T], doubles: &[f64]) {
+fn check_conversions<T: Torus>(input: &[T]) {
     for isa in Isa::available() {
         let mut out = vec![0.0; input.len()];
         torus_to_f64(isa, &mut out, input);
         for (&x, &y) in input.iter().zip(&out) {
             assert_eq!(x.to_i64() as f64, y, "{}", isa.name());
         }
+    }
+}
 
-        let mut sum = input.to_vec();
-        add_rounded_to_torus(isa, &mut sum, doubles);
-        let mut difference = input.to_vec();
-        sub_rounded_from_torus(isa, &mut difference, doubles);
-        for (i, &x) in doubles.iter().enumerate() {
-            let rounded = T::of(exact_rounding(x));
-            assert_eq!(sum[i], input[i].add(rounded), "{} {x:e}", isa.name());
-            assert_eq!(difference[i], input[i].sub(rounded), "{} {x:e}", isa.name());
+fn check_all_turns(acc: &[u64], doubles: &[f64]) {
+    for isa in Isa::available() {
+        dispatch!(isa, |simd| check_turns(simd, isa, acc, doubles));
+    }
+}
+
+#[inline(always)]
+fn check_turns<S: Simd>(simd: S, isa: Isa, acc: &[u64], doubles: &[f64]) {
+    let chunks = S::chunks(doubles).iter().zip(acc.chunks_exact(S::LANES));
+    for (chunk, acc) in chunks {
+        let x = simd.load(chunk);
+        let mut wide = acc.to_vec();
+        simd.add_turns_u64(&mut wide, simd.mul(x, simd.splat(exp2_neg(64))));
+        let mut narrow: Vec<u32> = acc.iter().map(|&x| x as u32).collect();
+        simd.add_turns_u32(&mut narrow, simd.mul(x, simd.splat(exp2_neg(32))));
+        for (i, &x) in chunk.as_ref().iter().enumerate() {
+            let sum = acc[i].wrapping_add(exact_rounding(x) as u64);
+            assert_eq!(wide[i], sum, "{} {x:e}", isa.name());
+            assert_eq!(narrow[i], sum as u32, "{} {x:e}", isa.name());
         }
     }
 }
@@ -180,17 +185,15 @@ proptest! {
     }
 
     #[test]
-    fn decompositions(
+    fn digits(
         wide in vec(any::<u64>(), SIZE),
-        narrow in vec(any::<u32>(), SIZE),
-        degree in 0..2 * SIZE,
-        base_log in 1u32..=64,
+        base_log in 1u32..=32,
         level_seed in any::<usize>(),
     ) {
-        let levels = |bits: u32| 1 + level_seed % (bits / base_log) as usize;
-        check_decomposition(&wide, degree, base_log, levels(64));
-        if base_log <= 32 {
-            check_decomposition(&narrow, degree, base_log, levels(32));
+        let levels = [64, 32].map(|bits| 1 + level_seed % (bits / base_log) as usize);
+        for isa in Isa::available() {
+            let wide = &wide;
+            dispatch!(isa, |simd| check_digits(simd, isa, wide, base_log, levels));
         }
     }
 
@@ -200,8 +203,9 @@ proptest! {
         narrow in vec(any::<u32>(), ODD_LEN),
         doubles in vec(doubles(), ODD_LEN),
     ) {
-        check_conversions(&wide, &doubles);
-        check_conversions(&narrow, &doubles);
+        check_conversions(&wide);
+        check_conversions(&narrow);
+        check_all_turns(&wide, &doubles);
     }
 
     #[test]
@@ -236,7 +240,6 @@ proptest! {
     fn pointwise_products(
         a in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
         b in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
-        acc in vec(-1.0..1.0, 2 * LENGTH_MULTIPLE),
     ) {
         let half = a.len() / 2;
         let product: Vec<f64> = (0..a.len())
@@ -245,16 +248,12 @@ proptest! {
                 Some(i) => a[i] * b[i + half] + a[i + half] * b[i],
             })
             .collect();
-        let sum: Vec<f64> = product.iter().zip(&acc).map(|(p, a)| p + a).collect();
         for isa in Isa::available() {
             let mut out = vec![0.0; a.len()];
             fourier_mul(isa, &mut out, &a, &b);
             close(&out, &product, isa);
-            let mut out = acc.clone();
-            fourier_mul_add(isa, &mut out, &a, &b);
-            close(&out, &sum, isa);
             scale_f64(isa, &mut out[1..], -2.0);
-            let scaled: Vec<f64> = sum[1..].iter().map(|x| -2.0 * x).collect();
+            let scaled: Vec<f64> = product[1..].iter().map(|x| -2.0 * x).collect();
             close(&out[1..], &scaled, isa);
         }
     }
@@ -336,13 +335,19 @@ fn decompositions_at_the_edges() {
     let wide: Vec<u64> = (0..SIZE)
         .map(|i| extremes[i % extremes.len()].rotate_left(i as u32 / 7))
         .collect();
-    let narrow: Vec<u32> = wide.iter().map(|&x| x as u32).collect();
-    for degree in [0, 1, SIZE, 2 * SIZE - 1] {
-        for (base_log, levels) in [(1, 64), (8, 8), (23, 1), (32, 2), (52, 1), (53, 1), (64, 1)] {
-            check_decomposition(&wide, degree, base_log, levels);
-        }
-        for (base_log, levels) in [(1, 32), (8, 2), (8, 4), (10, 2), (31, 1), (32, 1)] {
-            check_decomposition(&narrow, degree, base_log, levels);
+    let (wide, bases) = (
+        &wide,
+        [
+            (1, [64, 32]),
+            (8, [8, 4]),
+            (10, [6, 2]),
+            (23, [1, 1]),
+            (32, [2, 1]),
+        ],
+    );
+    for isa in Isa::available() {
+        for (base_log, levels) in bases {
+            dispatch!(isa, |simd| check_digits(simd, isa, wide, base_log, levels));
         }
     }
 }
@@ -372,8 +377,9 @@ fn conversions_at_the_edges() {
         .map(|i| extremes[i % extremes.len()].rotate_left(i as u32 / 7))
         .collect();
     let narrow: Vec<u32> = wide.iter().map(|&x| x as u32).collect();
-    check_conversions(&wide, &doubles);
-    check_conversions(&narrow, &doubles);
+    check_conversions(&wide);
+    check_conversions(&narrow);
+    check_all_turns(&wide, &doubles);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::KEY_SWITCH_TILE_COLUMNS;
 use super::box_muller::{self, WORDS};
 use super::convert::{self, ROUNDER};
+use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use crate::torus::Torus;
 
@@ -21,6 +22,8 @@ pub(crate) trait Simd: Copy {
     /// Vectors of key-switch accumulators per ciphertext that, for 4 ciphertexts,
     /// stay in registers: 2 or 4.
     const KEY_SWITCH_VECTORS: usize;
+    /// Outputs of an external product whose sums stay in registers: 1 to 4.
+    const PRODUCT_OUTPUTS: usize;
 
     /// A vector of doubles.
     type F64: Copy;
@@ -46,6 +49,9 @@ pub(crate) trait Simd: Copy {
     fn load(self, chunk: &Self::Chunk) -> Self::F64;
     /// Writes a chunk, of any alignment.
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
+    /// Asks for a cache line to be brought near. No more than a hint.
+    #[inline(always)]
+    fn prefetch(self, _line: &[f64; 8]) {}
     /// `a + b`.
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64;
     /// `a - b`.
@@ -75,17 +81,6 @@ pub(crate) trait Simd: Copy {
     fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
         convert::u64_to_f64(out, input);
     }
-    /// `acc += sign * round(input) mod 2^32`, with `sign` 1 or -1.
-    #[inline(always)]
-    fn add_rounded_u32(self, acc: &mut [u32], input: &[f64], sign: f64) {
-        convert::add_rounded_u32(acc, input, sign);
-    }
-    /// `acc += sign * round(input) mod 2^64`, with `sign` 1 or -1.
-    #[inline(always)]
-    fn add_rounded_u64(self, acc: &mut [u64], input: &[f64], sign: f64) {
-        convert::add_rounded_u64(acc, input, sign);
-    }
-
     /// Reads `LANES` signed representatives.
     #[inline(always)]
     fn load_signed(self, input: &[u32]) -> Self::F64 {
@@ -101,6 +96,31 @@ pub(crate) trait Simd: Copy {
     fn load_high_half(self, input: &[u64]) -> Self::F64 {
         self.load_with(input, convert::high_half)
     }
+    /// Reads a digit of each of `LANES` scalars.
+    #[inline(always)]
+    fn load_digit_u32(self, input: &[u32], place: DigitPlace) -> Self::F64 {
+        self.load_with(input, |x| place.of_u32(x))
+    }
+    /// Reads a digit of each of `LANES` scalars.
+    #[inline(always)]
+    fn load_digit_u64(self, input: &[u64], place: DigitPlace) -> Self::F64 {
+        self.load_with(input, |x| place.of_u64(x))
+    }
+    /// `acc += round(2^32 turns) mod 2^32` for `LANES` finite numbers.
+    #[inline(always)]
+    fn add_turns_u32(self, acc: &mut [u32], turns: Self::F64) {
+        self.zip_with(acc, turns, |acc, x| {
+            acc.wrapping_add(convert::turns_to_u32(x))
+        });
+    }
+    /// `acc += round(2^64 turns) mod 2^64` for `LANES` finite numbers.
+    #[inline(always)]
+    fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
+        self.zip_with(acc, turns, |acc, x| {
+            acc.wrapping_add(convert::turns_to_u64(x))
+        });
+    }
+
     /// `acc += round(x) mod 2^32` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
@@ -171,11 +191,17 @@ pub(crate) trait Simd: Copy {
     }
     #[doc(hidden)]
     #[inline(always)]
-    fn zip_biased<T: Copy>(self, acc: &mut [T], x: Self::F64, sum: impl Fn(T, u64) -> T) {
+    fn zip_with<T: Copy>(self, acc: &mut [T], x: Self::F64, sum: impl Fn(T, f64) -> T) {
         let mut chunk = Self::Chunk::default();
-        self.store(&mut chunk, self.add(x, self.splat(ROUNDER)));
-        for (acc, biased) in acc.iter_mut().zip(chunk.as_ref()) {
-            *acc = sum(*acc, biased.to_bits());
+        self.store(&mut chunk, x);
+        for (acc, &x) in acc.iter_mut().zip(chunk.as_ref()) {
+            *acc = sum(*acc, x);
         }
+    }
+    #[doc(hidden)]
+    #[inline(always)]
+    fn zip_biased<T: Copy>(self, acc: &mut [T], x: Self::F64, sum: impl Fn(T, u64) -> T) {
+        let biased = self.add(x, self.splat(ROUNDER));
+        self.zip_with(acc, biased, |acc, biased| sum(acc, biased.to_bits()));
     }
 }

@@ -13,6 +13,7 @@ use tfhe_sbc_core::parameters::{
 use tfhe_sbc_core::random::{
     ExpanderKind, MaskSeed, NoiseDistribution, Seed, SeedSequence, fill_uniform,
 };
+use tfhe_sbc_engine::external_product::ExternalProduct;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
@@ -130,4 +131,23 @@ pub(crate) fn uniform_glwes<T: MaskTorus>(
             GlweCiphertext::from_vec(data, size).unwrap()
         })
         .collect()
+}
+
+/// The key of one step of a blind rotation from GGSW ciphertexts in the standard domain.
+pub(crate) fn place_key<T: MaskTorus>(
+    product: &ExternalProduct,
+    ggsws: &[Vec<Vec<Vec<T>>>],
+    size: usize,
+) -> Vec<f64> {
+    let mut key = vec![0.0; product.key_len()];
+    let mut scratch = vec![0.0; size];
+    for (bit, rows) in ggsws.iter().enumerate() {
+        for (row, polynomials) in rows.iter().enumerate() {
+            for (output, polynomial) in polynomials.iter().enumerate() {
+                let place = (bit, row, output);
+                product.place_key_polynomial(&mut key, place, polynomial, 1.0, &mut scratch);
+            }
+        }
+    }
+    key
 }

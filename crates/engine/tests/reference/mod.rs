@@ -49,7 +49,7 @@ impl<T: Torus> ReferenceKey<T> {
         let size = parameters.polynomial_size().get();
         let k = parameters.glwe_dimension.0;
         let n = parameters.lwe_dimension.0;
-        let rows = (k + 1) * parameters.pbs.level_count.0;
+        let rows = k * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0;
         let big = k * size;
 
         let bootstrap_seed = seed_at(message, MASK_SEED_AT);
@@ -115,8 +115,9 @@ impl<T: Torus> ReferenceKey<T> {
         let (body, mask) = exponents.split_last().unwrap();
         let mut acc = vec![vec![T::ZERO; table.len()]; self.parameters.glwe_dimension.0];
         acc.push(rotate(table, -i64::from(*body)));
-        for (ggsw, &a) in self.ggsws.iter().zip(mask) {
-            rotate_if(self.parameters.pbs, &mut acc, ggsw, i64::from(a));
+        let block_size = self.parameters.lwe_block_size as usize;
+        for (ggsws, exponents) in self.ggsws.chunks(block_size).zip(mask.chunks(block_size)) {
+            turn_by_block(&self.parameters, &mut acc, ggsws, exponents);
         }
         acc
     }
@@ -169,36 +170,50 @@ pub(crate) fn device_switch<T: Torus>(
     out
 }
 
-/// `acc += GGSW ⊡ (X^degree · acc - acc)`.
-pub(crate) fn rotate_if<T: Torus>(
-    gadget: Decomposition,
+/// `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`.
+pub(crate) fn turn_by_block<T: Torus>(
+    parameters: &Parameters,
     acc: &mut [Vec<T>],
-    ggsw: &[Vec<Vec<T>>],
-    degree: i64,
+    ggsws: &[Vec<Vec<Vec<T>>>],
+    exponents: &[u32],
 ) {
-    let difference: Vec<Vec<T>> = acc
-        .iter()
-        .map(|polynomial| {
-            let turned = rotate(polynomial, degree);
-            turned
-                .iter()
-                .zip(polynomial)
-                .map(|(x, &y)| x.sub(y))
-                .collect()
-        })
-        .collect();
-    let levels = gadget.level_count.0;
-    for (component, polynomial) in difference.iter().enumerate() {
-        let digits: Vec<Vec<i64>> = polynomial.iter().map(|&x| digits(x, gadget)).collect();
-        for level in 0..levels {
-            let digit: Vec<i64> = digits.iter().map(|digits| digits[level]).collect();
-            // Rows of a component go from the least significant weight up.
-            let row = &ggsw[component * levels + (levels - 1 - level)];
-            for (acc, key) in acc.iter_mut().zip(row) {
-                reference_multiply_add(acc, key, &digit);
+    let input = acc.to_vec();
+    for (ggsw, &exponent) in ggsws.iter().zip(exponents) {
+        let product = external_product(parameters, &input, ggsw);
+        for (acc, product) in acc.iter_mut().zip(&product) {
+            let turned = rotate(product, i64::from(exponent));
+            for ((acc, x), &y) in acc.iter_mut().zip(turned).zip(product) {
+                *acc = acc.add(x).sub(y);
             }
         }
     }
+}
+
+/// `GGSW ⊡ glwe`.
+fn external_product<T: Torus>(
+    parameters: &Parameters,
+    glwe: &[Vec<T>],
+    ggsw: &[Vec<Vec<T>>],
+) -> Vec<Vec<T>> {
+    let mut out = vec![vec![T::ZERO; glwe[0].len()]; glwe.len()];
+    let mut rows = ggsw.iter();
+    for (component, polynomial) in glwe.iter().enumerate() {
+        let gadget = if component + 1 < glwe.len() {
+            parameters.pbs
+        } else {
+            parameters.pbs_body
+        };
+        let digits: Vec<Vec<i64>> = polynomial.iter().map(|&x| digits(x, gadget)).collect();
+        // Rows of a component go from the least significant weight up.
+        for level in (0..gadget.level_count.0).rev() {
+            let digit: Vec<i64> = digits.iter().map(|digits| digits[level]).collect();
+            for (out, key) in out.iter_mut().zip(rows.next().unwrap()) {
+                reference_multiply_add(out, key, &digit);
+            }
+        }
+    }
+    assert!(rows.next().is_none());
+    out
 }
 
 /// The integer nearest to `2^bits · x / q`, ties up.

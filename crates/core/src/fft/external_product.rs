@@ -1,0 +1,262 @@
+//! The pieces of an external product in a blind rotation, each one pass of memory where
+//! the plain transform has three: digits are taken where the first pass down loads, and
+//! what the last pass up stores is rounded into the accumulator.
+//!
+//! ```text
+//! accumulator ─forward_digit─▶ digits ─multiply─▶ sums ─inverse_add─▶ accumulator
+//!                                         ▲
+//!                key, in the order in which this is read; X^a - 1
+//! ```
+//!
+//! With a key in blocks of `l` bits, of which at most one is set, the ciphertexts of a
+//! block share one decomposition of the accumulator (Lee, Min, Seo, Song: Faster TFHE
+//! Bootstrapping with Block Binary Keys, ePrint 2023/958, algorithm 2):
+//! `acc += Σ_j (X^(a_j) - 1) · (BK_j ⊡ acc)`, where the factors are pointwise and sums
+//! go back to coefficients once.
+
+mod passes;
+mod product;
+
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+use alloc::vec::Vec;
+
+use aligned_vec::{AVec, ConstAlign};
+
+use self::passes::{forward_from, inverse_to};
+use self::product::Product;
+use super::trigonometry::root_of_unity;
+use super::{FftPlan, OwnedFftPlan};
+use crate::dimensions::PolynomialSize;
+use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch};
+use crate::torus::{Torus, exp2_neg};
+
+/// The numbers of polynomials in one step of a blind rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductShape {
+    /// Key bits that share a decomposition.
+    pub block_size: usize,
+    /// Digits of all components of a GLWE ciphertext, rows of a GGSW ciphertext.
+    pub rows: usize,
+    /// Components of a GLWE ciphertext.
+    pub outputs: usize,
+}
+
+/// Transform, tables of monomials and the order of keys for external products of one
+/// shape.
+#[derive(Clone, Debug)]
+pub struct ExternalProductPlan {
+    fft: OwnedFftPlan,
+    shape: ProductShape,
+    monomials: Monomials,
+}
+
+/// `X^a` at every point of a transform, as a product: the root of a point is that of
+/// its node of `LANES^2` points times a `LANES^2`-th root of unity that all nodes have at
+/// the same place.
+#[derive(Clone, Debug)]
+struct Monomials {
+    /// The powers of the `2N`-th root of unity, real and imaginary part side by side.
+    roots: Vec<[f64; 2]>,
+    /// For every exponent mod `LANES^2` a node's points, as the transform orders them:
+    /// vectors of real parts, each followed by its imaginary parts.
+    within_node: AVec<f64, ConstAlign<64>>,
+}
+
+impl ExternalProductPlan {
+    /// The plan on an instruction set.
+    ///
+    /// # Panics
+    /// If a number of the shape is 0.
+    pub fn new(size: PolynomialSize, shape: ProductShape, isa: Isa) -> Self {
+        assert!(
+            shape.block_size > 0 && shape.rows > 0 && shape.outputs > 0,
+            "an external product of nothing"
+        );
+        Self {
+            fft: OwnedFftPlan::new_with_isa(size, isa),
+            shape,
+            monomials: dispatch!(isa, |simd| Monomials::new(simd, size)),
+        }
+    }
+
+    /// The transform.
+    pub fn fft(&self) -> FftPlan<'_> {
+        self.fft.plan()
+    }
+
+    /// The numbers of polynomials.
+    pub fn shape(&self) -> ProductShape {
+        self.shape
+    }
+
+    /// Number of doubles of the key of one step: all polynomials of all rows of
+    /// `block_size` GGSW ciphertexts.
+    pub fn key_len(&self) -> usize {
+        let ProductShape {
+            block_size,
+            rows,
+            outputs,
+        } = self.shape;
+        block_size * rows * outputs * self.fft.polynomial_size().get()
+    }
+
+    /// Transforms `polynomial`, the component `output` of row `row` of GGSW ciphertext
+    /// `bit` of a step, and puts it where [`multiply`](Self::multiply) reads it.
+    /// `polynomial` has the signed representatives of its coefficients, times `scale`,
+    /// and holds the transform afterwards.
+    ///
+    /// # Panics
+    /// If a length or index does not fit the shape.
+    pub fn place_key_polynomial(
+        &self,
+        key: &mut [f64],
+        (bit, row, output): (usize, usize, usize),
+        polynomial: &mut [f64],
+    ) {
+        let shape = self.shape;
+        assert!(bit < shape.block_size && row < shape.rows && output < shape.outputs);
+        assert_eq!(key.len(), self.key_len());
+        let plan = self.fft.plan();
+        plan.forward(polynomial);
+        let lanes = dispatch!(plan.isa(), |simd| lanes_of(simd));
+        let (re, im) = polynomial.split_at(polynomial.len() / 2);
+        let place = (bit * shape.rows + row) * shape.outputs + output;
+        let vectors = re.chunks_exact(lanes).zip(im.chunks_exact(lanes));
+        let steps = key.chunks_exact_mut(shape.block_size * shape.rows * shape.outputs * 2 * lanes);
+        for (key, (re, im)) in steps.zip(vectors) {
+            let (to_re, to_im) = key[2 * place * lanes..][..2 * lanes].split_at_mut(lanes);
+            to_re.copy_from_slice(re);
+            to_im.copy_from_slice(im);
+        }
+    }
+
+    /// What the coefficients of a key's polynomials are to be multiplied with, so that
+    /// [`inverse_add`](Self::inverse_add) meets turns: the transform's normalisation
+    /// and `1/q`, powers of two both.
+    pub fn key_scale<T: Torus>(&self) -> f64 {
+        2.0 / self.fft.polynomial_size().get() as f64 * exp2_neg(T::BITS)
+    }
+
+    /// The transform of one balanced digit of every coefficient. Meanwhile asks for
+    /// `next_key`, which may be empty, to be brought near.
+    ///
+    /// # Panics
+    /// If a slice has not N elements.
+    pub fn forward_digit<T: Torus>(
+        &self,
+        out: &mut [f64],
+        input: &[T],
+        place: DigitPlace,
+        next_key: &[f64],
+    ) {
+        let plan = self.fft.plan();
+        assert_eq!(input.len(), out.len());
+        plan.check(out);
+        let table = plan.twiddles;
+        let input = TorusSlice::new(input);
+        dispatch!(plan.isa(), |simd| match input {
+            TorusSlice::U32(input) => forward_from(simd, out, table, input, place, next_key),
+            TorusSlice::U64(input) => forward_from(simd, out, table, input, place, next_key),
+        });
+    }
+
+    /// `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]`, for as many
+    /// outputs from `first_output` on as `sums` has room for; without the factors where
+    /// `exponents` is `None`, for blocks of one bit. Meanwhile asks for `next_key`, which
+    /// may be empty, to be brought near.
+    ///
+    /// # Panics
+    /// If a length does not fit the shape.
+    pub fn multiply(
+        &self,
+        sums: &mut [f64],
+        first_output: usize,
+        digits: &[&[f64]],
+        key: &[f64],
+        exponents: Option<&[u32]>,
+        next_key: &[f64],
+    ) {
+        let shape = self.shape;
+        let size = self.fft.polynomial_size().get();
+        assert!(
+            sums.len().is_multiple_of(size) && first_output + sums.len() / size <= shape.outputs
+        );
+        assert_eq!(digits.len(), shape.rows);
+        assert!(digits.iter().all(|digit| digit.len() == size));
+        assert_eq!(key.len(), self.key_len());
+        assert_eq!(exponents.map_or(1, <[u32]>::len), shape.block_size);
+        let job = Product {
+            shape,
+            monomials: &self.monomials,
+            digits,
+            key,
+            exponents: exponents.unwrap_or(&[0]),
+            next_key,
+        };
+        dispatch!(self.fft.isa(), |simd| match exponents {
+            Some(_) => job.multiply::<_, true>(simd, first_output, sums),
+            None => job.multiply::<_, false>(simd, first_output, sums),
+        });
+    }
+
+    /// Transforms `sum` back and adds it, in turns, to the accumulator. Meanwhile asks for
+    /// `next_key`, which may be empty, to be brought near.
+    ///
+    /// # Panics
+    /// If a slice has not N elements.
+    pub fn inverse_add<T: Torus>(&self, acc: &mut [T], sum: &mut [f64], next_key: &[f64]) {
+        let plan = self.fft.plan();
+        assert_eq!(acc.len(), sum.len());
+        plan.check(sum);
+        let table = plan.twiddles;
+        let acc = TorusSliceMut::new(acc);
+        dispatch!(plan.isa(), |simd| match acc {
+            TorusSliceMut::U32(acc) => inverse_to(simd, sum, table, acc, next_key),
+            TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, next_key),
+        });
+    }
+}
+
+#[inline(always)]
+fn lanes_of<S: Simd>(_simd: S) -> usize {
+    S::LANES
+}
+
+impl Monomials {
+    #[inline(always)]
+    fn new<S: Simd>(_simd: S, size: PolynomialSize) -> Self {
+        let order_log = size.log2() + 1;
+        let roots = (0..2 * size.get() as u32)
+            .map(|step| <[f64; 2]>::from(root_of_unity(step, order_log)))
+            .collect();
+        let node_log = 2 * S::LANES.ilog2();
+        let mut within_node = AVec::new(64);
+        for exponent in 0..1u32 << node_log {
+            for row in 0..S::LANES {
+                // Below the transposition, a lane is a node of LANES leaves.
+                let angles = (0..S::LANES).map(|lane| {
+                    let leaf = (lane * S::LANES + row) as u32;
+                    let reversed = leaf.reverse_bits() >> (u32::BITS - node_log);
+                    let step = (exponent * reversed) % (1 << node_log);
+                    root_of_unity(step << 3, node_log + 3)
+                });
+                angles.clone().for_each(|(re, _)| within_node.push(re));
+                angles.for_each(|(_, im)| within_node.push(im));
+            }
+        }
+        Self { roots, within_node }
+    }
+
+    /// The `index`-th node's root to the power `exponent`: that of its first leaf.
+    #[inline(always)]
+    fn root(&self, exponent: u32, index: usize, index_bits: u32) -> &[f64; 2] {
+        let reversed = match index_bits {
+            0 => 0,
+            _ => (index as u32).reverse_bits() >> (u32::BITS - index_bits),
+        };
+        let step = exponent.wrapping_mul(1 + 4 * reversed) as usize;
+        &self.roots[step & (self.roots.len() - 1)]
+    }
+}

@@ -1,0 +1,106 @@
+//! The pointwise part of an external product, in one pass over the key.
+
+use super::{Monomials, ProductShape};
+use crate::fft::node::Complex;
+use crate::simd::{Ahead, Lines, Simd};
+
+/// Everything that sums of products are made of.
+pub(super) struct Product<'a> {
+    pub(super) shape: ProductShape,
+    pub(super) monomials: &'a Monomials,
+    pub(super) digits: &'a [&'a [f64]],
+    pub(super) key: &'a [f64],
+    pub(super) exponents: &'a [u32],
+    pub(super) next_key: &'a [f64],
+}
+
+impl Product<'_> {
+    /// All outputs that `sums` has room for, in groups whose sums stay in registers.
+    #[inline(always)]
+    pub(super) fn multiply<S: Simd, const TURN: bool>(
+        &self,
+        simd: S,
+        mut first: usize,
+        sums: &mut [f64],
+    ) {
+        let size = self.digits[0].len();
+        let groups = (sums.len() / size).div_ceil(S::PRODUCT_OUTPUTS);
+        let ahead = &mut Lines::over(self.next_key, groups * size / (2 * S::LANES));
+        for sums in sums.chunks_mut(S::PRODUCT_OUTPUTS * size) {
+            let group = sums.len() / size;
+            match group {
+                4 => self.multiply_group::<S, TURN, 4>(simd, first, sums, ahead),
+                3 => self.multiply_group::<S, TURN, 3>(simd, first, sums, ahead),
+                2 => self.multiply_group::<S, TURN, 2>(simd, first, sums, ahead),
+                _ => self.multiply_group::<S, TURN, 1>(simd, first, sums, ahead),
+            }
+            first += group;
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_group<S: Simd, const TURN: bool, const O: usize>(
+        &self,
+        simd: S,
+        first: usize,
+        sums: &mut [f64],
+        ahead: &mut Lines<'_>,
+    ) {
+        let ProductShape { rows, outputs, .. } = self.shape;
+        let sums = S::chunks_mut(sums);
+        let vectors = sums.len() / (2 * O);
+        let node_bits = (vectors / S::LANES).ilog2();
+        let within_node = S::chunks(&self.monomials.within_node);
+        let zero = simd.splat(0.0);
+        let one = simd.splat(1.0);
+
+        let key = S::chunks(self.key).chunks_exact(2 * self.exponents.len() * rows * outputs);
+        for (at, key) in key.enumerate() {
+            let (node, row) = (at / S::LANES, at % S::LANES);
+            let mut sum = [Complex { re: zero, im: zero }; O];
+            let bits = self
+                .exponents
+                .iter()
+                .zip(key.chunks_exact(2 * rows * outputs));
+            for (&exponent, key) in bits {
+                let mut product = [Complex { re: zero, im: zero }; O];
+                for (digit, key) in self.digits.iter().zip(key.chunks_exact(2 * outputs)) {
+                    let digit = S::chunks(digit);
+                    let d_re = simd.load(&digit[at]);
+                    let d_im = simd.load(&digit[vectors + at]);
+                    let key = &key[2 * first..][..2 * O];
+                    for (o, product) in product.iter_mut().enumerate() {
+                        let (k_re, k_im) = (simd.load(&key[2 * o]), simd.load(&key[2 * o + 1]));
+                        product.re = simd.mul_add(d_re, k_re, product.re);
+                        product.im = simd.mul_add(d_re, k_im, product.im);
+                        product.re = simd.neg_mul_add(d_im, k_im, product.re);
+                        product.im = simd.mul_add(d_im, k_re, product.im);
+                    }
+                }
+                if !TURN {
+                    sum = product;
+                    continue;
+                }
+                let [z_re, z_im] = *self.monomials.root(exponent, node, node_bits);
+                let (z_re, z_im) = (simd.splat(z_re), simd.splat(z_im));
+                let place = exponent as usize % (S::LANES * S::LANES) * S::LANES + row;
+                let v_re = simd.load(&within_node[2 * place]);
+                let v_im = simd.load(&within_node[2 * place + 1]);
+                // X^a - 1.
+                let f_re = simd.neg_mul_add(z_im, v_im, simd.mul_sub(z_re, v_re, one));
+                let f_im = simd.mul_add(z_im, v_re, simd.mul(z_re, v_im));
+                for (sum, product) in sum.iter_mut().zip(&product) {
+                    sum.re = simd.mul_add(f_re, product.re, sum.re);
+                    sum.im = simd.mul_add(f_re, product.im, sum.im);
+                    sum.re = simd.neg_mul_add(f_im, product.im, sum.re);
+                    sum.im = simd.mul_add(f_im, product.re, sum.im);
+                }
+            }
+            for (o, sum) in sum.iter().enumerate() {
+                simd.store(&mut sums[2 * vectors * o + at], sum.re);
+                simd.store(&mut sums[2 * vectors * o + vectors + at], sum.im);
+            }
+            ahead.after(simd, 1);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! External products of numbers so small that they are exact, against the definition.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::torus::Torus;
+
+const N: usize = 256;
+
+/// `acc += X^degree · polynomial`.
+fn add_turned(acc: &mut [i128], polynomial: &[i128], degree: u32, sign: i128) {
+    for (i, &x) in polynomial.iter().enumerate() {
+        let to = (i + degree as usize) % (2 * N);
+        acc[to % N] += if to < N { sign * x } else { -sign * x };
+    }
+}
+
+fn schoolbook(a: &[i128], b: &[i128]) -> Vec<i128> {
+    let mut out = vec![0; N];
+    for (i, &a) in a.iter().enumerate() {
+        add_turned(
+            &mut out,
+            &b.iter().map(|b| a * b).collect::<Vec<_>>(),
+            i as u32,
+            1,
+        );
+    }
+    out
+}
+
+/// The balanced digit of the closest representative, found from the least significant
+/// level up.
+fn digit<T: Torus>(x: T, base_log: u32, levels: usize, level: usize) -> i128 {
+    let base = 1i128 << base_log;
+    let mut rest = i128::from(x.round_to_bits(base_log * levels as u32));
+    for _ in 0..level {
+        let low = (rest + base / 2).rem_euclid(base) - base / 2;
+        rest = (rest - low) / base;
+    }
+    (rest + base / 2).rem_euclid(base) - base / 2
+}
+
+fn words(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (state >> 41)
+    }
+}
+
+fn check<T: Torus>(isa: Isa, shape: ProductShape, turn: bool, base_log: u32, seed: u64) {
+    let mut words = words(seed);
+    let plan = ExternalProductPlan::new(PolynomialSize::new(N).unwrap(), shape, isa);
+    let ProductShape {
+        block_size,
+        rows,
+        outputs,
+    } = shape;
+    let exponents: Vec<u32> = (0..block_size)
+        .map(|_| words() as u32 % (2 * N as u32))
+        .collect();
+    let mut acc: Vec<Vec<T>> = (0..outputs)
+        .map(|_| (0..N).map(|_| T::from_i64(words() as i64)).collect())
+        .collect();
+
+    let mut digits = vec![0.0; rows * N];
+    let mut exact_digits = Vec::new();
+    for (row, out) in digits.chunks_exact_mut(N).enumerate() {
+        let component = &acc[row % outputs];
+        let (levels, level) = (2, row % 2);
+        let place = DigitPlace::new(T::BITS, base_log, levels, level);
+        plan.forward_digit(out, component, place, &[]);
+        exact_digits.push(
+            component
+                .iter()
+                .map(|&x| digit(x, base_log, levels, level))
+                .collect::<Vec<_>>(),
+        );
+    }
+
+    let mut key = vec![0.0; plan.key_len()];
+    let mut expected = vec![vec![0; N]; outputs];
+    for (bit, &exponent) in exponents.iter().enumerate() {
+        for (row, digits) in exact_digits.iter().enumerate() {
+            for (output, expected) in expected.iter_mut().enumerate() {
+                let exact: Vec<i128> = (0..N).map(|_| i128::from(words() as i16)).collect();
+                let mut polynomial: Vec<f64> = exact
+                    .iter()
+                    .map(|&x| x as f64 * plan.key_scale::<T>())
+                    .collect();
+                plan.place_key_polynomial(&mut key, (bit, row, output), &mut polynomial);
+                let product = schoolbook(digits, &exact);
+                if turn {
+                    add_turned(expected, &product, exponent, 1);
+                    add_turned(expected, &product, 0, -1);
+                } else {
+                    add_turned(expected, &product, 0, 1);
+                }
+            }
+        }
+    }
+
+    let digits: Vec<&[f64]> = digits.chunks_exact(N).collect();
+    let exponents = turn.then_some(&exponents[..]);
+    let mut sums = vec![f64::NAN; outputs * N];
+    // In two parts, as two threads would.
+    let (first, rest) = sums.split_at_mut(outputs / 2 * N);
+    plan.multiply(rest, outputs / 2, &digits, &key, exponents, &[]);
+    plan.multiply(first, 0, &digits, &key, exponents, &[]);
+    for ((acc, sum), expected) in acc.iter_mut().zip(sums.chunks_exact_mut(N)).zip(&expected) {
+        let expected: Vec<T> = acc
+            .iter()
+            .zip(expected)
+            .map(|(x, &y)| x.add(T::from_i64(y as i64)))
+            .collect();
+        plan.inverse_add(acc, sum, &[]);
+        assert_eq!(*acc, expected, "{} {shape:?} {exponents:?}", isa.name());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn products_are_the_definition_s(
+        block_size in 1usize..=4,
+        rows in 1usize..=5,
+        outputs in 1usize..=6,
+        turn in any::<bool>(),
+        base_log in 1u32..=8,
+        seed in any::<u64>(),
+    ) {
+        let block_size = if turn { block_size } else { 1 };
+        let shape = ProductShape { block_size, rows, outputs };
+        for isa in Isa::available() {
+            check::<u32>(isa, shape, turn, base_log, seed);
+            check::<u64>(isa, shape, turn, base_log, seed);
+        }
+    }
+}
+
+/// The factor `X^a - 1` at every size, where nodes are few and many.
+#[test]
+fn monomials_turn_at_every_size() {
+    for isa in Isa::available() {
+        for log_size in 8..=14 {
+            let n = 1usize << log_size;
+            let shape = ProductShape {
+                block_size: 1,
+                rows: 1,
+                outputs: 1,
+            };
+            let plan = ExternalProductPlan::new(PolynomialSize::new(n).unwrap(), shape, isa);
+            for exponent in [0, 1, n / 2 + 3, n, n + 77, 2 * n - 1] {
+                let mut one = vec![0.0; n];
+                one[0] = plan.key_scale::<u64>();
+                let mut key = vec![0.0; n];
+                plan.place_key_polynomial(&mut key, (0, 0, 0), &mut one);
+                let before: Vec<u64> = (0..n as u64).map(|i| (i + 1) << 48).collect();
+                let mut digit = vec![0.0; n];
+                plan.forward_digit(&mut digit, &before, DigitPlace::new(64, 16, 1, 0), &[]);
+                let mut sum = vec![0.0; n];
+                plan.multiply(&mut sum, 0, &[&digit], &key, Some(&[exponent as u32]), &[]);
+                let mut acc = vec![0u64; n];
+                plan.inverse_add(&mut acc, &mut sum, &[]);
+                for (i, &x) in before.iter().enumerate() {
+                    let digit = (x as i64) >> 48;
+                    let to = (i + exponent) % (2 * n);
+                    let turned = if to < n { digit } else { -digit };
+                    acc[to % n] = acc[to % n].wrapping_sub(turned as u64);
+                    acc[i] = acc[i].wrapping_add(digit as u64);
+                }
+                assert!(acc.iter().all(|&x| x == 0), "{} {n} {exponent}", isa.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One ciphertext on several threads, for the shortest time to an answer: each thread has
+//! some components of the accumulator, takes their digits and brings their sums back.
+//!
+//! Between, every thread needs the digits of all. There are two sets of buffers for them,
+//! so that threads wait for each other once a step: whoever is ahead fills the set that
+//! nobody reads.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use tfhe_sbc_core::glwe_product::MaskTorus;
+
+use crate::bootstrap_key::BootstrapKey;
+use crate::external_product::{CacheAligned, ExternalProduct, MAX_OUTPUTS, cache_aligned};
+
+/// Buffers for the digits of every component.
+type Digits = Vec<RwLock<CacheAligned<f64>>>;
+
+/// Turns `acc` by all of the exponents, on as many threads as there are components, or
+/// on `threads` if that is less. The outcome is that of one thread, bit for bit.
+pub(super) fn turn_by_all_blocks<T: MaskTorus>(
+    key: &BootstrapKey,
+    exponents: &[u32],
+    acc: &mut [T],
+    threads: usize,
+) {
+    let product = key.product();
+    let size = product.polynomial_size();
+    let components = acc.len() / size;
+    let each = components.div_ceil(threads.clamp(1, components));
+    let digits: [Digits; 2] = std::array::from_fn(|_| {
+        (0..components)
+            .map(|c| RwLock::new(cache_aligned(0.0, product.digit_count(c) * size)))
+            .collect()
+    });
+    let meeting = Meeting::new(components.div_ceil(each));
+    let (digits, meeting) = (&digits, &meeting);
+    std::thread::scope(|scope| {
+        let mut parts = acc.chunks_mut(each * size).enumerate();
+        let own = parts.next();
+        for (part, acc) in parts {
+            scope.spawn(move || turn_part(key, exponents, part * each, acc, digits, meeting));
+        }
+        if let Some((_, acc)) = own {
+            turn_part(key, exponents, 0, acc, digits, meeting);
+        }
+    });
+}
+
+/// The components from `first` on.
+fn turn_part<T: MaskTorus>(
+    key: &BootstrapKey,
+    exponents: &[u32],
+    first: usize,
+    acc: &mut [T],
+    digits: &[Digits; 2],
+    meeting: &Meeting,
+) {
+    let product: &ExternalProduct = key.product();
+    let size = product.polynomial_size();
+    let block_size = product.shape().block_size;
+    let mut sums = cache_aligned(0.0, acc.len());
+    let _left = meeting.attend();
+    let steps = key.blocks().zip(exponents.chunks_exact(block_size));
+    for (step, (block, exponents)) in steps.enumerate() {
+        let digits = &digits[step % 2];
+        for (c, component) in acc.chunks_exact(size).enumerate() {
+            let mut buffer = digits[first + c]
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            product.take_digits(first + c, component, &mut buffer);
+        }
+        meeting.wait();
+        let all: [Option<RwLockReadGuard<'_, _>>; MAX_OUTPUTS] = std::array::from_fn(|c| {
+            digits
+                .get(c)
+                .map(|buffer| buffer.read().unwrap_or_else(PoisonError::into_inner))
+        });
+        let rows = all
+            .iter()
+            .flatten()
+            .flat_map(|digits| digits.chunks_exact(size));
+        product.add_rows(acc, first, rows, (block, &[]), Some(exponents), &mut sums);
+    }
+}
+
+/// Where a number of threads wait for each other, again and again. They come within
+/// microseconds, which is less than it takes to wake a thread: so they spin, and give way
+/// only after long.
+struct Meeting {
+    threads: usize,
+    arrived: AtomicUsize,
+    round: AtomicUsize,
+    broken: AtomicBool,
+}
+
+/// Tells the others if its thread panics.
+struct Attendance<'m>(&'m Meeting);
+
+impl Drop for Attendance<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Meeting {
+    fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            arrived: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    fn attend(&self) -> Attendance<'_> {
+        Attendance(self)
+    }
+
+    /// Returns when all threads have called it as often.
+    fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.round.store(round + 1, Ordering::Release);
+            return;
+        }
+        let mut spins = 0u32;
+        while self.round.load(Ordering::Acquire) == round {
+            assert!(
+                !self.broken.load(Ordering::Acquire),
+                "another thread of the blind rotation panicked"
+            );
+            spins += 1;
+            if spins.is_multiple_of(1 << 12) {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
