@@ -142,7 +142,11 @@ impl ExternalProduct {
         let size = self.polynomial_size();
         let ExternalProductScratch { digits, sums } = scratch;
         let [while_down, while_up] = self.share_out(next_key);
-        self.take_all_digits(acc, digits, while_down);
+        let mut while_down = Parts::of(while_down, self.digits.len());
+        let mut buffers = digits.chunks_exact_mut(size);
+        for (component, polynomial) in acc.chunks_exact(size).enumerate() {
+            self.take_digits(component, polynomial, &mut buffers, &mut while_down);
+        }
         let rows = digits.chunks_exact(size);
         self.add_rows(acc, 0, rows, (key, while_up), Some(exponents), sums);
     }
@@ -156,7 +160,10 @@ impl ExternalProduct {
     ) {
         let size = self.polynomial_size();
         let ExternalProductScratch { digits, sums } = scratch;
-        self.take_all_digits(glwe, digits, &[]);
+        let mut buffers = digits.chunks_exact_mut(size);
+        for (component, polynomial) in glwe.chunks_exact(size).enumerate() {
+            self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
+        }
         let mask_len = glwe.len() - size;
         glwe[..mask_len].fill(T::ZERO);
         self.add_rows(glwe, 0, digits.chunks_exact(size), (key, &[]), None, sums);
@@ -167,39 +174,36 @@ impl ExternalProduct {
         self.digits_of(component).count()
     }
 
+    /// Where what the key of a step has for some outputs begins and ends.
+    pub(crate) fn key_range(&self, first: usize, outputs: usize) -> std::ops::Range<usize> {
+        let len = self.plan.output_key_len();
+        first * len..(first + outputs) * len
+    }
+
     fn digits_of(&self, component: usize) -> impl Iterator<Item = DigitPlace> {
         let of_it = self.digits.iter().filter(move |(c, _)| *c == component);
         of_it.map(|&(_, place)| place)
     }
 
-    /// The transformed digits of one component, one after the other.
-    pub(crate) fn take_digits<T: MaskTorus>(
+    /// The transformed digits of one component into the next buffers, a part of the next
+    /// key asked for during each.
+    pub(crate) fn take_digits<'b, T: MaskTorus>(
         &self,
         component: usize,
         polynomial: &[T],
-        digits: &mut [f64],
+        buffers: &mut impl Iterator<Item = &'b mut [f64]>,
+        next_key: &mut Parts<'_>,
     ) {
-        let digits = digits.chunks_exact_mut(self.polynomial_size());
-        for (digit, place) in digits.zip(self.digits_of(component)) {
-            self.plan.forward_digit(digit, polynomial, place, &[]);
-        }
-    }
-
-    fn take_all_digits<T: MaskTorus>(&self, glwe: &[T], digits: &mut [f64], next_key: &[f64]) {
-        let size = self.polynomial_size();
-        let mut next_key = Parts::of(next_key, self.digits.len());
-        let digits = digits.chunks_exact_mut(size);
-        for (digit, &(component, place)) in digits.zip(&self.digits) {
-            let polynomial = &glwe[component * size..][..size];
+        for (place, buffer) in self.digits_of(component).zip(buffers) {
             self.plan
-                .forward_digit(digit, polynomial, place, next_key.next());
+                .forward_digit(buffer, polynomial, place, next_key.next());
         }
     }
 
     /// What of the next key to ask for while transforms go down, and what after: in
     /// proportion to the time that they take. A vector's products of a row and an output
     /// take about as long as a sixth of its transform.
-    fn share_out<'k>(&self, next_key: &'k [f64]) -> [&'k [f64]; 2] {
+    pub(crate) fn share_out<'k>(&self, next_key: &'k [f64]) -> [&'k [f64]; 2] {
         let ProductShape {
             block_size,
             rows,
@@ -246,20 +250,20 @@ impl ExternalProduct {
 }
 
 /// A slice in a number of parts.
-struct Parts<'k> {
+pub(crate) struct Parts<'k> {
     rest: &'k [f64],
     each: usize,
 }
 
 impl<'k> Parts<'k> {
-    fn of(all: &'k [f64], count: usize) -> Self {
+    pub(crate) fn of(all: &'k [f64], count: usize) -> Self {
         Self {
             rest: all,
             each: all.len().div_ceil(count),
         }
     }
 
-    fn next(&mut self) -> &'k [f64] {
+    pub(crate) fn next(&mut self) -> &'k [f64] {
         let (part, rest) = self.rest.split_at(self.each.min(self.rest.len()));
         self.rest = rest;
         part

@@ -92,14 +92,14 @@ impl ExternalProductPlan {
     }
 
     /// Number of doubles of the key of one step: all polynomials of all rows of
-    /// `block_size` GGSW ciphertexts.
+    /// `block_size` GGSW ciphertexts, output by output.
     pub fn key_len(&self) -> usize {
-        let ProductShape {
-            block_size,
-            rows,
-            outputs,
-        } = self.shape;
-        block_size * rows * outputs * self.fft.polynomial_size().get()
+        self.shape.outputs * self.output_key_len()
+    }
+
+    /// Number of doubles of what the key of a step has for one output.
+    pub fn output_key_len(&self) -> usize {
+        self.shape.block_size * self.shape.rows * self.fft.polynomial_size().get()
     }
 
     /// Transforms `polynomial`, the component `output` of row `row` of GGSW ciphertext
@@ -122,9 +122,10 @@ impl ExternalProductPlan {
         plan.forward(polynomial);
         let lanes = dispatch!(plan.isa(), |simd| lanes_of(simd));
         let (re, im) = polynomial.split_at(polynomial.len() / 2);
-        let place = (bit * shape.rows + row) * shape.outputs + output;
+        let key = &mut key[output * self.output_key_len()..][..self.output_key_len()];
+        let place = bit * shape.rows + row;
         let vectors = re.chunks_exact(lanes).zip(im.chunks_exact(lanes));
-        let steps = key.chunks_exact_mut(shape.block_size * shape.rows * shape.outputs * 2 * lanes);
+        let steps = key.chunks_exact_mut(shape.block_size * shape.rows * 2 * lanes);
         for (key, (re, im)) in steps.zip(vectors) {
             let (to_re, to_im) = key[2 * place * lanes..][..2 * lanes].split_at_mut(lanes);
             to_re.copy_from_slice(re);

@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 
 use crate::bootstrap_key::BootstrapKey;
-use crate::external_product::{CacheAligned, ExternalProduct, MAX_OUTPUTS, cache_aligned};
+use crate::external_product::{CacheAligned, ExternalProduct, MAX_OUTPUTS, Parts, cache_aligned};
 
 /// Buffers for the digits of every component.
 type Digits = Vec<RwLock<CacheAligned<f64>>>;
@@ -61,26 +61,44 @@ fn turn_part<T: MaskTorus>(
     let block_size = product.shape().block_size;
     let mut sums = cache_aligned(0.0, acc.len());
     let _left = meeting.attend();
-    let steps = key.blocks().zip(exponents.chunks_exact(block_size));
-    for (step, (block, exponents)) in steps.enumerate() {
-        let digits = &digits[step % 2];
-        for (c, component) in acc.chunks_exact(size).enumerate() {
+    let own = product.key_range(first, acc.len() / size);
+    let mut blocks = key.blocks().peekable();
+    let mut steps = exponents
+        .chunks_exact(block_size)
+        .zip(digits.iter().cycle());
+    while let (Some(block), Some((exponents, digits))) = (blocks.next(), steps.next()) {
+        let next_key = blocks.peek().map_or(&[][..], |block| &block[own.clone()]);
+        let [while_down, while_up] = product.share_out(next_key);
+        let own_digits = acc.chunks_exact(size).enumerate();
+        let row_count = own_digits
+            .clone()
+            .map(|(c, _)| product.digit_count(first + c))
+            .sum();
+        let mut while_down = Parts::of(while_down, row_count);
+        for (c, component) in own_digits {
             let mut buffer = digits[first + c]
                 .write()
                 .unwrap_or_else(PoisonError::into_inner);
-            product.take_digits(first + c, component, &mut buffer);
+            let mut buffers = buffer.chunks_exact_mut(size);
+            product.take_digits(first + c, component, &mut buffers, &mut while_down);
         }
         meeting.wait();
         let all: [Option<RwLockReadGuard<'_, _>>; MAX_OUTPUTS] = std::array::from_fn(|c| {
-            digits
-                .get(c)
-                .map(|buffer| buffer.read().unwrap_or_else(PoisonError::into_inner))
+            let buffer = digits.get(c);
+            buffer.map(|buffer| buffer.read().unwrap_or_else(PoisonError::into_inner))
         });
         let rows = all
             .iter()
             .flatten()
             .flat_map(|digits| digits.chunks_exact(size));
-        product.add_rows(acc, first, rows, (block, &[]), Some(exponents), &mut sums);
+        product.add_rows(
+            acc,
+            first,
+            rows,
+            (block, while_up),
+            Some(exponents),
+            &mut sums,
+        );
     }
 }
 

@@ -1,4 +1,9 @@
 //! The pointwise part of an external product, in one pass over the key.
+//!
+//! What a key has for one output lies together, in the order of the points; at each vector
+//! of points bit by bit, row by row, a vector of real parts and one of imaginary parts. So
+//! a pass reads a stream for each output, and a thread that has some of the outputs reads
+//! nothing of the others.
 
 use super::{Monomials, ProductShape};
 use crate::fft::node::Complex;
@@ -46,7 +51,7 @@ impl Product<'_> {
         sums: &mut [f64],
         ahead: &mut Lines<'_>,
     ) {
-        let ProductShape { rows, outputs, .. } = self.shape;
+        let rows = self.shape.rows;
         let sums = S::chunks_mut(sums);
         let vectors = sums.len() / (2 * O);
         let node_bits = (vectors / S::LANES).ilog2();
@@ -54,23 +59,27 @@ impl Product<'_> {
         let zero = simd.splat(0.0);
         let one = simd.splat(1.0);
 
-        let key = S::chunks(self.key).chunks_exact(2 * self.exponents.len() * rows * outputs);
-        for (at, key) in key.enumerate() {
+        let mut keys = S::chunks(self.key)
+            .chunks_exact(self.exponents.len() * rows * 2 * vectors)
+            .skip(first);
+        let mut keys: [_; O] = core::array::from_fn(|_| {
+            let key = keys.next().unwrap_or(&[]);
+            key.as_chunks::<2>().0.iter()
+        });
+        for at in 0..vectors {
             let (node, row) = (at / S::LANES, at % S::LANES);
             let mut sum = [Complex { re: zero, im: zero }; O];
-            let bits = self
-                .exponents
-                .iter()
-                .zip(key.chunks_exact(2 * rows * outputs));
-            for (&exponent, key) in bits {
+            for &exponent in self.exponents {
                 let mut product = [Complex { re: zero, im: zero }; O];
-                for (digit, key) in self.digits.iter().zip(key.chunks_exact(2 * outputs)) {
+                for digit in self.digits {
                     let digit = S::chunks(digit);
                     let d_re = simd.load(&digit[at]);
                     let d_im = simd.load(&digit[vectors + at]);
-                    let key = &key[2 * first..][..2 * O];
-                    for (o, product) in product.iter_mut().enumerate() {
-                        let (k_re, k_im) = (simd.load(&key[2 * o]), simd.load(&key[2 * o + 1]));
+                    for (product, key) in product.iter_mut().zip(&mut keys) {
+                        let Some([k_re, k_im]) = key.next() else {
+                            return;
+                        };
+                        let (k_re, k_im) = (simd.load(k_re), simd.load(k_im));
                         product.re = simd.mul_add(d_re, k_re, product.re);
                         product.im = simd.mul_add(d_re, k_im, product.im);
                         product.re = simd.neg_mul_add(d_im, k_im, product.re);
