@@ -9,6 +9,7 @@
 //! - [`upload`]: the noise of uploads, and how few bits they can travel with.
 //! - [`security`]: from a dimension and a noise to a security level, by
 //!   interpolation in a bundled table of lattice-estimator results.
+//! - [`search`]: the cheapest set for a task.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
@@ -22,6 +23,7 @@ pub mod failure;
 pub mod noise;
 pub mod noise_budget;
 pub mod prediction;
+pub mod search;
 pub mod security;
 pub mod special_functions;
 pub mod statistics;

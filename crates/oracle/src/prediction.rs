@@ -3,10 +3,11 @@
 
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 
-use crate::failure::{DecisionHalfWidth, log2_p_fail};
+use crate::failure::{DecisionHalfWidth, log2_p_fail, log2_p_fail_with_rounding};
 use crate::noise::{KeyBlocks, Variance};
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
+use crate::upload::{LOPSIDED, key_switch_offset_variance};
 
 /// Noise and failure probability of a parameter set, key switch first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +16,11 @@ pub struct Prediction {
     pub budget: NoiseBudget,
     /// The noise at the worst table look-up.
     pub worst_total: Variance,
-    /// log2 of the failure probability of one bootstrap there.
+    /// log2 of the failure probability of one bootstrap there, on average over keys.
     pub log2_p_fail: f64,
+    /// The same for a key-switching key as lopsided as one in a thousand: signed digits
+    /// have mean -1/2, so half the sum of the key's errors is a constant in every phase.
+    pub log2_p_fail_lopsided: f64,
 }
 
 impl Prediction {
@@ -27,7 +31,7 @@ impl Prediction {
     /// they may all be the same ciphertext. The worst gate is NAND or the like of a multiplexer's
     /// output m with itself, 2m: m is the sum of two bootstraps of different inputs, whose
     /// noises are independent, so that it is (2² + 2²) or ν²/2 = 8, with ν = 4. XOR
-    /// doubles both the weights and the distance. What uploads make of it, [`UploadPrediction`]
+    /// doubles both the weights and the distance, which is no worse. What uploads make of it, [`UploadPrediction`]
     /// says.
     ///
     /// [`UploadPrediction`]: crate::upload::UploadPrediction
@@ -35,26 +39,28 @@ impl Prediction {
     pub fn new(parameters: &Parameters) -> Self {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
         let norm = worst_norm_squared(parameters);
-        let look_up = |half_width, norm| {
-            let total = budget.total(BootstrapOrder::KeySwitchFirst, norm);
-            (log2_p_fail(half_width, total), total)
-        };
-        let (log2_p_fail, worst_total) = match parameters.plaintext {
-            PlaintextKind::Radix => look_up(
-                DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0),
-                norm,
-            ),
-            PlaintextKind::Boolean => {
-                let linear = look_up(DecisionHalfWidth::GATE, norm);
-                let xor = look_up(DecisionHalfWidth::XOR_GATE, NormSquared(4.0 * norm.0));
-                if linear.0 >= xor.0 { linear } else { xor }
-            }
-        };
+        let worst_total = budget.total(BootstrapOrder::KeySwitchFirst, norm);
+        let half_width = half_width(parameters);
+        let offset = key_switch_offset_variance(&PbsParameters::from(parameters));
+        let rest = Variance(worst_total.0 - offset.0);
+        let lopsided = LOPSIDED * offset.standard_deviation();
         Self {
             budget,
             worst_total,
-            log2_p_fail,
+            log2_p_fail: log2_p_fail(half_width, worst_total),
+            log2_p_fail_lopsided: log2_p_fail_with_rounding(half_width, rest, 0.0, lopsided),
         }
+    }
+}
+
+/// The half width of the worst look-up: of XOR both it and the weights are double, so that
+/// key switch and modulus switch weigh less.
+pub fn half_width(parameters: &Parameters) -> DecisionHalfWidth {
+    match parameters.plaintext {
+        PlaintextKind::Radix => {
+            DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0)
+        }
+        PlaintextKind::Boolean => DecisionHalfWidth::GATE,
     }
 }
 

@@ -9,16 +9,18 @@
 
 use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
-use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
+use crate::failure::log2_p_fail_with_rounding;
 use crate::noise::{GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance};
 use crate::noise_budget::{NoiseBudget, PbsParameters};
+use crate::prediction::half_width;
 
-/// The failure probability that every use of a shipped set stays below, as its log2.
+/// The failure probability that every use of a set stays below, as its log2, unless its name
+/// says something else.
 pub const TARGET_LOG2_P_FAIL: f64 = -128.0;
 
 /// How many standard deviations off centre a key-switching key is that is as lopsided as
 /// one in a thousand: P(|x| > 3.3) = 0.00097.
-const LOPSIDED: f64 = 3.3;
+pub(crate) const LOPSIDED: f64 = 3.3;
 
 /// How an upload was encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,21 +156,16 @@ impl UploadPrediction {
         )
     }
 
-    /// Whether every key, but one in a thousand, stays at or below the target.
-    pub fn meets_target(&self) -> bool {
-        self.log2_p_fail.max(self.log2_p_fail_lopsided) <= TARGET_LOG2_P_FAIL
+    /// Whether every key, but one in a thousand, stays at or below 2^`log2_p_fail`.
+    pub fn meets(&self, log2_p_fail: f64) -> bool {
+        self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
     }
 
     fn of_noise(parameters: &Parameters, noise: UploadNoise) -> Self {
         let pbs = PbsParameters::from(parameters);
         let budget = NoiseBudget::new(&pbs);
         let weight = f64::from(largest_upload_weight(parameters));
-        let half_width = match parameters.plaintext {
-            PlaintextKind::Radix => {
-                DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0)
-            }
-            PlaintextKind::Boolean => DecisionHalfWidth::GATE,
-        };
+        let half_width = half_width(parameters);
         let gaussian =
             noise.gaussian * (weight * weight) + budget.key_switch + budget.modulus_switch;
         let rounding = weight * noise.rounding;
@@ -202,16 +199,16 @@ pub struct UploadBits {
 }
 
 impl UploadBits {
-    /// The fewest bits with which [`UploadPrediction::meets_target`] holds, those of the
-    /// body first. `None` where not even whole coefficients meet it. The set's own numbers of
-    /// bits do not matter.
-    pub fn fewest(parameters: &Parameters) -> Option<Self> {
+    /// The fewest bits with which uploads [meet](UploadPrediction::meets) 2^`log2_p_fail`, those
+    /// of the body first. `None` where not even whole coefficients meet it. The set's own
+    /// numbers of bits do not matter.
+    pub fn fewest(parameters: &Parameters, log2_p_fail: f64) -> Option<Self> {
         let torus_bits = parameters.torus_bits;
         let mut noise = UploadNoise::new(parameters, UploadKind::Symmetric).switched(parameters);
         let smallest = parameters.message_bits.0 + parameters.carry_bits.0 + 2;
         let body = (smallest..=torus_bits).find(|&bits| {
             noise.rounding = rounding_bound(bits);
-            UploadPrediction::of_noise(parameters, noise).meets_target()
+            UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
         })?;
         let glwe = PbsParameters::from(parameters).bootstrapping_key();
         let symmetric = noise.gaussian;
@@ -219,7 +216,7 @@ impl UploadBits {
             // The fresh noise of the body is in the symmetric upload's already.
             let more = Variance(public_key_variance(&glwe).0 - glwe.variance.0);
             noise.gaussian = symmetric + more + mask_rounding_variance(&glwe, bits);
-            UploadPrediction::of_noise(parameters, noise).meets_target()
+            UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
         })?;
         Some(Self {
             body,

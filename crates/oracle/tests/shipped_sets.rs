@@ -7,9 +7,9 @@ use tfhe_sbc_oracle::failure::{
 };
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NormSquared, PbsParameters};
-use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction, worst_norm_squared};
+use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction, half_width, worst_norm_squared};
 use tfhe_sbc_oracle::upload::{
-    UploadBits, UploadKind, UploadNoise, UploadPrediction, key_switch_offset_variance,
+    TARGET_LOG2_P_FAIL, UploadBits, UploadKind, UploadNoise, UploadPrediction,
 };
 
 fn shipped() -> Vec<Parameters> {
@@ -71,14 +71,14 @@ fn what_uploads_cost() {
 #[test]
 fn uploads_have_as_few_bits_as_the_target_allows() {
     for set in shipped() {
-        let fewest = UploadBits::fewest(&set).unwrap();
+        let fewest = UploadBits::fewest(&set, TARGET_LOG2_P_FAIL).unwrap();
         let stated = UploadBits {
             body: set.body_bits,
             public_key_mask: set.public_key_mask_bits,
         };
         assert_eq!(stated, fewest, "{}", set.name);
         for kind in UploadKind::ALL {
-            assert!(UploadPrediction::new(&set, kind).meets_target());
+            assert!(UploadPrediction::new(&set, kind).meets(TARGET_LOG2_P_FAIL));
         }
         // The same question put to sets with other numbers of bits.
         let fewer_body = ParameterSet {
@@ -94,7 +94,7 @@ fn uploads_have_as_few_bits_as_the_target_allows() {
             (fewer_mask, UploadKind::PublicKey),
         ] {
             let fewer = fewer.validate().unwrap();
-            assert!(!UploadPrediction::new(&fewer, kind).meets_target());
+            assert!(!UploadPrediction::new(&fewer, kind).meets(TARGET_LOG2_P_FAIL));
         }
     }
 }
@@ -131,17 +131,12 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
     // switching key leave half their sum in every phase: a constant of the key.
     for set in shipped() {
         let prediction = Prediction::new(&set);
-        let (t, level) = match set.plaintext {
-            PlaintextKind::Radix => (DecisionHalfWidth::radix(2, 2), 5.0),
-            PlaintextKind::Boolean => (DecisionHalfWidth::GATE, 4.0),
-        };
-        assert_eq!(f64::from(set.max_noise_level), level);
         let rows = (set.big_lwe_dimension().0 * set.key_switch.level_count.0) as f64;
         let constant = rows * set.lwe_noise.variance(32) / 4.0;
-        let pbs = PbsParameters::from(&set);
-        assert!((constant / key_switch_offset_variance(&pbs).0 - 1.0).abs() < 1e-12);
         let rest = Variance(prediction.worst_total.0 - constant);
-        let failure = log2_p_fail_with_rounding(t, rest, 0.0, 3.3 * constant.sqrt());
+        let offset = 3.3 * constant.sqrt();
+        let failure = log2_p_fail_with_rounding(half_width(&set), rest, 0.0, offset);
+        assert!((failure - prediction.log2_p_fail_lopsided).abs() < 1e-9);
         assert!(failure <= -128.0, "{}: {failure}", set.name);
     }
 }
