@@ -62,7 +62,7 @@ struct Table {
 impl Table {
     fn gates(&mut self, share: Duration) -> Result<(), BenchError> {
         eprintln!("gates: making keys");
-        let mut keys = self.key_maker.install(|| Keys::<u32>::generate(GATES))?;
+        let mut keys = self.key_maker.install(|| Keys::<u64>::generate(GATES))?;
         let cases = Cases::signs(&mut keys, BATCH)?;
         let ours = OurNands::new(&keys, &cases);
         let peer = self.key_maker.install(peer::nands)?;

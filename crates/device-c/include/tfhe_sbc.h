@@ -78,19 +78,19 @@
 #define TFHE_SBC_WORKSPACE_BYTES_BOOLEAN_1024_FAST_PUBLIC 36864
 
 // Workspace of `gates`, plan small, any key.
-#define TFHE_SBC_WORKSPACE_BYTES_GATES_SMALL 6336
+#define TFHE_SBC_WORKSPACE_BYTES_GATES_SMALL 8384
 
 // Workspace of `gates`, plan balanced, device key.
-#define TFHE_SBC_WORKSPACE_BYTES_GATES_BALANCED 12288
+#define TFHE_SBC_WORKSPACE_BYTES_GATES_BALANCED 16384
 
 // Workspace of `gates`, plan balanced, device public key.
-#define TFHE_SBC_WORKSPACE_BYTES_GATES_BALANCED_PUBLIC 34816
+#define TFHE_SBC_WORKSPACE_BYTES_GATES_BALANCED_PUBLIC 61440
 
 // Workspace of `gates`, plan fast, device key.
-#define TFHE_SBC_WORKSPACE_BYTES_GATES_FAST 28672
+#define TFHE_SBC_WORKSPACE_BYTES_GATES_FAST 36864
 
 // Workspace of `gates`, plan fast, device public key.
-#define TFHE_SBC_WORKSPACE_BYTES_GATES_FAST_PUBLIC 51200
+#define TFHE_SBC_WORKSPACE_BYTES_GATES_FAST_PUBLIC 81920
 
 // Workspace of `message_2_carry_2`, plan small, any key.
 #define TFHE_SBC_WORKSPACE_BYTES_MESSAGE_2_CARRY_2_SMALL 33024

@@ -80,19 +80,19 @@ pub const WORKSPACE_BYTES_BOOLEAN_1024_FAST: usize = 32768;
 pub const WORKSPACE_BYTES_BOOLEAN_1024_FAST_PUBLIC: usize = 36864;
 
 /// Workspace of `gates`, plan small, any key.
-pub const WORKSPACE_BYTES_GATES_SMALL: usize = 6336;
+pub const WORKSPACE_BYTES_GATES_SMALL: usize = 8384;
 
 /// Workspace of `gates`, plan balanced, device key.
-pub const WORKSPACE_BYTES_GATES_BALANCED: usize = 12288;
+pub const WORKSPACE_BYTES_GATES_BALANCED: usize = 16384;
 
 /// Workspace of `gates`, plan balanced, device public key.
-pub const WORKSPACE_BYTES_GATES_BALANCED_PUBLIC: usize = 34816;
+pub const WORKSPACE_BYTES_GATES_BALANCED_PUBLIC: usize = 61440;
 
 /// Workspace of `gates`, plan fast, device key.
-pub const WORKSPACE_BYTES_GATES_FAST: usize = 28672;
+pub const WORKSPACE_BYTES_GATES_FAST: usize = 36864;
 
 /// Workspace of `gates`, plan fast, device public key.
-pub const WORKSPACE_BYTES_GATES_FAST_PUBLIC: usize = 51200;
+pub const WORKSPACE_BYTES_GATES_FAST_PUBLIC: usize = 81920;
 
 /// Workspace of `message_2_carry_2`, plan small, any key.
 pub const WORKSPACE_BYTES_MESSAGE_2_CARRY_2_SMALL: usize = 33024;

@@ -102,7 +102,7 @@ fn shipped_radix_set() {
 
 #[test]
 fn shipped_boolean_set() {
-    the_reader_agrees::<u32>(GATES, "reader-boolean");
+    the_reader_agrees::<u64>(GATES, "reader-boolean");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn sessions_allocate_nothing() {
     a_whole_session_allocates_nothing::<u64>(MESSAGE_2_CARRY_2);
-    a_whole_session_allocates_nothing::<u32>(GATES);
+    a_whole_session_allocates_nothing::<u64>(GATES);
     a_whole_session_allocates_nothing::<u64>(PUBLIC_RADIX);
     a_whole_session_allocates_nothing::<u32>(PUBLIC_BOOLEAN);
 }

@@ -66,7 +66,7 @@ fn with_sigma(set: ParameterSet, standard_deviation: f64) -> ParameterSet {
 #[test]
 fn shipped_sets_have_the_predicted_noise() {
     judge::<u64>(MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2, 0.1).unwrap();
-    judge::<u32>(GATES, GATES, 0.1).unwrap();
+    judge::<u64>(GATES, GATES, 0.1).unwrap();
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn all_plans_give_the_same_bytes<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn all_plans_give_the_same_bytes_for_every_set() {
     all_plans_give_the_same_bytes::<u64>(MESSAGE_2_CARRY_2);
-    all_plans_give_the_same_bytes::<u32>(GATES);
+    all_plans_give_the_same_bytes::<u64>(GATES);
     all_plans_give_the_same_bytes::<u32>(BOARD);
     // Whole bodies show every bit of the product.
     all_plans_give_the_same_bytes::<u64>(ParameterSet {
@@ -98,12 +98,12 @@ fn plans_keep_their_promises_of_memory() {
 fn a_workspace_can_be_an_array() {
     const BYTES: usize = workspace_bytes(&GATES, MemoryPlan::Small, KeyMode::Symmetric);
     static WORKSPACE: std::sync::Mutex<Workspace<BYTES>> = std::sync::Mutex::new(Workspace::new());
-    let mut device = Device::<u32>::with_plan(GATES, 63, MemoryPlan::Small);
+    let mut device = Device::<u64>::with_plan(GATES, 63, MemoryPlan::Small);
     let mut workspace = WORKSPACE.lock().unwrap();
     let bytes = workspace.as_mut_slice();
     assert_eq!(bytes.len(), BYTES);
     assert_eq!(bytes.as_ptr().addr() % ALIGNMENT, 0);
-    let mut session = Encryptor::<u32>::new(
+    let mut session = Encryptor::<u64>::new(
         &device.key_file,
         MemoryPlan::Small,
         ExpanderKind::ChaCha20,

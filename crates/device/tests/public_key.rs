@@ -36,7 +36,7 @@ fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn what_a_public_key_encrypts_the_owner_reads() {
     every_count_comes_back::<u64>(MESSAGE_2_CARRY_2);
-    every_count_comes_back::<u32>(GATES);
+    every_count_comes_back::<u64>(GATES);
     every_count_comes_back::<u32>(BOOLEAN_1024);
     every_count_comes_back::<u64>(PUBLIC_RADIX);
     every_count_comes_back::<u32>(PUBLIC_BOOLEAN);
@@ -66,7 +66,7 @@ fn all_plans_give_the_same_bytes<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn all_plans_give_the_same_bytes_for_every_set() {
     all_plans_give_the_same_bytes::<u64>(MESSAGE_2_CARRY_2);
-    all_plans_give_the_same_bytes::<u32>(GATES);
+    all_plans_give_the_same_bytes::<u64>(GATES);
     all_plans_give_the_same_bytes::<u64>(ParameterSet {
         glwe_dimension: GlweDimension(2),
         ..PUBLIC_RADIX
@@ -158,7 +158,7 @@ fn nothing_is_left_of_a_message<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn a_public_key_session_keeps_nothing_of_its_messages() {
     nothing_is_left_of_a_message::<u64>(MESSAGE_2_CARRY_2);
-    nothing_is_left_of_a_message::<u32>(GATES);
+    nothing_is_left_of_a_message::<u64>(GATES);
 }
 
 /// The second message is that of a root from which the first one's seeds do not follow.
@@ -190,7 +190,7 @@ fn a_public_key_session_forgets_its_seeds() {
 
 #[test]
 fn the_key_file_tells_its_parameters_and_survives_its_bytes() {
-    let device = Device::<u32>::new(GATES, 73);
+    let device = Device::<u64>::new(GATES, 73);
     let read = device_public_key_parameters(&device.public_key_file).unwrap();
     assert_eq!(&read, device.secret.parameters());
     let key = DevicePublicKey::from_bytes(&device.public_key_file).unwrap();

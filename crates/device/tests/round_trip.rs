@@ -37,7 +37,7 @@ fn shipped_radix_set() {
 
 #[test]
 fn shipped_boolean_set() {
-    every_count_comes_back::<u32>(GATES);
+    every_count_comes_back::<u64>(GATES);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_session_sends_many_messages() {
 
 #[test]
 fn a_key_file_tells_its_parameters() {
-    let device = Device::<u32>::new(GATES, 13);
+    let device = Device::<u64>::new(GATES, 13);
     let read = device_key_parameters(&device.key_file).unwrap();
     assert_eq!(&read, device.secret.parameters());
 }

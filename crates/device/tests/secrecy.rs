@@ -115,7 +115,7 @@ fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
 #[test]
 fn without_the_key_shipped_sets_look_uniform() {
     without_the_key_all_is_uniform::<u64>(MESSAGE_2_CARRY_2);
-    without_the_key_all_is_uniform::<u32>(GATES);
+    without_the_key_all_is_uniform::<u64>(GATES);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn messages_are_as_long_as_calculated<T: MaskTorus>(set: ParameterSet, blocks: u
 
 #[test]
 fn calculated_sizes_are_real() {
-    messages_are_as_long_as_calculated::<u32>(GATES, 1);
+    messages_are_as_long_as_calculated::<u64>(GATES, 1);
     messages_are_as_long_as_calculated::<u32>(BOOLEAN_1024, 1);
     messages_are_as_long_as_calculated::<u64>(MESSAGE_2_CARRY_2, 4);
     messages_are_as_long_as_calculated::<u64>(MESSAGE_2_CARRY_2, 7);

@@ -243,5 +243,5 @@ fn an_independent_reader_agrees() {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     }
     agrees::<u64>(MESSAGE_2_CARRY_2);
-    agrees::<u32>(GATES);
+    agrees::<u64>(GATES);
 }

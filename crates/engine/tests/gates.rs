@@ -11,10 +11,10 @@ use tfhe_sbc_engine::gates::{Gate, GateError, Gates};
 
 #[test]
 fn every_gate_has_its_truth_table() {
-    let (mut keys, server) = Keys::generate::<u32>(GATES, 6);
+    let (mut keys, server) = Keys::generate::<u64>(GATES, 6);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
-    let mut encrypt = |bit| keys.encrypt::<u32>(boolean::encode(bit));
+    let mut encrypt = |bit| keys.encrypt::<u64>(boolean::encode(bit));
     let bits = [false, true];
     let encrypted = bits.map(&mut encrypt);
     let mut jobs = Vec::new();
@@ -39,12 +39,12 @@ fn every_gate_has_its_truth_table() {
 
 #[test]
 fn not_and_mux_and_chains_of_gates() {
-    let (mut keys, server) = Keys::generate::<u32>(GATES, 7);
+    let (mut keys, server) = Keys::generate::<u64>(GATES, 7);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let bits = [false, true];
-    let encrypted = bits.map(|bit| keys.encrypt::<u32>(boolean::encode(bit)));
-    let decrypt = |c: &LweCiphertext<u32>| boolean::decode(keys.big.phase(c));
+    let encrypted = bits.map(|bit| keys.encrypt::<u64>(boolean::encode(bit)));
+    let decrypt = |c: &LweCiphertext<u64>| boolean::decode(keys.big.phase(c));
     let mut choices = Vec::new();
     let mut expected = Vec::new();
     for c in 0..2 {
@@ -77,11 +77,11 @@ fn gates_refuse_integers_and_foreign_ciphertexts() {
         Gates::new(&Evaluator::new(&server)),
         Err(GateError::NotBoolean)
     ));
-    let (mut keys, server) = Keys::generate::<u32>(GATES, 8);
+    let (mut keys, server) = Keys::generate::<u64>(GATES, 8);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
-    let good = keys.encrypt::<u32>(0);
-    let small = keys.encrypt_small(0);
+    let good = keys.encrypt::<u64>(0);
+    let small = LweCiphertext::trivial(server.parameters().lwe_dimension, 0u64);
     assert!(matches!(
         gates.gate(Gate::And, &good, &small),
         Err(GateError::Dimension { .. })

@@ -249,7 +249,7 @@ fn what_does_not_fit_is_refused() {
     let (a, b) = (ints.trivial::<Unsigned>(1, 3), ints.trivial(1, 4));
     assert_eq!(ints.add(&a, &b).unwrap_err(), IntegerError::Widths(3, 4));
     assert_eq!(ints.sum(&[]).unwrap_err(), IntegerError::Empty);
-    let (_, server) = Keys::generate::<u32>(GATES, 5);
+    let (_, server) = Keys::generate::<u64>(GATES, 5);
     let evaluator = Evaluator::new(&server);
     assert!(matches!(
         Integers::new(&evaluator),

@@ -18,8 +18,7 @@ use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_oracle::noise::{
-    self, KeyBlocks, Variance, centred_modulus_switch_variance, modulus_switch_variance,
-    truncation_variance,
+    self, KeyBlocks, Variance, centred_modulus_switch_variance, truncation_variance,
 };
 use tfhe_sbc_oracle::noise_budget::{NoiseBudget, PbsParameters};
 use tfhe_sbc_oracle::statistics::{mean, shapiro_francia, variance_within};
@@ -129,7 +128,7 @@ fn fresh_and_truncated<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn fresh_encryptions_and_uploads() {
     fresh_and_truncated::<u64>(MESSAGE_2_CARRY_2);
-    fresh_and_truncated::<u32>(GATES);
+    fresh_and_truncated::<u64>(GATES);
     fresh_and_truncated::<u32>(BOOLEAN_1024);
 }
 
@@ -177,7 +176,7 @@ fn device_switch<T: MaskTorus>(set: ParameterSet) {
 #[test]
 fn device_switches() {
     device_switch::<u64>(MESSAGE_2_CARRY_2);
-    device_switch::<u32>(GATES);
+    device_switch::<u64>(GATES);
 }
 
 /// Ciphertexts with uniform masks under the big key.
@@ -215,11 +214,17 @@ fn key_switch<T: MaskTorus>(keys: &Keys, server: &ServerKey<T>, count: usize) {
     check_normality("key switch", &errors);
 }
 
+fn key_weight(key: &LweSecretKey) -> f64 {
+    f64::from(key.bits().iter().map(|&bit| u32::from(bit)).sum::<u32>())
+}
+
 fn modulus_switch(keys: &mut Keys, count: usize) {
     let parameters = *keys.secret.parameters();
     let size = parameters.polynomial_size();
     let log2_steps = size.log2() + 1;
     let steps = f64::from(1 << log2_steps);
+    let key = PbsParameters::from(&parameters).small_key;
+    let weight = key_weight(keys.secret.lwe());
     // Plaintexts all over the step, or the errors would be multiples of it.
     let inputs: Vec<_> = (0..count as u32)
         .map(|i| keys.encrypt_small(i.wrapping_mul(0x9e37_79b9)))
@@ -243,16 +248,16 @@ fn modulus_switch(keys: &mut Keys, count: usize) {
             })
             .collect();
         // Rounding the compensated body down is not noise for the table's boxes, but is
-        // here: uniform over the step below.
-        let (predicted, expected_mean) = match kind {
-            ModulusSwitch::Plain => (noise::ModulusSwitch::Plain, 0.0),
-            ModulusSwitch::MeanCompensated => (noise::ModulusSwitch::Centred, -0.5 / steps),
+        // here: uniform over the step below, as to nearest.
+        let body = truncation_variance(log2_steps);
+        let (mask, expected_mean) = match kind {
+            ModulusSwitch::Plain => (body * weight, 0.0),
+            ModulusSwitch::MeanCompensated => (
+                centred_modulus_switch_variance(key, weight, size.get(), 32),
+                -0.5 / steps,
+            ),
         };
-        let shape = PbsParameters::from(&parameters);
-        let mut variance = modulus_switch_variance(predicted, shape.small_key, size.get(), 32);
-        if kind == ModulusSwitch::MeanCompensated {
-            variance = variance + truncation_variance(log2_steps);
-        }
+        let variance = mask + body;
         let what = format!("modulus switch, {kind:?}");
         check_variance(&what, &errors, variance);
         check_mean(&what, &errors, expected_mean, variance, Variance::ZERO);
@@ -284,7 +289,7 @@ fn modulus_switches_under_keys_of_blocks() {
                 centred(after / 2048.0 - before.to_signed_fraction())
             })
             .collect();
-        let weight = f64::from(key.bits().iter().map(|&bit| u32::from(bit)).sum::<u32>());
+        let weight = key_weight(&key);
         // Rounding the body down is not noise for the table's boxes, but is here.
         let mask = centred_modulus_switch_variance(shape, weight, 1024, 32);
         let predicted = mask + truncation_variance(11);
@@ -336,7 +341,7 @@ fn evaluation_of_integers() {
 
 #[test]
 fn evaluation_of_booleans() {
-    evaluation::<u32>(GATES, 1000);
+    evaluation::<u64>(GATES, 1000);
 }
 
 #[test]

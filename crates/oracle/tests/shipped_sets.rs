@@ -1,22 +1,35 @@
 //! What the shipped parameter sets state about themselves, recomputed.
 
-use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_core::parameter_sets::{
+    ALL, FOR_COMPARISON, GATES, LOOSER, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2,
+};
+use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_oracle::failure::{
     DecisionHalfWidth, log2_p_fail, log2_p_fail_with_rounding, max_noise_level,
 };
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NormSquared, PbsParameters};
 use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction, half_width, worst_norm_squared};
+use tfhe_sbc_oracle::security::block_key_entropy;
 use tfhe_sbc_oracle::upload::{
     TARGET_LOG2_P_FAIL, UploadBits, UploadKind, UploadNoise, UploadPrediction,
 };
 
 fn shipped() -> Vec<Parameters> {
     ALL.iter()
+        .chain(&LOOSER)
         .chain(&FOR_COMPARISON)
         .map(|set| set.validate().unwrap())
         .collect()
+}
+
+/// What a set's uses stay below.
+fn target(set: &ParameterSet) -> f64 {
+    if LOOSER.contains(set) {
+        -40.0
+    } else {
+        TARGET_LOG2_P_FAIL
+    }
 }
 
 /// To a tenth, on the safe side.
@@ -36,7 +49,7 @@ fn the_stated_numbers_are_the_predicted_ones() {
             .map(|upload| upload.log2_p_fail)
             .fold(prediction.log2_p_fail, f64::max);
         assert_eq!(set.log2_p_fail, stated(worst), "{}", set.name);
-        assert!(set.log2_p_fail <= -128.0);
+        assert!(set.log2_p_fail <= target(&set));
         assert_eq!(
             set.security_bits,
             (bits * 10.0).floor() / 10.0,
@@ -44,7 +57,11 @@ fn the_stated_numbers_are_the_predicted_ones() {
             set.name
         );
     }
-    assert!(ALL.iter().all(|set| set.security_bits >= 128.0));
+    assert!(
+        ALL.iter()
+            .chain(&LOOSER)
+            .all(|set| set.security_bits >= 128.0)
+    );
     assert!(FOR_COMPARISON.iter().all(|set| set.security_bits < 128.0));
 }
 
@@ -52,12 +69,15 @@ fn the_stated_numbers_are_the_predicted_ones() {
 fn what_uploads_cost() {
     // On bootstrap outputs, on symmetric uploads, on public-key uploads.
     let expected = [
-        ("message_2_carry_2", -133.5, -131.9, -131.2),
-        ("gates", -337.8, -224.2, -151.6),
-        ("boolean_1024", -136.0, -168.2, -136.2),
-        ("boolean_1024_tuniform", -138.7, -166.0, -134.8),
-        ("paper_n1024_lambda_122", -184.0, -169.1, -136.8),
-        ("paper_n1024_tuniform_lambda_122", -167.1, -169.1, -136.8),
+        ("message_2_carry_2", -133.7, -129.6, -128.9),
+        ("message_1_carry_1", -142.1, -133.6, -132.5),
+        ("message_2_carry_2_p_fail_2m40", -44.4, -41.3, -41.1),
+        ("message_1_carry_1_p_fail_2m40", -43.7, -45.6, -44.1),
+        ("gates", -250.3, -184.5, -132.9),
+        ("boolean_1024", -144.3, -179.5, -143.3),
+        ("boolean_1024_tuniform", -135.1, -192.3, -151.2),
+        ("paper_n1024_lambda_122", -156.4, -165.5, -134.5),
+        ("paper_n1024_tuniform_lambda_122", -145.3, -165.5, -134.4),
     ];
     for set in shipped() {
         let outputs = stated(Prediction::new(&set).log2_p_fail);
@@ -71,14 +91,14 @@ fn what_uploads_cost() {
 #[test]
 fn uploads_have_as_few_bits_as_the_target_allows() {
     for set in shipped() {
-        let fewest = UploadBits::fewest(&set, TARGET_LOG2_P_FAIL).unwrap();
+        let fewest = UploadBits::fewest(&set, target(&set)).unwrap();
         let stated = UploadBits {
             body: set.body_bits,
             public_key_mask: set.public_key_mask_bits,
         };
         assert_eq!(stated, fewest, "{}", set.name);
         for kind in UploadKind::ALL {
-            assert!(UploadPrediction::new(&set, kind).meets(TARGET_LOG2_P_FAIL));
+            assert!(UploadPrediction::new(&set, kind).meets(target(&set)));
         }
         // The same question put to sets with other numbers of bits.
         let fewer_body = ParameterSet {
@@ -94,7 +114,7 @@ fn uploads_have_as_few_bits_as_the_target_allows() {
             (fewer_mask, UploadKind::PublicKey),
         ] {
             let fewer = fewer.validate().unwrap();
-            assert!(!UploadPrediction::new(&fewer, kind).meets(TARGET_LOG2_P_FAIL));
+            assert!(!UploadPrediction::new(&fewer, kind).meets(target(&set)));
         }
     }
 }
@@ -118,11 +138,12 @@ fn every_gate_of_multiplexer_outputs_is_within_the_stated_probability() {
 
 #[test]
 fn the_noise_level_of_blocks_is_the_largest_sum_that_fits() {
-    let set = MESSAGE_2_CARRY_2;
-    assert_eq!(
-        u64::from(set.max_noise_level),
-        max_noise_level(set.message_bits.0, set.carry_bits.0)
-    );
+    for set in [MESSAGE_2_CARRY_2, MESSAGE_1_CARRY_1].iter().chain(&LOOSER) {
+        assert_eq!(
+            u64::from(set.max_noise_level),
+            max_noise_level(set.message_bits.0, set.carry_bits.0)
+        );
+    }
 }
 
 #[test]
@@ -137,7 +158,7 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
         let offset = 3.3 * constant.sqrt();
         let failure = log2_p_fail_with_rounding(half_width(&set), rest, 0.0, offset);
         assert!((failure - prediction.log2_p_fail_lopsided).abs() < 1e-9);
-        assert!(failure <= -128.0, "{}: {failure}", set.name);
+        assert!(failure <= target(&set), "{}: {failure}", set.name);
     }
 }
 
@@ -178,4 +199,12 @@ fn results_fail_to_decrypt_less_often_than_bootstraps_fail() {
     let result = Variance(budget.pbs.0 * norm * norm + budget.key_switch.0);
     let failure = log2_p_fail(DecisionHalfWidth::radix(2, 2), result);
     assert!(failure < 2.0 * set.log2_p_fail, "{failure}");
+}
+
+#[test]
+fn a_small_key_has_more_entropy_than_a_search_by_collision_takes() {
+    for set in shipped() {
+        let entropy = block_key_entropy(PbsParameters::from(&set).small_key);
+        assert!(entropy > 3.0 * 128.0, "{}: {entropy}", set.name);
+    }
 }

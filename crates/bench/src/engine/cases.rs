@@ -21,17 +21,15 @@ pub(super) struct Cases<T> {
     pub(super) after: Vec<T>,
 }
 
-impl Cases<u32> {
+impl Cases<u64> {
     /// Signs of encrypted bits.
-    pub(super) fn signs(keys: &mut Keys<u32>, count: usize) -> Result<Self, BenchError> {
-        let bit = |i: usize| boolean::encode::<u32>(i.is_multiple_of(3));
+    pub(super) fn signs(keys: &mut Keys<u64>, count: usize) -> Result<Self, BenchError> {
+        let bit = |i: usize| boolean::encode::<u64>(i.is_multiple_of(3));
         let table = LookupTable::sign(keys.parameters().polynomial_size(), boolean::encode(true));
-        let plaintexts: Vec<u32> = (0..count).map(bit).collect();
+        let plaintexts: Vec<u64> = (0..count).map(bit).collect();
         Self::encrypt(keys, table, plaintexts.clone(), plaintexts)
     }
-}
 
-impl Cases<u64> {
     /// Squares mod the block modulus of encrypted blocks.
     pub(super) fn squares(keys: &mut Keys<u64>, count: usize) -> Result<Self, BenchError> {
         let encoding = keys.parameters().block_encoding();

@@ -12,14 +12,14 @@ use crate::timing::{Subject, Work};
 
 /// NAND gates.
 pub(super) struct OurNands<'k> {
-    keys: &'k Keys<u32>,
-    cases: &'k Cases<u32>,
-    evaluator: Evaluator<'k, u32>,
+    keys: &'k Keys<u64>,
+    cases: &'k Cases<u64>,
+    evaluator: Evaluator<'k, u64>,
 }
 
 impl<'k> OurNands<'k> {
     /// Gates on the bits of `cases`.
-    pub(super) fn new(keys: &'k Keys<u32>, cases: &'k Cases<u32>) -> Self {
+    pub(super) fn new(keys: &'k Keys<u64>, cases: &'k Cases<u64>) -> Self {
         Self {
             keys,
             cases,

@@ -25,7 +25,7 @@ pub(crate) struct Keys {
 }
 
 /// A small key dimension, where the small key does not matter.
-pub(crate) const FEW: LweDimension = LweDimension(64);
+pub(crate) const FEW: LweDimension = LweDimension(66);
 
 /// A set small enough for slow comparisons, with noise so low that everything decrypts.
 /// Of no security at all.
