@@ -85,7 +85,7 @@ pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     pbs_body: Decomposition::new(16, 1),
     body_bits: 8,
     public_key_mask_bits: 14,
-    log2_p_fail: -43.7,
+    log2_p_fail: -43.6,
     ..MESSAGE_1_CARRY_1
 };
 
@@ -96,7 +96,7 @@ pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
 /// independent bootstrap outputs: where both are the same ciphertext, 8 times their variance.
 /// XOR doubles both the weights and the distance.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-250.3, on uploads with 2^-184.5, on
+/// A bootstrap on bootstrap outputs fails with 2^-249.6, on uploads with 2^-184.5, on
 /// public-key uploads with 2^-132.9.
 pub const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),

@@ -16,6 +16,7 @@ use crate::dimensions::{
 use crate::encoding::BlockEncoding;
 use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
+use crate::torus::exp2_neg;
 
 /// Number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;
@@ -228,7 +229,7 @@ fn noise_is_usable(noise: NoiseDistribution, torus_bits: u32) -> bool {
         return false;
     }
     let variance = noise.variance(torus_bits);
-    let step = crate::torus::exp2_neg(torus_bits);
+    let step = exp2_neg(torus_bits);
     variance >= step * step * 0.25 && variance <= 1.0 / 256.0
 }
 
@@ -309,6 +310,18 @@ impl Parameters {
             64 => Decomposition::new(12, 2),
             _ => Decomposition::new(8, 2),
         }
+    }
+
+    /// Bits kept of every body coefficient of the bootstrapping key. Over 2^64 the fewest
+    /// whose rounding adds no more than a sixteenth to the variance of its noise: lower ones
+    /// are noise that nobody need send. Over 2^32 all: the key's noise is most of what fails
+    /// there. It follows from the noise, so that no file carries it.
+    pub fn bootstrap_key_body_bits(&self) -> u32 {
+        let most = self.glwe_noise.variance(self.torus_bits) / 16.0;
+        let rounding = |bits| exp2_neg(2 * bits) / 12.0;
+        (1..self.torus_bits)
+            .find(|&bits| self.torus_bits == 64 && rounding(bits) <= most)
+            .unwrap_or(self.torus_bits)
     }
 
     /// The canonical form: fixed fields, little-endian, described in `docs/wire-format.md`.

@@ -11,9 +11,10 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::wire::bits::packed_len;
 
 use crate::external_product::{CacheAligned, ExternalProduct};
-use crate::seeded_rows::{Progress, SeededRows, digit_weight, weighted_key_polynomial};
+use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
 
 /// Rows of one GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
@@ -28,6 +29,12 @@ pub struct SeededBootstrapKey<T> {
 }
 
 impl<T: MaskTorus> SeededBootstrapKey<T> {
+    /// Number of bytes of all bodies, packed.
+    pub(crate) fn packed_len(parameters: &Parameters) -> usize {
+        let bits = parameters.bootstrap_key_body_bits();
+        packed_len(Self::body_count(parameters), bits)
+    }
+
     /// Number of scalars of all bodies.
     pub fn body_count(parameters: &Parameters) -> usize {
         parameters.lwe_dimension.0 * row_count(parameters) * parameters.polynomial_size().get()
@@ -44,9 +51,13 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
         let plaintext = |row: usize, out: &mut [T]| {
             row_plaintext_into(out, parameters, glwe, lwe_bits[row / rows], row % rows);
         };
-        let all = rows * parameters.lwe_dimension.0;
+        let rows = Rows {
+            count: rows * parameters.lwe_dimension.0,
+            a_step: rows,
+            body_bits: parameters.bootstrap_key_body_bits(),
+        };
         Self {
-            rows: SeededRows::encrypt(parameters, glwe, seeds, all, rows, plaintext, progress),
+            rows: SeededRows::encrypt(parameters, glwe, seeds, rows, plaintext, progress),
         }
     }
 }

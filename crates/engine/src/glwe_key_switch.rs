@@ -22,7 +22,7 @@ use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
 use crate::external_product::{CacheAligned, ExternalProduct, ExternalProductScratch};
-use crate::seeded_rows::{SeededRows, check_header, digit_weight, weighted_key_polynomial};
+use crate::seeded_rows::{Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial};
 use crate::server_key::{ServerKeyError, check_torus};
 
 /// From which key to which a switch key leads.
@@ -89,8 +89,11 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
                 &parameters,
                 secret.glwe(),
                 (mask_seed, &noise_seed),
-                row_count(&parameters),
-                1,
+                Rows {
+                    count: row_count(&parameters),
+                    a_step: 1,
+                    body_bits: T::BITS,
+                },
                 plaintext,
                 &|_| (),
             ),
@@ -164,7 +167,12 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
                 to: binding.key_set,
                 issue: binding.issue.ok_or(WireError::Field("device"))?,
             },
-            rows: SeededRows::from_bytes(header.mask_seed, bodies),
+            rows: SeededRows::from_bytes(
+                header.mask_seed,
+                T::BITS,
+                bodies,
+                row_count(&parameters) * parameters.polynomial_size().get(),
+            ),
         })
     }
 

@@ -7,6 +7,7 @@ use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
+use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
 
@@ -19,19 +20,35 @@ pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeededRows<T> {
     pub(crate) mask_seed: MaskSeed,
+    /// Bits kept of every body coefficient; those below are 0.
+    body_bits: u32,
     pub(crate) bodies: Vec<T>,
 }
 
+/// How many rows to make, and of what precision.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    /// Rows in all.
+    pub(crate) count: usize,
+    /// Rows between which progress is told.
+    pub(crate) a_step: usize,
+    /// Bits to keep of every body coefficient.
+    pub(crate) body_bits: u32,
+}
+
 impl<T: MaskTorus> SeededRows<T> {
-    /// Encrypts `row_count` plaintext polynomials under `key`, on all threads of the
+    /// Encrypts `rows.count` plaintext polynomials under `key`, on all threads of the
     /// current rayon pool. `plaintext` makes the one of a row in a polynomial of zeros;
-    /// `progress` is told of every `rows_a_step` rows.
+    /// `progress` is told of every `rows.a_step` rows.
     pub(crate) fn encrypt(
         parameters: &Parameters,
         key: &GlweSecretKey,
         (mask_seed, noise_seed): (MaskSeed, &NoiseSeed),
-        row_count: usize,
-        rows_a_step: usize,
+        Rows {
+            count: row_count,
+            a_step: rows_a_step,
+            body_bits,
+        }: Rows,
         plaintext: impl Fn(usize, &mut [T]) + Sync,
         progress: Progress<'_>,
     ) -> Self {
@@ -63,11 +80,18 @@ impl<T: MaskTorus> SeededRows<T> {
                             &mut expander.noise_stream(noise_seed, stream),
                             scratch,
                         );
+                        for b in &mut *body {
+                            *b = T::from_top_bits(b.round_to_bits(body_bits), body_bits);
+                        }
                     }
                     progress(1);
                 },
             );
-        Self { mask_seed, bodies }
+        Self {
+            mask_seed,
+            body_bits,
+            bodies,
+        }
     }
 
     /// All polynomials of all rows, masks and then body, times `sign`, as external
@@ -118,23 +142,30 @@ impl<T: MaskTorus> SeededRows<T> {
         fourier
     }
 
-    /// Appends the bodies, in full.
+    /// Appends what is kept of the bodies, packed.
     pub(crate) fn write_bodies(&self, out: &mut Vec<u8>) {
-        for body in &self.bodies {
-            out.extend_from_slice(&body.to_u64().to_le_bytes()[..size_of::<T>()]);
-        }
+        let start = out.len();
+        let len = packed_len(self.bodies.len(), self.body_bits);
+        out.resize(start + len, 0);
+        pack_top_bits(&self.bodies, self.body_bits, &mut out[start..]);
     }
 
     /// The rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
-    pub(crate) fn from_bytes(mask_seed: MaskSeed, bodies: &[u8]) -> Self {
-        let bodies = bodies.chunks_exact(size_of::<T>()).map(|limb| {
-            let mut bytes = [0; 8];
-            bytes[..limb.len()].copy_from_slice(limb);
-            T::from_i64(i64::from_le_bytes(bytes))
-        });
+    ///
+    /// # Panics
+    /// If there are not as many bytes as `count` coefficients take.
+    pub(crate) fn from_bytes(
+        mask_seed: MaskSeed,
+        body_bits: u32,
+        packed: &[u8],
+        count: usize,
+    ) -> Self {
+        let mut bodies = vec![T::ZERO; count];
+        unpack_top_bits(packed, body_bits, &mut bodies);
         Self {
             mask_seed,
-            bodies: bodies.collect(),
+            body_bits,
+            bodies,
         }
     }
 }

@@ -90,7 +90,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
             + 32
-            + SeededBootstrapKey::<T>::body_count(parameters) * size_of::<T>()
+            + SeededBootstrapKey::<T>::packed_len(parameters)
             + SeededKeySwitchKey::row_count(parameters) * size_of::<u32>()
     }
 
@@ -138,12 +138,17 @@ impl<T: MaskTorus> SeededServerKey<T> {
         let mut key_switch_seed = MaskSeed([0; 32]);
         key_switch_seed.0.copy_from_slice(seed);
         let (bootstrap, key_switch) =
-            rest.split_at(SeededBootstrapKey::<T>::body_count(&parameters) * size_of::<T>());
+            rest.split_at(SeededBootstrapKey::<T>::packed_len(&parameters));
         Ok(Self {
             parameters,
             fingerprint: header.key,
             bootstrap: SeededBootstrapKey {
-                rows: SeededRows::from_bytes(header.mask_seed, bootstrap),
+                rows: SeededRows::from_bytes(
+                    header.mask_seed,
+                    parameters.bootstrap_key_body_bits(),
+                    bootstrap,
+                    SeededBootstrapKey::<T>::body_count(&parameters),
+                ),
             },
             key_switch: SeededKeySwitchKey {
                 mask_seed: key_switch_seed,

@@ -151,7 +151,7 @@ fn device_switch<T: MaskTorus>(set: ParameterSet) {
         .zip(&before)
         .map(|(after, before)| after.sub(*before).to_signed_fraction())
         .collect();
-    let glwe = PbsParameters::from(parameters).bootstrapping_key();
+    let glwe = PbsParameters::from(parameters).fresh();
     let decomposition = parameters.device_switch();
     let predicted = noise::key_switch_variance(&noise::KeySwitchNoise {
         input_dimension: parameters.big_lwe_dimension().0,

@@ -7,7 +7,7 @@ use crate::blind_rotation::{
 };
 use crate::noise::{
     Gadget, GlweNoise, KeyBlocks, KeySwitchNoise, ModulusSwitch, Variance, key_switch_variance,
-    modulus_switch_variance,
+    modulus_switch_variance, truncation_variance,
 };
 
 /// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
@@ -26,6 +26,8 @@ pub struct PbsParameters {
     pub polynomial_size: usize,
     /// Variance of fresh GLWE ciphertexts, the bootstrapping key's and the inputs'.
     pub glwe_variance: Variance,
+    /// What rounding the bodies of the bootstrapping key adds to them.
+    pub key_rounding: Variance,
     /// log2 of the modulus of GLWE ciphertexts and of LWE ciphertexts under the big key.
     pub torus_log2: u32,
     /// log2 of the modulus of LWE ciphertexts under the small key and of the
@@ -54,6 +56,7 @@ impl From<&Parameters> for PbsParameters {
             glwe_dimension: set.glwe_dimension.0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),
+            key_rounding: truncation_variance(set.bootstrap_key_body_bits()),
             torus_log2: set.torus_bits,
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::Blocks,
@@ -72,13 +75,21 @@ impl From<&Parameters> for PbsParameters {
 }
 
 impl PbsParameters {
-    /// The bootstrapping key's shape and noise.
-    pub fn bootstrapping_key(&self) -> GlweNoise {
+    /// Shape and noise of fresh GLWE ciphertexts.
+    pub fn fresh(&self) -> GlweNoise {
         GlweNoise {
             glwe_dimension: self.glwe_dimension,
             polynomial_size: self.polynomial_size,
             variance: self.glwe_variance,
             torus_log2: self.torus_log2,
+        }
+    }
+
+    /// The bootstrapping key's shape and noise: fresh ciphertexts whose bodies are rounded.
+    pub fn bootstrapping_key(&self) -> GlweNoise {
+        GlweNoise {
+            variance: self.glwe_variance + self.key_rounding,
+            ..self.fresh()
         }
     }
 
@@ -239,6 +250,7 @@ mod tests {
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.845267479601915e-15),
+            key_rounding: Variance::ZERO,
             torus_log2: 64,
             small_torus_log2: 64,
             blind_rotation: BlindRotation::ControlledRotations,

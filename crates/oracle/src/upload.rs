@@ -49,7 +49,7 @@ pub struct UploadNoise {
 impl UploadNoise {
     /// An upload under `parameters`, before a key switch between device keys.
     pub fn new(parameters: &Parameters, kind: UploadKind) -> Self {
-        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        let glwe = PbsParameters::from(parameters).fresh();
         Self {
             gaussian: match kind {
                 UploadKind::Symmetric => glwe.variance,
@@ -64,7 +64,7 @@ impl UploadNoise {
 
     /// After the GLWE key switch from a device's own key to the evaluation key.
     pub fn switched(self, parameters: &Parameters) -> Self {
-        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        let glwe = PbsParameters::from(parameters).fresh();
         Self {
             gaussian: self.gaussian + glwe_key_switch_variance(&glwe, parameters.device_switch()),
             ..self
@@ -210,7 +210,7 @@ impl UploadBits {
             noise.rounding = rounding_bound(bits);
             UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
         })?;
-        let glwe = PbsParameters::from(parameters).bootstrapping_key();
+        let glwe = PbsParameters::from(parameters).fresh();
         let symmetric = noise.gaussian;
         let public_key_mask = (1..=torus_bits).find(|&bits| {
             // The fresh noise of the body is in the symmetric upload's already.

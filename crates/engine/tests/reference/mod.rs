@@ -31,6 +31,17 @@ fn words<T: Torus>(bytes: &[u8]) -> Vec<T> {
         .collect()
 }
 
+/// Scalars of which a stream of bits has the top `bits`, least significant bit first.
+fn top_bits<T: Torus>(packed: &[u8], bits: usize) -> Vec<T> {
+    let bit = |i: usize| u64::from(packed[i / 8] >> (i % 8) & 1);
+    (0..packed.len() * 8 / bits)
+        .map(|i| {
+            let value: u64 = (0..bits).map(|j| bit(i * bits + j) << j).sum();
+            T::from_i64(value as i64) << (T::BITS - bits as u32)
+        })
+        .collect()
+}
+
 fn stream_words<T: Torus>(expander: &mut impl Expander, count: usize) -> Vec<T> {
     let mut bytes = vec![0; count * T::BITS as usize / 8];
     expander.fill(&mut bytes);
@@ -56,9 +67,10 @@ impl<T: Torus> ReferenceKey<T> {
         let at = HEADER_BYTES + PARAMETERS_BYTES;
         let key_switch_seed = seed_at(message, at);
         let bodies = &message[at + 32..message.len() - CHECKSUM_BYTES];
-        let (bootstrap, key_switch) = bodies.split_at(n * rows * size * T::BITS as usize / 8);
+        let body_bits = parameters.bootstrap_key_body_bits() as usize;
+        let (bootstrap, key_switch) = bodies.split_at(n * rows * size * body_bits / 8);
 
-        let bodies: Vec<T> = words(bootstrap);
+        let bodies: Vec<T> = top_bits(bootstrap, body_bits);
         let mut bodies = bodies.chunks_exact(size);
         let expand_row = |stream: usize, body: &[T]| {
             let mut masks =
