@@ -4,6 +4,7 @@ use tfhe_sbc_core::parameters::ParameterError;
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
+use tfhe_sbc_engine::bootstrap::BootstrapError;
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 use thiserror::Error;
@@ -23,6 +24,9 @@ pub(crate) enum BenchError {
     /// No server key.
     #[error(transparent)]
     ServerKey(#[from] ServerKeyError),
+    /// Bootstraps that refuse.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
     /// Gates that refuse.
     #[error(transparent)]
     Gate(#[from] GateError),

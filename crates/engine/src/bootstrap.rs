@@ -11,6 +11,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::sample_extract::sample_extract_into;
+use tfhe_sbc_core::torus::Torus;
 
 use crate::blind_rotate::{blind_rotate_batch, blind_rotate_together};
 use crate::external_product::cache_aligned;
@@ -41,6 +42,50 @@ pub struct Job<'a, T, L> {
     pub input: LweCiphertext<L>,
     /// The table.
     pub table: &'a LookupTable<T>,
+}
+
+/// Why a batch is refused. Nothing of it has been done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BootstrapError {
+    /// A ciphertext of another dimension.
+    #[error(
+        "ciphertext {index} of the batch has dimension {found} instead of {expected}: it is under \
+         another key, or for the other order of key switch and bootstrap"
+    )]
+    Dimension {
+        /// Its place in the batch.
+        index: usize,
+        /// The dimension of the key that it should be under.
+        expected: usize,
+        /// Its dimension.
+        found: usize,
+    },
+    /// A lookup table of another polynomial size.
+    #[error(
+        "the lookup table of ciphertext {index} has {found} coefficients instead of {expected}: \
+         make one for the parameter set of this server key"
+    )]
+    TableSize {
+        /// The place of the ciphertext in the batch.
+        index: usize,
+        /// The polynomial size of the key.
+        expected: usize,
+        /// That of the table.
+        found: usize,
+    },
+    /// A lookup table for other blocks.
+    #[error(
+        "the lookup table of ciphertext {index} is for blocks of {found} values instead of \
+         {expected}: make one for the parameter set of this server key"
+    )]
+    TableBlocks {
+        /// The place of the ciphertext in the batch.
+        index: usize,
+        /// Number of values of the key's blocks.
+        expected: u64,
+        /// Number of values of the table's.
+        found: u64,
+    },
 }
 
 impl<'k, T: MaskTorus> Evaluator<'k, T> {
@@ -75,9 +120,22 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     /// what its table has at its phase. The result does not depend on the number of
     /// threads or on how the batch is cut.
     ///
+    /// # Errors
+    /// A ciphertext that is not under the big key, or a table for another parameter set.
+    pub fn bootstrap_batch(
+        &self,
+        jobs: &[Job<'_, T, T>],
+    ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
+        self.check_inputs(jobs.iter().map(|job| &job.input), self.big_dimension())?;
+        self.check_tables(jobs)?;
+        Ok(self.bootstrap_all(jobs))
+    }
+
+    /// [`bootstrap_batch`](Self::bootstrap_batch) of what is known to fit.
+    ///
     /// # Panics
-    /// If a ciphertext is not under the big key.
-    pub fn bootstrap_batch(&self, jobs: &[Job<'_, T, T>]) -> Vec<LweCiphertext<T>> {
+    /// If something does not.
+    pub(crate) fn bootstrap_all(&self, jobs: &[Job<'_, T, T>]) -> Vec<LweCiphertext<T>> {
         let mut outputs = Vec::with_capacity(jobs.len());
         for jobs in jobs.chunks(JOBS_AT_A_TIME) {
             let inputs: Vec<&[T]> = jobs.iter().map(|job| job.input.as_slice()).collect();
@@ -93,36 +151,91 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     /// comes last, so its noise is in every input and grows with the weights: inputs
     /// must be single outputs of this function or fresh (noise level 1).
     ///
-    /// # Panics
-    /// If a ciphertext is not under the small key.
-    pub fn bootstrap_key_switch_batch(&self, jobs: &[Job<'_, T, u32>]) -> Vec<LweCiphertext<u32>> {
+    /// # Errors
+    /// A ciphertext that is not under the small key, or a table for another parameter set.
+    pub fn bootstrap_key_switch_batch(
+        &self,
+        jobs: &[Job<'_, T, u32>],
+    ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
+        let expected = self.parameters().lwe_dimension.0;
+        self.check_inputs(jobs.iter().map(|job| &job.input), expected)?;
+        self.check_tables(jobs)?;
         let small: Vec<u32> = jobs
             .iter()
-            .flat_map(|job| {
-                assert_eq!(
-                    job.input.dimension(),
-                    self.parameters().lwe_dimension,
-                    "the ciphertext is not under the small key"
-                );
-                job.input.as_slice()
-            })
+            .flat_map(|job| job.input.as_slice())
             .copied()
             .collect();
         let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
-        let big = self.rotate_and_extract(&small, &tables);
-        self.key_switch_batch(&big)
+        Ok(self.switch_all(&self.rotate_and_extract(&small, &tables)))
     }
 
     /// Switches ciphertexts from the big key to the small one, without bootstrapping.
     ///
+    /// # Errors
+    /// A ciphertext that is not under the big key.
+    pub fn key_switch_batch(
+        &self,
+        inputs: &[LweCiphertext<T>],
+    ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
+        self.check_inputs(inputs.iter(), self.big_dimension())?;
+        Ok(self.switch_all(inputs))
+    }
+
+    /// [`key_switch_batch`](Self::key_switch_batch) of what is known to fit.
+    ///
     /// # Panics
-    /// If a ciphertext is not under the big key.
-    pub fn key_switch_batch(&self, inputs: &[LweCiphertext<T>]) -> Vec<LweCiphertext<u32>> {
+    /// If something does not.
+    pub(crate) fn switch_all(&self, inputs: &[LweCiphertext<T>]) -> Vec<LweCiphertext<u32>> {
         let inputs: Vec<&[T]> = inputs.iter().map(LweCiphertext::as_slice).collect();
         self.switch(&inputs)
             .chunks_exact(self.parameters().lwe_dimension.0 + 1)
             .filter_map(|lwe| LweCiphertext::from_vec(lwe.to_vec()))
             .collect()
+    }
+
+    fn big_dimension(&self) -> usize {
+        self.parameters().big_lwe_dimension().0
+    }
+
+    fn check_inputs<'c, L: Torus + 'c>(
+        &self,
+        inputs: impl Iterator<Item = &'c LweCiphertext<L>>,
+        expected: usize,
+    ) -> Result<(), BootstrapError> {
+        for (index, input) in inputs.enumerate() {
+            let found = input.dimension().0;
+            if found != expected {
+                return Err(BootstrapError::Dimension {
+                    index,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_tables<L>(&self, jobs: &[Job<'_, T, L>]) -> Result<(), BootstrapError> {
+        let size = self.parameters().polynomial_size().get();
+        let blocks = self.parameters().block_encoding().block_modulus();
+        for (index, job) in jobs.iter().enumerate() {
+            let found = job.table.as_slice().len();
+            if found != size {
+                return Err(BootstrapError::TableSize {
+                    index,
+                    expected: size,
+                    found,
+                });
+            }
+            if let Some(found) = job.table.block_modulus().filter(|&found| found != blocks) {
+                return Err(BootstrapError::TableBlocks {
+                    index,
+                    expected: blocks,
+                    found,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn switch(&self, inputs: &[&[T]]) -> Vec<u32> {

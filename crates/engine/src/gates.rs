@@ -185,7 +185,7 @@ impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
                 table: &self.sign,
             })
             .collect();
-        self.evaluator.bootstrap_batch(&jobs)
+        self.evaluator.bootstrap_all(&jobs)
     }
 
     fn combine(

@@ -223,7 +223,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
             evaluator,
             encoding,
             max_noise_level: parameters.max_noise_level,
-            identity: LookupTable::from_fn(encoding, parameters.polynomial_size(), |x| x as i64),
+            identity: LookupTable::from_fn(parameters, |x| x as i64),
         })
     }
 
@@ -292,15 +292,11 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
         blocks: impl IntoIterator<Item = &'a Block<T>>,
     ) -> Vec<LweCiphertext<u32>> {
         let ciphertexts: Vec<_> = blocks.into_iter().map(|block| block.lwe.clone()).collect();
-        self.evaluator.key_switch_batch(&ciphertexts)
+        self.evaluator.switch_all(&ciphertexts)
     }
 
     fn table(&self, f: impl Fn(u64) -> i64) -> LookupTable<T> {
-        LookupTable::from_fn(
-            self.encoding,
-            self.evaluator.parameters().polynomial_size(),
-            f,
-        )
+        LookupTable::from_fn(self.evaluator.parameters(), f)
     }
 
     /// Looks combinations up in tables, each with the largest value that its table gives.
@@ -324,7 +320,7 @@ impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
             })
             .collect();
         self.evaluator
-            .bootstrap_batch(&jobs)
+            .bootstrap_all(&jobs)
             .into_iter()
             .zip(degrees)
             .map(|(lwe, degree)| Block {

@@ -52,7 +52,7 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
     let evaluator = Evaluator::new(&server);
 
     let big = ciphertexts(&uniform::<T>(seed, 5, parameters.big_lwe_dimension().0 + 1));
-    for (out, input) in evaluator.key_switch_batch(&big).iter().zip(&big) {
+    for (out, input) in evaluator.key_switch_batch(&big).unwrap().iter().zip(&big) {
         assert_eq!(
             out.as_slice(),
             reference.key_switch(input.as_slice()),
@@ -61,12 +61,11 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
     }
 
     // Only a table that is not constant shows where it was turned to.
-    let size = parameters.polynomial_size();
     let encoding = parameters.block_encoding();
-    let table = LookupTable::from_fn(encoding, size, |x| (x * 3) as i64);
+    let table = LookupTable::from_fn(&parameters, |x| (x * 3) as i64);
     // Every scalar of the output of a big ciphertext is the reference's for the small
     // one that it switches to.
-    let switched = evaluator.key_switch_batch(&big[..2]);
+    let switched = evaluator.key_switch_batch(&big[..2]).unwrap();
     let big_jobs: Vec<_> = big[..2]
         .iter()
         .map(|input| Job {
@@ -74,7 +73,8 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
             table: &table,
         })
         .collect();
-    for (out, small) in evaluator.bootstrap_batch(&big_jobs).iter().zip(&switched) {
+    let outputs = evaluator.bootstrap_batch(&big_jobs).unwrap();
+    for (out, small) in outputs.iter().zip(&switched) {
         let expected = reference.rotate_and_extract(table.as_slice(), small.as_slice());
         if T::BITS == 32 {
             assert_eq!(out.as_slice(), expected, "{set:?}");
@@ -103,7 +103,7 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
             table: &table,
         })
         .collect();
-    let outputs = evaluator.bootstrap_key_switch_batch(&jobs);
+    let outputs = evaluator.bootstrap_key_switch_batch(&jobs).unwrap();
     for (out, input) in outputs.iter().zip(&small) {
         let rotated = reference.rotate_and_extract(table.as_slice(), input.as_slice());
         if T::BITS == 32 {

@@ -29,7 +29,7 @@ fn outputs<T: MaskTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphertext
     let parameters = server.parameters();
     let tables = [1, 3].map(|factor| {
         let f = |x: u64| x as i64 * factor;
-        LookupTable::from_fn(parameters.block_encoding(), parameters.polynomial_size(), f)
+        LookupTable::from_fn(parameters, f)
     });
     let inputs = uniform_inputs(parameters.big_lwe_dimension().0, 37);
     let jobs: Vec<_> = inputs
@@ -42,7 +42,7 @@ fn outputs<T: MaskTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphertext
         .collect();
     let evaluator = Evaluator::new(server);
     jobs.chunks(cut)
-        .flat_map(|jobs| evaluator.bootstrap_batch(jobs))
+        .flat_map(|jobs| evaluator.bootstrap_batch(jobs).unwrap())
         .collect()
 }
 
@@ -83,8 +83,8 @@ fn threads_batches_and_copies_do_not_change_a_bit() {
 fn an_empty_batch_is_nothing() {
     let (_, server) = Keys::generate::<u64>(small_set(64, 1, 64), 51);
     let evaluator = Evaluator::new(&server);
-    assert!(evaluator.bootstrap_batch(&[]).is_empty());
-    assert!(evaluator.key_switch_batch(&[]).is_empty());
+    assert!(evaluator.bootstrap_batch(&[]).unwrap().is_empty());
+    assert!(evaluator.key_switch_batch(&[]).unwrap().is_empty());
     assert_eq!(evaluator.bootstrap_count(), 0);
 }
 
@@ -200,7 +200,7 @@ fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
         let (seeded, _) = Keys::seeded::<T>(small_set(T::BITS, 2, 70), 55);
         let server = seeded.prepare(&|_| ());
         let inputs = uniform_inputs(server.parameters().big_lwe_dimension().0, 4);
-        let switched = Evaluator::new(&server).key_switch_batch(&inputs);
+        let switched = Evaluator::new(&server).key_switch_batch(&inputs).unwrap();
         (
             // Without the message's own checksum, behind which every checksum is the same.
             crc32fast::hash(seeded.to_bytes().split_last_chunk::<4>().unwrap().0),

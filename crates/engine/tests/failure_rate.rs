@@ -30,7 +30,7 @@ fn failures_are_as_frequent_as_predicted() {
     let encoding = parameters.block_encoding();
     let modulus = encoding.block_modulus();
     let level = i64::from(parameters.max_noise_level);
-    let table = LookupTable::from_fn(encoding, parameters.polynomial_size(), |x| x as i64);
+    let table = LookupTable::from_fn(&parameters, |x| x as i64);
     let mut failures = 0;
     for seed in 0..KEYS {
         let (mut keys, server) = Keys::generate::<u64>(set, 60 + seed);
@@ -52,7 +52,7 @@ fn failures_are_as_frequent_as_predicted() {
                     }
                 })
                 .collect();
-            blocks = evaluator.bootstrap_batch(&jobs);
+            blocks = evaluator.bootstrap_batch(&jobs).unwrap();
             let wrong = blocks.iter().enumerate().filter(|(chain, block)| {
                 encoding.decode(keys.big.phase(block)) != (chain + link) as u64 % modulus
             });

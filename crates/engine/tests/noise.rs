@@ -9,7 +9,10 @@ use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
-use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameter_sets::{
+    BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40,
+    MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40,
+};
 use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, Seed, SeedSequence, fill_uniform};
 use tfhe_sbc_core::torus::Torus;
@@ -27,7 +30,7 @@ use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
 /// How far a measured variance may be from the predicted one.
 const TOLERANCE: f64 = 0.1;
 /// Level of a test of normality, and how many this file makes.
-const NORMALITY_LEVEL: f64 = 0.01 / 28.0;
+const NORMALITY_LEVEL: f64 = 0.01 / 60.0;
 
 /// A phase difference on the circle, in (-1/2, 1/2].
 fn centred(x: f64) -> f64 {
@@ -193,7 +196,7 @@ fn uniform_ciphertexts<T: MaskTorus>(keys: &Keys, count: usize) -> Vec<LweCipher
 
 fn key_switch<T: MaskTorus>(keys: &Keys, server: &ServerKey<T>, count: usize) {
     let inputs = uniform_ciphertexts::<T>(keys, count);
-    let outputs = Evaluator::new(server).key_switch_batch(&inputs);
+    let outputs = Evaluator::new(server).key_switch_batch(&inputs).unwrap();
     let errors: Vec<f64> = outputs
         .iter()
         .zip(&inputs)
@@ -314,6 +317,7 @@ fn bootstraps<T: MaskTorus>(keys: &mut Keys, server: &ServerKey<T>, count: usize
         .collect();
     Evaluator::new(server)
         .bootstrap_batch(&jobs)
+        .unwrap()
         .iter()
         .map(|out| keys.big.phase(out).sub(value).to_signed_fraction())
         .collect()
@@ -347,4 +351,20 @@ fn evaluation_of_booleans() {
 #[test]
 fn evaluation_of_booleans_in_large_polynomials() {
     evaluation::<u32>(BOOLEAN_1024, 1000);
+}
+
+#[test]
+fn evaluation_of_looser_integers() {
+    evaluation::<u64>(MESSAGE_2_CARRY_2_P_FAIL_2M40, 1000);
+}
+
+#[test]
+fn evaluation_of_small_blocks() {
+    evaluation::<u64>(MESSAGE_1_CARRY_1, 1000);
+    evaluation::<u64>(MESSAGE_1_CARRY_1_P_FAIL_2M40, 1000);
+}
+
+#[test]
+fn evaluation_of_booleans_under_bounded_noise() {
+    evaluation::<u32>(BOOLEAN_1024_TUNIFORM, 1000);
 }

@@ -35,7 +35,7 @@ fn look_up_errors(seed: u8) -> (Vec<i32>, f64) {
             upload
         })
         .collect();
-    let switched = Evaluator::new(&server).key_switch_batch(&weighted);
+    let switched = Evaluator::new(&server).key_switch_batch(&weighted).unwrap();
     let offsets: Vec<f64> = switched
         .iter()
         .zip(&weighted)

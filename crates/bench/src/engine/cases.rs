@@ -35,7 +35,7 @@ impl Cases<u64> {
         let encoding = keys.parameters().block_encoding();
         let modulus = encoding.block_modulus();
         let square = |x: u64| (x * x % modulus) as i64;
-        let table = LookupTable::from_fn(encoding, keys.parameters().polynomial_size(), square);
+        let table = LookupTable::from_fn(keys.parameters(), square);
         let values = (0..count as u64).map(|i| i % modulus);
         let before = values.clone().map(|x| encoding.encode(x as i64)).collect();
         let after = values.map(|x| encoding.encode(square(x))).collect();

@@ -83,7 +83,7 @@ impl<'k, T: MaskTorus> OurLookups<'k, T> {
         let plaintexts = &self.cases.before[..batch];
         Work {
             name: "our key switch".to_owned(),
-            run: move || Ok(self.evaluator.key_switch_batch(inputs)),
+            run: move || Ok(self.evaluator.key_switch_batch(inputs)?),
             check: move |outputs: Vec<_>| {
                 let mut both = outputs.iter().zip(plaintexts);
                 Ok(outputs.len() == batch && both.all(|(c, &p)| self.keys.small_holds(c, p)))
@@ -99,7 +99,7 @@ impl<'k, T: MaskTorus> OurLookups<'k, T> {
         let plaintexts = &self.cases.after[..batch];
         Work {
             name: "our bootstrap".to_owned(),
-            run: move || Ok(self.evaluator.bootstrap_batch(&jobs)),
+            run: move || Ok(self.evaluator.bootstrap_batch(&jobs)?),
             check: move |outputs: Vec<_>| {
                 let mut both = outputs.iter().zip(plaintexts);
                 Ok(outputs.len() == batch && both.all(|(c, &p)| self.keys.holds(c, p)))
