@@ -69,19 +69,22 @@ fn encrypt<const LEN: usize>(
     counter: u128,
     out: &mut [FourBlocks; LEN],
 ) {
-    let start = _mm512_broadcast_i32x4(_mm_set_epi64x((counter >> 64) as i64, counter as i64));
-    let mut offset = _mm512_set_epi64(0, 3, 0, 2, 0, 1, 0, 0);
-    let four = _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4);
-    let reversed =
-        _mm512_broadcast_i32x4(_mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f));
+    let broadcast =
+        |high: u64, low: u64| _mm512_broadcast_i32x4(_mm_set_epi64x(high as i64, low as i64));
+    let (high, low) = ((counter >> 64) as u64, counter as u64);
+    let start = broadcast(high, low);
+    // In the high halves: the most that the low ones beside them take without a carry.
+    let limit = broadcast(!low, u64::MAX);
+    let reversed = broadcast(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
     let mut states = [start; LEN];
-    for state in &mut states {
-        let sum = _mm512_add_epi64(start, offset);
-        // A low half that became smaller carries into the high half beside it.
-        let carries = _mm512_cmplt_epu64_mask(sum, offset) << 1;
+    for (i, state) in (0..).zip(&mut states) {
+        let number = |block: i64| 4 * i + block;
+        let [a, b, c, d] = [number(0), number(1), number(2), number(3)];
+        let numbers = _mm512_setr_epi64(a, a, b, b, c, c, d, d);
+        let carries = _mm512_cmpgt_epu64_mask(numbers, limit);
+        let sum = _mm512_mask_add_epi64(start, 0x55, start, numbers);
         let sum = _mm512_mask_sub_epi64(sum, carries, sum, _mm512_set1_epi64(-1));
         *state = _mm512_xor_si512(_mm512_shuffle_epi8(sum, reversed), *whitening);
-        offset = _mm512_add_epi64(offset, four);
     }
     for key in rounds {
         for state in &mut states {
