@@ -8,13 +8,13 @@ use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 
 use crate::error::DeviceError;
 
-/// Values in range, and the line on which their torus elements lie: `low + step · value`,
+/// Values in range, and the line on which their torus elements lie: `low + 2^step_log2 · value`,
 /// computed without a branch on the value.
 #[derive(Clone, Copy)]
 pub struct Plaintexts<'v, T> {
     values: &'v [u8],
     low: T,
-    step: T,
+    step_log2: u32,
 }
 
 impl<'v, T: Torus> Plaintexts<'v, T> {
@@ -30,18 +30,18 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
         Ok(Self {
             values: blocks,
             low: T::ZERO,
-            step: encoding.encode(1),
+            step_log2: T::BITS - encoding.plaintext_bits(),
         })
     }
 
     /// Bits, each 0 or 1.
     pub(crate) fn bits(parameters: &Parameters, bits: &'v [u8]) -> Result<Self, DeviceError> {
         check(parameters, PlaintextKind::Boolean, bits, 2)?;
-        let (low, high) = (boolean::encode::<T>(false), boolean::encode::<T>(true));
         Ok(Self {
             values: bits,
-            low,
-            step: high.sub(low),
+            low: boolean::encode(false),
+            // A quarter of the torus, from -1/8 to 1/8.
+            step_log2: T::BITS - 2,
         })
     }
 
@@ -59,7 +59,7 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
     /// Overwrites `body` with the torus elements, and zeros behind them.
     pub(crate) fn encode_into(&self, body: &mut [T]) {
         let (used, rest) = body.split_at_mut(self.values.len());
-        place_on_line(Isa::detect(), used, self.values, self.low, self.step);
+        place_on_line(Isa::detect(), used, self.values, self.low, self.step_log2);
         rest.fill(T::ZERO);
     }
 }

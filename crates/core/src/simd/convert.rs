@@ -73,11 +73,11 @@ fn fraction(x: f64) -> f64 {
     x - ((x + ROUNDER) - ROUNDER)
 }
 
-/// `out = low + step * value`.
+/// `out = low + 2^step_log2 * value`.
 #[inline(always)]
-pub(super) fn place_on_line<T: Torus>(out: &mut [T], values: &[u8], low: T, step: T) {
+pub(super) fn place_on_line<T: Torus>(out: &mut [T], values: &[u8], low: T, step_log2: u32) {
     for (place, &value) in out.iter_mut().zip(values) {
-        *place = low.add(step.mul(T::from_i64(i64::from(value))));
+        *place = low.add(T::from_i64(i64::from(value)) << step_log2);
     }
 }
 

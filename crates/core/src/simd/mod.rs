@@ -244,14 +244,17 @@ pub fn rotate_into<T: Torus>(isa: Isa, out: &mut [T], poly: &[T], degree: usize)
     dispatch!(isa, |_simd| decompose::rotate_into(out, poly, degree));
 }
 
-/// `out = low + step * value mod q`. Any length.
+/// `out = low + 2^step_log2 * value mod q`. Any length.
 ///
 /// # Panics
 ///
-/// If the lengths differ.
-pub fn place_on_line<T: Torus>(isa: Isa, out: &mut [T], values: &[u8], low: T, step: T) {
+/// If the lengths differ, or `step_log2` is not below `T::BITS`.
+pub fn place_on_line<T: Torus>(isa: Isa, out: &mut [T], values: &[u8], low: T, step_log2: u32) {
     check_equal(out.len(), &[values.len()]);
-    dispatch!(isa, |_simd| convert::place_on_line(out, values, low, step));
+    assert!(step_log2 < T::BITS, "a step beyond the torus");
+    dispatch!(isa, |_simd| convert::place_on_line(
+        out, values, low, step_log2
+    ));
 }
 
 /// The `bits` most significant bits of every value, rounded to nearest, as a stream of
