@@ -33,8 +33,10 @@ impl<S: BlockSource> Keystream<S> {
 
     pub(super) fn fill(&mut self, out: &mut [u8]) {
         let (head, out) = out.split_at_mut(out.len().min(BLOCK_BYTES - self.used));
-        head.copy_from_slice(&self.block[self.used..self.used + head.len()]);
-        self.used += head.len();
+        if !head.is_empty() {
+            head.copy_from_slice(&self.block[self.used..self.used + head.len()]);
+            self.used += head.len();
+        }
 
         let (blocks, tail) = out.as_chunks_mut();
         if !blocks.is_empty() {

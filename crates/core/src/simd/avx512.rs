@@ -3,9 +3,10 @@
 
 use core::arch::x86_64::*;
 
-use super::box_muller::WORDS;
+use super::box_muller::{self, WORDS};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
+use super::torus_slice::{TorusSlice, TorusSliceMut};
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
 use crate::torus::{Torus, exp2_neg};
 
@@ -23,6 +24,23 @@ macro_rules! proved {
         unsafe { $call }
     }};
 }
+
+/// By number of bits: where the bytes of sixteen values are in two words of eight each, and none
+/// behind them, for which a place has its top bit set.
+const BYTES_KEPT: [[u8; 16]; 7] = {
+    let mut kept = [[0x80; 16]; 7];
+    let mut bits = 1;
+    while bits < kept.len() {
+        let mut k = 0;
+        while k < bits {
+            kept[bits][k] = k as u8;
+            kept[bits][bits + k] = 8 + k as u8;
+            k += 1;
+        }
+        bits += 1;
+    }
+    kept
+};
 
 /// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
 /// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
@@ -93,6 +111,45 @@ impl Avx512 {
                 x,
                 _mm512_srlv_epi64(x, down)
             ))
+        }
+    }
+
+    /// Writes the `bits` rounded top bits of every value, at most 6, to `out`, sixteen values at a
+    /// time: the next sixteen overwrite the zeros behind them.
+    #[inline(always)]
+    fn pack_sixteens(self, bits: u32, block: &[u32; BLOCK], out: &mut [u8]) {
+        // Neighbours are joined by multiplications: the second one's factor is 2^bits, then
+        // 2^(2 bits).
+        let (bytes, words) = (1 << (8 + bits) | 1, 1 << (16 + 2 * bits) | 1);
+        let half = proved!(_mm512_set1_epi32(1 << (31 - bits)));
+        let down = proved!(_mm512_set1_epi32(32 - bits as i32));
+        let [a, b, c, d] = block.as_chunks::<16>().0 else {
+            unreachable!("64 values");
+        };
+        let top = |values: &[u32; 16]| {
+            proved!(_mm512_srlv_epi32(
+                _mm512_add_epi32(_mm512_loadu_si512(values.as_ptr().cast()), half),
+                down
+            ))
+        };
+        let eights = proved!({
+            let ab = _mm512_packus_epi32(top(a), top(b));
+            let cd = _mm512_packus_epi32(top(c), top(d));
+            // Four values of each quarter of the block in every quarter of the vector.
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            let ones = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(ab, cd));
+            let pairs = _mm512_maddubs_epi16(ones, _mm512_set1_epi16(bytes));
+            let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(words));
+            self.joining(4 * bits)(fours)
+        });
+        let mut sixteens = [[0; 16]; 4];
+        proved!({
+            let kept = _mm_loadu_si128(BYTES_KEPT[bits as usize].as_ptr().cast());
+            let joined = _mm512_shuffle_epi8(eights, _mm512_broadcast_i32x4(kept));
+            _mm512_storeu_si512(sixteens.as_mut_ptr().cast(), joined);
+        });
+        for (i, sixteen) in sixteens.iter().enumerate() {
+            out[2 * i * bits as usize..][..16].copy_from_slice(sixteen);
         }
     }
 
@@ -400,7 +457,17 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
         let bits = top.bits;
-        if bits <= 8 {
+        if bits <= 6
+            && let TorusSlice::U32(block) = TorusSlice::new(block)
+            && let Ok(block) = block.try_into()
+        {
+            pack::in_room::<16>(
+                bits,
+                out,
+                #[inline(always)]
+                |room| self.pack_sixteens(bits, block, room),
+            );
+        } else if bits <= 8 {
             let ones = block.map(|value| top.of(value).to_u64() as u8);
             let kept = u64::from_ne_bytes([u8::MAX >> (8 - bits); 8]);
             pack::in_room::<8>(
@@ -433,5 +500,15 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn replace_by_normals(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
         self.replace_by_normals_512(words, root);
+    }
+
+    #[inline(always)]
+    fn add_normals<T: Torus>(self, words: &mut [u32; WORDS], root: &[f32; 4], values: &mut [T]) {
+        if let TorusSliceMut::U32(values) = TorusSliceMut::new(values)
+            && let Ok(values) = values.try_into()
+        {
+            return self.add_normals_512(words, root, values);
+        }
+        box_muller::add_normals(self, words, root, values);
     }
 }

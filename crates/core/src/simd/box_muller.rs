@@ -10,7 +10,9 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+use super::Simd;
 use crate::random::Scratch;
+use crate::torus::Torus;
 
 /// Pairs of a chunk.
 pub(crate) const PAIRS: usize = 128;
@@ -47,6 +49,20 @@ pub(super) fn replace_by_normals(words: &mut [u32; WORDS], root: &[f32; 4]) {
             radii[i] = round(x);
             angles[i] = round(y);
         }
+    }
+}
+
+/// Adds the variates of a chunk, as [`replace_by_normals`] gives them, to as many values.
+#[inline(always)]
+pub(super) fn add_normals<S: Simd, T: Torus>(
+    simd: S,
+    words: &mut [u32; WORDS],
+    root: &[f32; 4],
+    values: &mut [T],
+) {
+    simd.replace_by_normals(words, root);
+    for (value, normal) in values.iter_mut().zip(&words[EXTENSIONS..]) {
+        *value = value.add(T::from_i64((*normal as i32).into()));
     }
 }
 

@@ -180,6 +180,12 @@ pub(crate) trait Simd: Copy {
         box_muller::replace_by_normals(words, root);
     }
 
+    /// See [`box_muller::add_normals`].
+    #[inline(always)]
+    fn add_normals<T: Torus>(self, words: &mut [u32; WORDS], root: &[f32; 4], values: &mut [T]) {
+        box_muller::add_normals(self, words, root, values);
+    }
+
     #[doc(hidden)]
     #[inline(always)]
     fn load_with<T: Copy>(self, input: &[T], convert: impl Fn(T) -> f64) -> Self::F64 {

@@ -13,7 +13,7 @@
 use super::super::expander::Expander;
 use super::super::keystream::Scratch;
 use super::super::uniform::fill_uniform;
-use crate::simd::box_muller::{EXTENSIONS, PAIRS, ROOT, WORDS};
+use crate::simd::box_muller::{PAIRS, ROOT, WORDS};
 use crate::simd::{Isa, Simd, dispatch};
 use crate::torus::Torus;
 
@@ -39,10 +39,7 @@ pub(super) fn add<T: Torus>(isa: Isa, scale: f32, expander: &mut impl Expander, 
         let (words, _) = words.as_chunks_mut::<WORDS>();
         dispatch!(isa, |simd| {
             for (words, values) in words.iter_mut().zip(values.chunks_mut(CHUNK)) {
-                simd.replace_by_normals(words, &root);
-                for (value, normal) in values.iter_mut().zip(&words[EXTENSIONS..]) {
-                    *value = value.add(T::from_i64((*normal as i32).into()));
-                }
+                simd.add_normals(words, &root, values);
             }
         });
     }

@@ -22,29 +22,93 @@ macro_rules! proved {
 /// Vectors side by side.
 const ABREAST: usize = 4;
 
+/// Runs of so many vectors in a chunk.
+const BATCHES: usize = PAIRS / EXTENSIONS / ABREAST;
+
 type Lanes = [u32; EXTENSIONS];
+type Batch = [Lanes; ABREAST];
+
+/// Both halves of a chunk's pairs.
+#[inline(always)]
+fn halves_mut(words: &mut [u32]) -> [&mut [Batch]; 2] {
+    let (first, second) = words
+        .as_chunks_mut()
+        .0
+        .as_chunks_mut()
+        .0
+        .split_at_mut(BATCHES);
+    [first, second]
+}
+
+/// The constants of a chunk.
+#[derive(Clone, Copy)]
+struct Kernel {
+    simd: Avx512,
+    low: __m512,
+    root: [__m512; 4],
+}
 
 impl Avx512 {
     /// [`replace_by_normals`](super::replace_by_normals).
     #[inline(always)]
     pub(in crate::simd) fn replace_by_normals_512(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
         let (extensions, words) = words.split_first_chunk_mut().expect("a chunk");
-        let low = self.low_fractions(extensions);
-        let root = root.map(|c| proved!(_mm512_set1_ps(c)));
-        let (radii, angles) = words.split_at_mut(PAIRS);
-        let radii = radii.as_chunks_mut::<EXTENSIONS>().0;
-        let angles = angles.as_chunks_mut::<EXTENSIONS>().0;
-        let radii = radii.as_chunks_mut::<ABREAST>().0;
-        let angles = angles.as_chunks_mut::<ABREAST>().0;
+        let kernel = self.kernel(extensions, root);
+        let [radii, angles] = halves_mut(words);
         for (radii, angles) in radii.iter_mut().zip(angles) {
-            let distances = self.radii(radii, low, &root);
-            self.pairs(distances, radii, angles);
+            let [first, second] = kernel.pairs(radii, angles);
+            for i in 0..ABREAST {
+                self.store_words(&mut radii[i], first[i]);
+                self.store_words(&mut angles[i], second[i]);
+            }
+        }
+    }
+
+    /// [`add_normals`](super::add_normals), without a way through memory.
+    #[inline(always)]
+    pub(in crate::simd) fn add_normals_512(
+        self,
+        words: &[u32; WORDS],
+        root: &[f32; 4],
+        values: &mut [u32; 2 * PAIRS],
+    ) {
+        let (extensions, words) = words.split_first_chunk().expect("a chunk");
+        let kernel = self.kernel(extensions, root);
+        let (radii, angles) = words.as_chunks().0.as_chunks().0.split_at(BATCHES);
+        let [low, high] = halves_mut(values);
+        for i in 0..BATCHES {
+            let [first, second] = kernel.pairs(&radii[i], &angles[i]);
+            for j in 0..ABREAST {
+                self.add_words(&mut low[i][j], first[j]);
+                self.add_words(&mut high[i][j], second[j]);
+            }
+        }
+    }
+
+    /// What is one for all pairs of a chunk.
+    #[inline(always)]
+    fn kernel(self, extensions: &Lanes, root: &[f32; 4]) -> Kernel {
+        Kernel {
+            simd: self,
+            low: self.low_fractions(extensions),
+            root: self.constants(root),
         }
     }
 
     #[inline(always)]
     fn load_words(self, words: &Lanes) -> __m512i {
         proved!(_mm512_loadu_si512(words.as_ptr().cast()))
+    }
+
+    #[inline(always)]
+    fn store_words(self, words: &mut Lanes, vector: __m512i) {
+        proved!(_mm512_storeu_si512(words.as_mut_ptr().cast(), vector));
+    }
+
+    #[inline(always)]
+    fn add_words(self, words: &mut Lanes, vector: __m512i) {
+        let sum = proved!(_mm512_add_epi32(self.load_words(words), vector));
+        self.store_words(words, sum);
     }
 
     /// [`low_fraction`](super::low_fraction).
@@ -81,15 +145,18 @@ impl Avx512 {
         }
         out
     }
+}
 
+impl Kernel {
     /// [`radius`](super::radius).
     #[inline(always)]
-    fn radii(self, words: &[Lanes; ABREAST], low: __m512, root: &[__m512; 4]) -> [__m512; ABREAST] {
+    fn radii(self, words: &Batch) -> [__m512; ABREAST] {
+        let Self { simd, low, root } = self;
         let zero = proved!(_mm512_setzero_ps());
         let sign = proved!(_mm512_set1_epi32(SIGN as i32));
         let (mut s, mut exponents, mut lower) = ([zero; ABREAST], [zero; ABREAST], [0; ABREAST]);
         for i in 0..ABREAST {
-            let word = self.load_words(&words[i]);
+            let word = simd.load_words(&words[i]);
             proved!({
                 lower[i] = _mm512_testn_epi32_mask(word, sign);
                 let v = _mm512_cvtepi32_ps(_mm512_andnot_si512(sign, word));
@@ -101,8 +168,8 @@ impl Avx512 {
                 s[i] = _mm512_mask_sub_ps(v, lower[i], _mm512_set1_ps(1.0), mantissa);
             });
         }
-        let coefficients = self.constants(&MINUS_TWO_LN_1M_OVER);
-        let sums = self.polynomials(coefficients, &s);
+        let coefficients = simd.constants(&MINUS_TWO_LN_1M_OVER);
+        let sums = simd.polynomials(coefficients, &s);
         let (mut xy, mut c) = ([zero; ABREAST], [zero; ABREAST]);
         for i in 0..ABREAST {
             proved!({
@@ -116,34 +183,33 @@ impl Avx512 {
                 c[i] = _mm512_mul_ps(xy[i], y);
             });
         }
-        let mut radii = self.polynomials(*root, &c);
+        let mut radii = simd.polynomials(root, &c);
         for (radius, xy) in radii.iter_mut().zip(xy) {
             *radius = proved!(_mm512_mul_ps(xy, *radius));
         }
         radii
     }
 
-    /// [`pair_of_radius`](super::pair_of_radius), rounded.
+    /// [`pair_of_radius`](super::pair_of_radius) of radii's words and angles', rounded: the first
+    /// of each pair and the second.
     #[inline(always)]
-    fn pairs(
-        self,
-        radii: [__m512; ABREAST],
-        first: &mut [Lanes; ABREAST],
-        second: &mut [Lanes; ABREAST],
-    ) {
+    fn pairs(self, radii: &Batch, angles: &Batch) -> [[__m512i; ABREAST]; 2] {
+        let simd = self.simd;
+        let radii = self.radii(radii);
         let zero = proved!(_mm512_setzero_ps());
         let (mut t, mut z) = ([zero; ABREAST], [zero; ABREAST]);
         for i in 0..ABREAST {
             proved!({
-                let angle = _mm512_cvtepi32_ps(self.load_words(&second[i]));
+                let angle = _mm512_cvtepi32_ps(simd.load_words(&angles[i]));
                 t[i] = _mm512_mul_ps(angle, _mm512_set1_ps(EIGHTH));
                 z[i] = _mm512_mul_ps(t[i], t[i]);
             });
         }
-        let sines = self.polynomials(self.constants(&SINE), &z);
-        let cosines = self.polynomials(self.constants(&COSINE), &z);
+        let sines = simd.polynomials(simd.constants(&SINE), &z);
+        let cosines = simd.polynomials(simd.constants(&COSINE), &z);
+        let mut out = [[proved!(_mm512_setzero_si512()); ABREAST]; 2];
         for i in 0..ABREAST {
-            let angle = self.load_words(&second[i]);
+            let angle = simd.load_words(&angles[i]);
             proved!({
                 let sine = _mm512_mul_ps(t[i], sines[i]);
                 // Bitwise `cosine | (angle << 30 & SIGN)`.
@@ -155,11 +221,10 @@ impl Avx512 {
                 let swap = _mm512_test_epi32_mask(angle, _mm512_set1_epi32(1));
                 let along = _mm512_mask_blend_ps(swap, cosine, sine);
                 let across = _mm512_mask_blend_ps(swap, sine, cosine);
-                let x = _mm512_cvtps_epi32(_mm512_mul_ps(radii[i], along));
-                let y = _mm512_cvtps_epi32(_mm512_mul_ps(radii[i], across));
-                _mm512_storeu_si512(first[i].as_mut_ptr().cast(), x);
-                _mm512_storeu_si512(second[i].as_mut_ptr().cast(), y);
+                out[0][i] = _mm512_cvtps_epi32(_mm512_mul_ps(radii[i], along));
+                out[1][i] = _mm512_cvtps_epi32(_mm512_mul_ps(radii[i], across));
             });
         }
+        out
     }
 }
