@@ -91,10 +91,11 @@ impl<T: MaskTorus> Key<T> for Symmetric {
     ) -> Result<(), DeviceError> {
         let used = plaintexts.len();
         let size = state.body.len();
-        // Both streams first: the processor opens them side by side.
+        // What needs no seed first, and one stream right after the other: the processor does it
+        // while it still makes the seeds, and opens the streams side by side.
+        plaintexts.encode_into(state.body);
         let mut masks = SeededMasks::new(state.expander, &seeds.mask, index, size);
         let mut noise = state.expander.noise_stream(&seeds.noise, index);
-        plaintexts.encode_into(state.body);
         state.add_noise(&mut noise, used);
         state.product.add_sum(&mut masks, state.body);
         out.packed(&state.body[..used], state.parameters.body_bits)
