@@ -2,9 +2,12 @@
 
 use core::arch::x86_64::*;
 
+use super::box_muller::WORDS;
 use super::convert::ROUNDER;
-use super::pack::BLOCK;
+use super::pack::{self, BLOCK, Top};
+use super::torus_slice::TorusSlice;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
+use crate::torus::Torus;
 
 /// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,52 @@ impl Avx2 {
             let biased = _mm256_xor_si256(x, _mm256_set1_epi64x(BIAS.to_bits() as i64));
             _mm256_sub_pd(_mm256_castsi256_pd(biased), _mm256_set1_pd(BIAS))
         })
+    }
+}
+
+impl Avx2 {
+    /// As [`pack::pack_narrow`] for at most [`MAX_SIXTEENS_BITS`](pack::MAX_SIXTEENS_BITS), sixteen
+    /// values at a time: the next sixteen overwrite the zeros behind them.
+    #[inline(always)]
+    fn pack_sixteens(self, bits: u32, block: &[u32; BLOCK], out: &mut [u8]) {
+        let [bytes, words] = pack::joining_factors(bits);
+        let joining = self.joining(4 * bits);
+        let half = proved!(_mm256_set1_epi32(1 << (31 - bits)));
+        let down = proved!(_mm256_set1_epi32(32 - bits as i32));
+        let kept = proved!(_mm256_broadcastsi128_si256(_mm_loadu_si128(
+            pack::BYTES_KEPT[bits as usize].as_ptr().cast()
+        )));
+        let top = |values: &[u32; 8]| {
+            proved!(_mm256_srlv_epi32(
+                _mm256_add_epi32(_mm256_loadu_si256(values.as_ptr().cast()), half),
+                down
+            ))
+        };
+        let mut sixteens = [[0; 16]; 4];
+        for (values, two) in block
+            .as_chunks::<32>()
+            .0
+            .iter()
+            .zip(sixteens.as_chunks_mut::<2>().0)
+        {
+            let [a, b, c, d] = values.as_chunks::<8>().0 else {
+                unreachable!("32 values");
+            };
+            proved!({
+                let ab = _mm256_packus_epi32(top(a), top(b));
+                let cd = _mm256_packus_epi32(top(c), top(d));
+                // Four values of each half of an eight in every half of the vector.
+                let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+                let ones = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(ab, cd), order);
+                let pairs = _mm256_maddubs_epi16(ones, _mm256_set1_epi32(bytes));
+                let eights = joining(_mm256_madd_epi16(pairs, _mm256_set1_epi32(words)));
+                let joined = _mm256_shuffle_epi8(eights, kept);
+                _mm256_storeu_si256(two.as_mut_ptr().cast(), joined);
+            });
+        }
+        for (i, sixteen) in sixteens.iter().enumerate() {
+            out[2 * i * bits as usize..][..16].copy_from_slice(sixteen);
+        }
     }
 }
 
@@ -262,5 +311,26 @@ impl Simd for Avx2 {
                 _mm256_storeu_si256(fours.as_mut_ptr().cast(), _mm256_or_si256(low, high));
             });
         }
+    }
+
+    #[inline(always)]
+    fn replace_by_normals(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
+        self.replace_by_normals_256(words, root);
+    }
+
+    #[inline(always)]
+    fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
+        if top.bits <= pack::MAX_SIXTEENS_BITS
+            && let TorusSlice::U32(block) = TorusSlice::new(block)
+            && let Ok(block) = block.try_into()
+        {
+            return pack::in_room::<16>(
+                top.bits,
+                out,
+                #[inline(always)]
+                |room| self.pack_sixteens(top.bits, block, room),
+            );
+        }
+        pack::pack_narrow(self, top, block, out);
     }
 }

@@ -25,23 +25,6 @@ macro_rules! proved {
     }};
 }
 
-/// By number of bits: where the bytes of sixteen values are in two words of eight each, and none
-/// behind them, for which a place has its top bit set.
-const BYTES_KEPT: [[u8; 16]; 7] = {
-    let mut kept = [[0x80; 16]; 7];
-    let mut bits = 1;
-    while bits < kept.len() {
-        let mut k = 0;
-        while k < bits {
-            kept[bits][k] = k as u8;
-            kept[bits][bits + k] = 8 + k as u8;
-            k += 1;
-        }
-        bits += 1;
-    }
-    kept
-};
-
 /// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
 /// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
 /// operands of a shuffle into quarters first, or puts quarters that meet in memory together.
@@ -114,13 +97,12 @@ impl Avx512 {
         }
     }
 
-    /// Writes the `bits` rounded top bits of every value, at most 6, to `out`, sixteen values at a
-    /// time: the next sixteen overwrite the zeros behind them.
+    /// Writes the `bits` rounded top bits of every value, at most
+    /// [`MAX_SIXTEENS_BITS`](pack::MAX_SIXTEENS_BITS), to `out`, sixteen values at a time: the
+    /// next sixteen overwrite the zeros behind them.
     #[inline(always)]
     fn pack_sixteens(self, bits: u32, block: &[u32; BLOCK], out: &mut [u8]) {
-        // Neighbours are joined by multiplications: the second one's factor is 2^bits, then
-        // 2^(2 bits).
-        let (bytes, words) = (1 << (8 + bits) | 1, 1 << (16 + 2 * bits) | 1);
+        let [bytes, words] = pack::joining_factors(bits);
         let half = proved!(_mm512_set1_epi32(1 << (31 - bits)));
         let down = proved!(_mm512_set1_epi32(32 - bits as i32));
         let [a, b, c, d] = block.as_chunks::<16>().0 else {
@@ -138,13 +120,13 @@ impl Avx512 {
             // Four values of each quarter of the block in every quarter of the vector.
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
             let ones = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(ab, cd));
-            let pairs = _mm512_maddubs_epi16(ones, _mm512_set1_epi16(bytes));
+            let pairs = _mm512_maddubs_epi16(ones, _mm512_set1_epi32(bytes));
             let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(words));
             self.joining(4 * bits)(fours)
         });
         let mut sixteens = [[0; 16]; 4];
         proved!({
-            let kept = _mm_loadu_si128(BYTES_KEPT[bits as usize].as_ptr().cast());
+            let kept = _mm_loadu_si128(pack::BYTES_KEPT[bits as usize].as_ptr().cast());
             let joined = _mm512_shuffle_epi8(eights, _mm512_broadcast_i32x4(kept));
             _mm512_storeu_si512(sixteens.as_mut_ptr().cast(), joined);
         });
@@ -457,7 +439,7 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
         let bits = top.bits;
-        if bits <= 6
+        if bits <= pack::MAX_SIXTEENS_BITS
             && let TorusSlice::U32(block) = TorusSlice::new(block)
             && let Ok(block) = block.try_into()
         {

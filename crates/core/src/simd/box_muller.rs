@@ -8,6 +8,8 @@
 //! single precision; the error is named at each.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use super::Simd;

@@ -3,13 +3,46 @@
 //! A block of 64 values takes `8 * bits` whole bytes, whatever `bits` is. Within it
 //! vectors join neighbours, the first one low: four of at most 16 bits or two of at most
 //! 32. Of fours, two end at a byte and are placed together; pairs and single values are
-//! placed bit after bit. AVX-512 has an instruction of scalars join four or eight.
+//! placed bit after bit. AVX2 and AVX-512 join eight of at most 6 bits by instructions that add
+//! up products, and AVX-512 others by an instruction of scalars.
 
 use super::Simd;
 use crate::torus::Torus;
 
 /// Values of a block.
 pub(super) const BLOCK: usize = 64;
+
+/// The most bits of a value for which sixteen are joined by multiplications of signed bytes.
+#[cfg(target_arch = "x86_64")]
+pub(super) const MAX_SIXTEENS_BITS: u32 = 6;
+
+/// The factors of neighbours that a sum of two products joins: of bytes, then of 16-bit words.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn joining_factors(bits: u32) -> [i32; 2] {
+    [
+        0x0001_0001 << (8 + bits) | 0x0001_0001,
+        1 << (16 + 2 * bits) | 1,
+    ]
+}
+
+/// By number of bits: where the bytes of sixteen values are in two words of eight each, and none
+/// behind them, for which a place has its top bit set.
+#[cfg(target_arch = "x86_64")]
+pub(super) const BYTES_KEPT: [[u8; 16]; MAX_SIXTEENS_BITS as usize + 1] = {
+    let mut kept = [[0x80; 16]; MAX_SIXTEENS_BITS as usize + 1];
+    let mut bits = 1;
+    while bits < kept.len() {
+        let mut k = 0;
+        while k < bits {
+            kept[bits][k] = k as u8;
+            kept[bits][bits + k] = 8 + k as u8;
+            k += 1;
+        }
+        bits += 1;
+    }
+    kept
+};
 
 /// Writes `bits` rounded top bits of every value to `out`, of just as many bytes as they
 /// take. `bits` is in `1..=T::BITS`.
