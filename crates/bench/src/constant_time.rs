@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets::GATES;
+use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_core::random::{
     Expander, MaskSeed, NoiseDistribution, add_gaussian_ziggurat_vartime, fill_uniform,
@@ -106,7 +106,7 @@ impl ConstantTimeReport {
 /// All rows.
 pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeReport, BenchError> {
     let noises = [
-        ("Gaussian", GATES.glwe_noise),
+        ("Gaussian", BOOLEAN_1024.glwe_noise),
         ("TUniform", NoiseDistribution::TUniform { bound_log2: 8 }),
         (
             "centred binomial",
@@ -157,7 +157,7 @@ fn small_set(noise: NoiseDistribution) -> ParameterSet {
         polynomial_size: 256,
         glwe_dimension: tfhe_sbc_core::dimensions::GlweDimension(1),
         glwe_noise: noise,
-        ..GATES
+        ..BOOLEAN_1024
     }
 }
 
