@@ -1,14 +1,14 @@
 //! The predicted failure probability against counted failures. Failures of a shipped set
-//! cannot be counted, so the same keys and noise serve blocks of two more carry bits, whose
-//! decisions are four times as narrow.
+//! cannot be counted, so the same keys and noise serve blocks of more bits, whose decisions
+//! are narrower: of integers two more, of gates 2 + 2.
 
 mod common;
 
 use common::Keys;
-use tfhe_sbc_core::dimensions::CarryBits;
+use tfhe_sbc_core::dimensions::{CarryBits, MessageBits};
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_oracle::prediction::Prediction;
@@ -18,14 +18,30 @@ const KEYS: u8 = 4;
 const CHAINS: usize = 250;
 const LINKS: usize = 100;
 
-/// Every input is a bootstrap output times the noise level, as in the worst case.
 #[test]
-#[ignore = "a hundred thousand bootstraps: a quarter of an hour"]
-fn failures_are_as_frequent_as_predicted() {
-    let set = ParameterSet {
+#[ignore = "a hundred thousand bootstraps: minutes"]
+fn integers_fail_as_often_as_predicted() {
+    failures_are_as_frequent_as_predicted(ParameterSet {
         carry_bits: CarryBits(MESSAGE_2_CARRY_2.carry_bits.0 + 2),
         ..MESSAGE_2_CARRY_2
-    };
+    });
+}
+
+#[test]
+#[ignore = "a hundred thousand bootstraps: minutes"]
+fn gates_fail_as_often_as_predicted() {
+    failures_are_as_frequent_as_predicted(ParameterSet {
+        plaintext: PlaintextKind::Radix,
+        message_bits: MessageBits(2),
+        carry_bits: CarryBits(2),
+        max_noise_level: 1,
+        body_bits: 16,
+        ..GATES
+    });
+}
+
+/// Every input is a bootstrap output times the noise level, as in the worst case.
+fn failures_are_as_frequent_as_predicted(set: ParameterSet) {
     let parameters = set.validate().unwrap();
     let encoding = parameters.block_encoding();
     let modulus = encoding.block_modulus();
