@@ -14,7 +14,7 @@ mod whole;
 
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets::GATES;
+use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::{NoiseDistribution, Seed, SeedSequence};
 
@@ -40,7 +40,7 @@ const fn parameter_set(noise: NoiseDistribution) -> ParameterSet {
         polynomial_size: BITS,
         glwe_noise: noise,
         body_bits: 9,
-        ..GATES
+        ..BOOLEAN_1024
     }
 }
 

@@ -206,6 +206,10 @@ fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static st
     );
     say("LWE dimension", (parameters.lwe_dimension.0 as u64).into());
     say(
+        "LWE key in blocks of",
+        u64::from(parameters.lwe_block_size).into(),
+    );
+    say(
         "GLWE",
         format!(
             "dimension {}, polynomial size {}, {}-bit torus",
