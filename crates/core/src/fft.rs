@@ -27,6 +27,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod cube;
+mod ends;
 #[cfg(feature = "alloc")]
 pub mod external_product;
 mod node;

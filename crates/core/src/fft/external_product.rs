@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use aligned_vec::{AVec, ConstAlign};
 
-use self::passes::{forward_from, inverse_to};
+use self::passes::{Digit, forward_from, inverse_to};
 use self::product::Product;
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
@@ -157,9 +157,10 @@ impl ExternalProductPlan {
         plan.check(out);
         let table = plan.twiddles;
         let input = TorusSlice::new(input);
+        let digit = Digit(place);
         dispatch!(plan.isa(), |simd| match input {
-            TorusSlice::U32(input) => forward_from(simd, out, table, input, place, next_key),
-            TorusSlice::U64(input) => forward_from(simd, out, table, input, place, next_key),
+            TorusSlice::U32(input) => forward_from(simd, out, table, input, &digit, next_key),
+            TorusSlice::U64(input) => forward_from(simd, out, table, input, &digit, next_key),
         });
     }
 

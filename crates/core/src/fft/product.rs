@@ -11,11 +11,14 @@
 //! transforms added up before the way back: all but the last product end in the
 //! middle pass, in an accumulator, which the last one adds to its own.
 
+use core::marker::PhantomData;
+
+use super::ends::{Add, Load, final_pass, first_pass};
 use super::node::{Complex, join, split};
 use super::passes::{
     MAX_TWIDDLES, Schedule, Twiddles, broadcast, complete, forward_pass, inverse_pass,
 };
-use crate::simd::{Rows, RowsRef, Simd};
+use crate::simd::Simd;
 use crate::torus::Torus;
 
 /// What goes through one transform of a torus scalar.
@@ -95,6 +98,23 @@ impl Part for Whole {
 impl_part!(LowHalf, u64, load_low_half, add_small_u64);
 impl_part!(HighHalf, u64, load_high_half, add_small_high);
 
+/// Parts as the ends of a transform.
+struct Ends<P>(PhantomData<P>);
+
+impl<P: Part> Load<P::Scalar> for Ends<P> {
+    #[inline(always)]
+    fn load<S: Simd>(&self, simd: S, input: &[P::Scalar]) -> S::F64 {
+        P::load(simd, input)
+    }
+}
+
+impl<P: Part> Add<P::Scalar> for Ends<P> {
+    #[inline(always)]
+    fn add<S: Simd>(&self, simd: S, out: &mut [P::Scalar], product: S::F64) {
+        P::add(simd, out, product);
+    }
+}
+
 /// Where a product's transform goes.
 pub(crate) enum Sink<'a, T> {
     /// Into the accumulator, which it overwrites.
@@ -139,6 +159,7 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
     let (re, im) = (S::chunks_mut(re), S::chunks_mut(im));
     let key = halves::<S>(key);
     let passes = schedule.passes();
+    let ends = &Ends(PhantomData::<P>);
 
     let mut start = 0;
     let mut depth = 0;
@@ -147,10 +168,10 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let twiddles = &table[start..start + len];
         match (pass, radix_log) {
             (0, 3) if S::MAX_RADIX_LOG > 2 => {
-                first_pass::<S, P, L, 8>(simd, input, re, im, twiddles)
+                first_pass::<S, _, _, _, 8>(simd, input, re, im, twiddles, ends, &mut ())
             }
-            (0, 2) => first_pass::<S, P, L, 4>(simd, input, re, im, twiddles),
-            (0, _) => first_pass::<S, P, L, 2>(simd, input, re, im, twiddles),
+            (0, 2) => first_pass::<S, _, _, _, 4>(simd, input, re, im, twiddles, ends, &mut ()),
+            (0, _) => first_pass::<S, _, _, _, 2>(simd, input, re, im, twiddles, ends, &mut ()),
             (_, 3) if S::MAX_RADIX_LOG > 2 => {
                 forward_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
             }
@@ -183,9 +204,11 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let len = 1 << depth;
         let twiddles = &table[start - len..start];
         match (pass, radix_log) {
-            (0, 3) if S::MAX_RADIX_LOG > 2 => final_pass::<S, P, L, 8>(simd, re, im, out, twiddles),
-            (0, 2) => final_pass::<S, P, L, 4>(simd, re, im, out, twiddles),
-            (0, _) => final_pass::<S, P, L, 2>(simd, re, im, out, twiddles),
+            (0, 3) if S::MAX_RADIX_LOG > 2 => {
+                final_pass::<S, _, _, _, 8>(simd, re, im, out, twiddles, ends, &mut ())
+            }
+            (0, 2) => final_pass::<S, _, _, _, 4>(simd, re, im, out, twiddles, ends, &mut ()),
+            (0, _) => final_pass::<S, _, _, _, 2>(simd, re, im, out, twiddles, ends, &mut ()),
             (_, 3) if S::MAX_RADIX_LOG > 2 => {
                 inverse_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
             }
@@ -211,66 +234,6 @@ fn halves<S: Simd>(data: &[f64]) -> Halves<'_, S> {
 fn halves_mut<S: Simd>(data: &mut [f64]) -> HalvesMut<'_, S> {
     let (re, im) = data.split_at_mut(data.len() / 2);
     (S::chunks_mut(re), S::chunks_mut(im))
-}
-
-/// The pass over the root, of coefficients.
-#[inline(always)]
-fn first_pass<S: Simd, P: Part, const L: usize, const R: usize>(
-    simd: S,
-    input: &[P::Scalar],
-    re: &mut [S::Chunk],
-    im: &mut [S::Chunk],
-    twiddles: &[f64],
-) {
-    let (low, high) = input.split_at(input.len() / 2);
-    let low = RowsRef::<[P::Scalar; L], R>::new(low.as_chunks().0);
-    let high = RowsRef::<[P::Scalar; L], R>::new(high.as_chunks().0);
-    let mut re = Rows::<_, R>::new(re);
-    let mut im = Rows::<_, R>::new(im);
-    let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..low.columns() {
-        let mut x_re = [simd.splat(0.0); R];
-        let mut x_im = [simd.splat(0.0); R];
-        for row in 0..R {
-            x_re[row] = P::load(simd, low.get(row, column));
-            x_im[row] = P::load(simd, high.get(row, column));
-        }
-        split(simd, &mut x_re, &mut x_im, &z);
-        for row in 0..R {
-            simd.store(re.get_mut(row, column), x_re[row]);
-            simd.store(im.get_mut(row, column), x_im[row]);
-        }
-    }
-}
-
-/// The pass that joins the root's children, to coefficients.
-#[inline(always)]
-fn final_pass<S: Simd, P: Part, const L: usize, const R: usize>(
-    simd: S,
-    re: &[S::Chunk],
-    im: &[S::Chunk],
-    out: &mut [P::Scalar],
-    twiddles: &[f64],
-) {
-    let (low, high) = out.split_at_mut(out.len() / 2);
-    let mut low = Rows::<[P::Scalar; L], R>::new(low.as_chunks_mut().0);
-    let mut high = Rows::<[P::Scalar; L], R>::new(high.as_chunks_mut().0);
-    let re = RowsRef::<_, R>::new(re);
-    let im = RowsRef::<_, R>::new(im);
-    let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..re.columns() {
-        let mut x_re = [simd.splat(0.0); R];
-        let mut x_im = [simd.splat(0.0); R];
-        for row in 0..R {
-            x_re[row] = simd.load(re.get(row, column));
-            x_im[row] = simd.load(im.get(row, column));
-        }
-        join(simd, &mut x_re, &mut x_im, &z);
-        for row in 0..R {
-            P::add(simd, low.get_mut(row, column), x_re[row]);
-            P::add(simd, high.get_mut(row, column), x_im[row]);
-        }
-    }
 }
 
 /// `L` vectors that hold a node of `L^2` points.

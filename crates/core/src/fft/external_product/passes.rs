@@ -1,37 +1,36 @@
 //! The transforms of an external product: their first pass down takes digits of scalars,
 //! their last pass up adds to scalars. In between they are the plain ones.
 
-use crate::fft::node::{join, split};
-use crate::fft::passes::{Schedule, broadcast, forward_pass, inverse_pass, last_pass};
-use crate::simd::{Ahead, DigitPlace, Lines, Rows, RowsRef, Simd};
+use crate::fft::ends::{Add, Load, final_pass, first_pass};
+use crate::fft::passes::{Schedule, forward_pass, inverse_pass, last_pass};
+use crate::simd::{DigitPlace, Lines, Simd};
 
-/// How vectors of a scalar type come into a transform and out of it.
-pub(super) trait Scalar: Sized {
-    fn load_digit<S: Simd>(simd: S, input: &[Self], place: DigitPlace) -> S::F64;
-    fn add_turns<S: Simd>(simd: S, acc: &mut [Self], turns: S::F64);
+/// Digits on the way in.
+pub(super) struct Digit(pub(super) DigitPlace);
+
+/// Turns on the way out.
+pub(super) struct Turns;
+
+macro_rules! impl_ends {
+    ($scalar:ty, $load:ident, $add:ident) => {
+        impl Load<$scalar> for Digit {
+            #[inline(always)]
+            fn load<S: Simd>(&self, simd: S, input: &[$scalar]) -> S::F64 {
+                simd.$load(input, self.0)
+            }
+        }
+
+        impl Add<$scalar> for Turns {
+            #[inline(always)]
+            fn add<S: Simd>(&self, simd: S, acc: &mut [$scalar], turns: S::F64) {
+                simd.$add(acc, turns);
+            }
+        }
+    };
 }
 
-impl Scalar for u32 {
-    #[inline(always)]
-    fn load_digit<S: Simd>(simd: S, input: &[Self], place: DigitPlace) -> S::F64 {
-        simd.load_digit_u32(input, place)
-    }
-    #[inline(always)]
-    fn add_turns<S: Simd>(simd: S, acc: &mut [Self], turns: S::F64) {
-        simd.add_turns_u32(acc, turns);
-    }
-}
-
-impl Scalar for u64 {
-    #[inline(always)]
-    fn load_digit<S: Simd>(simd: S, input: &[Self], place: DigitPlace) -> S::F64 {
-        simd.load_digit_u64(input, place)
-    }
-    #[inline(always)]
-    fn add_turns<S: Simd>(simd: S, acc: &mut [Self], turns: S::F64) {
-        simd.add_turns_u64(acc, turns);
-    }
-}
+impl_ends!(u32, load_digit_u32, add_turns_u32);
+impl_ends!(u64, load_digit_u64, add_turns_u64);
 
 macro_rules! by_radix {
     ($S:ident, $radix_log:expr, $pass:ident, ($($generic:ty),*), ($($argument:expr),*)) => {
@@ -43,26 +42,18 @@ macro_rules! by_radix {
     };
 }
 
-macro_rules! by_lanes {
-    ($S:ident, $function:ident, ($($generic:tt),*), ($($argument:expr),*)) => {
-        match $S::LANES {
-            8 => $function::<$S, $($generic,)* 8>($($argument),*),
-            4 => $function::<$S, $($generic,)* 4>($($argument),*),
-            _ => $function::<$S, $($generic,)* 2>($($argument),*),
-        }
-    };
-}
-
 /// Goes down the whole tree from scalars.
 #[inline(always)]
-pub(super) fn forward_from<S: Simd, T: Scalar>(
+pub(super) fn forward_from<S: Simd, T>(
     simd: S,
     out: &mut [f64],
     table: &[f64],
     input: &[T],
-    place: DigitPlace,
+    digit: &Digit,
     next_key: &[f64],
-) {
+) where
+    Digit: Load<T>,
+{
     let (re, im) = out.split_at_mut(out.len() / 2);
     let schedule = Schedule::new(re.len().ilog2(), S::LANES, S::MAX_RADIX_LOG);
     let (re, im) = (S::chunks_mut(re), S::chunks_mut(im));
@@ -76,8 +67,8 @@ pub(super) fn forward_from<S: Simd, T: Scalar>(
                 S,
                 radix_log,
                 first_pass,
-                (T, _),
-                (simd, input, re, im, twiddles, place, ahead)
+                (T, _, _),
+                (simd, input, re, im, twiddles, digit, ahead)
             );
         } else {
             by_radix!(
@@ -98,65 +89,17 @@ pub(super) fn forward_from<S: Simd, T: Scalar>(
     }
 }
 
-#[inline(always)]
-fn first_pass<S: Simd, T: Scalar, A: Ahead, const R: usize>(
-    simd: S,
-    input: &[T],
-    re: &mut [S::Chunk],
-    im: &mut [S::Chunk],
-    twiddles: &[f64],
-    place: DigitPlace,
-    ahead: &mut A,
-) {
-    by_lanes!(
-        S,
-        first_pass_lanes,
-        (T, A, R),
-        (simd, input, re, im, twiddles, place, ahead)
-    );
-}
-
-#[inline(always)]
-fn first_pass_lanes<S: Simd, T: Scalar, A: Ahead, const R: usize, const L: usize>(
-    simd: S,
-    input: &[T],
-    re: &mut [S::Chunk],
-    im: &mut [S::Chunk],
-    twiddles: &[f64],
-    place: DigitPlace,
-    ahead: &mut A,
-) {
-    let (low, high) = input.split_at(input.len() / 2);
-    let low = RowsRef::<[T; L], R>::new(low.as_chunks().0);
-    let high = RowsRef::<[T; L], R>::new(high.as_chunks().0);
-    let mut re = Rows::<_, R>::new(re);
-    let mut im = Rows::<_, R>::new(im);
-    let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..low.columns() {
-        let mut x_re = [simd.splat(0.0); R];
-        let mut x_im = [simd.splat(0.0); R];
-        for row in 0..R {
-            x_re[row] = T::load_digit(simd, low.get(row, column), place);
-            x_im[row] = T::load_digit(simd, high.get(row, column), place);
-        }
-        split(simd, &mut x_re, &mut x_im, &z);
-        for row in 0..R {
-            simd.store(re.get_mut(row, column), x_re[row]);
-            simd.store(im.get_mut(row, column), x_im[row]);
-        }
-        ahead.after(simd, R);
-    }
-}
-
 /// Goes up the whole tree and adds to scalars.
 #[inline(always)]
-pub(super) fn inverse_to<S: Simd, T: Scalar>(
+pub(super) fn inverse_to<S: Simd, T>(
     simd: S,
     data: &mut [f64],
     table: &[f64],
     acc: &mut [T],
     next_key: &[f64],
-) {
+) where
+    Turns: Add<T>,
+{
     let (re, im) = data.split_at_mut(data.len() / 2);
     let schedule = Schedule::new(re.len().ilog2(), S::LANES, S::MAX_RADIX_LOG);
     let (re, im) = (S::chunks_mut(re), S::chunks_mut(im));
@@ -183,8 +126,8 @@ pub(super) fn inverse_to<S: Simd, T: Scalar>(
                 S,
                 radix_log,
                 final_pass,
-                (T, _),
-                (simd, re, im, acc, twiddles, ahead)
+                (T, _, _),
+                (simd, re, im, acc, twiddles, &Turns, ahead)
             );
         } else {
             by_radix!(
@@ -197,53 +140,5 @@ pub(super) fn inverse_to<S: Simd, T: Scalar>(
         }
         table = rest;
         depth -= radix_log;
-    }
-}
-
-#[inline(always)]
-fn final_pass<S: Simd, T: Scalar, A: Ahead, const R: usize>(
-    simd: S,
-    re: &[S::Chunk],
-    im: &[S::Chunk],
-    acc: &mut [T],
-    twiddles: &[f64],
-    ahead: &mut A,
-) {
-    by_lanes!(
-        S,
-        final_pass_lanes,
-        (T, A, R),
-        (simd, re, im, acc, twiddles, ahead)
-    );
-}
-
-#[inline(always)]
-fn final_pass_lanes<S: Simd, T: Scalar, A: Ahead, const R: usize, const L: usize>(
-    simd: S,
-    re: &[S::Chunk],
-    im: &[S::Chunk],
-    acc: &mut [T],
-    twiddles: &[f64],
-    ahead: &mut A,
-) {
-    let (low, high) = acc.split_at_mut(acc.len() / 2);
-    let mut low = Rows::<[T; L], R>::new(low.as_chunks_mut().0);
-    let mut high = Rows::<[T; L], R>::new(high.as_chunks_mut().0);
-    let re = RowsRef::<_, R>::new(re);
-    let im = RowsRef::<_, R>::new(im);
-    let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..re.columns() {
-        let mut x_re = [simd.splat(0.0); R];
-        let mut x_im = [simd.splat(0.0); R];
-        for row in 0..R {
-            x_re[row] = simd.load(re.get(row, column));
-            x_im[row] = simd.load(im.get(row, column));
-        }
-        join(simd, &mut x_re, &mut x_im, &z);
-        for row in 0..R {
-            T::add_turns(simd, low.get_mut(row, column), x_re[row]);
-            T::add_turns(simd, high.get_mut(row, column), x_im[row]);
-        }
-        ahead.after(simd, R);
     }
 }

@@ -1,0 +1,131 @@
+//! The two ends of a transform that begins or ends with scalars: the pass over the root,
+//! which converts what it loads, and the pass that joins the root's children, which rounds
+//! what it adds to.
+
+use super::node::{join, split};
+use super::passes::broadcast;
+use crate::simd::{Ahead, Rows, RowsRef, Simd};
+
+/// What is transformed of a scalar.
+pub(super) trait Load<T> {
+    /// Of LANES scalars.
+    fn load<S: Simd>(&self, simd: S, input: &[T]) -> S::F64;
+}
+
+/// What becomes of what is transformed back.
+pub(super) trait Add<T> {
+    /// Adds to LANES scalars.
+    fn add<S: Simd>(&self, simd: S, acc: &mut [T], x: S::F64);
+}
+
+macro_rules! by_lanes {
+    ($S:ident, $function:ident, ($($generic:tt),*), ($($argument:expr),*)) => {
+        match $S::LANES {
+            8 => $function::<$S, $($generic,)* 8>($($argument),*),
+            4 => $function::<$S, $($generic,)* 4>($($argument),*),
+            _ => $function::<$S, $($generic,)* 2>($($argument),*),
+        }
+    };
+}
+
+/// The pass over the root, of scalars.
+#[inline(always)]
+pub(super) fn first_pass<S: Simd, T, F: Load<T>, A: Ahead, const R: usize>(
+    simd: S,
+    input: &[T],
+    re: &mut [S::Chunk],
+    im: &mut [S::Chunk],
+    twiddles: &[f64],
+    from: &F,
+    ahead: &mut A,
+) {
+    by_lanes!(
+        S,
+        first_pass_lanes,
+        (T, F, A, R),
+        (simd, input, re, im, twiddles, from, ahead)
+    );
+}
+
+#[inline(always)]
+fn first_pass_lanes<S: Simd, T, F: Load<T>, A: Ahead, const R: usize, const L: usize>(
+    simd: S,
+    input: &[T],
+    re: &mut [S::Chunk],
+    im: &mut [S::Chunk],
+    twiddles: &[f64],
+    from: &F,
+    ahead: &mut A,
+) {
+    let (low, high) = input.split_at(input.len() / 2);
+    let low = RowsRef::<[T; L], R>::new(low.as_chunks().0);
+    let high = RowsRef::<[T; L], R>::new(high.as_chunks().0);
+    let mut re = Rows::<_, R>::new(re);
+    let mut im = Rows::<_, R>::new(im);
+    let z = broadcast::<S, R>(simd, twiddles);
+    for column in 0..low.columns() {
+        let mut x_re = [simd.splat(0.0); R];
+        let mut x_im = [simd.splat(0.0); R];
+        for row in 0..R {
+            x_re[row] = from.load(simd, low.get(row, column));
+            x_im[row] = from.load(simd, high.get(row, column));
+        }
+        split(simd, &mut x_re, &mut x_im, &z);
+        for row in 0..R {
+            simd.store(re.get_mut(row, column), x_re[row]);
+            simd.store(im.get_mut(row, column), x_im[row]);
+        }
+        ahead.after(simd, R);
+    }
+}
+
+/// The pass that joins the root's children, to scalars.
+#[inline(always)]
+pub(super) fn final_pass<S: Simd, T, F: Add<T>, A: Ahead, const R: usize>(
+    simd: S,
+    re: &[S::Chunk],
+    im: &[S::Chunk],
+    acc: &mut [T],
+    twiddles: &[f64],
+    to: &F,
+    ahead: &mut A,
+) {
+    by_lanes!(
+        S,
+        final_pass_lanes,
+        (T, F, A, R),
+        (simd, re, im, acc, twiddles, to, ahead)
+    );
+}
+
+#[inline(always)]
+fn final_pass_lanes<S: Simd, T, F: Add<T>, A: Ahead, const R: usize, const L: usize>(
+    simd: S,
+    re: &[S::Chunk],
+    im: &[S::Chunk],
+    acc: &mut [T],
+    twiddles: &[f64],
+    to: &F,
+    ahead: &mut A,
+) {
+    let (low, high) = acc.split_at_mut(acc.len() / 2);
+    let mut low = Rows::<[T; L], R>::new(low.as_chunks_mut().0);
+    let mut high = Rows::<[T; L], R>::new(high.as_chunks_mut().0);
+    let re = RowsRef::<_, R>::new(re);
+    let im = RowsRef::<_, R>::new(im);
+    let z = broadcast::<S, R>(simd, twiddles);
+    for column in 0..re.columns() {
+        let mut x_re = [simd.splat(0.0); R];
+        let mut x_im = [simd.splat(0.0); R];
+        for row in 0..R {
+            x_re[row] = simd.load(re.get(row, column));
+            x_im[row] = simd.load(im.get(row, column));
+        }
+        join(simd, &mut x_re, &mut x_im, &z);
+        for row in 0..R {
+            to.add(simd, low.get_mut(row, column), x_re[row]);
+            to.add(simd, high.get_mut(row, column), x_im[row]);
+        }
+        ahead.after(simd, R);
+    }
+}
