@@ -156,7 +156,7 @@ fn arbitrary_set(bits: u32) -> impl Strategy<Value = (ParameterSet, u8)> {
         1usize..=3,
         gadgets,
         switches,
-        64usize..=130,
+        68usize..=130,
         any::<bool>(),
         (1u32..=4, 0u32..=2),
         any::<u8>(),

@@ -17,6 +17,9 @@
 //! the same bits on every instruction set; floating-point kernels differ in the
 //! last bits where one fuses multiplications with additions and another does not.
 
+// External products are the engine's, which allocates.
+#![cfg_attr(not(feature = "alloc"), allow(dead_code))]
+
 use crate::torus::Torus;
 
 #[cfg(feature = "aes")]
@@ -48,9 +51,8 @@ mod tests;
 
 #[cfg(feature = "aes")]
 pub(crate) use aes::{Aes128, AesIsa};
-pub(crate) use ahead::Ahead;
-#[cfg(feature = "alloc")]
-pub(crate) use ahead::Lines;
+#[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
+pub(crate) use ahead::{Ahead, Lines};
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
 pub(crate) use arm::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
 #[cfg(target_arch = "x86_64")]
@@ -67,7 +69,7 @@ pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfl
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;
-#[cfg(feature = "alloc")]
+#[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
 pub(crate) use vector::Simd;
 
