@@ -161,7 +161,7 @@ pub(crate) fn timing<T: MaskTorus>(
         run: || board.borrow_mut().encrypt(&values),
         check: |_| Ok(board.borrow().decrypt()? == values),
     };
-    let [timing] = interleave([&mut encryption], 1, share)?;
+    let [timing] = interleave([(&mut encryption, 1)], share)?;
     Ok((timing, note))
 }
 

@@ -1,34 +1,53 @@
-//! The engine's table: gates and lookups beside TFHE-rs, the keys of both, and where
-//! our time goes.
+//! The engine's table: gates and lookups beside TFHE-rs and the keys of both, then our
+//! bootstraps by size of batch and by threads, beside what the machine can do at most.
 
-mod breakdown;
 mod cases;
+mod limits;
 mod ours;
 #[cfg_attr(feature = "tfhe-rs", path = "engine/tfhe_rs.rs")]
 #[cfg_attr(not(feature = "tfhe-rs"), path = "engine/no_peer.rs")]
 mod peer;
+mod picture;
+mod sweep;
 
+use std::path::Path;
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
+use serde::Serialize;
+use tfhe_sbc_core::parameter_sets::{
+    GATES, MESSAGE_1_CARRY_1_P_FAIL_2M40, MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40,
+};
+use tfhe_sbc_core::parameters::ParameterSet;
 
-use crate::engine::breakdown::BATCHES;
 use crate::engine::cases::Cases;
+use crate::engine::limits::Limits;
 use crate::engine::ours::{OurLookups, OurNands};
+use crate::engine::sweep::{BATCHES, Batch};
 use crate::error::BenchError;
 use crate::keys::{KeyCosts, Keys};
-use crate::report::{Row, Unit};
+use crate::machine::Machine;
+use crate::report::{Report, Row, Unit};
 use crate::timing::{Subject, interleave};
 
 /// Bootstraps of the rows that time a batch.
 const BATCH: usize = 32;
 
-/// Comparisons of [`rows`], and the shares of the budget that each gets; a batch of a
-/// breakdown gets one share.
-const COMPARISONS: u32 = 5;
+/// Ciphertexts that there are keys' answers for: as many as the largest batch takes.
+const CASES: usize = BATCHES[BATCHES.len() - 1];
+
+/// Threads of the row for the shortest time to one answer.
+const LATENCY_THREADS: usize = 2;
+
+/// What others have published about that row.
+const LATENCY_SOURCE: &str = "published for TFHE-rs, 4 bits at 2^-40 on an EPYC 9R14: 12.72 ms \
+     sequentially, 6.01 ms by multi-bit with groups of 3";
+
+/// Comparisons of [`EngineReport::measure`], the shares of the budget that each gets, and
+/// the sets whose batches are timed, each of which gets one share.
+const COMPARISONS: usize = 7;
 const COMPARISON_SHARES: u32 = 3;
+const SWEPT_SETS: usize = 2;
 
 /// One side of a comparison: a key, and the bootstraps that it does.
 trait Contestant: Send + Sync {
@@ -40,61 +59,140 @@ trait Contestant: Send + Sync {
     fn subject(&self, batch: usize) -> Box<dyn Subject + '_>;
 }
 
-/// All rows. Keys are made by `cores` threads.
-pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchError> {
-    let share = budget / (COMPARISONS * COMPARISON_SHARES + 2 * BATCHES.len() as u32);
-    let mut table = Table {
-        rows: Vec::new(),
-        key_maker: pool(cores)?,
-        budget: share * COMPARISON_SHARES,
-    };
-    table.gates(share)?;
-    table.lookups(share)?;
-    Ok(table.rows)
+/// Everything about the engine.
+#[derive(Serialize)]
+pub(crate) struct EngineReport {
+    #[serde(flatten)]
+    report: Report,
+    /// What the machine can do at most, by threads.
+    limits: Vec<Limits>,
+    /// Bootstraps by set, threads and size of batch.
+    batches: Vec<Batch>,
 }
+
+impl EngineReport {
+    /// Measures everything. Keys are made on every core.
+    pub(crate) fn measure(machine: Machine, budget: Duration) -> Result<Self, BenchError> {
+        let cores = machine.cores;
+        eprintln!("limits of the machine");
+        let limits = thread_counts(cores)
+            .map(|threads| Limits::measure(&pool(threads)?, machine.largest_cache()))
+            .collect::<Result<Vec<_>, BenchError>>()?;
+        let sweeps = SWEPT_SETS * limits.len() * BATCHES.len();
+        let share = budget / (COMPARISONS as u32 * COMPARISON_SHARES + sweeps as u32);
+        let mut table = Table {
+            rows: Vec::new(),
+            batches: Vec::new(),
+            limits,
+            key_maker: pool(cores)?,
+            share,
+        };
+        table.gates()?;
+        table.lookups(cores)?;
+        table.batch_of_lookups(
+            "pbs_2_2_2m40_batch32",
+            MESSAGE_2_CARRY_2_P_FAIL_2M40,
+            peer::lookups_2_2_p_fail_2m40,
+        )?;
+        table.batch_of_lookups(
+            "pbs_1_1_2m40_batch32",
+            MESSAGE_1_CARRY_1_P_FAIL_2M40,
+            peer::lookups_1_1_p_fail_2m40,
+        )?;
+        Ok(Self {
+            report: Report {
+                machine,
+                rows: table.rows,
+            },
+            limits: table.limits,
+            batches: table.batches,
+        })
+    }
+
+    /// For people.
+    pub(crate) fn to_text(&self) -> String {
+        format!(
+            "{}\n\n{}\n\n{}",
+            self.report.to_tables(),
+            limits::to_table(&self.limits),
+            sweep::to_table(&self.batches)
+        )
+    }
+
+    /// Draws the batches into an SVG file.
+    pub(crate) fn plot(&self, path: &Path) -> Result<(), BenchError> {
+        let picture = picture::svg(&self.report.machine.summary(), &self.batches);
+        let picture = picture.map_err(BenchError::Picture)?;
+        std::fs::write(path, picture).map_err(BenchError::PictureFile)
+    }
+}
+
+/// What there is of a peer, if one is built in.
+type Peer = Option<Box<dyn Contestant>>;
 
 struct Table {
     rows: Vec<Row>,
+    batches: Vec<Batch>,
+    limits: Vec<Limits>,
     key_maker: ThreadPool,
-    budget: Duration,
+    share: Duration,
 }
 
 impl Table {
-    fn gates(&mut self, share: Duration) -> Result<(), BenchError> {
-        eprintln!("gates: making keys");
-        let mut keys = self.key_maker.install(|| Keys::<u64>::generate(GATES))?;
-        let cases = Cases::signs(&mut keys, BATCH)?;
+    fn gates(&mut self) -> Result<(), BenchError> {
+        let mut keys = self.make_keys(GATES)?;
+        let cases = Cases::signs(&mut keys, CASES)?;
         let ours = OurNands::new(&keys, &cases);
         let peer = self.key_maker.install(peer::nands)?;
-        self.compare("nand", 1, 1, &ours, peer.as_deref())?;
-        self.compare_keys("nand", &ours, peer.as_deref());
-        drop(peer);
-        if let Some(peer) = self.key_maker.install(peer::nands_key_switch_first)? {
-            self.compare("nand_key_switch_first", 1, 1, &ours, Some(&*peer))?;
-            self.compare_keys("nand_key_switch_first", &ours, Some(&*peer));
-        }
-        self.break_down("gates", &keys, &cases, share)
+        let peer = peer.as_deref();
+        self.compare("nand", 1, 1, &ours, peer)?;
+        self.compare("nand_batch32", 1, BATCH, &ours, peer)?;
+        self.compare_keys("nand_server_key", &ours, peer);
+        self.sweep(&keys, &cases)
     }
 
-    fn lookups(&mut self, share: Duration) -> Result<(), BenchError> {
-        eprintln!("message_2_carry_2: making keys");
-        let generate = || Keys::<u64>::generate(MESSAGE_2_CARRY_2);
-        let mut keys = self.key_maker.install(generate)?;
+    fn lookups(&mut self, cores: usize) -> Result<(), BenchError> {
+        let mut keys = self.make_keys(MESSAGE_2_CARRY_2)?;
+        let cases = Cases::squares(&mut keys, CASES)?;
+        let ours = OurLookups::new(&keys, &cases);
+        let peer = self.key_maker.install(peer::lookups_2_2)?;
+        self.compare("pbs_2_2_single", 1, 1, &ours, peer.as_deref())?;
+        self.compare("pbs_2_2_batch32", 1, BATCH, &ours, peer.as_deref())?;
+        self.compare_keys("server_key", &ours, peer.as_deref());
+        drop(peer);
+        if cores >= LATENCY_THREADS {
+            let peer = || peer::multi_bit_lookups_2_2(LATENCY_THREADS);
+            let peer = self.key_maker.install(peer)?;
+            let name = "pbs_2_2_latency_2_threads";
+            self.compare(name, LATENCY_THREADS, 1, &ours, peer.as_deref())?;
+            if let Some(row) = self.rows.last_mut() {
+                row.add_note(LATENCY_SOURCE);
+            }
+        }
+        self.sweep(&keys, &cases)
+    }
+
+    /// A row for a set of which nothing else is asked.
+    fn batch_of_lookups(
+        &mut self,
+        name: &str,
+        set: ParameterSet,
+        peer: fn() -> Result<Peer, BenchError>,
+    ) -> Result<(), BenchError> {
+        let mut keys = self.make_keys(set)?;
         let cases = Cases::squares(&mut keys, BATCH)?;
         let ours = OurLookups::new(&keys, &cases);
-        let peer = self.key_maker.install(peer::lookups)?;
-        for (name, threads, batch) in [
-            ("pbs_2_2_single", 1, 1),
-            ("pbs_2_2_batch32", 1, BATCH),
-            ("pbs_2_2_batch32_2_threads", 2, BATCH),
-        ] {
-            self.compare(name, threads, batch, &ours, peer.as_deref())?;
-        }
-        self.compare_keys("pbs_2_2", &ours, peer.as_deref());
-        self.break_down("2_2", &keys, &cases, share)
+        let peer = self.key_maker.install(peer)?;
+        self.compare(name, 1, BATCH, &ours, peer.as_deref())
     }
 
-    /// The time of one bootstrap out of `batch`.
+    fn make_keys(&self, set: ParameterSet) -> Result<Keys<u64>, BenchError> {
+        eprintln!("{}: making keys", set.name.as_str());
+        self.key_maker.install(|| Keys::generate(set))
+    }
+
+    /// The time of one bootstrap of ours out of `batch`, beside one of the peer's, which
+    /// has no batches.
     fn compare(
         &mut self,
         name: &str,
@@ -104,37 +202,37 @@ impl Table {
         peer: Option<&dyn Contestant>,
     ) -> Result<(), BenchError> {
         eprintln!("{name}: timing");
-        let budget = self.budget;
+        let budget = self.share * COMPARISON_SHARES;
         let times = pool(threads)?.install(|| {
             let mut ours = ours.subject(batch);
             match peer {
                 None => {
-                    let [ours] = interleave([&mut *ours], batch, budget)?;
+                    let [ours] = interleave([(&mut *ours, batch)], budget)?;
                     Ok::<_, BenchError>((ours, None))
                 }
                 Some(peer) => {
-                    let mut peer = peer.subject(batch);
-                    let [ours, peer] = interleave([&mut *ours, &mut *peer], batch, budget)?;
+                    let mut peer = peer.subject(1);
+                    let [ours, peer] = interleave([(&mut *ours, batch), (&mut *peer, 1)], budget)?;
                     Ok((ours, Some(peer)))
                 }
             }
         })?;
         let mut note = sides(ours, peer);
         if batch > 1 {
-            note = format!("per bootstrap of {batch}. {note}");
+            note = format!("ours per bootstrap of {batch}, the peer's one at a time. {note}");
         }
         self.rows
             .push(Row::times(name, times.0, times.1, threads, note));
         Ok(())
     }
 
-    /// What the keys of both in the comparison of that name take.
-    fn compare_keys(&mut self, row: &str, ours: &dyn Contestant, peer: Option<&dyn Contestant>) {
+    /// What the keys of both take.
+    fn compare_keys(&mut self, name: &str, ours: &dyn Contestant, peer: Option<&dyn Contestant>) {
         let our_costs = ours.key_costs();
         let peer_costs = peer.map(Contestant::key_costs);
         let mut push = |what: &str, unit, of: fn(&KeyCosts) -> f64, note: &str| {
             self.rows.push(Row::figures(
-                format!("{row}_{what}"),
+                format!("{name}_{what}"),
                 unit,
                 of(&our_costs),
                 peer_costs.as_ref().map(of),
@@ -142,35 +240,38 @@ impl Table {
             ));
         };
         push(
-            "server_key_memory",
+            "memory",
             Unit::Bytes,
             |costs| costs.memory as f64,
-            "ready to compute; parameters as in the rows above",
+            "bootstrapping and key-switching key, ready to compute; parameters as in the rows above",
         );
         push(
-            "server_key_wire",
+            "wire",
             Unit::Bytes,
             |costs| costs.wire as f64,
             "ours seeded, the peer's compressed (bincode)",
         );
         push(
-            "server_key_generation",
+            "generation",
             Unit::Seconds,
             |costs| costs.generation.as_secs_f64(),
             "one run on every core: seeded key, then ready to compute",
         );
     }
 
-    fn break_down<T: MaskTorus>(
-        &mut self,
-        set: &str,
-        keys: &Keys<T>,
-        cases: &Cases<T>,
-        share: Duration,
-    ) -> Result<(), BenchError> {
-        eprintln!("{set}: timing the parts of a bootstrap");
-        let rows = pool(1)?.install(|| breakdown::rows(set, keys, cases, share))?;
-        self.rows.extend(rows);
+    /// Our bootstraps by threads and size of batch.
+    fn sweep(&mut self, keys: &Keys<u64>, cases: &Cases<u64>) -> Result<(), BenchError> {
+        for limits in &self.limits {
+            let name = keys.parameters().name;
+            eprintln!(
+                "{}: timing batches, threads: {}",
+                name.as_str(),
+                limits.threads
+            );
+            let pool = pool(limits.threads)?;
+            let batches = pool.install(|| sweep::batches(keys, cases, limits, self.share))?;
+            self.batches.extend(batches);
+        }
         Ok(())
     }
 }
@@ -183,6 +284,28 @@ fn sides(ours: &dyn Contestant, peer: Option<&dyn Contestant>) -> String {
     }
 }
 
+/// 1, 2, 4 and so on, and the number of cores.
+fn thread_counts(cores: usize) -> impl Iterator<Item = usize> {
+    let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));
+    doubled
+        .take_while(move |&threads| threads < cores)
+        .chain([cores])
+}
+
 fn pool(threads: usize) -> Result<ThreadPool, BenchError> {
     Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_double_up_to_the_cores() {
+        let counts = |cores| thread_counts(cores).collect::<Vec<_>>();
+        assert_eq!(counts(1), [1]);
+        assert_eq!(counts(2), [1, 2]);
+        assert_eq!(counts(6), [1, 2, 4, 6]);
+        assert_eq!(counts(8), [1, 2, 4, 8]);
+    }
 }

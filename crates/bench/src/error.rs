@@ -42,6 +42,15 @@ pub(crate) enum BenchError {
     /// No generator of the operating system's.
     #[error("/dev/urandom: {0}")]
     Urandom(std::io::Error),
+    /// No picture.
+    #[error("no picture: {0}")]
+    Picture(String),
+    /// No file for the picture.
+    #[error("cannot write the picture: {0}")]
+    PictureFile(std::io::Error),
+    /// A picture of something that has none.
+    #[error("only the table 'engine' has a picture: leave --plot out")]
+    NoPicture,
     /// No JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),

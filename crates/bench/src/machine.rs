@@ -1,7 +1,7 @@
 //! Where the figures come from: processor, system, compiler and its flags.
 
-use std::fs;
 use std::thread::available_parallelism;
+use std::{fmt, fs};
 
 use serde::Serialize;
 use tfhe_sbc_core::simd::Isa;
@@ -20,7 +20,7 @@ pub(crate) struct Machine {
     /// Cores that this process may use: the threads of rows that say no number.
     pub(crate) cores: usize,
     /// Caches of the first core.
-    caches: Vec<String>,
+    caches: Vec<Cache>,
     /// Instruction set that our kernels have detected and use.
     isa: &'static str,
     /// System and kernel.
@@ -44,6 +44,29 @@ pub(crate) struct Machine {
     rustflags: &'static str,
     /// The peer, built by the same compiler with the same flags.
     peer: Option<String>,
+}
+
+/// A cache as the system names it: its size is a number of KiB with a `K`.
+#[derive(Serialize)]
+struct Cache {
+    name: String,
+    size: String,
+}
+
+impl Cache {
+    fn bytes(&self) -> usize {
+        let kibibytes = self
+            .size
+            .strip_suffix('K')
+            .and_then(|size| size.parse().ok());
+        kibibytes.unwrap_or(0) * 1024
+    }
+}
+
+impl fmt::Display for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.size)
+    }
 }
 
 impl Machine {
@@ -84,6 +107,19 @@ impl Machine {
         }
     }
 
+    /// Bytes of the largest cache; 0 if unknown.
+    pub(crate) fn largest_cache(&self) -> usize {
+        self.caches.iter().map(Cache::bytes).max().unwrap_or(0)
+    }
+
+    /// Processor and flags in a line.
+    pub(crate) fn summary(&self) -> String {
+        format!(
+            "{}, {} cores, {}, target-cpu: {}",
+            self.cpu, self.cores, self.isa, self.target_cpu
+        )
+    }
+
     /// The table that stands above the figures.
     pub(crate) fn to_table(&self) -> comfy_table::Table {
         let mut machine = crate::report::table();
@@ -99,11 +135,12 @@ impl Machine {
         if !self.cpu_model.is_empty() {
             cpu = format!("{cpu} ({})", self.cpu_model);
         }
+        let caches: Vec<String> = self.caches.iter().map(Cache::to_string).collect();
         let load = |load| format!("{load} when the run began");
         vec![
             ("processor", cpu),
             ("cores", self.cores.to_string()),
-            ("caches", self.caches.join(", ")),
+            ("caches", caches.join(", ")),
             ("instruction set", self.isa.to_owned()),
             ("system", self.os.clone()),
             (
@@ -152,7 +189,7 @@ fn cpu_info(field: &str) -> Option<String> {
     })
 }
 
-fn caches() -> Vec<String> {
+fn caches() -> Vec<Cache> {
     (0..8)
         .filter_map(|index| {
             let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
@@ -162,7 +199,11 @@ fn caches() -> Vec<String> {
                 "Instruction" => "i",
                 _ => "",
             };
-            Some(format!("L{level}{kind} {}", line(&format!("{at}/size"))?))
+            let size = line(&format!("{at}/size"))?;
+            Some(Cache {
+                name: format!("L{level}{kind}"),
+                size,
+            })
         })
         .collect()
 }

@@ -17,11 +17,13 @@ mod recorded;
 mod report;
 mod timing;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 
+use crate::engine::EngineReport;
 use crate::error::BenchError;
 use crate::machine::Machine;
 use crate::paper::PaperReport;
@@ -40,6 +42,9 @@ struct Args {
     /// Seconds of timing for the whole table; making keys comes on top.
     #[arg(long, default_value_t = 55.0, value_parser = parse_seconds)]
     seconds: f64,
+    /// Draw bootstraps by size of batch and threads into an SVG file; for 'engine'.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 /// The tables.
@@ -51,7 +56,7 @@ enum TableName {
     ConstantTime,
     /// The tables of the TFHE-SBC paper, its figures beside ours.
     Paper,
-    /// Bootstrapping: one gate, one lookup, batches, keys, and where the time goes.
+    /// Bootstrapping: gates, lookups and keys, then batches by size and threads.
     Engine,
 }
 
@@ -81,6 +86,9 @@ fn main() -> ExitCode {
 
 /// What to print, and whether it is good news.
 fn run(args: &Args) -> Result<(String, bool), BenchError> {
+    if args.plot.is_some() && !matches!(args.table, TableName::Engine) {
+        return Err(BenchError::NoPicture);
+    }
     let machine = Machine::detect();
     let budget = Duration::from_secs_f64(args.seconds);
     let rows = match args.table {
@@ -103,7 +111,18 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
             };
             return Ok((text, true));
         }
-        TableName::Engine => engine::rows(machine.cores, budget)?,
+        TableName::Engine => {
+            let report = EngineReport::measure(machine, budget)?;
+            if let Some(path) = &args.plot {
+                report.plot(path)?;
+            }
+            let text = if args.json {
+                serde_json::to_string_pretty(&report)?
+            } else {
+                report.to_text()
+            };
+            return Ok((text, true));
+        }
     };
     let report = Report { machine, rows };
     let text = if args.json {

@@ -116,6 +116,11 @@ impl Row {
         }
     }
 
+    /// Adds a sentence to the note.
+    pub(crate) fn add_note(&mut self, more: &str) {
+        self.note = format!("{}. {more}", self.note);
+    }
+
     /// Plain figures: ours alone, or beside the peer's.
     pub(crate) fn figures(
         name: impl Into<String>,

@@ -83,15 +83,14 @@ impl Timing {
 }
 
 /// Times the subjects in turns, after a turn of each that warms up and is not counted,
-/// until `budget` is spent. `operations` is the number that every run does.
+/// until `budget` is spent. Each subject comes with the number of operations of its runs.
 pub(crate) fn interleave<const N: usize>(
-    mut subjects: [&mut dyn Subject; N],
-    operations: usize,
+    mut subjects: [(&mut dyn Subject, usize); N],
     budget: Duration,
 ) -> Result<[Timing; N], BenchError> {
     let mut samples = [const { Vec::new() }; N];
     let start = Instant::now();
-    for subject in &mut subjects {
+    for (subject, _) in &mut subjects {
         subject.turn(&mut Vec::new())?;
     }
     let mut rounds = 0;
@@ -103,11 +102,12 @@ pub(crate) fn interleave<const N: usize>(
             } else {
                 N - 1 - place
             };
-            subjects[index].turn(&mut samples[index])?;
+            subjects[index].0.turn(&mut samples[index])?;
         }
         rounds += 1;
     }
-    Ok(samples.map(|samples| Timing::of(samples, operations)))
+    let mut operations = subjects.iter().map(|&(_, operations)| operations);
+    Ok(samples.map(|samples| Timing::of(samples, operations.next().unwrap_or(1))))
 }
 
 #[cfg(test)]
@@ -138,8 +138,7 @@ mod tests {
     fn a_wrong_answer_stops_everything() {
         let both = |right| {
             interleave(
-                [&mut work("good", true), &mut work("bad", right)],
-                1,
+                [(&mut work("good", true), 1), (&mut work("bad", right), 1)],
                 Duration::ZERO,
             )
         };

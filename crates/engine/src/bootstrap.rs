@@ -20,8 +20,8 @@ use crate::modulus_switch::modulus_switch_into;
 use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
-/// Ciphertexts that one thread advances through one pass over the key.
-pub const LOCKSTEP: usize = 8;
+/// Ciphertexts that one thread advances through one pass over the key at most.
+const LOCKSTEP: usize = 8;
 
 /// Bootstraps between which nothing of the previous ones is in memory but their outputs;
 /// many more than threads times lockstep, so that cutting costs nothing.
@@ -42,6 +42,14 @@ pub struct Job<'a, T, L> {
     pub input: LweCiphertext<L>,
     /// The table.
     pub table: &'a LookupTable<T>,
+}
+
+/// Ciphertexts that each pass over the bootstrapping key advances when `threads` threads
+/// share a batch of `jobs`: there are as few passes as possible, each thread has as many.
+/// Several threads on a single job make one pass together.
+pub fn lockstep(jobs: usize, threads: usize) -> usize {
+    let passes = jobs.div_ceil(threads * LOCKSTEP).max(1) * threads;
+    jobs.div_ceil(passes).max(1)
 }
 
 /// Why a batch is refused. Nothing of it has been done.
@@ -290,9 +298,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
             finish(&mut outputs, &acc);
             return outputs;
         }
-        // As few passes over the key as the lockstep allows, each thread as many.
-        let passes = tables.len().div_ceil(threads * LOCKSTEP).max(1) * threads;
-        let lockstep = tables.len().div_ceil(passes).max(1);
+        let lockstep = lockstep(tables.len(), threads);
         outputs
             .par_chunks_mut(lockstep)
             .zip(tables.par_chunks(lockstep))

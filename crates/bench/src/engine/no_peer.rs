@@ -1,9 +1,7 @@
 //! No peer is built in.
 
-use crate::engine::Contestant;
+use crate::engine::Peer;
 use crate::error::BenchError;
-
-type Peer = Option<Box<dyn Contestant>>;
 
 /// Says how to get one.
 pub(super) fn nands() -> Result<Peer, BenchError> {
@@ -15,11 +13,21 @@ pub(super) fn nands() -> Result<Peer, BenchError> {
 }
 
 /// None.
-pub(super) fn nands_key_switch_first() -> Result<Peer, BenchError> {
+pub(super) fn lookups_2_2() -> Result<Peer, BenchError> {
     Ok(None)
 }
 
 /// None.
-pub(super) fn lookups() -> Result<Peer, BenchError> {
+pub(super) fn multi_bit_lookups_2_2(_threads: usize) -> Result<Peer, BenchError> {
+    Ok(None)
+}
+
+/// None.
+pub(super) fn lookups_2_2_p_fail_2m40() -> Result<Peer, BenchError> {
+    Ok(None)
+}
+
+/// None.
+pub(super) fn lookups_1_1_p_fail_2m40() -> Result<Peer, BenchError> {
     Ok(None)
 }

@@ -48,7 +48,7 @@ fn time(name: &str, share: Duration, mut run: impl FnMut()) -> Result<f64, Bench
         },
         check: |()| Ok(true),
     };
-    let [Timing { median, .. }] = interleave([&mut work], 1, share)?;
+    let [Timing { median, .. }] = interleave([(&mut work, 1)], share)?;
     Ok(median)
 }
 

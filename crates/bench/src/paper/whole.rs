@@ -89,7 +89,7 @@ fn line(
         run: || method.borrow_mut().encrypt(bits),
         check: |_| Ok(method.borrow().decrypt()? == bits),
     };
-    let [timing] = interleave([&mut work], 1, share)?;
+    let [timing] = interleave([(&mut work, 1)], share)?;
     let mut method = method.into_inner();
     let joules = meter.joules(timing.median, watts, || method.encrypt(bits).map(drop))?;
     let sent = method.encrypt(bits)?;
