@@ -31,18 +31,18 @@ pub(super) struct Batch {
     pub(super) batch: usize,
     /// Median time of a bootstrap.
     pub(super) bootstrap: f64,
-    bootstrap_min: f64,
-    bootstrap_runs: usize,
+    pub(super) bootstrap_min: f64,
+    pub(super) bootstrap_runs: usize,
     /// Median time of the key switch in it; the rest is called blind rotation here.
-    key_switch: f64,
+    pub(super) key_switch: f64,
     /// Bytes of both keys read for a bootstrap, by their sizes and the passes over them.
-    key_bytes: f64,
+    pub(super) key_bytes: f64,
     /// Bytes of the bootstrapping key per second of blind rotation.
-    key_rate: f64,
+    pub(super) key_rate: f64,
     /// That as a share of what a buffer larger than the caches gives.
     pub(super) bandwidth_share: f64,
     /// Vector lanes' multiplications, additions and multiply-adds of a blind rotation.
-    operations: f64,
+    pub(super) operations: f64,
     /// Their rate as a share of the processor's for independent multiply-adds.
     pub(super) arithmetic_share: f64,
 }
