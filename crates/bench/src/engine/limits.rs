@@ -63,6 +63,16 @@ impl Limits {
     }
 }
 
+/// Bytes per second at which the threads of the current rayon pool read a buffer of this
+/// size again and again, each all of it: as fast as the caches that hold it allow.
+pub(super) fn reread_rate(bytes: usize) -> f64 {
+    let buffer: Vec<u64> = (1..=bytes as u64 / 8).collect();
+    let read = fastest(|| {
+        rayon::broadcast(|_| black_box(sum(&buffer)));
+    });
+    (rayon::current_num_threads() * bytes) as f64 / read.as_secs_f64()
+}
+
 fn fastest(mut run: impl FnMut()) -> Duration {
     let once = |_| {
         let start = Instant::now();

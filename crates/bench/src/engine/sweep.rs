@@ -9,7 +9,7 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::lockstep;
 
 use crate::engine::cases::Cases;
-use crate::engine::limits::Limits;
+use crate::engine::limits::{Limits, reread_rate};
 use crate::engine::ours::OurLookups;
 use crate::error::BenchError;
 use crate::keys::Keys;
@@ -41,6 +41,8 @@ pub(super) struct Batch {
     pub(super) key_rate: f64,
     /// That as a share of what a buffer larger than the caches gives.
     pub(super) bandwidth_share: f64,
+    /// And of what a buffer of the bootstrapping key's size gives, read again and again.
+    pub(super) reread_share: f64,
     /// Vector lanes' multiplications, additions and multiply-adds of a blind rotation.
     pub(super) operations: f64,
     /// Their rate as a share of the processor's for independent multiply-adds.
@@ -57,6 +59,7 @@ pub(super) fn batches(
 ) -> Result<Vec<Batch>, BenchError> {
     let bootstrap_key = keys.server.bootstrap_key_bytes() as f64;
     let key_switch_key = keys.server.key_switch_key_bytes() as f64;
+    let reread_rate = reread_rate(keys.server.bootstrap_key_bytes());
     let operations = operations(keys.parameters());
     let ours = OurLookups::new(keys, cases);
     let threads = limits.threads;
@@ -81,6 +84,7 @@ pub(super) fn batches(
             key_bytes: each(passes * bootstrap_key + key_switch_key),
             key_rate,
             bandwidth_share: key_rate / limits.read_rate,
+            reread_share: key_rate / reread_rate,
             operations,
             arithmetic_share: operations / rotation / limits.multiply_add_rate,
         })
@@ -118,7 +122,8 @@ pub(super) fn to_table(batches: &[Batch]) -> String {
         "key switch",
         "key read",
         "rate",
-        "of bandwidth",
+        "of memory",
+        "of rereading",
         "of arithmetic",
     ]);
     for batch in batches {
@@ -134,13 +139,15 @@ pub(super) fn to_table(batches: &[Batch]) -> String {
             Unit::Bytes.show(batch.key_bytes),
             Unit::BytesPerSecond.show(batch.key_rate),
             percent(batch.bandwidth_share),
+            percent(batch.reread_share),
             percent(batch.arithmetic_share),
         ]);
     }
-    align_right(&mut lines, 1..10);
+    align_right(&mut lines, 1..11);
     format!(
         "{lines}\n\nPer bootstrap of a batch; medians. Rate and shares are those of the blind \
-         rotation: the bootstrap less its key switch."
+         rotation, the bootstrap less its key switch: of reading a buffer larger than the caches, of \
+         rereading one of the key's size, and of independent multiply-adds."
     )
 }
 
