@@ -102,9 +102,12 @@ fn turn_part<T: MaskTorus>(
     }
 }
 
+/// How often to look whether the others have come before giving way: some microseconds.
+const LOOKS: u32 = 128;
+
 /// Where a number of threads wait for each other, again and again. They come within
-/// microseconds, which is less than it takes to wake a thread: so they spin, and give way
-/// only after long.
+/// microseconds, which is less than it takes to wake a thread: so they spin. Where that is
+/// not enough, a thread may be without a core, perhaps for want of this one's.
 struct Meeting {
     threads: usize,
     arrived: AtomicUsize,
@@ -151,8 +154,8 @@ impl Meeting {
                 !self.broken.load(Ordering::Acquire),
                 "another thread of the blind rotation panicked"
             );
-            spins += 1;
-            if spins.is_multiple_of(1 << 12) {
+            spins = spins.saturating_add(1);
+            if spins > LOOKS {
                 std::thread::yield_now();
             } else {
                 std::hint::spin_loop();
