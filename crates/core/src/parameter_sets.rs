@@ -13,8 +13,10 @@ use crate::random::NoiseDistribution;
 /// k and N are those of TFHE-rs 1.x's sets of 2 and 2 bits; everything else is the oracle
 /// crate's search's, the cheapest single bootstrap whose uploads take 12 bits. The noise
 /// under the small key is below what the average failure probability needs: each key-switching key
-/// shifts every phase by a constant (half the sum of its errors), and a key as lopsided as
-/// one in a thousand is to stay below 2^-128 too.
+/// shifts every phase by a constant (half the sum of its errors), and a key that shifts as much
+/// as one in a thousand is to stay below 2^-128 too. That the squares of a key's errors vary as
+/// well, by 2% about their mean, is not in that: one key in a thousand has 2^-126.9 on
+/// public-key uploads for it.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-133.7, on uploads with 2^-129.6, on
 /// public-key uploads with 2^-128.9.

@@ -178,7 +178,8 @@ impl<'a> Input<'a> {
         let texts = columns.chain(self.rows());
         arrays
             .into_iter()
-            .chain(texts.map(|text| Region::of(text.as_bytes())))
+            // With the zero that ends each.
+            .chain(texts.map(|text| Region::new(text.as_ptr(), text.len() + 1)))
     }
 }
 

@@ -140,6 +140,7 @@ impl ExternalProduct {
         scratch: &mut ExternalProductScratch,
     ) {
         let size = self.polynomial_size();
+        assert_eq!(acc.len(), self.plan.shape().outputs * size);
         let ExternalProductScratch { digits, sums } = scratch;
         let [while_down, while_up] = self.share_out(next_key);
         let mut while_down = Parts::of(while_down, self.digits.len());

@@ -1,8 +1,8 @@
 //! From a variance to the probability that a message is decided wrongly, and back.
 //!
-//! The noise is taken as Gaussian, as in TFHE-rs and Concrete. The modulus switch, the
-//! largest part, is a bounded sum, so the true probability at 2^-128 is about 1.4 bits
-//! smaller. Probabilities are two-sided, for one bootstrapping, averaged over keys;
+//! The noise is taken as Gaussian, as in TFHE-rs and Concrete. The modulus switch is a bounded
+//! sum, so the true probability is smaller, by about 1.4 bits at 2^-128 where it is
+//! three quarters of the variance and by next to nothing where it is a small part. Probabilities are two-sided, for one bootstrapping, averaged over keys;
 //! they are passed as their log2, as they may underflow.
 
 use std::f64::consts::{LN_2, SQRT_2};

@@ -156,7 +156,9 @@ impl UploadPrediction {
         )
     }
 
-    /// Whether every key, but one in a thousand, stays at or below 2^`log2_p_fail`.
+    /// Whether the average over keys and a key that shifts phases as much as one in a thousand
+    /// stay at or below 2^`log2_p_fail`. The spread of the sum of squares of a key's errors is
+    /// not in it.
     pub fn meets(&self, log2_p_fail: f64) -> bool {
         self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
     }

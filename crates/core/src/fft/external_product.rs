@@ -144,7 +144,7 @@ impl ExternalProductPlan {
     /// `next_key`, which may be empty, to be brought near.
     ///
     /// # Panics
-    /// If a slice has not N elements.
+    /// If a slice has not N elements, or the digit is of scalars of another width.
     pub fn forward_digit<T: Torus>(
         &self,
         out: &mut [f64],
@@ -154,6 +154,7 @@ impl ExternalProductPlan {
     ) {
         let plan = self.fft.plan();
         assert_eq!(input.len(), out.len());
+        assert_eq!(place.torus_bits, T::BITS, "a digit of other scalars");
         plan.check(out);
         let table = plan.twiddles;
         let input = TorusSlice::new(input);

@@ -49,6 +49,8 @@ impl<'a, T> Rotation<'a, T> {
 /// that, carries have arrived, and the digit is the signed number that its own bits are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigitPlace {
+    /// log2 of the modulus of the scalars.
+    pub(crate) torus_bits: u32,
     /// What is to be added before the shifts.
     pub(super) offset: u64,
     /// How far to the left the digit is to be shifted, to the top.
@@ -62,20 +64,25 @@ impl DigitPlace {
     /// `level_count` levels of scalars of `torus_bits` bits.
     ///
     /// # Panics
-    /// If there is no such level, if a digit has not between 1 and 32 bits, or if the
-    /// levels have more bits than a scalar.
+    /// If there is no such level, if a digit has not between 1 and 32 bits, if the levels
+    /// have more bits than a scalar, or if a scalar has neither 32 nor 64.
     pub fn new(torus_bits: u32, base_log: u32, level_count: usize, level: usize) -> Self {
-        let kept = base_log * level_count as u32;
         assert!(
-            level < level_count && (1..=32).contains(&base_log) && kept <= torus_bits,
+            level < level_count
+                && level_count <= 64
+                && (1..=32).contains(&base_log)
+                && matches!(torus_bits, 32 | 64)
+                && base_log * level_count as u32 <= torus_bits,
             "no such digit"
         );
+        let kept = base_log * level_count as u32;
         let dropped = torus_bits - kept;
         let rounding = if dropped == 0 { 0 } else { 1 << (dropped - 1) };
         let carries: u64 = (1..=level as u32)
             .map(|level| 1 << (dropped + base_log * level - 1))
             .sum();
         Self {
+            torus_bits,
             offset: rounding + carries,
             up: base_log * (level_count - 1 - level) as u32,
             down: torus_bits - base_log,

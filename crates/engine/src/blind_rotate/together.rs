@@ -36,6 +36,8 @@ pub(super) fn turn_by_all_blocks<T: MaskTorus>(
     let meeting = Meeting::new(components.div_ceil(each));
     let (digits, meeting) = (&digits, &meeting);
     std::thread::scope(|scope| {
+        // A thread that cannot be started panics here, while others wait already.
+        let _left = meeting.attend();
         let mut parts = acc.chunks_mut(each * size).enumerate();
         let own = parts.next();
         for (part, acc) in parts {
@@ -59,8 +61,8 @@ fn turn_part<T: MaskTorus>(
     let product: &ExternalProduct = key.product();
     let size = product.polynomial_size();
     let block_size = product.shape().block_size;
-    let mut sums = cache_aligned(0.0, acc.len());
     let _left = meeting.attend();
+    let mut sums = cache_aligned(0.0, acc.len());
     let own = product.key_range(first, acc.len() / size);
     let mut blocks = key.blocks().peekable();
     let mut steps = exponents

@@ -2,6 +2,8 @@
 
 use core::arch::x86_64::*;
 
+use zeroize::Zeroizing;
+
 use super::super::Avx2;
 use super::{
     COSINE, EIGHTH, EXPONENT_OF_HALF, EXTENSIONS, MANTISSA, MINUS_TWO_LN_1M_OVER, PAIRS,
@@ -48,7 +50,7 @@ impl Avx2 {
     fn low_fractions(self, extensions: &Batch) -> Vectors {
         let mut low = self.splats(0.0);
         for (low, extensions) in low.iter_mut().zip(extensions) {
-            let mut fractions = [0.0; EXTENSIONS / ABREAST];
+            let mut fractions = Zeroizing::new([0.0; EXTENSIONS / ABREAST]);
             for (fraction, &extension) in fractions.iter_mut().zip(extensions) {
                 *fraction = super::low_fraction(extension);
             }
