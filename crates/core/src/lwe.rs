@@ -88,6 +88,15 @@ impl<T: Torus> LweCiphertext<T> {
         self.data.iter_mut().for_each(|x| *x = x.mul(factor));
     }
 
+    /// `self += factor · other`, for ciphertexts under the same key.
+    ///
+    /// # Panics
+    /// If the dimensions differ.
+    pub fn add_scaled(&mut self, other: &Self, factor: i64) {
+        let factor = T::from_i64(factor);
+        self.zip(other, |x, y| x.add(y.mul(factor)));
+    }
+
     fn zip(&mut self, other: &Self, op: impl Fn(T, T) -> T) {
         assert_eq!(
             self.data.len(),

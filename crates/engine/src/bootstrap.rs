@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
+use tfhe_sbc_core::dimensions::LweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
@@ -21,7 +22,7 @@ use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
 /// Ciphertexts that one thread advances through one pass over the key at most.
-const LOCKSTEP: usize = 8;
+pub(crate) const LOCKSTEP: usize = 8;
 
 /// Bootstraps between which nothing of the previous ones is in memory but their outputs;
 /// many more than threads times lockstep, so that cutting costs nothing.
@@ -125,8 +126,8 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     }
 
     /// Bootstraps ciphertexts under the big key: each comes back under the big key, as
-    /// what its table has at its phase. The result does not depend on the number of
-    /// threads or on how the batch is cut.
+    /// what its table has at its phase, once for each function of the table. The result
+    /// does not depend on the number of threads or on how the batch is cut.
     ///
     /// # Errors
     /// A ciphertext that is not under the big key, or a table for another parameter set.
@@ -134,7 +135,10 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         &self,
         jobs: &[Job<'_, T, T>],
     ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
-        self.check_inputs(jobs.iter().map(|job| &job.input), self.big_dimension())?;
+        self.check_inputs(
+            jobs.iter().map(|job| &job.input),
+            self.parameters().big_lwe_dimension(),
+        )?;
         self.check_tables(jobs)?;
         Ok(self.bootstrap_all(jobs))
     }
@@ -165,8 +169,10 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         &self,
         jobs: &[Job<'_, T, u32>],
     ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
-        let expected = self.parameters().lwe_dimension.0;
-        self.check_inputs(jobs.iter().map(|job| &job.input), expected)?;
+        self.check_inputs(
+            jobs.iter().map(|job| &job.input),
+            self.parameters().lwe_dimension,
+        )?;
         self.check_tables(jobs)?;
         let small: Vec<u32> = jobs
             .iter()
@@ -185,7 +191,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         &self,
         inputs: &[LweCiphertext<T>],
     ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
-        self.check_inputs(inputs.iter(), self.big_dimension())?;
+        self.check_inputs(inputs.iter(), self.parameters().big_lwe_dimension())?;
         Ok(self.switch_all(inputs))
     }
 
@@ -201,14 +207,10 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
             .collect()
     }
 
-    fn big_dimension(&self) -> usize {
-        self.parameters().big_lwe_dimension().0
-    }
-
     fn check_inputs<'c, L: Torus + 'c>(
         &self,
         inputs: impl Iterator<Item = &'c LweCiphertext<L>>,
-        expected: usize,
+        LweDimension(expected): LweDimension,
     ) -> Result<(), BootstrapError> {
         for (index, input) in inputs.enumerate() {
             let found = input.dimension().0;
@@ -257,13 +259,14 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         small: &[u32],
         tables: &[&LookupTable<T>],
     ) -> Vec<LweCiphertext<T>> {
-        let parameters = self.parameters();
+        let (key, parameters) = (&self.key.bootstrap, self.parameters());
         let lwe_len = parameters.lwe_dimension.0 + 1;
         let size = parameters.polynomial_size().get();
         let big = parameters.big_lwe_dimension();
         let acc_len = big.0 + size;
 
-        let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); tables.len()];
+        let output_count = tables.iter().map(|table| table.function_count()).sum();
+        let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); output_count];
         let threads = rayon::current_num_threads();
         let exponents = |lwe: &[u32]| {
             let mut exponents = vec![0; lwe.len()];
@@ -281,40 +284,52 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
             }
             exponents
         };
-        let finish = |outputs: &mut [LweCiphertext<T>], accs: &[T]| {
-            for (output, acc) in outputs.iter_mut().zip(accs.chunks_exact(acc_len)) {
-                sample_extract_into(output.as_mut_slice(), acc, size, 0);
+        let finish = |outputs: &mut [LweCiphertext<T>], tables: &[&LookupTable<T>], accs: &[T]| {
+            let turned = tables.iter().zip(accs.chunks_exact(acc_len));
+            let places = turned.flat_map(|(table, acc)| table.extracted().map(move |at| (acc, at)));
+            for (output, (acc, at)) in outputs.iter_mut().zip(places) {
+                sample_extract_into(output.as_mut_slice(), acc, size, at);
             }
-            let done = outputs.len() as u64;
-            self.bootstraps.fetch_add(done, Ordering::Relaxed);
-            if let Some(observer) = self.observer {
-                observer(done);
-            }
+            self.count(tables.len() as u64);
         };
         if let (&[table], 2..) = (tables, threads) {
             let mut acc = cache_aligned(T::ZERO, acc_len);
-            let key = &self.key.bootstrap;
-            blind_rotate_together(parameters, key, table, &exponents(small), &mut acc, threads);
-            finish(&mut outputs, &acc);
+            let exponents = exponents(small);
+            blind_rotate_together(parameters, key, table, &exponents, &mut acc, threads);
+            finish(&mut outputs, tables, &acc);
             return outputs;
         }
         let lockstep = lockstep(tables.len(), threads);
+        let mut rest = outputs.as_mut_slice();
+        let mut chunks = Vec::with_capacity(tables.len().div_ceil(lockstep));
+        for (tables, small) in tables
+            .chunks(lockstep)
+            .zip(small.chunks(lockstep * lwe_len))
+        {
+            let count = tables.iter().map(|table| table.function_count()).sum();
+            let (outputs, others) = rest.split_at_mut(count);
+            rest = others;
+            chunks.push((outputs, tables, small));
+        }
+        chunks.into_par_iter().for_each(|(outputs, tables, small)| {
+            let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);
+            blind_rotate_batch(
+                parameters,
+                key,
+                tables,
+                &exponents(small),
+                &mut accs,
+                &mut key.product().scratch(),
+            );
+            finish(outputs, tables, &accs);
+        });
         outputs
-            .par_chunks_mut(lockstep)
-            .zip(tables.par_chunks(lockstep))
-            .zip(small.par_chunks(lockstep * lwe_len))
-            .for_each(|((outputs, tables), small)| {
-                let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);
-                blind_rotate_batch(
-                    parameters,
-                    &self.key.bootstrap,
-                    tables,
-                    &exponents(small),
-                    &mut accs,
-                    &mut self.key.bootstrap.product().scratch(),
-                );
-                finish(outputs, &accs);
-            });
-        outputs
+    }
+
+    fn count(&self, bootstraps: u64) {
+        self.bootstraps.fetch_add(bootstraps, Ordering::Relaxed);
+        if let Some(observer) = self.observer {
+            observer(bootstraps);
+        }
     }
 }

@@ -1,141 +1,79 @@
 //! Homomorphic integers in radix blocks.
 //!
-//! An [`Integer`] is a list of [`Block`]s, least significant first, each an LWE
-//! ciphertext under the big key of a value below the message modulus. The operators
-//! are methods of [`Integers`], over slices: the bootstraps of a whole batch advance
-//! together.
+//! An [`Integer`] is a list of [`Block`]s of a [`Circuit`], least significant first. The
+//! operators are methods of [`Circuit`]: they record lookups, and whoever asks for results
+//! has them done, those of all operators together.
 //!
-//! Every block knows the largest value that it can hold (its *degree*) and its *noise
-//! level*, the sum of absolute weights over bootstrap outputs and uploads in it. An operator
-//! refreshes what would leave the parameter set's budget, and every lookup checks that
-//! its input is within it, so no sequence of these operators overflows a block.
+//! Linear operators are lazy: they only add blocks up. A block then holds more than a digit;
+//! its carry is moved ([`Circuit::propagate`]) when a nonlinear operator needs digits, or when
+//! the next sum would no longer fit. Clear operands are [`Circuit::clear`] integers: what does
+//! not depend on a secret takes no bootstrap.
 
 mod arithmetic;
+mod boolean;
+mod carry;
+mod clear;
 mod comparison;
-mod logic;
 mod selection;
 mod sum;
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
+pub use boolean::FheBool;
+pub use carry::CarryForm;
+pub use clear::Clear;
 pub use comparison::Comparison;
-use tfhe_sbc_core::encoding::BlockEncoding;
-use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::PlaintextKind;
 use thiserror::Error;
 
-use crate::bootstrap::{Evaluator, Job};
-use crate::lookup_table::LookupTable;
+use crate::circuit::{Block, Circuit, CircuitError};
 
 /// What integer operators refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum IntegerError {
-    /// The parameter set does not carry these operators.
-    #[error(
-        "the parameter set does not carry radix integers: they need a radix set with at least as \
-         many carry bits as message bits, at least 2 message bits, and a noise level of at least \
-         5 and of the largest digit"
-    )]
-    Parameters,
+    /// An input.
+    #[error(transparent)]
+    Circuit(#[from] CircuitError),
+    /// No such width.
+    #[error("an integer has 1 to 256 bits, not {0}")]
+    Width(u32),
     /// Operands of different widths.
-    #[error("the operands have {0} and {1} blocks: cast one to the width of the other")]
-    Widths(usize, usize),
-    /// Nothing to work on.
-    #[error("an integer or a list has no elements")]
-    Empty,
-    /// A ciphertext of another dimension.
-    #[error(
-        "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
-    )]
-    Dimension {
-        /// The key's big LWE dimension.
+    #[error("the operands have {0} and {1} bits: cast one to the width of the other")]
+    Widths(u32, u32),
+    /// Another number of blocks than the width needs.
+    #[error("an integer of {bits} bits has {expected} blocks at these parameters, not {found}")]
+    Blocks {
+        /// The width.
+        bits: u32,
+        /// The number of blocks that it needs.
         expected: usize,
-        /// The ciphertext's.
+        /// The number that there is.
         found: usize,
     },
-}
-
-/// One digit of an integer.
-#[derive(Clone, Debug)]
-pub struct Block<T> {
-    lwe: LweCiphertext<T>,
-    degree: u64,
-    noise_level: u32,
-}
-
-impl<T: MaskTorus> Block<T> {
-    /// The ciphertext, under the big key.
-    pub fn ciphertext(&self) -> &LweCiphertext<T> {
-        &self.lwe
-    }
-
-    /// The largest value that it can hold.
-    pub fn degree(&self) -> u64 {
-        self.degree
-    }
-
-    /// The sum of absolute weights over bootstrap outputs and uploads in it.
-    pub fn noise_level(&self) -> u32 {
-        self.noise_level
-    }
-
-    fn add_assign(&mut self, other: &Self) {
-        self.lwe.add_assign(&other.lwe);
-        self.degree += other.degree;
-        self.noise_level += other.noise_level;
-    }
-
-    /// Its ciphertext as the start of a linear combination.
-    fn combination(&self) -> Combination<T> {
-        Combination {
-            lwe: self.lwe.clone(),
-            noise_level: self.noise_level,
-        }
-    }
-}
-
-/// A linear combination of blocks on its way to a lookup: any number below the block
-/// modulus in absolute value, with the noise level that its terms add up to.
-#[derive(Clone)]
-struct Combination<T> {
-    lwe: LweCiphertext<T>,
-    noise_level: u32,
-}
-
-impl<T: MaskTorus> Combination<T> {
-    fn add_assign(&mut self, other: &Self) {
-        self.lwe.add_assign(&other.lwe);
-        self.noise_level += other.noise_level;
-    }
-
-    fn sub_assign(&mut self, other: &Self) {
-        self.lwe.sub_assign(&other.lwe);
-        self.noise_level += other.noise_level;
-    }
-
-    fn add_plaintext(&mut self, plaintext: T) {
-        self.lwe.add_plaintext(plaintext);
-    }
+    /// Operands of two circuits.
+    #[error("an operand belongs to another circuit")]
+    OtherCircuit,
+    /// Nothing to work on.
+    #[error("a list has no elements")]
+    Empty,
 }
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Whether an integer's blocks are a plain number or its two's complement.
-pub trait Signedness: sealed::Sealed + Clone + Send + Sync {
+/// Whether an integer's digits are those of a plain number or of its two's complement.
+pub trait Signedness: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync {
     /// Two's complement.
     const SIGNED: bool;
 }
 
 /// Numbers from 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Unsigned;
 
 /// Two's complement numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Signed;
 
 impl sealed::Sealed for Unsigned {}
@@ -149,222 +87,174 @@ impl Signedness for Signed {
     const SIGNED: bool = true;
 }
 
-/// An encrypted integer: blocks below the message modulus, least significant first.
+/// Number of bits of an integer, 1 to 256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Width(u32);
+
+impl Width {
+    /// The widest.
+    pub const MAX: Self = Self(256);
+
+    /// A width of so many bits.
+    pub const fn new(bits: u32) -> Result<Self, IntegerError> {
+        if bits == 0 || bits > Self::MAX.0 {
+            return Err(IntegerError::Width(bits));
+        }
+        Ok(Self(bits))
+    }
+
+    /// Number of bits.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+/// An encrypted integer of a circuit, mod 2^width: blocks, least significant first, whose
+/// sum weighted by powers of the message modulus it is.
 #[derive(Clone, Debug)]
-pub struct Integer<S, T> {
-    blocks: Vec<Block<T>>,
+pub struct Integer<S> {
+    blocks: Vec<Block>,
+    width: Width,
     signedness: PhantomData<S>,
 }
 
-/// An unsigned encrypted integer over a 64-bit torus.
-pub type FheUint = Integer<Unsigned, u64>;
-/// A signed encrypted integer over a 64-bit torus.
-pub type FheInt = Integer<Signed, u64>;
+/// An unsigned encrypted integer.
+pub type FheUint = Integer<Unsigned>;
+/// A signed encrypted integer.
+pub type FheInt = Integer<Signed>;
 
-impl<S: Signedness, T: MaskTorus> Integer<S, T> {
-    fn new(blocks: Vec<Block<T>>) -> Self {
+impl<S: Signedness> Integer<S> {
+    fn new(blocks: Vec<Block>, width: Width) -> Self {
         Self {
             blocks,
+            width,
             signedness: PhantomData,
         }
     }
 
     /// The blocks, least significant first.
-    pub fn blocks(&self) -> &[Block<T>] {
+    pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
-}
 
-/// Two operands of one width.
-pub type Pair<'a, S, T> = (&'a Integer<S, T>, &'a Integer<S, T>);
-/// A comparison and its operands.
-pub type Compared<'a, S, T> = (Comparison, &'a Integer<S, T>, &'a Integer<S, T>);
-/// A condition, what it chooses if it holds, and what if it does not.
-pub type Choice<'a, S, T> = (&'a EncryptedBool<T>, &'a Integer<S, T>, &'a Integer<S, T>);
-/// A minimum and a maximum.
-pub type Extremes<S, T> = (Integer<S, T>, Integer<S, T>);
+    /// Its width.
+    pub fn width(&self) -> Width {
+        self.width
+    }
 
-/// An encrypted truth value: a block that holds 0 or 1.
-#[derive(Clone, Debug)]
-pub struct EncryptedBool<T> {
-    block: Block<T>,
-}
-
-impl<T: MaskTorus> EncryptedBool<T> {
-    /// The block.
-    pub fn block(&self) -> &Block<T> {
-        &self.block
+    /// The same bits, read as the other kind of integer or as the same.
+    pub fn reinterpret<R: Signedness>(self) -> Integer<R> {
+        Integer::new(self.blocks, self.width)
     }
 }
 
-/// The integer operators of an evaluator.
-pub struct Integers<'e, 'k, T> {
-    evaluator: &'e Evaluator<'k, T>,
-    encoding: BlockEncoding,
-    max_noise_level: u32,
-    identity: LookupTable<T>,
-}
-
-impl<'e, 'k, T: MaskTorus> Integers<'e, 'k, T> {
-    /// Operators over an evaluator whose parameter set carries them.
-    pub fn new(evaluator: &'e Evaluator<'k, T>) -> Result<Self, IntegerError> {
-        let parameters = evaluator.parameters();
-        let encoding = parameters.block_encoding();
-        // What the operators of this module add up before a bootstrap.
-        let carried = parameters.plaintext == PlaintextKind::Radix
-            && parameters.message_bits.0 >= 2
-            && parameters.carry_bits.0 >= parameters.message_bits.0
-            && parameters.max_noise_level >= 5
-            && u64::from(parameters.max_noise_level) >= encoding.message_modulus() - 1;
-        if !carried {
-            return Err(IntegerError::Parameters);
-        }
-        Ok(Self {
-            evaluator,
-            encoding,
-            max_noise_level: parameters.max_noise_level,
-            identity: LookupTable::from_fn(parameters, |x| x as i64),
-        })
-    }
-
-    /// The encoding of blocks.
-    pub fn encoding(&self) -> BlockEncoding {
-        self.encoding
-    }
-
-    /// An integer of ciphertexts that a device has encrypted, least significant block
-    /// first, each holding a value below the message modulus. They must be fresh: what
-    /// is given here counts as noise level 1, for which the set's `body_bits` are chosen.
-    pub fn from_fresh<S: Signedness>(
+impl Circuit {
+    /// An integer that a device has encrypted: one ciphertext for each digit, least
+    /// significant first. They must be fresh.
+    pub fn encrypted<S: Signedness>(
         &self,
-        ciphertexts: Vec<LweCiphertext<T>>,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        let expected = self.evaluator.parameters().big_lwe_dimension().0;
-        if ciphertexts.is_empty() {
-            return Err(IntegerError::Empty);
-        }
-        if let Some(wrong) = ciphertexts.iter().find(|c| c.dimension().0 != expected) {
-            return Err(IntegerError::Dimension {
+        ciphertexts: Vec<LweCiphertext<u64>>,
+        width: Width,
+    ) -> Result<Integer<S>, IntegerError> {
+        let (expected, found) = (self.block_count(width), ciphertexts.len());
+        if found != expected {
+            return Err(IntegerError::Blocks {
+                bits: width.0,
                 expected,
-                found: wrong.dimension().0,
+                found,
             });
         }
-        let degree = self.encoding.message_modulus() - 1;
+        let blocks = ciphertexts.into_iter().enumerate().map(|(i, lwe)| {
+            let degree = self.digit_modulus(width, i) as u64 - 1;
+            Ok(self.input(lwe, degree)?)
+        });
         Ok(Integer::new(
-            ciphertexts
-                .into_iter()
-                .map(|lwe| Block {
-                    lwe,
-                    degree,
-                    noise_level: 1,
-                })
-                .collect(),
+            blocks.collect::<Result<_, IntegerError>>()?,
+            width,
         ))
     }
 
-    /// A clear integer of `block_count` blocks, to take part in computations: `value`
-    /// mod `message_modulus^block_count`. A negative value is its two's complement.
-    pub fn trivial<S: Signedness>(&self, value: i64, block_count: usize) -> Integer<S, T> {
-        let bits = self.encoding.message_bits();
-        let digit = |i: usize| {
-            let shift = (i as u32 * bits).min(63);
-            (value >> shift) as u64 & (self.encoding.message_modulus() - 1)
-        };
-        Integer::new(
-            (0..block_count)
-                .map(|i| self.trivial_block(digit(i)))
-                .collect(),
-        )
-    }
-
-    fn trivial_block(&self, value: u64) -> Block<T> {
-        let dimension = self.evaluator.parameters().big_lwe_dimension();
-        Block {
-            lwe: LweCiphertext::trivial(dimension, self.encoding.encode(value as i64)),
-            degree: value,
-            noise_level: 0,
-        }
-    }
-
-    /// The ciphertexts of blocks under the small key: what goes back to the key owner.
-    pub fn export<'a>(
+    /// A stand-in for an encrypted integer of this value: for counting and rehearsing.
+    pub fn stand_in_integer<S: Signedness>(
         &self,
-        blocks: impl IntoIterator<Item = &'a Block<T>>,
-    ) -> Vec<LweCiphertext<u32>> {
-        let ciphertexts: Vec<_> = blocks.into_iter().map(|block| block.lwe.clone()).collect();
-        self.evaluator.switch_all(&ciphertexts)
+        value: impl Into<Clear>,
+        width: Width,
+    ) -> Integer<S> {
+        let digits = self.digits_of(value.into(), width);
+        let blocks = digits.enumerate().map(|(i, digit)| {
+            let degree = self.digit_modulus(width, i) - 1;
+            Circuit::stand_in(self, digit as u64, degree as u64)
+        });
+        Integer::new(blocks.collect(), width)
     }
 
-    fn table(&self, f: impl Fn(u64) -> i64) -> LookupTable<T> {
-        LookupTable::from_fn(self.evaluator.parameters(), f)
+    /// An integer that is no secret, to take part in computations, mod 2^width.
+    pub fn clear<S: Signedness>(&self, value: impl Into<Clear>, width: Width) -> Integer<S> {
+        let digits = self.digits_of(value.into(), width);
+        Integer::new(digits.map(Block::clear).collect(), width)
     }
 
-    /// Looks combinations up in tables, each with the largest value that its table gives.
-    ///
-    /// # Panics
-    /// If an operator has let a noise level grow past the parameter set's: a defect of
-    /// this module, and better seen than decrypted.
-    fn look_up(&self, jobs: Vec<(Combination<T>, &LookupTable<T>, u64)>) -> Vec<Block<T>> {
-        let degrees: Vec<u64> = jobs.iter().map(|job| job.2).collect();
-        let jobs: Vec<Job<'_, T, T>> = jobs
-            .into_iter()
-            .map(|(input, table, _)| {
-                assert!(
-                    input.noise_level <= self.max_noise_level,
-                    "noise level over budget"
-                );
-                Job {
-                    input: input.lwe,
-                    table,
-                }
-            })
-            .collect();
-        self.evaluator
-            .bootstrap_all(&jobs)
-            .into_iter()
-            .zip(degrees)
-            .map(|(lwe, degree)| Block {
-                lwe,
-                degree,
-                noise_level: 1,
-            })
-            .collect()
+    fn digits_of(&self, value: Clear, width: Width) -> impl Iterator<Item = i64> {
+        let bits = self.encoding().message_bits();
+        (0..self.block_count(width)).map(move |i| {
+            let modulus = self.digit_modulus(width, i) as u64;
+            (value.bits_from(i as u32 * bits) & (modulus - 1)) as i64
+        })
     }
 
-    /// The integers with every block's noise level at most `limit` (at least 1):
-    /// those above it are bootstrapped, all in one batch.
-    fn with_noise_at_most<'a, S: Signedness + 'a>(
-        &self,
-        integers: impl IntoIterator<Item = &'a Integer<S, T>>,
-        limit: u32,
-    ) -> Vec<Cow<'a, Integer<S, T>>> {
-        let mut integers: Vec<_> = integers.into_iter().map(Cow::Borrowed).collect();
-        let mut places = Vec::new();
-        let mut jobs = Vec::new();
-        for (i, integer) in integers.iter().enumerate() {
-            for (j, block) in integer.blocks.iter().enumerate() {
-                if block.noise_level > limit {
-                    places.push((i, j));
-                    jobs.push((block.combination(), &self.identity, block.degree));
-                }
+    /// Number of blocks of an integer of that width.
+    pub fn block_count(&self, width: Width) -> usize {
+        self.encoding().block_count(width.0)
+    }
+
+    /// What digit `i` is below: the message modulus, or less in the most significant digit.
+    pub(crate) fn digit_modulus(&self, width: Width, i: usize) -> i64 {
+        let bits = self.encoding().message_bits();
+        1 << bits.min(width.0 - bits * i as u32)
+    }
+
+    /// Checks that operands are of this circuit and of one width.
+    fn check<S: Signedness>(&self, operands: &[&Integer<S>]) -> Result<(), IntegerError> {
+        for pair in operands.windows(2) {
+            if pair[0].width != pair[1].width {
+                return Err(IntegerError::Widths(pair[0].width.0, pair[1].width.0));
             }
         }
-        for ((i, j), block) in places.into_iter().zip(self.look_up(jobs)) {
-            integers[i].to_mut().blocks[j] = block;
-        }
-        integers
+        self.check_own(operands.iter().flat_map(|operand| &operand.blocks))
     }
-}
 
-/// Checks that both operands of every pair have blocks, and the same number of them.
-fn check_widths<S, T>(pairs: &[Pair<'_, S, T>]) -> Result<(), IntegerError> {
-    for (a, b) in pairs {
-        if a.blocks.len() != b.blocks.len() {
-            return Err(IntegerError::Widths(a.blocks.len(), b.blocks.len()));
-        }
-        if a.blocks.is_empty() {
-            return Err(IntegerError::Empty);
+    fn check_own<'b>(
+        &self,
+        blocks: impl IntoIterator<Item = &'b Block>,
+    ) -> Result<(), IntegerError> {
+        match blocks.into_iter().all(|block| block.is_of(self.id())) {
+            true => Ok(()),
+            false => Err(IntegerError::OtherCircuit),
         }
     }
-    Ok(())
+
+    /// Whether a block has room for the carry of another one in a lookup.
+    fn has_room(&self, block: &Block) -> bool {
+        block.low() >= 0
+            && block.high() <= self.block_modulus() - 1 - self.largest_carry()
+            && block.norm_squared() < self.max_norm_squared()
+    }
+
+    /// The largest carry out of a block.
+    fn largest_carry(&self) -> i64 {
+        (self.block_modulus() - 1) / self.message_modulus()
+    }
+
+    /// Digits with noise small enough for `terms` of them and as many other terms of weight
+    /// 1 in one lookup.
+    fn digits<S: Signedness>(&self, integer: &Integer<S>, terms: u64) -> Integer<S> {
+        let mut digits = self.propagate_unchecked(integer);
+        let limit = (self.max_norm_squared() / (2 * terms)).max(1);
+        for block in &mut digits.blocks {
+            if block.norm_squared() > limit {
+                *block = self.refresh(block);
+            }
+        }
+        digits
+    }
 }

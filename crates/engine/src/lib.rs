@@ -6,7 +6,8 @@
 //! the big key to the small one, [`modulus_switch`] rounds it to exponents of `X`,
 //! [`blind_rotate`] turns a [`lookup_table`] by them with [`external_product`]s, and
 //! coefficient 0 of what comes out is the result under the big key again ([`bootstrap`]).
-//! [`gates`] and [`integer`] are written on top of that and never look below it.
+//! [`gates`] and [`circuit`] are written on top of that and never look below it; a circuit
+//! records the lookups of [`integer`] operators and has them done together.
 //!
 //! Nothing here holds a secret; [`server_key`] is where the key owner's secrets become
 //! public evaluation keys.
@@ -15,6 +16,7 @@
 pub mod blind_rotate;
 pub mod bootstrap;
 pub mod bootstrap_key;
+pub mod circuit;
 pub mod external_product;
 pub mod gates;
 pub mod glwe_key_switch;

@@ -2,6 +2,7 @@
 
 use tfhe_sbc_adapter::readings::{ReadingsError, Upload};
 use tfhe_sbc_core::wire::WireError;
+use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 
 use crate::backend::{
@@ -135,7 +136,9 @@ fn refuse(error: &EvaluateError) -> BackendError {
                 "ask fewer questions at once, or upload fewer rows at a time",
             )
         }
-        (EvaluateError::Cancelled, _) => (BackendErrorKind::Cancelled, "ask again"),
+        (EvaluateError::Evaluate(circuit::EvaluateError::Cancelled), _) => {
+            (BackendErrorKind::Cancelled, "ask again")
+        }
         _ => (
             BackendErrorKind::Internal,
             "use a server key of an integer parameter set",

@@ -1,137 +1,83 @@
-//! Addition, subtraction, negation and multiplication by clear numbers, all mod
-//! `message_modulus^blocks`.
+//! Addition, subtraction, negation and multiplication by small clear numbers, all mod
+//! 2^width and all lazy: a bootstrap is recorded only where a sum would not fit.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness};
 
-use super::sum::Columns;
-use super::{Block, Integer, IntegerError, Integers, Pair, Signedness, check_widths};
-
-impl<T: MaskTorus> Integers<'_, '_, T> {
+impl Circuit {
     /// `a + b`.
     pub fn add<S: Signedness>(
         &self,
-        a: &Integer<S, T>,
-        b: &Integer<S, T>,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        Ok(self.add_batch(&[(a, b)])?.remove(0))
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a, b])?;
+        Ok(self.add_unchecked(a, b))
     }
 
-    /// `a + b` for every pair.
-    pub fn add_batch<S: Signedness>(
+    fn add_unchecked<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Integer<S> {
+        let sum = |a: &Integer<S>, b: &Integer<S>| -> Vec<Block> {
+            a.blocks.iter().zip(&b.blocks).map(|(a, b)| a + b).collect()
+        };
+        let fits = |blocks: &[Block]| blocks.iter().all(|block| self.has_room(block));
+        let mut blocks = sum(a, b);
+        if !fits(&blocks) {
+            blocks = sum(&self.propagate_unchecked(a), b);
+        }
+        if !fits(&blocks) {
+            blocks = sum(&self.digits(a, 2), &self.digits(b, 2));
+        }
+        Integer::new(blocks, a.width)
+    }
+
+    /// `a + b` in digits, and whether it has overflowed.
+    pub fn overflowing_add(
         &self,
-        pairs: &[Pair<'_, S, T>],
-    ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        check_widths(pairs)?;
-        let sums = pairs
-            .iter()
-            .map(|&(a, b)| self.columns_of(&[a, b], a.blocks.len()))
-            .collect();
-        Ok(self.add_columns(sums))
+        a: &FheUint,
+        b: &FheUint,
+    ) -> Result<(FheUint, FheBool), IntegerError> {
+        self.check(&[a, b])?;
+        let sum = self.add_unchecked(&self.digits(a, 2), &self.digits(b, 2));
+        let carried = self.carry(&sum.blocks, &Block::clear(0), sum.width);
+        let overflow = FheBool::of(carried.carry, |carry| carry > 0);
+        Ok((Integer::new(carried.digits, sum.width), overflow))
     }
 
     /// `a - b`.
     pub fn sub<S: Signedness>(
         &self,
-        a: &Integer<S, T>,
-        b: &Integer<S, T>,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        Ok(self.sub_batch(&[(a, b)])?.remove(0))
-    }
-
-    /// `a - b` for every pair, as `a + ¬b + 1`.
-    pub fn sub_batch<S: Signedness>(
-        &self,
-        pairs: &[Pair<'_, S, T>],
-    ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        check_widths(pairs)?;
-        let sums = pairs
-            .iter()
-            .map(|&(a, b)| {
-                let mut columns = self.columns_of(&[a, &self.complement(b)], a.blocks.len());
-                columns[0].push(self.trivial_block(1));
-                columns
-            })
-            .collect();
-        Ok(self.add_columns(sums))
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a, b])?;
+        Ok(self.add_unchecked(a, &self.neg_unchecked(b)))
     }
 
     /// `-a`.
-    pub fn neg<S: Signedness>(&self, a: &Integer<S, T>) -> Result<Integer<S, T>, IntegerError> {
-        self.sub(&self.trivial(0, a.blocks.len()), a)
+    pub fn neg<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a])?;
+        Ok(self.neg_unchecked(a))
     }
 
-    /// `a + scalar`.
-    pub fn scalar_add<S: Signedness>(
-        &self,
-        a: &Integer<S, T>,
-        scalar: i64,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        self.add(a, &self.trivial(scalar, a.blocks.len()))
-    }
-
-    /// `a - scalar`.
-    pub fn scalar_sub<S: Signedness>(
-        &self,
-        a: &Integer<S, T>,
-        scalar: i64,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        self.sub(a, &self.trivial(scalar, a.blocks.len()))
-    }
-
-    /// `a · scalar`: the digits of the scalar are weights of shifted copies of `a`.
-    pub fn scalar_mul<S: Signedness>(
-        &self,
-        a: &Integer<S, T>,
-        scalar: i64,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        let width = a.blocks.len();
-        if width == 0 {
-            return Err(IntegerError::Empty);
+    fn neg_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
+        let negated = self.negated_blocks(a);
+        if negated.iter().all(|block| self.has_room(block)) {
+            return Integer::new(negated, a.width);
         }
-        // A block times its largest weight must still fit a bootstrap.
-        let limit = (self.max_noise_level / (self.encoding.message_modulus() as u32 - 1)).max(1);
-        let a = &self.with_noise_at_most([a], limit)[0];
-        let digits = self.trivial::<S>(scalar, width);
-        let mut columns: Columns<T> = vec![Vec::new(); width];
-        for (shift, digit) in digits.blocks.iter().enumerate() {
-            let weight = digit.degree;
-            if weight == 0 {
-                continue;
-            }
-            for (column, block) in columns[shift..].iter_mut().zip(&a.blocks) {
-                column.push(scaled(block, weight));
-            }
-        }
-        Ok(self.add_columns(vec![columns]).remove(0))
+        let digits = self.digits(a, 1);
+        Integer::new(self.negated_blocks(&digits), a.width)
     }
 
-    /// `message_modulus - 1 - block` in every block: `-a - 1` mod the integer's modulus.
-    fn complement<S: Signedness>(&self, a: &Integer<S, T>) -> Integer<S, T> {
-        let top = self.encoding.message_modulus() - 1;
-        Integer::new(
-            a.blocks
-                .iter()
-                .map(|block| {
-                    let mut lwe = block.lwe.clone();
-                    lwe.neg_assign();
-                    lwe.add_plaintext(self.encoding.encode(top as i64));
-                    Block {
-                        lwe,
-                        degree: top,
-                        noise_level: block.noise_level,
-                    }
-                })
-                .collect(),
-        )
-    }
-}
-
-fn scaled<T: MaskTorus>(block: &Block<T>, weight: u64) -> Block<T> {
-    let mut lwe = block.lwe.clone();
-    lwe.mul_assign(weight as i64);
-    Block {
-        lwe,
-        degree: block.degree * weight,
-        noise_level: block.noise_level * weight as u32,
+    /// The blocks of `-a`: each negated on a multiple of the message modulus that keeps it
+    /// from 0 upwards, which the next block gives back.
+    fn negated_blocks<S: Signedness>(&self, a: &Integer<S>) -> Vec<Block> {
+        let modulus = self.message_modulus();
+        let mut borrow = 0;
+        let negate = |block: &Block| {
+            let lent = (block.high() + borrow + modulus - 1).div_euclid(modulus);
+            let negated = &-block + (lent * modulus - borrow);
+            borrow = lent;
+            negated
+        };
+        a.blocks.iter().map(negate).collect()
     }
 }

@@ -1,229 +1,128 @@
 //! Selection, minimum and maximum.
 //!
-//! A choice between two digits is `b + c·(a - b)`. The product comes out of one
-//! bootstrap of `(a - b) + (m - 1) + (2m - 1)·c`, a number below the block modulus
-//! that tells both factors, so it costs one bootstrap a digit; and the same product
-//! gives minimum and maximum together, as `a - c·(a - b)` and `b + c·(a - b)`.
+//! A choice between two digits is `b + c·(a - b)`. Where a block has room for
+//! `(a - b) + (2m - 1)·c`, which tells both factors, the product comes out of one lookup;
+//! and the same product gives minimum and maximum together, as `a - c·(a - b)` and
+//! `b + c·(a - b)`. Where it has not, `c·a` and `¬c·b` take one each.
 
-use std::borrow::Cow;
+use super::{Block, Circuit, Comparison, FheBool, Integer, IntegerError, Signedness};
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::lwe::LweCiphertext;
-
-use super::{
-    Block, Choice, Comparison, EncryptedBool, Extremes, Integer, IntegerError, Integers, Pair,
-    Signedness, check_widths,
-};
-
-impl<T: MaskTorus> Integers<'_, '_, T> {
+impl Circuit {
     /// `condition ? a : b`.
     pub fn select<S: Signedness>(
         &self,
-        condition: &EncryptedBool<T>,
-        a: &Integer<S, T>,
-        b: &Integer<S, T>,
-    ) -> Result<Integer<S, T>, IntegerError> {
-        Ok(self.select_batch(&[(condition, a, b)])?.remove(0))
+        condition: &FheBool,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a, b])?;
+        self.check_own_bools([condition])?;
+        Ok(self.choose(condition, a, b).0)
     }
 
-    /// `condition ? a : b` for every `(condition, a, b)`.
-    pub fn select_batch<S: Signedness>(
+    /// The smaller one.
+    pub fn min<S: Signedness>(
         &self,
-        choices: &[Choice<'_, S, T>],
-    ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        let pairs: Vec<_> = choices.iter().map(|&(_, a, b)| (a, b)).collect();
-        check_widths(&pairs)?;
-        let weight = self.condition_weight();
-        let weigh = self.table(|x| if x > 0 { weight } else { 0 });
-        let jobs = choices
-            .iter()
-            .map(|(condition, ..)| (condition.block.combination(), &weigh, weight as u64))
-            .collect();
-        let conditions = self.look_up(jobs);
-        let operands = self.settled(&pairs);
-        let products = self.chosen_differences(&conditions, &operands);
-        Ok(operands
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .zip(products)
-            .map(|([_, b], products)| self.moved(b, &products, LweCiphertext::add_assign))
-            .collect())
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        Ok(self.min_max(a, b)?.0)
     }
 
-    /// The smaller of every pair.
-    pub fn min_batch<S: Signedness>(
+    /// The larger one.
+    pub fn max<S: Signedness>(
         &self,
-        pairs: &[Pair<'_, S, T>],
-    ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        Ok(self
-            .min_max_batch(pairs)?
-            .into_iter()
-            .map(|(min, _)| min)
-            .collect())
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        Ok(self.min_max(a, b)?.1)
     }
 
-    /// The larger of every pair.
-    pub fn max_batch<S: Signedness>(
+    /// The smaller one and the larger one, for the price of one of them at most parameters.
+    pub fn min_max<S: Signedness>(
         &self,
-        pairs: &[Pair<'_, S, T>],
-    ) -> Result<Vec<Integer<S, T>>, IntegerError> {
-        Ok(self
-            .min_max_batch(pairs)?
-            .into_iter()
-            .map(|(_, max)| max)
-            .collect())
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<(Integer<S>, Integer<S>), IntegerError> {
+        let a_is_larger = self.compare(Comparison::Gt, a, b)?;
+        let (max, min) = self.choose(&a_is_larger, a, b);
+        Ok((min, max))
     }
 
-    /// Minimum and maximum of every pair, for the price of one of them.
-    pub fn min_max_batch<S: Signedness>(
+    /// The smallest and the largest of a list, in a tournament.
+    pub fn min_max_of<S: Signedness>(
         &self,
-        pairs: &[Pair<'_, S, T>],
-    ) -> Result<Vec<Extremes<S, T>>, IntegerError> {
-        check_widths(pairs)?;
-        let operands = self.settled(pairs);
-        let comparisons: Vec<_> = operands
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|[a, b]| (Comparison::Gt, a.as_ref(), b.as_ref()))
-            .collect();
-        let a_is_larger = self.compare_order(&comparisons, self.condition_weight())?;
-        let products = self.chosen_differences(&a_is_larger, &operands);
-        Ok(operands
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .zip(products)
-            .map(|([a, b], products)| {
-                (
-                    self.moved(a, &products, LweCiphertext::sub_assign),
-                    self.moved(b, &products, LweCiphertext::add_assign),
-                )
-            })
-            .collect())
-    }
-
-    /// Minimum and maximum of every list, in a tournament of all lists at once.
-    pub fn min_max_of_batch<S: Signedness>(
-        &self,
-        lists: &[&[&Integer<S, T>]],
-    ) -> Result<Vec<Extremes<S, T>>, IntegerError> {
-        if lists.iter().any(|list| list.is_empty()) {
-            return Err(IntegerError::Empty);
+        list: &[Integer<S>],
+    ) -> Result<(Integer<S>, Integer<S>), IntegerError> {
+        // The first round serves both ends; from then on losers and winners go on apart. An
+        // odd one out takes part in both.
+        let mut smaller = Vec::with_capacity(list.len().div_ceil(2));
+        let mut larger = Vec::with_capacity(list.len().div_ceil(2));
+        for pair in list.chunks(2) {
+            let (min, max) = match pair {
+                [a, b] => self.min_max(a, b)?,
+                _ => (pair[0].clone(), pair[0].clone()),
+            };
+            smaller.push(min);
+            larger.push(max);
         }
-        // The first round serves both ends; from then on losers and winners go on
-        // apart. A list's odd one out takes part in both.
-        let pairs: Vec<_> = lists
-            .iter()
-            .flat_map(|list| list.as_chunks::<2>().0)
-            .map(|[a, b]| (*a, *b))
-            .collect();
-        let mut decided = self.min_max_batch(&pairs)?.into_iter();
-        let mut smaller = Vec::with_capacity(lists.len());
-        let mut larger = Vec::with_capacity(lists.len());
-        for list in lists {
-            let (chunks, odd) = list.as_chunks::<2>();
-            let (mut low, mut high): (Vec<_>, Vec<_>) = decided.by_ref().take(chunks.len()).unzip();
-            low.extend(odd.iter().map(|&integer| integer.clone()));
-            high.extend(odd.iter().map(|&integer| integer.clone()));
-            smaller.push(low);
-            larger.push(high);
-        }
-        while smaller.iter().any(|list| list.len() > 1) {
-            let rounds = smaller.iter().chain(&larger);
-            let pairs: Vec<_> = rounds
-                .flat_map(|list| list.as_chunks::<2>().0)
-                .map(|[a, b]| (a, b))
-                .collect();
-            let mut decided = self.min_max_batch(&pairs)?.into_iter();
-            for list in &mut smaller {
-                let odd = list.split_off(list.len() / 2 * 2);
-                let winners = decided.by_ref().take(list.len() / 2).map(|(min, _)| min);
-                *list = winners.chain(odd).collect();
-            }
-            for list in &mut larger {
-                let odd = list.split_off(list.len() / 2 * 2);
-                let winners = decided.by_ref().take(list.len() / 2).map(|(_, max)| max);
-                *list = winners.chain(odd).collect();
-            }
-        }
-        Ok(smaller
-            .into_iter()
-            .flatten()
-            .zip(larger.into_iter().flatten())
-            .collect())
+        Ok((
+            self.tournament(smaller, Self::min)?,
+            self.tournament(larger, Self::max)?,
+        ))
     }
 
-    /// What a condition is multiplied by so that it stands above every difference.
-    fn condition_weight(&self) -> i64 {
-        2 * self.encoding.message_modulus() as i64 - 1
-    }
-
-    /// The operands, in order, with noise that leaves room for two of them and a
-    /// condition in one bootstrap.
-    fn settled<'a, S: Signedness>(&self, pairs: &[Pair<'a, S, T>]) -> Vec<Cow<'a, Integer<S, T>>> {
-        self.with_noise_at_most(
-            pairs.iter().flat_map(|&(a, b)| [a, b]),
-            (self.max_noise_level - 1) / 2,
-        )
-    }
-
-    /// `c·(a - b)` for every digit of every pair of neighbours in `operands`, for
-    /// conditions of 0 or [`condition_weight`](Self::condition_weight).
-    fn chosen_differences<S: Signedness>(
+    /// One of a list, by rounds of pairs.
+    pub(crate) fn tournament<V: Clone>(
         &self,
-        conditions: &[Block<T>],
-        operands: &[Cow<'_, Integer<S, T>>],
-    ) -> Vec<Vec<LweCiphertext<T>>> {
-        let (weight, top) = (
-            self.condition_weight(),
-            self.encoding.message_modulus() as i64 - 1,
-        );
-        let product = self.table(|x| {
-            let x = x as i64;
-            if x >= weight { x - weight - top } else { 0 }
-        });
-        let pairs = operands.as_chunks::<2>().0;
-        let mut jobs = Vec::new();
-        for ([a, b], condition) in pairs.iter().zip(conditions) {
-            for (a, b) in a.blocks.iter().zip(&b.blocks) {
-                let mut x = a.combination();
-                x.sub_assign(&b.combination());
-                x.add_assign(&condition.combination());
-                x.add_plaintext(self.encoding.encode(top));
-                jobs.push((x, &product, top as u64));
-            }
+        mut list: Vec<V>,
+        winner: impl Fn(&Self, &V, &V) -> Result<V, IntegerError>,
+    ) -> Result<V, IntegerError> {
+        while list.len() > 1 {
+            let round = list.chunks(2).map(|pair| match pair {
+                [a, b] => winner(self, a, b),
+                _ => Ok(pair[0].clone()),
+            });
+            list = round.collect::<Result<_, _>>()?;
         }
-        let mut products = self.look_up(jobs).into_iter().map(|block| block.lwe);
-        pairs
-            .iter()
-            .map(|[a, _]| products.by_ref().take(a.blocks.len()).collect())
-            .collect()
+        list.pop().ok_or(IntegerError::Empty)
     }
 
-    /// `integer` with every digit moved by a product that keeps it a digit.
-    fn moved<S: Signedness>(
+    /// What the condition chooses, and what it does not, as digits.
+    pub(super) fn choose<S: Signedness>(
         &self,
-        integer: &Integer<S, T>,
-        products: &[LweCiphertext<T>],
-        op: impl Fn(&mut LweCiphertext<T>, &LweCiphertext<T>),
-    ) -> Integer<S, T> {
-        Integer::new(
-            integer
-                .blocks
-                .iter()
-                .zip(products)
-                .map(|(block, product)| {
-                    let mut lwe = block.lwe.clone();
-                    op(&mut lwe, product);
-                    Block {
-                        lwe,
-                        degree: self.encoding.message_modulus() - 1,
-                        noise_level: block.noise_level + 1,
-                    }
-                })
-                .collect(),
-        )
+        condition: &FheBool,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> (Integer<S>, Integer<S>) {
+        let (a, b) = (self.digits(a, 2), self.digits(b, 2));
+        let both = a.blocks.iter().zip(&b.blocks);
+        let chosen = both.map(|(a, b)| self.choose_block(condition, a, b));
+        let (chosen, other) = chosen.unzip();
+        (Integer::new(chosen, a.width), Integer::new(other, a.width))
+    }
+
+    fn choose_block(&self, condition: &FheBool, a: &Block, b: &Block) -> (Block, Block) {
+        let low = a.low().min(b.low());
+        let high = a.high().max(b.high());
+        let difference = a - b;
+        let span = difference.span();
+        let x = |weight| &difference + &self.weighted_bit(condition, weight);
+        if 2 * span <= self.block_modulus() {
+            let (x, start) = (x(span), difference.low());
+            let product = self.look_up(&x, |x| if x >= start + span { x - span } else { 0 });
+            let chosen = (b + &product).known_in(low, high);
+            return (chosen, (a - &product).known_in(low, high));
+        }
+        let bit = self.bit(condition);
+        let of = |digit: &Block, when: i64| {
+            self.look_up_pair(
+                digit,
+                &bit,
+                |digit, bit| if bit == when { digit } else { 0 },
+            )
+        };
+        let choice = |when: i64| (&of(a, when) + &of(b, 1 - when)).known_in(low, high);
+        (choice(1), choice(0))
     }
 }

@@ -17,10 +17,9 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::bootstrap::Evaluator;
+use tfhe_sbc_engine::circuit::{self, Block, Circuit, CircuitError};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
-use tfhe_sbc_engine::integer::{
-    Comparison, EncryptedBool, FheUint, IntegerError, Integers, Unsigned,
-};
+use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Width};
 use tfhe_sbc_engine::server_key::ServerKey;
 use thiserror::Error;
 
@@ -47,7 +46,13 @@ pub enum EvaluateError {
     Request(#[from] RequestError),
     /// The key's parameters do not carry it.
     #[error(transparent)]
+    Circuit(#[from] CircuitError),
+    /// An operator.
+    #[error(transparent)]
     Integer(#[from] IntegerError),
+    /// The computation.
+    #[error(transparent)]
+    Evaluate(#[from] circuit::EvaluateError),
     /// A column whose encoding cannot be.
     #[error(transparent)]
     Column(#[from] FixedPointError),
@@ -74,9 +79,6 @@ pub enum EvaluateError {
         /// Why.
         error: DeviceKeyError,
     },
-    /// Nobody waits for the answer any more.
-    #[error("the evaluation was cancelled")]
-    Cancelled,
 }
 
 /// The header of the first message of an upload or request, whose key is that of all.
@@ -105,7 +107,7 @@ fn expand(
 /// Evaluates a request on uploads, their rows one after the other, and gives the bytes of
 /// the result and the number of bootstraps. Uploads and request may each be under the
 /// evaluation key or one of the keys of `devices`. `progress` is told of bootstraps as they
-/// are done, and can call the evaluation off between two kinds of questions.
+/// are done, and can call the evaluation off.
 pub fn evaluate(
     key: &ServerKey<u64>,
     devices: &DeviceKeys,
@@ -138,7 +140,7 @@ pub fn evaluate(
     let observer = |count| progress.add_bootstraps(count);
     let evaluator = Evaluator::with_observer(key, &observer);
     let evaluation = Evaluation {
-        integers: Integers::new(&evaluator)?,
+        circuit: Circuit::new(parameters)?,
         thresholds: thresholds.map(|list| expand(&list, parameters, switch.as_ref())),
         tables: uploads
             .into_iter()
@@ -149,21 +151,14 @@ pub fn evaluate(
             .collect(),
         metadata,
     };
-    let go_on = || match progress.is_cancelled() {
-        false => Ok(()),
-        true => Err(EvaluateError::Cancelled),
-    };
     evaluation.check_size(&request)?;
     let extremes = evaluation.extremes(&request)?;
-    go_on()?;
     let sums = evaluation.sums(&request)?;
-    go_on()?;
     let rows = evaluation.rows(&request)?;
-    go_on()?;
     let counts = evaluation.counts(&rows)?;
 
     let mut answers = Vec::with_capacity(request.questions.len());
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<&Block> = Vec::new();
     for (i, (name, question)) in request.questions.iter().enumerate() {
         let before = blocks.len();
         let column = |name: &str| evaluation.column(name).map(|(_, column)| column.clone());
@@ -190,7 +185,7 @@ pub fn evaluate(
                 Meaning::Count
             }
             Question::Rows(_) => {
-                blocks.extend(rows[&i].bits.iter().map(EncryptedBool::block));
+                blocks.extend(&rows[&i].bits);
                 Meaning::Rows(evaluation.metadata.rows.clone())
             }
         };
@@ -200,7 +195,8 @@ pub fn evaluate(
             meaning,
         });
     }
-    let ciphertexts = evaluation.integers.export(blocks);
+    let go_on = || !progress.is_cancelled();
+    let ciphertexts = (evaluation.circuit).export_while(&evaluator, &blocks, &go_on)?;
     let bootstraps = evaluator.bootstrap_count();
     let results = Results {
         answers,
@@ -215,7 +211,8 @@ pub fn evaluate(
 /// The rows that meet the conditions of a question.
 struct Met {
     is_count: bool,
-    bits: Vec<EncryptedBool<u64>>,
+    held: Vec<FheBool>,
+    bits: Vec<Block>,
 }
 
 /// One upload, under the evaluation key.
@@ -243,20 +240,20 @@ fn joined<'m>(
     Ok(joined)
 }
 
-struct Evaluation<'e, 'k> {
-    integers: Integers<'e, 'k, u64>,
+struct Evaluation {
+    circuit: Circuit,
     metadata: ReadingsMetadata,
     tables: Vec<Table>,
     thresholds: Option<ExpandedGlweList<u64>>,
 }
 
-impl Evaluation<'_, '_> {
+impl Evaluation {
     fn column(&self, name: &str) -> Result<(usize, &Column), RequestError> {
         known_column(&self.metadata, name)
     }
 
     fn check_size(&self, request: &Request) -> Result<(), EvaluateError> {
-        let encoding = self.integers.encoding();
+        let encoding = self.circuit.encoding();
         let rows = self.metadata.rows.len() as u64;
         let mut blocks = 0;
         for name in request
@@ -275,15 +272,16 @@ impl Evaluation<'_, '_> {
 
     /// The readings of a column.
     fn load(&self, name: &str) -> Result<Vec<FheUint>, EvaluateError> {
-        let (column, _) = self.column(name)?;
-        let encoding = self.integers.encoding();
+        let (column, Column { bits, .. }) = self.column(name)?;
+        let width = Width::new(*bits)?;
+        let encoding = self.circuit.encoding();
         let mut readings = Vec::with_capacity(self.metadata.rows.len());
         for table in &self.tables {
             for row in 0..table.metadata.rows.len() {
                 let blocks = table.metadata.blocks_of(encoding, column, row);
                 // `Upload::parse` has checked that all of them are there.
                 let ciphertexts = table.ciphertexts.extract(blocks).unwrap_or_default();
-                readings.push(self.integers.from_fresh(ciphertexts)?);
+                readings.push(self.circuit.encrypted(ciphertexts, width)?);
             }
         }
         Ok(readings)
@@ -317,10 +315,18 @@ impl Evaluation<'_, '_> {
             Question::Min(name) | Question::Max(name) => Some(name),
             _ => None,
         })?;
-        let columns: Vec<Vec<&FheUint>> = columns.iter().map(|c| c.iter().collect()).collect();
-        let columns: Vec<&[&FheUint]> = columns.iter().map(Vec::as_slice).collect();
-        let extremes = self.integers.min_max_of_batch(&columns)?;
-        Ok(names.into_iter().zip(extremes).collect())
+        names
+            .into_iter()
+            .zip(columns)
+            .map(|(name, column)| {
+                let circuit = &self.circuit;
+                let ends = circuit.side_by_side(column.len(), |c| c.min_max_of(&column))?;
+                Ok((
+                    name,
+                    (circuit.propagate(&ends.0)?, circuit.propagate(&ends.1)?),
+                ))
+            })
+            .collect()
     }
 
     fn sums(&self, request: &Request) -> Result<HashMap<String, FheUint>, EvaluateError> {
@@ -328,12 +334,14 @@ impl Evaluation<'_, '_> {
             Question::Sum(name) | Question::Mean(name) => Some(name),
             _ => None,
         })?;
-        let columns: Vec<Vec<&FheUint>> = columns.iter().map(|c| c.iter().collect()).collect();
-        let columns: Vec<&[&FheUint]> = columns.iter().map(Vec::as_slice).collect();
-        Ok(names
+        names
             .into_iter()
-            .zip(self.integers.sum_batch(&columns)?)
-            .collect())
+            .zip(columns)
+            .map(|(name, column)| {
+                let sum = self.circuit.sum(&column)?;
+                Ok((name, self.circuit.propagate(&sum)?))
+            })
+            .collect()
     }
 
     /// For every question with conditions, by its place, the truth value of each row.
@@ -346,65 +354,57 @@ impl Evaluation<'_, '_> {
                 _ => {}
             }
         }
-        let mut tests = Vec::new();
-        for (_, _, conditions) in &asked {
-            for condition in *conditions {
-                tests.push(self.test(condition)?);
-            }
+        let mut met = HashMap::new();
+        for (i, is_count, conditions) in asked {
+            let outcomes = conditions
+                .iter()
+                .map(|condition| self.outcomes(condition))
+                .collect::<Result<Vec<_>, _>>()?;
+            let held = (0..self.metadata.rows.len())
+                .map(|row| self.circuit.all(outcomes.iter().map(|bits| &bits[row])))
+                .collect::<Result<Vec<_>, _>>()?;
+            let bits = held.iter().map(|held| self.circuit.bit(held)).collect();
+            met.insert(
+                i,
+                Met {
+                    is_count,
+                    held,
+                    bits,
+                },
+            );
         }
-        let comparisons: Vec<_> = tests
-            .iter()
-            .flat_map(|test| match test {
-                Test::Constant(_) => Vec::new(),
-                Test::Compare(comparison, column, limit) => column
-                    .iter()
-                    .map(|reading| (*comparison, reading, limit))
-                    .collect(),
-            })
-            .collect();
-        let mut compared = self.integers.compare_batch(&comparisons)?.into_iter();
-        let row_count = self.metadata.rows.len();
-        let mut outcomes = tests.iter().map(|test| match test {
-            Test::Constant(answer) => vec![self.integers.trivial_bool(*answer); row_count],
-            Test::Compare(..) => compared.by_ref().take(row_count).collect::<Vec<_>>(),
-        });
-        let outcomes: Vec<Vec<Vec<EncryptedBool<u64>>>> = asked
-            .iter()
-            .map(|(_, _, conditions)| outcomes.by_ref().take(conditions.len()).collect())
-            .collect();
+        Ok(met)
+    }
 
-        let lists: Vec<Vec<&EncryptedBool<u64>>> = outcomes
-            .iter()
-            .flat_map(|conditions| {
-                (0..row_count).map(|row| conditions.iter().map(|bits| &bits[row]).collect())
-            })
-            .collect();
-        let lists: Vec<&[&EncryptedBool<u64>]> = lists.iter().map(Vec::as_slice).collect();
-        let mut all = self.integers.all_batch(&lists)?.into_iter();
-        Ok(asked
-            .iter()
-            .map(|&(i, is_count, _)| {
-                let bits = all.by_ref().take(row_count).collect();
-                (i, Met { is_count, bits })
-            })
-            .collect())
+    /// Whether each row meets a condition.
+    fn outcomes(&self, condition: &Condition) -> Result<Vec<FheBool>, EvaluateError> {
+        let circuit = &self.circuit;
+        Ok(match self.test(condition)? {
+            Test::Constant(answer) => {
+                vec![circuit.clear_bool(answer); self.metadata.rows.len()]
+            }
+            Test::Compare(comparison, column, limit) => column
+                .iter()
+                .map(|reading| circuit.compare(comparison, reading, &limit))
+                .collect::<Result<_, _>>()?,
+        })
     }
 
     fn counts(&self, rows: &HashMap<usize, Met>) -> Result<HashMap<usize, FheUint>, EvaluateError> {
-        let counted: Vec<_> = rows.iter().filter(|(_, met)| met.is_count).collect();
-        let lists: Vec<Vec<_>> = counted
-            .iter()
-            .map(|(_, met)| met.bits.iter().collect())
-            .collect();
-        let lists: Vec<&[_]> = lists.iter().map(Vec::as_slice).collect();
-        let counts = self.integers.count_batch(&lists)?;
-        Ok(counted.into_iter().map(|(&i, _)| i).zip(counts).collect())
+        let counted = rows.iter().filter(|(_, met)| met.is_count);
+        counted
+            .map(|(&i, met)| {
+                let count = self.circuit.count(&met.held)?;
+                Ok((i, self.circuit.propagate(&count)?))
+            })
+            .collect()
     }
 
     /// What a condition asks of every reading of its column.
     fn test(&self, condition: &Condition) -> Result<Test, EvaluateError> {
         let (_, column) = self.column(&condition.column)?;
-        let blocks = self.integers.encoding().block_count(column.bits);
+        let width = Width::new(column.bits)?;
+        let blocks = self.circuit.block_count(width);
         let misfit = || RequestError::ThresholdEncoding {
             name: column.name.clone(),
         };
@@ -412,10 +412,9 @@ impl Evaluation<'_, '_> {
             Threshold::Clear(threshold) => {
                 match code_condition(&column.fixed_point()?, condition.relation, threshold) {
                     CodeCondition::Always(answer) => return Ok(Test::Constant(answer)),
-                    CodeCondition::Compare(relation, code) => (
-                        relation,
-                        self.integers.trivial::<Unsigned>(code as i64, blocks),
-                    ),
+                    CodeCondition::Compare(relation, code) => {
+                        (relation, self.circuit.clear(code, width))
+                    }
                 }
             }
             Threshold::Encrypted {
@@ -433,7 +432,10 @@ impl Evaluation<'_, '_> {
                     .as_ref()
                     .and_then(|list| list.extract(first..first.checked_add(blocks)?))
                     .ok_or_else(misfit)?;
-                (condition.relation, self.integers.from_fresh(ciphertexts)?)
+                (
+                    condition.relation,
+                    self.circuit.encrypted(ciphertexts, width)?,
+                )
             }
             Threshold::ToEncrypt(_) => return Err(misfit().into()),
         };

@@ -1,0 +1,223 @@
+//! Computations on radix blocks, written down before they are done.
+//!
+//! A [`Circuit`] records lookups: each takes a linear combination of inputs and of outputs
+//! of other lookups to one or more functions of its value. Nothing is computed while it
+//! grows. [`Circuit::evaluate`](Circuit::evaluate) then does all lookups that what is asked
+//! for depends on, as many at a time as are ready, whichever operators they belong to;
+//! [`Circuit::rehearse`] does the same in the clear, and [`Circuit::bootstrap_count`] only
+//! counts. The same lookup is recorded once, however many operators want it.
+//!
+//! A [`Block`] is such a linear combination, with the interval that its value is in and the
+//! squared 2-norm of its weights. Both are exact, so a lookup is refused here, where its
+//! operator is written, if its values could leave the table or its noise the parameter set's
+//! budget: no sequence of operators overflows a block silently.
+//!
+//! The budget is for independent errors. Those of different lookups are: the digits of their
+//! decompositions are those of different ciphertexts. One lookup or input that takes part
+//! twice is one term, with the sum of the weights; and equal ciphertexts are one input.
+
+mod block;
+mod cost;
+mod evaluate;
+mod look_up;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
+use thiserror::Error;
+
+pub use block::Block;
+use block::{Source, Term};
+pub(crate) use cost::round_cost;
+pub use evaluate::EvaluateError;
+use table::{Table, TableKey};
+
+/// What a circuit refuses to be made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CircuitError {
+    /// The parameter set does not carry radix blocks.
+    #[error(
+        "the parameter set '{}' does not carry radix integers: they need a radix set over a \
+         64-bit torus with as many carry bits as message bits and a noise level of at least \
+         message_modulus + 1",
+        .0.as_str()
+    )]
+    Parameters(ParameterName),
+    /// A ciphertext of another dimension.
+    #[error(
+        "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
+    )]
+    Dimension {
+        /// The key's big LWE dimension.
+        expected: usize,
+        /// The ciphertext's.
+        found: usize,
+    },
+}
+
+/// A computation on radix blocks. See the [module](self).
+pub struct Circuit {
+    parameters: Parameters,
+    id: u64,
+    threads: usize,
+    batch: AtomicUsize,
+    graph: RwLock<Graph>,
+}
+
+#[derive(Default)]
+struct Graph {
+    inputs: Vec<Input>,
+    known_inputs: HashMap<Vec<u64>, u32>,
+    lookups: Vec<Lookup>,
+    known_lookups: HashMap<LookupKey, u32>,
+    tables: Vec<Table>,
+    known_tables: HashMap<TableKey, u32>,
+}
+
+/// What a circuit is given.
+enum Input {
+    Ciphertext(LweCiphertext<u64>),
+    /// A stand-in for a ciphertext, of this value.
+    Value(i64),
+}
+
+/// What makes two lookups the same.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct LookupKey {
+    terms: Vec<Term>,
+    constant: i64,
+    table: u32,
+}
+
+struct Lookup {
+    terms: Vec<Term>,
+    constant: i64,
+    table: u32,
+    /// The largest number of lookups one after the other up to this one.
+    depth: u32,
+}
+
+impl Circuit {
+    /// An empty circuit for a parameter set. Its operators choose between shapes by what is
+    /// fastest on as many threads as the current rayon pool has.
+    pub fn new(parameters: &Parameters) -> Result<Self, CircuitError> {
+        let encoding = parameters.block_encoding();
+        let carried = parameters.plaintext == PlaintextKind::Radix
+            && parameters.torus_bits == u64::BITS
+            && parameters.carry_bits.0 >= parameters.message_bits.0
+            && u64::from(parameters.max_noise_level) > encoding.message_modulus();
+        if !carried {
+            return Err(CircuitError::Parameters(parameters.name));
+        }
+        static CIRCUITS: AtomicU64 = AtomicU64::new(0);
+        Ok(Self {
+            parameters: *parameters,
+            id: CIRCUITS.fetch_add(1, Ordering::Relaxed),
+            threads: rayon::current_num_threads(),
+            batch: AtomicUsize::new(1),
+            graph: RwLock::default(),
+        })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The encoding of blocks.
+    pub fn encoding(&self) -> BlockEncoding {
+        self.parameters.block_encoding()
+    }
+
+    /// Threads that its operators reckon with.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Records what `operators` does, `count` operators of one kind that do not wait for each
+    /// other: they need not be as shallow as one alone.
+    pub fn side_by_side<R>(&self, count: usize, operators: impl FnOnce(&Self) -> R) -> R {
+        let outer = self.batch();
+        let inner = outer.saturating_mul(count.max(1));
+        self.batch.store(inner, Ordering::Relaxed);
+        let results = operators(self);
+        self.batch.store(outer, Ordering::Relaxed);
+        results
+    }
+
+    /// Operators of one kind that are recorded side by side.
+    pub(crate) fn batch(&self) -> usize {
+        self.batch.load(Ordering::Relaxed)
+    }
+
+    fn graph(&self) -> RwLockReadGuard<'_, Graph> {
+        // What a panic has interrupted is a recording: what is there is whole.
+        self.graph.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn graph_mut(&self) -> RwLockWriteGuard<'_, Graph> {
+        self.graph.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What tells the blocks of one circuit from another's.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The base of the radix.
+    pub(crate) fn message_modulus(&self) -> i64 {
+        self.encoding().message_modulus() as i64
+    }
+
+    /// Number of values below the padding bit.
+    pub(crate) fn block_modulus(&self) -> i64 {
+        self.encoding().block_modulus() as i64
+    }
+
+    /// The largest squared 2-norm of a lookup's weights.
+    pub(crate) fn max_norm_squared(&self) -> u64 {
+        u64::from(self.parameters.max_noise_level).pow(2)
+    }
+
+    /// A block that a device has encrypted, of a value in `[0, degree]`. It must be fresh:
+    /// it counts as one term, for which the set's `body_bits` are chosen.
+    pub fn input(
+        &self,
+        ciphertext: LweCiphertext<u64>,
+        degree: u64,
+    ) -> Result<Block, CircuitError> {
+        let expected = self.parameters.big_lwe_dimension().0;
+        let found = ciphertext.dimension().0;
+        if found != expected {
+            return Err(CircuitError::Dimension { expected, found });
+        }
+        let graph = &mut *self.graph_mut();
+        let next = graph.inputs.len() as u32;
+        // The last words of a mask and the body tell ciphertexts apart: they are random.
+        let tail = ciphertext.as_slice()[expected.saturating_sub(8)..].to_vec();
+        let at = *graph.known_inputs.entry(tail).or_insert(next);
+        if at == next {
+            graph.inputs.push(Input::Ciphertext(ciphertext));
+        }
+        Ok(Block::of_source(
+            self.id,
+            Source::Input(at),
+            0,
+            degree as i64,
+        ))
+    }
+
+    /// A stand-in for an encrypted block of a value in `[0, degree]`: for counting and
+    /// rehearsing, not for evaluating.
+    pub fn stand_in(&self, value: u64, degree: u64) -> Block {
+        let mut graph = self.graph_mut();
+        let at = graph.inputs.len() as u32;
+        graph.inputs.push(Input::Value(value as i64));
+        Block::of_source(self.id, Source::Input(at), 0, degree as i64)
+    }
+}

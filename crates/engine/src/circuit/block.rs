@@ -1,0 +1,247 @@
+//! Linear combinations of what a circuit is given and looks up.
+
+use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+
+/// Where a term's ciphertext comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Source {
+    Input(u32),
+    /// A lookup's number, and which of its functions.
+    Lookup(u32, u8),
+}
+
+impl Source {
+    /// The number of the lookup, if it is one.
+    pub(super) fn lookup(self) -> Option<usize> {
+        match self {
+            Self::Input(_) => None,
+            Self::Lookup(at, _) => Some(at as usize),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Term {
+    pub(super) source: Source,
+    pub(super) weight: i64,
+}
+
+/// A number that is a linear combination of ciphertexts plus a clear constant, and the
+/// interval that it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// In the order of their sources, none twice, no weight 0.
+    pub(super) terms: Vec<Term>,
+    pub(super) constant: i64,
+    low: i64,
+    high: i64,
+    /// Whose sources they are; `None` if there are none.
+    circuit: Option<u64>,
+}
+
+impl Block {
+    /// A clear number.
+    pub fn clear(value: i64) -> Self {
+        Self {
+            terms: Vec::new(),
+            constant: value,
+            low: value,
+            high: value,
+            circuit: None,
+        }
+    }
+
+    pub(super) fn of_source(circuit: u64, source: Source, low: i64, high: i64) -> Self {
+        Self {
+            terms: vec![Term { source, weight: 1 }],
+            constant: 0,
+            low,
+            high,
+            circuit: Some(circuit),
+        }
+    }
+
+    /// Whether a circuit can use it.
+    pub(crate) fn is_of(&self, circuit: u64) -> bool {
+        self.circuit.is_none_or(|own| own == circuit)
+    }
+
+    /// The smallest value that it can have.
+    pub fn low(&self) -> i64 {
+        self.low
+    }
+
+    /// The largest value that it can have.
+    pub fn high(&self) -> i64 {
+        self.high
+    }
+
+    /// Number of values from the smallest to the largest.
+    pub fn span(&self) -> i64 {
+        self.high - self.low + 1
+    }
+
+    /// The squared 2-norm of its weights: its variance, in those of a bootstrap output.
+    pub fn norm_squared(&self) -> u64 {
+        self.terms
+            .iter()
+            .map(|t| t.weight.unsigned_abs().pow(2))
+            .sum()
+    }
+
+    /// Its value, if that is no secret.
+    pub fn clear_value(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The lookups that it is made of.
+    pub(super) fn lookups(&self) -> impl Iterator<Item = usize> {
+        self.terms.iter().filter_map(|term| term.source.lookup())
+    }
+
+    /// The same number, known by its operator to be in a smaller interval than its terms
+    /// show.
+    pub(crate) fn known_in(mut self, low: i64, high: i64) -> Self {
+        if !self.terms.is_empty() {
+            self.low = self.low.max(low);
+            self.high = self.high.min(high);
+        }
+        self
+    }
+
+    fn add_scaled(&mut self, other: &Self, factor: i64) {
+        if factor == 0 {
+            return;
+        }
+        let (ours, mut theirs) = (
+            std::mem::take(&mut self.terms),
+            other.terms.iter().peekable(),
+        );
+        let scaled = |term: &Term| Term {
+            weight: term.weight * factor,
+            ..*term
+        };
+        let mut terms = Vec::with_capacity(ours.len() + other.terms.len());
+        for mut term in ours {
+            while let Some(next) = theirs.next_if(|next| next.source < term.source) {
+                terms.push(scaled(next));
+            }
+            if let Some(same) = theirs.next_if(|next| next.source == term.source) {
+                term.weight += same.weight * factor;
+            }
+            if term.weight != 0 {
+                terms.push(term);
+            }
+        }
+        terms.extend(theirs.map(scaled));
+        assert!(
+            self.circuit.is_none() || other.circuit.is_none() || self.circuit == other.circuit,
+            "blocks of two circuits"
+        );
+        self.circuit = self.circuit.or(other.circuit);
+        self.terms = terms;
+        self.constant += other.constant * factor;
+        let ends = (other.low * factor, other.high * factor);
+        self.low += ends.0.min(ends.1);
+        self.high += ends.0.max(ends.1);
+        if self.terms.is_empty() {
+            (self.low, self.high) = (self.constant, self.constant);
+        }
+    }
+}
+
+impl AddAssign<&Block> for Block {
+    fn add_assign(&mut self, other: &Block) {
+        self.add_scaled(other, 1);
+    }
+}
+
+impl SubAssign<&Block> for Block {
+    fn sub_assign(&mut self, other: &Block) {
+        self.add_scaled(other, -1);
+    }
+}
+
+impl Add for &Block {
+    type Output = Block;
+
+    fn add(self, other: Self) -> Block {
+        let mut sum = self.clone();
+        sum += other;
+        sum
+    }
+}
+
+impl Sub for &Block {
+    type Output = Block;
+
+    fn sub(self, other: Self) -> Block {
+        let mut difference = self.clone();
+        difference -= other;
+        difference
+    }
+}
+
+impl Add<i64> for &Block {
+    type Output = Block;
+
+    fn add(self, clear: i64) -> Block {
+        self + &Block::clear(clear)
+    }
+}
+
+impl Sub<i64> for &Block {
+    type Output = Block;
+
+    fn sub(self, clear: i64) -> Block {
+        self - &Block::clear(clear)
+    }
+}
+
+impl Mul<i64> for &Block {
+    type Output = Block;
+
+    fn mul(self, weight: i64) -> Block {
+        let mut product = Block::clear(0);
+        product.add_scaled(self, weight);
+        product
+    }
+}
+
+impl Neg for &Block {
+    type Output = Block;
+
+    fn neg(self) -> Block {
+        self * -1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(at: u32) -> Block {
+        Block::of_source(0, Source::Input(at), 0, 3)
+    }
+
+    #[test]
+    fn a_source_twice_is_one_term() {
+        let (a, b) = (source(0), source(1));
+        let twice = &(&a + &b) + &a;
+        assert_eq!((twice.norm_squared(), twice.low(), twice.high()), (5, 0, 9));
+        let nothing = &twice - &(&(&a * 2) + &b);
+        assert_eq!(nothing.clear_value(), Some(0));
+        assert_eq!((nothing.low(), nothing.high()), (0, 0));
+    }
+
+    #[test]
+    fn intervals_follow_signs() {
+        let x = &(&source(0) - &(&source(1) * 2)) + 1;
+        assert_eq!((x.low(), x.high(), x.norm_squared()), (-5, 4, 5));
+        let y = -&x;
+        assert_eq!((y.low(), y.high()), (-4, 5));
+        let none = 0;
+        assert_eq!((&x * none).clear_value(), Some(0));
+        assert_eq!(x.known_in(0, 3).span(), 4);
+    }
+}

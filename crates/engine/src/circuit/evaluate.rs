@@ -1,0 +1,325 @@
+//! Doing what a circuit has recorded: on ciphertexts, in the clear, or only on paper.
+//!
+//! Lookups are done in rounds. A round takes those that are ready, the ones with the longest
+//! way to an output first, in batches that keep every thread as busy as the others. A
+//! ciphertext is dropped when the last lookup that needs it is done.
+
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::Parameters;
+use thiserror::Error;
+
+use super::block::{Source, Term};
+use super::{Block, Circuit, Graph, Input};
+use crate::bootstrap::{Evaluator, Job, LOCKSTEP};
+use crate::lookup_table::LookupTable;
+
+/// Batches of full lockstep that a round has at most: enough for the threads to even out.
+const BATCHES: usize = 4;
+
+/// Why a circuit was not evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum EvaluateError {
+    /// Another key.
+    #[error("the circuit is for another parameter set than the server key")]
+    Parameters,
+    /// A block of another circuit.
+    #[error("what is asked for belongs to another circuit")]
+    OtherCircuit,
+    /// No ciphertext.
+    #[error("the circuit has stand-ins for ciphertexts: it can be counted and rehearsed only")]
+    StandIn,
+    /// Whoever was asked said so.
+    #[error("the evaluation was cancelled")]
+    Cancelled,
+}
+
+/// What has to be done for some outputs.
+struct Plan {
+    /// For each lookup, how often its outputs are used; 0 if it is not needed.
+    uses: Vec<u32>,
+    /// The number of lookups from each to the farthest output, itself included.
+    heights: Vec<u32>,
+}
+
+impl Plan {
+    fn new(graph: &Graph, outputs: &[&Block]) -> Self {
+        let mut plan = Self {
+            uses: vec![0; graph.lookups.len()],
+            heights: vec![0; graph.lookups.len()],
+        };
+        for output in outputs {
+            plan.use_terms(&output.terms, 0);
+        }
+        // Every lookup comes after those that it depends on.
+        for (at, lookup) in graph.lookups.iter().enumerate().rev() {
+            if plan.uses[at] > 0 {
+                plan.use_terms(&lookup.terms, plan.heights[at]);
+            }
+        }
+        plan
+    }
+
+    fn use_terms(&mut self, terms: &[Term], height: u32) {
+        for at in terms.iter().filter_map(|term| term.source.lookup()) {
+            self.uses[at] += 1;
+            self.heights[at] = self.heights[at].max(height + 1);
+        }
+    }
+
+    fn needed(&self) -> impl Iterator<Item = usize> {
+        (0..self.uses.len()).filter(|&at| self.uses[at] > 0)
+    }
+}
+
+impl Circuit {
+    /// Number of bootstraps that evaluating these blocks takes.
+    pub fn bootstrap_count(&self, outputs: &[&Block]) -> u64 {
+        Plan::new(&self.graph(), outputs).needed().count() as u64
+    }
+
+    /// The largest number of bootstraps of them that must follow one another.
+    pub fn bootstrap_depth(&self, outputs: &[&Block]) -> u32 {
+        let graph = self.graph();
+        let lookups = outputs.iter().flat_map(|block| block.lookups());
+        let depths = lookups.filter_map(|at| graph.lookups.get(at));
+        depths.map(|lookup| lookup.depth).max().unwrap_or(0)
+    }
+
+    /// The values of these blocks if the inputs are their stand-ins' values.
+    ///
+    /// # Errors
+    /// A block of another circuit, or a ciphertext among the inputs.
+    ///
+    /// # Panics
+    /// If a value is not in the interval that its operator has promised.
+    pub fn rehearse(&self, outputs: &[&Block]) -> Result<Vec<i64>, EvaluateError> {
+        self.check_outputs(outputs)?;
+        let graph = self.graph();
+        let inputs = graph.inputs.iter().map(|input| match input {
+            Input::Value(value) => Ok(*value),
+            Input::Ciphertext(_) => Err(EvaluateError::StandIn),
+        });
+        let inputs: Vec<i64> = inputs.collect::<Result<_, _>>()?;
+        let mut values: Vec<Vec<i64>> = vec![Vec::new(); graph.lookups.len()];
+        let value_of = |terms: &[Term], constant: i64, values: &[Vec<i64>]| {
+            terms.iter().fold(constant, |sum, term| {
+                let value = match term.source {
+                    Source::Input(at) => inputs[at as usize],
+                    Source::Lookup(at, output) => values[at as usize][output as usize],
+                };
+                sum + term.weight * value
+            })
+        };
+        for at in Plan::new(&graph, outputs).needed() {
+            let lookup = &graph.lookups[at];
+            let x = value_of(&lookup.terms, lookup.constant, &values);
+            let table = &graph.tables[lookup.table as usize];
+            assert!(table.has(self.encoding(), x), "{x} is outside of its table");
+            values[at] = table.look_up(self.encoding(), x).collect();
+        }
+        let value = |block: &&Block| {
+            let value = value_of(&block.terms, block.constant, &values);
+            assert!((block.low()..=block.high()).contains(&value));
+            value
+        };
+        Ok(outputs.iter().map(value).collect())
+    }
+
+    /// The ciphertexts of these blocks, under the big key. On all threads of the current
+    /// rayon pool; the same, bit for bit, for any number of them.
+    ///
+    /// # Errors
+    /// A block of another circuit, a key of other parameters, or stand-ins among the inputs
+    /// that are needed.
+    pub fn evaluate(
+        &self,
+        evaluator: &Evaluator<'_, u64>,
+        outputs: &[&Block],
+    ) -> Result<Vec<LweCiphertext<u64>>, EvaluateError> {
+        self.evaluate_while(evaluator, outputs, &|| true)
+    }
+
+    /// [`evaluate`](Self::evaluate), which asks `go_on` between rounds.
+    ///
+    /// # Errors
+    /// Those of [`evaluate`](Self::evaluate), and [`EvaluateError::Cancelled`].
+    pub fn evaluate_while(
+        &self,
+        evaluator: &Evaluator<'_, u64>,
+        outputs: &[&Block],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<LweCiphertext<u64>>, EvaluateError> {
+        if evaluator.parameters().fingerprint() != self.parameters().fingerprint() {
+            return Err(EvaluateError::Parameters);
+        }
+        self.check_outputs(outputs)?;
+        let graph = &*self.graph();
+        let mut work = Work::new(self.parameters(), graph, outputs)?;
+        while !work.ready.is_empty() {
+            if !go_on() {
+                return Err(EvaluateError::Cancelled);
+            }
+            work.round(evaluator);
+        }
+        let values = |block: &&Block| work.combine(&block.terms, block.constant);
+        Ok(outputs.par_iter().map(values).collect())
+    }
+
+    /// [`evaluate_while`](Self::evaluate_while), and switches what comes out to the small key:
+    /// what goes back to the key owner.
+    ///
+    /// # Errors
+    /// Those of [`evaluate_while`](Self::evaluate_while).
+    pub fn export_while(
+        &self,
+        evaluator: &Evaluator<'_, u64>,
+        outputs: &[&Block],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<LweCiphertext<u32>>, EvaluateError> {
+        let ciphertexts = self.evaluate_while(evaluator, outputs, go_on)?;
+        Ok(evaluator.switch_all(&ciphertexts))
+    }
+
+    fn check_outputs(&self, outputs: &[&Block]) -> Result<(), EvaluateError> {
+        match outputs.iter().all(|block| block.is_of(self.id)) {
+            true => Ok(()),
+            false => Err(EvaluateError::OtherCircuit),
+        }
+    }
+}
+
+/// The state of an evaluation.
+struct Work<'c> {
+    parameters: &'c Parameters,
+    graph: &'c Graph,
+    plan: Plan,
+    /// For each lookup, the lookups that wait for it.
+    waiting: Vec<Vec<u32>>,
+    /// For each lookup, how many of those that it depends on are not done.
+    missing: Vec<u32>,
+    /// Lookups by height, the first recorded first.
+    ready: BinaryHeap<(u32, std::cmp::Reverse<usize>)>,
+    outputs: Vec<Vec<LweCiphertext<u64>>>,
+    /// The polynomial and the offsets of each table that is needed.
+    tables: Vec<Option<(LookupTable<u64>, Vec<u64>)>>,
+}
+
+impl<'c> Work<'c> {
+    fn new(
+        parameters: &'c Parameters,
+        graph: &'c Graph,
+        outputs: &[&Block],
+    ) -> Result<Self, EvaluateError> {
+        let plan = Plan::new(graph, outputs);
+        let count = graph.lookups.len();
+        let mut work = Self {
+            parameters,
+            graph,
+            waiting: vec![Vec::new(); count],
+            missing: vec![0; count],
+            ready: BinaryHeap::new(),
+            outputs: vec![Vec::new(); count],
+            tables: graph.tables.iter().map(|_| None).collect(),
+            plan,
+        };
+        let is_stand_in = |term: &Term| match term.source {
+            Source::Input(at) => matches!(graph.inputs[at as usize], Input::Value(_)),
+            Source::Lookup(..) => false,
+        };
+        if outputs
+            .iter()
+            .any(|block| block.terms.iter().any(is_stand_in))
+        {
+            return Err(EvaluateError::StandIn);
+        }
+        for at in work.plan.needed() {
+            let lookup = &graph.lookups[at];
+            if lookup.terms.iter().any(is_stand_in) {
+                return Err(EvaluateError::StandIn);
+            }
+            for on in lookup.terms.iter().filter_map(|term| term.source.lookup()) {
+                work.waiting[on].push(at as u32);
+                work.missing[at] += 1;
+            }
+            if work.missing[at] == 0 {
+                let height = work.plan.heights[at];
+                work.ready.push((height, std::cmp::Reverse(at)));
+            }
+            let table = lookup.table as usize;
+            if work.tables[table].is_none() {
+                let offsets = graph.tables[table].offsets(parameters).collect();
+                let polynomial = graph.tables[table].polynomial(parameters);
+                work.tables[table] = polynomial.map(|polynomial| (polynomial, offsets));
+            }
+        }
+        Ok(work)
+    }
+
+    /// Does some of the lookups that are ready.
+    fn round(&mut self, evaluator: &Evaluator<'_, u64>) {
+        let full = rayon::current_num_threads() * LOCKSTEP;
+        let ready = self.ready.len();
+        let count = match ready >= BATCHES * full {
+            true => BATCHES * full,
+            // Two rounds of one and a half batches, not one of two and one of one.
+            false => ready.div_ceil(ready.div_ceil(full)),
+        };
+        let taken = (0..count).filter_map(|_| self.ready.pop());
+        let taken: Vec<usize> = taken.map(|(_, at)| at.0).collect();
+        let jobs: Vec<(usize, Job<'_, u64, u64>)> = taken
+            .par_iter()
+            .filter_map(|&at| {
+                let lookup = &self.graph.lookups[at];
+                let (table, _) = self.tables[lookup.table as usize].as_ref()?;
+                let input = self.combine(&lookup.terms, lookup.constant);
+                Some((at, Job { input, table }))
+            })
+            .collect();
+        let (taken, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let mut results = evaluator.bootstrap_all(&jobs).into_iter();
+        drop(jobs);
+        for at in taken {
+            let lookup = &self.graph.lookups[at];
+            if let Some((_, offsets)) = &self.tables[lookup.table as usize] {
+                self.outputs[at] = results.by_ref().take(offsets.len()).collect();
+                for (output, &offset) in self.outputs[at].iter_mut().zip(offsets) {
+                    output.add_plaintext(offset);
+                }
+            }
+            for on in lookup.terms.iter().filter_map(|term| term.source.lookup()) {
+                self.plan.uses[on] -= 1;
+                if self.plan.uses[on] == 0 {
+                    self.outputs[on] = Vec::new();
+                }
+            }
+            for next in std::mem::take(&mut self.waiting[at]) {
+                let next = next as usize;
+                self.missing[next] -= 1;
+                if self.missing[next] == 0 {
+                    let height = self.plan.heights[next];
+                    self.ready.push((height, std::cmp::Reverse(next)));
+                }
+            }
+        }
+    }
+
+    /// A linear combination of ciphertexts that are there.
+    fn combine(&self, terms: &[Term], constant: i64) -> LweCiphertext<u64> {
+        let constant = self.parameters.block_encoding().encode(constant);
+        let mut sum = LweCiphertext::trivial(self.parameters.big_lwe_dimension(), constant);
+        for term in terms {
+            let lwe = match term.source {
+                Source::Input(at) => match &self.graph.inputs[at as usize] {
+                    Input::Ciphertext(lwe) => lwe,
+                    Input::Value(_) => continue,
+                },
+                Source::Lookup(at, output) => &self.outputs[at as usize][output as usize],
+            };
+            sum.add_scaled(lwe, term.weight);
+        }
+        sum
+    }
+}

@@ -1,0 +1,144 @@
+//! Recording lookups.
+
+use super::table::{Function, Table};
+use super::{Block, Circuit, Lookup, LookupKey, Source};
+
+impl Circuit {
+    /// A block whose value is `f` of the value of `x`. The result has one term.
+    ///
+    /// The values of `x` are at most `block_modulus` many, or up to twice as many if `f` of
+    /// values `block_modulus` apart has one sum, as a sign has.
+    ///
+    /// # Panics
+    /// If they are more, or if `x` has more noise than a bootstrap may take: a defect of the
+    /// operator that asks, and better seen here than decrypted.
+    pub(crate) fn look_up(&self, x: &Block, f: impl Fn(i64) -> i64) -> Block {
+        let mut outputs = self.look_up_all(x, &[&f]);
+        outputs.pop().unwrap_or_else(|| Block::clear(0))
+    }
+
+    /// A block for each function of the value of `x`. As many functions as `x` leaves room
+    /// for come out of one bootstrap.
+    ///
+    /// # Panics
+    /// As [`look_up`](Self::look_up).
+    pub(crate) fn look_up_all(&self, x: &Block, functions: &[Function<'_>]) -> Vec<Block> {
+        let ranges: Vec<(i64, i64)> = functions
+            .iter()
+            .map(|f| {
+                let values = (x.low()..=x.high()).map(f);
+                values.fold((i64::MAX, i64::MIN), |(low, high), y| {
+                    (low.min(y), high.max(y))
+                })
+            })
+            .collect();
+        let mut outputs: Vec<Block> = ranges.iter().map(|&(low, _)| Block::clear(low)).collect();
+        // What is the same for all values needs no bootstrap.
+        let wanted: Vec<usize> = (0..functions.len())
+            .filter(|&j| ranges[j].0 != ranges[j].1)
+            .collect();
+        let room = (self.block_modulus() / x.span()).max(1) as usize;
+        for some in wanted.chunks(room) {
+            let functions: Vec<Function<'_>> = some.iter().map(|&j| functions[j]).collect();
+            let at = self.record(x, &functions);
+            for (output, &j) in some.iter().enumerate() {
+                let (low, high) = ranges[j];
+                outputs[j] = Block::of_source(self.id, Source::Lookup(at, output as u8), low, high);
+            }
+        }
+        outputs
+    }
+
+    /// A block whose value is `f` of the values of two, both quiet enough.
+    ///
+    /// # Panics
+    /// As [`look_up`](Self::look_up): the two have `block_modulus` pairs of values at most.
+    pub(crate) fn look_up_pair(&self, a: &Block, b: &Block, f: impl Fn(i64, i64) -> i64) -> Block {
+        let mut outputs = self.look_up_pair_all(a, b, &[&f]);
+        outputs.pop().unwrap_or_else(|| Block::clear(0))
+    }
+
+    /// [`look_up_pair`](Self::look_up_pair) of several functions.
+    ///
+    /// # Panics
+    /// As [`look_up_pair`](Self::look_up_pair).
+    pub(crate) fn look_up_pair_all(
+        &self,
+        a: &Block,
+        b: &Block,
+        functions: &[&dyn Fn(i64, i64) -> i64],
+    ) -> Vec<Block> {
+        // The one of fewer values goes below, and gives the weight of the other.
+        let swap = a.span() < b.span();
+        let (above, below) = if swap { (b, a) } else { (a, b) };
+        let (weight, low) = (below.span(), below.low());
+        let mut packed = below - low;
+        packed += &(above * weight);
+        if packed.norm_squared() > self.max_norm_squared() {
+            packed = &(&self.refresh(below) - low) + &(&self.refresh(above) * weight);
+        }
+        let apart = |x: i64| {
+            let (above, below) = (x.div_euclid(weight), x.rem_euclid(weight) + low);
+            if swap { (below, above) } else { (above, below) }
+        };
+        let of_packed: Vec<_> = functions
+            .iter()
+            .map(|f| {
+                move |x: i64| {
+                    let (a, b) = apart(x);
+                    f(a, b)
+                }
+            })
+            .collect();
+        let of_packed: Vec<Function<'_>> = of_packed.iter().map(|f| f as Function<'_>).collect();
+        self.look_up_all(&packed, &of_packed)
+    }
+
+    /// The same value with the noise of a single bootstrap output.
+    pub(crate) fn refresh(&self, x: &Block) -> Block {
+        match x.norm_squared() {
+            0 | 1 => x.clone(),
+            _ => self.look_up(x, |value| value),
+        }
+    }
+
+    /// The number of a lookup: a known one's, if there is the same.
+    fn record(&self, x: &Block, functions: &[Function<'_>]) -> u32 {
+        let interval = (x.low(), x.span());
+        let Some(key) = Table::key(self.encoding(), interval, functions) else {
+            panic!("values in [{}, {}] overflow a block", x.low(), x.high());
+        };
+        assert!(
+            x.norm_squared() <= self.max_norm_squared(),
+            "squared norm {} over the noise budget",
+            x.norm_squared()
+        );
+        let graph = &mut *self.graph_mut();
+        let next = graph.tables.len() as u32;
+        let table = *graph.known_tables.entry(key.clone()).or_insert(next);
+        if table == next {
+            graph.tables.push(Table::new(key));
+        }
+        let next = graph.lookups.len() as u32;
+        let key = LookupKey {
+            terms: x.terms.clone(),
+            constant: x.constant - x.low(),
+            table,
+        };
+        let at = *graph.known_lookups.entry(key).or_insert(next);
+        if at == next {
+            let depths = x.terms.iter().map(|term| match term.source {
+                Source::Input(_) => 0,
+                Source::Lookup(at, _) => graph.lookups[at as usize].depth,
+            });
+            let depth = 1 + depths.max().unwrap_or(0);
+            graph.lookups.push(Lookup {
+                terms: x.terms.clone(),
+                constant: x.constant - x.low(),
+                table,
+                depth,
+            });
+        }
+        at
+    }
+}

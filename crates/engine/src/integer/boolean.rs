@@ -1,0 +1,147 @@
+//! Truth values: and, or, exclusive or, not, and the and of many.
+
+use crate::circuit::{Block, Circuit};
+
+use super::IntegerError;
+
+/// An encrypted truth value: a property of a block's value.
+///
+/// It becomes a block of its own only where one is needed, with the weight that is needed
+/// there: what follows a comparison starts where its last lookup would have ended.
+#[derive(Clone, Debug)]
+pub struct FheBool {
+    x: Block,
+    /// Whether it holds, for each value from the block's lowest.
+    truth: Vec<bool>,
+}
+
+impl FheBool {
+    /// Whether `f` holds for the value of `x`.
+    pub(crate) fn of(x: Block, f: impl Fn(i64) -> bool) -> Self {
+        let truth = (x.low()..=x.high()).map(f).collect();
+        Self { x, truth }
+    }
+
+    fn holds(&self, value: i64) -> bool {
+        let at = usize::try_from(value - self.x.low()).ok();
+        at.and_then(|at| self.truth.get(at))
+            .is_some_and(|&holds| holds)
+    }
+
+    fn is_bit(&self) -> bool {
+        (self.x.low(), self.x.high()) == (0, 1) && self.truth == [false, true]
+    }
+
+    pub(super) fn is_of(&self, circuit: &Circuit) -> bool {
+        self.x.is_of(circuit.id())
+    }
+}
+
+impl Circuit {
+    /// A truth value that is no secret, to take part in computations.
+    pub fn clear_bool(&self, bit: bool) -> FheBool {
+        FheBool::of(Block::clear(i64::from(bit)), |value| value == 1)
+    }
+
+    /// A stand-in for an encrypted truth value: for counting and rehearsing.
+    pub fn stand_in_bool(&self, bit: bool) -> FheBool {
+        FheBool::of(self.stand_in(u64::from(bit), 1), |value| value == 1)
+    }
+
+    /// The block that is 1 where it holds, and 0 where it does not.
+    pub fn bit(&self, a: &FheBool) -> Block {
+        self.weighted_bit(a, 1)
+    }
+
+    /// The block that is `weight` where it holds, and 0 where it does not.
+    pub(crate) fn weighted_bit(&self, a: &FheBool, weight: i64) -> Block {
+        if a.is_bit() && weight.unsigned_abs() == 1 {
+            return &a.x * weight;
+        }
+        self.look_up(&a.x, |value| i64::from(a.holds(value)) * weight)
+    }
+
+    /// `¬a`. No bootstrap.
+    pub fn not(&self, a: &FheBool) -> FheBool {
+        if a.is_bit() {
+            return FheBool::of(&Block::clear(1) - &a.x, |value| value == 1);
+        }
+        FheBool::of(a.x.clone(), |value| !a.holds(value))
+    }
+
+    /// `a ∧ b`.
+    pub fn and(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
+        self.of_sum(a, b, |ones| ones == 2)
+    }
+
+    /// `a ∨ b`.
+    pub fn or(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
+        self.of_sum(a, b, |ones| ones > 0)
+    }
+
+    /// `a ⊕ b`.
+    pub fn xor(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
+        self.of_sum(a, b, |ones| ones == 1)
+    }
+
+    fn of_sum(
+        &self,
+        a: &FheBool,
+        b: &FheBool,
+        f: impl Fn(i64) -> bool,
+    ) -> Result<FheBool, IntegerError> {
+        self.check_own_bools([a, b])?;
+        let sum = &self.bit(a) + &self.bit(b);
+        Ok(FheBool::of(sum, f))
+    }
+
+    /// Whether all of them hold.
+    pub fn all<'a>(
+        &self,
+        bits: impl IntoIterator<Item = &'a FheBool>,
+    ) -> Result<FheBool, IntegerError> {
+        let bits: Vec<&FheBool> = bits.into_iter().collect();
+        self.check_own_bools(bits.iter().copied())?;
+        if let [one] = bits[..] {
+            return Ok(one.clone());
+        }
+        let mut blocks: Vec<Block> = bits.iter().map(|bit| self.bit(bit)).collect();
+        if blocks.is_empty() {
+            return Err(IntegerError::Empty);
+        }
+        // As many at a time as fit one bootstrap, each a bit of the next round.
+        let most = (self.block_modulus() - 1).min(self.max_norm_squared() as i64);
+        loop {
+            let groups = blocks.chunks(most as usize).map(|group| {
+                let zero = Block::clear(0);
+                let sum = group.iter().fold(zero, |sum, bit| &sum + bit);
+                let all = group.len() as i64;
+                FheBool::of(sum, move |ones| ones == all)
+            });
+            let mut groups: Vec<FheBool> = groups.collect();
+            if groups.len() == 1 {
+                return groups.pop().ok_or(IntegerError::Empty);
+            }
+            blocks = groups.iter().map(|group| self.bit(group)).collect();
+        }
+    }
+
+    /// Whether any of them holds.
+    pub fn any<'a>(
+        &self,
+        bits: impl IntoIterator<Item = &'a FheBool>,
+    ) -> Result<FheBool, IntegerError> {
+        let none: Vec<FheBool> = bits.into_iter().map(|bit| self.not(bit)).collect();
+        Ok(self.not(&self.all(&none)?))
+    }
+
+    pub(super) fn check_own_bools<'a>(
+        &self,
+        bits: impl IntoIterator<Item = &'a FheBool>,
+    ) -> Result<(), IntegerError> {
+        match bits.into_iter().all(|bit| bit.is_of(self)) {
+            true => Ok(()),
+            false => Err(IntegerError::OtherCircuit),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Moving carries, until every block is a digit.
+//!
+//! *Sequentially*: block by block, digit and carry out of one bootstrap where the block
+//! leaves room for both functions. As few bootstraps as blocks, and as deep.
+//!
+//! *In logarithmic depth*: every block tells whether it generates a carry, propagates one,
+//! or neither (2, 1, 0). With `P = 2^K` values below the padding bit, `K` such states weighted by
+//! powers of two and the carry that comes in add up to less than `2P`, and the top bit of
+//! the sum is the carry that goes out; the same sum tells a group's state, and groups are
+//! the blocks of the next level (a Hillis–Steele scan with groups of `K` instead of 2).
+//! About two and a half bootstraps a block.
+//!
+//! [`Circuit::propagate`] takes the one that a model of rounds says is faster for the
+//! number of operators that will run side by side, and the threads.
+
+use super::{Block, Circuit, Integer, IntegerError, Signedness, Width};
+use crate::circuit::round_cost;
+
+/// Digits, and what they carry out.
+pub(super) struct Carried {
+    pub(super) digits: Vec<Block>,
+    pub(super) carry: Block,
+}
+
+/// How carries are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarryForm {
+    /// From block to block.
+    Sequential,
+    /// By a tree of states.
+    Logarithmic,
+}
+
+impl Circuit {
+    /// The same number, with every block a digit.
+    pub fn propagate<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a])?;
+        Ok(self.propagate_unchecked(a))
+    }
+
+    /// [`propagate`](Self::propagate) in a form of the caller's choice.
+    pub fn propagate_by<S: Signedness>(
+        &self,
+        form: CarryForm,
+        a: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a])?;
+        let carried = self.carry_by(form, &a.blocks, &Block::clear(0), a.width);
+        Ok(Integer::new(carried.digits, a.width))
+    }
+
+    pub(super) fn propagate_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
+        let carried = self.carry(&a.blocks, &Block::clear(0), a.width);
+        Integer::new(carried.digits, a.width)
+    }
+
+    /// The digits of blocks [with room](Self::has_room), and the carry out of the width. The
+    /// carry that comes in is 0 or 1.
+    pub(super) fn carry(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
+        let start = self.lookup_count();
+        let sequential = self.carry_by(CarryForm::Sequential, blocks, carry_in, width);
+        // Many operators keep the threads busy by themselves: then the work counts.
+        if self.batch() >= 2 * self.threads() {
+            return sequential;
+        }
+        let logarithmic = self.carry_by(CarryForm::Logarithmic, blocks, carry_in, width);
+        let cost = |carried: &Carried| {
+            let levels = self.levels_since(start, &carried.digits);
+            let jobs = levels.iter().map(|&jobs| jobs * self.batch());
+            jobs.map(|jobs| round_cost(jobs, self.threads()))
+                .sum::<f64>()
+        };
+        match cost(&logarithmic) < cost(&sequential) {
+            true => logarithmic,
+            false => sequential,
+        }
+    }
+
+    fn carry_by(
+        &self,
+        form: CarryForm,
+        blocks: &[Block],
+        carry_in: &Block,
+        width: Width,
+    ) -> Carried {
+        match form {
+            CarryForm::Sequential => self.carry_sequentially(blocks, carry_in, width),
+            CarryForm::Logarithmic => self.carry_by_states(blocks, carry_in, width),
+        }
+    }
+
+    fn is_digit(&self, block: &Block, modulus: i64) -> bool {
+        block.low() >= 0 && block.high() < modulus
+    }
+
+    fn carry_sequentially(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
+        let mut carry = carry_in.clone();
+        let mut digits = Vec::with_capacity(blocks.len());
+        for (i, block) in blocks.iter().enumerate() {
+            let (digit, out) = self.split(&(block + &carry), self.digit_modulus(width, i));
+            digits.push(digit);
+            carry = out;
+        }
+        Carried { digits, carry }
+    }
+
+    /// The digit and the carry of a block.
+    pub(super) fn split(&self, block: &Block, modulus: i64) -> (Block, Block) {
+        if self.is_digit(block, modulus) {
+            return (block.clone(), Block::clear(0));
+        }
+        let mut split = self.look_up_all(
+            block,
+            &[&|x| x.rem_euclid(modulus), &|x| x.div_euclid(modulus)],
+        );
+        let carry = split.pop().unwrap_or_else(|| Block::clear(0));
+        let digit = split.pop().unwrap_or_else(|| Block::clear(0));
+        (digit, carry)
+    }
+
+    fn carry_by_states(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
+        let group_len = self.group_len();
+        let modulus_of = |i: usize| self.digit_modulus(width, i);
+        let (blocks, overflow) = self.with_carries_of_one(blocks, width);
+        // What each block gives: its digit, in the scale that its last lookup wants, and its
+        // state, in that of its place in its group.
+        let pairing = Pairing::new(self);
+        let mut digits = Vec::with_capacity(blocks.len());
+        let mut states = Vec::with_capacity(blocks.len());
+        for (i, block) in blocks.iter().enumerate() {
+            let (place, modulus) = (i % group_len, modulus_of(i));
+            let scale = pairing.digit_scale(place);
+            let state = |x: i64| (1 + (x - (modulus - 1)).signum()) << place;
+            let both: [&dyn Fn(i64) -> i64; 2] = [&|x| x % modulus * scale, &state];
+            let is_digit = self.is_digit(block, modulus) && scale == 1;
+            let mut outputs = match is_digit && block.norm_squared() <= self.max_norm_squared() / 2
+            {
+                true => vec![block.clone(), self.look_up(block, state)],
+                false => self.look_up_all(block, &both),
+            };
+            states.extend(outputs.pop());
+            digits.extend(outputs.pop());
+        }
+        let carries = self.carries(carry_in, &states);
+        let carry_into = |i: usize| match i {
+            0 => carry_in,
+            _ => &carries[i - 1],
+        };
+        let mut done = Vec::with_capacity(blocks.len());
+        for (i, digit) in digits.iter().enumerate() {
+            let (place, modulus) = (i % group_len, modulus_of(i));
+            let first = i - place;
+            done.push(match pairing.of(place) {
+                // The carry into the block below and that one's state tell the carry.
+                Some(Pair::DigitAbove) => {
+                    let x = &(digit + &states[first]) + carry_into(first);
+                    self.look_up(&x, |x| (x / 4 + i64::from(x % 4 >= 2)) % modulus)
+                }
+                Some(Pair::DigitBelow) => {
+                    let weight = 1 << (place - 1);
+                    let carry = self.scaled_carry(&carries, carry_in, &states, i - 1);
+                    let x = &(digit + &states[i - 1]) + &carry;
+                    self.look_up(&x, |x| (x % weight + i64::from(x / weight >= 2)) % modulus)
+                }
+                None => match carry_into(i).clear_value() {
+                    Some(0) => digit.clone(),
+                    _ => self.look_up(&(digit + carry_into(i)), |x| x % modulus),
+                },
+            });
+        }
+        Carried {
+            digits: done,
+            carry: carries.last().unwrap_or(carry_in) + &overflow,
+        }
+    }
+
+    /// States that fit a group: their weighted sum and a carry are below twice the block
+    /// modulus.
+    fn group_len(&self) -> usize {
+        (self.encoding().plaintext_bits() - 1) as usize
+    }
+
+    /// The blocks with sums so small that none carries more than 1, whatever comes in, and
+    /// what that carries out of the width.
+    fn with_carries_of_one(&self, blocks: &[Block], width: Width) -> (Vec<Block>, Block) {
+        let mut carry = Block::clear(0);
+        let each = |(i, block): (usize, &Block)| {
+            let modulus = self.digit_modulus(width, i);
+            let sum = block + &carry;
+            if block.low() >= 0 && sum.high() <= 2 * modulus - 2 {
+                carry = Block::clear(0);
+                return sum;
+            }
+            let (digit, out) = self.split(block, modulus);
+            let sum = &digit + &carry;
+            // In the most significant block of few bits, once more.
+            let (sum, more) = match sum.high() <= 2 * modulus - 2 {
+                true => (sum, Block::clear(0)),
+                false => self.split(&sum, modulus),
+            };
+            carry = &out + &more;
+            sum
+        };
+        let small = blocks.iter().enumerate().map(each).collect();
+        (small, carry)
+    }
+
+    /// The carry after each of these states, whose weights are `2^(i mod K)`, if `carry_in`
+    /// comes in.
+    fn carries(&self, carry_in: &Block, states: &[Block]) -> Vec<Block> {
+        let group_len = self.group_len();
+        let groups: Vec<&[Block]> = states.chunks(group_len).collect();
+        let total = |states: &[Block]| states.iter().fold(Block::clear(0), |sum, s| &sum + s);
+        let (first, others) = match groups[..] {
+            [] => return Vec::new(),
+            [first, ref others @ ..] => (first, others),
+        };
+        let after = |carry: &Block, states: &[Block]| {
+            let end = 1 << states.len();
+            self.look_up(&(carry + &total(states)), |x| i64::from(x >= end))
+        };
+        let mut into_groups = vec![carry_in.clone()];
+        if let [inner @ .., _] = others {
+            let carry = after(carry_in, first);
+            let states = inner.iter().enumerate().map(|(g, states)| {
+                let all = (1 << states.len()) - 1;
+                let place = g % group_len;
+                self.look_up(&total(states), |x| (1 + (x - all).signum()) << place)
+            });
+            let states: Vec<Block> = states.collect();
+            let carries = self.carries(&carry, &states);
+            into_groups.push(carry);
+            into_groups.extend(carries);
+        }
+        let mut carries = Vec::with_capacity(states.len());
+        for (g, (states, carry)) in groups.iter().zip(&into_groups).enumerate() {
+            for len in 1..=states.len() {
+                carries.push(match into_groups.get(g + 1) {
+                    Some(next) if len == states.len() => next.clone(),
+                    _ => after(carry, &states[..len]),
+                });
+            }
+        }
+        carries
+    }
+
+    /// The carry into block `i`, weighted by its place.
+    fn scaled_carry(
+        &self,
+        carries: &[Block],
+        carry_in: &Block,
+        states: &[Block],
+        i: usize,
+    ) -> Block {
+        let place = i % self.group_len();
+        let first = i - place;
+        let into_group = if first == 0 {
+            carry_in
+        } else {
+            &carries[first - 1]
+        };
+        let sum = states[first..i]
+            .iter()
+            .fold(into_group.clone(), |sum, s| &sum + s);
+        let (end, weight) = (1 << place, 1 << place);
+        self.look_up(&sum, |x| i64::from(x >= end) * weight)
+    }
+}
+
+/// How the last lookup of a block at an odd place of its group learns its carry.
+#[derive(Clone, Copy)]
+enum Pair {
+    /// From the state of the block below and the carry into that, below a digit times 4.
+    DigitAbove,
+    /// From the same, both weighted by that block's place, above the digit.
+    DigitBelow,
+}
+
+/// Which places of a group need no carry of their own.
+struct Pairing {
+    message_modulus: i64,
+    block_modulus: i64,
+}
+
+impl Pairing {
+    fn new(circuit: &Circuit) -> Self {
+        Self {
+            message_modulus: circuit.message_modulus(),
+            block_modulus: circuit.block_modulus(),
+        }
+    }
+
+    fn of(&self, place: usize) -> Option<Pair> {
+        let weight = 1 << place.saturating_sub(1);
+        match place % 2 {
+            0 => None,
+            _ if place == 1 => {
+                (4 * self.message_modulus <= self.block_modulus).then_some(Pair::DigitAbove)
+            }
+            _ => (weight >= self.message_modulus && 4 * weight <= self.block_modulus)
+                .then_some(Pair::DigitBelow),
+        }
+    }
+
+    fn digit_scale(&self, place: usize) -> i64 {
+        match self.of(place) {
+            Some(Pair::DigitAbove) => 4,
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Clear operands.
+
+/// A number that is no secret, of up to 256 bits in two's complement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clear([u64; 4]);
+
+impl Clear {
+    /// A number of four words, least significant first.
+    pub const fn from_words(words: [u64; 4]) -> Self {
+        Self(words)
+    }
+
+    /// Its words, least significant first.
+    pub const fn words(self) -> [u64; 4] {
+        self.0
+    }
+
+    /// The 64 bits from bit `at`; above the number there are zeros.
+    pub(super) fn bits_from(self, at: u32) -> u64 {
+        let (word, shift) = ((at / 64) as usize, at % 64);
+        let word_at = |i: usize| self.0.get(i).copied().unwrap_or(0);
+        match shift {
+            0 => word_at(word),
+            _ => word_at(word) >> shift | word_at(word + 1) << (64 - shift),
+        }
+    }
+}
+
+impl From<u128> for Clear {
+    fn from(value: u128) -> Self {
+        Self([value as u64, (value >> 64) as u64, 0, 0])
+    }
+}
+
+impl From<i128> for Clear {
+    fn from(value: i128) -> Self {
+        let sign = (value >> 127) as u64;
+        Self([value as u64, (value >> 64) as u64, sign, sign])
+    }
+}
+
+macro_rules! from_small {
+    ($wide:ty: $($small:ty)*) => {$(
+        impl From<$small> for Clear {
+            fn from(value: $small) -> Self {
+                <$wide>::from(value).into()
+            }
+        }
+    )*};
+}
+
+from_small!(u128: u8 u16 u32 u64 bool);
+from_small!(i128: i8 i16 i32 i64);

@@ -1,0 +1,130 @@
+//! Integer circuits under real keys: what they decrypt to is what they rehearse to, and it
+//! is the same, bit for bit, for any number of threads.
+
+mod common;
+
+use common::Keys;
+use rayon::ThreadPoolBuilder;
+use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_engine::bootstrap::Evaluator;
+use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError, EvaluateError};
+use tfhe_sbc_engine::integer::{CarryForm, Comparison, FheUint, IntegerError, Unsigned, Width};
+
+const VALUES: [u64; 4] = [0xb7, 0x00, 0xff, 0xb6];
+
+/// Outputs of operators of several kinds on some bytes.
+fn outputs(c: &Circuit, inputs: &[FheUint]) -> Vec<Block> {
+    let [a, b, d, e] = inputs else {
+        panic!("four inputs");
+    };
+    let sum = c.sum(inputs).unwrap();
+    let (added, overflow) = c.overflowing_add(a, d).unwrap();
+    let (min, max) = c.min_max_of(inputs).unwrap();
+    let by = |form| c.propagate_by(form, &c.sub(b, e).unwrap()).unwrap();
+    let mut blocks = vec![c.bit(&overflow)];
+    for comparison in [Comparison::Lt, Comparison::Ge, Comparison::Eq] {
+        blocks.push(c.bit(&c.compare(comparison, a, e).unwrap()));
+    }
+    for integer in [
+        &c.propagate(&sum).unwrap(),
+        &added,
+        &min,
+        &max,
+        &by(CarryForm::Sequential),
+        &by(CarryForm::Logarithmic),
+    ] {
+        blocks.extend_from_slice(integer.blocks());
+    }
+    blocks
+}
+
+fn agrees_with_its_rehearsal(set: ParameterSet) {
+    let (mut keys, server) = Keys::generate(set, 2);
+    let evaluator = Evaluator::new(&server);
+    let width = Width::new(8).unwrap();
+    let clear = Circuit::new(server.parameters()).unwrap();
+    let stand_ins = VALUES.map(|value| clear.stand_in_integer(value, width));
+    let rehearsed = outputs(&clear, &stand_ins);
+    let rehearsed: Vec<&Block> = rehearsed.iter().collect();
+    let expected = clear.rehearse(&rehearsed).unwrap();
+
+    let circuit = Circuit::new(server.parameters()).unwrap();
+    let encoding = circuit.encoding();
+    let inputs = VALUES.map(|value| {
+        let mut digits = vec![0; circuit.block_count(width)];
+        encoding.split(value, &mut digits).unwrap();
+        let digits = digits.into_iter();
+        let digits = digits.map(|digit| keys.encrypt(encoding.encode(i64::from(digit))));
+        circuit
+            .encrypted::<Unsigned>(digits.collect(), width)
+            .unwrap()
+    });
+    let blocks = outputs(&circuit, &inputs);
+    let blocks: Vec<&Block> = blocks.iter().collect();
+    let of_threads = |threads: usize| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| circuit.export_while(&evaluator, &blocks, &|| true).unwrap())
+    };
+    let found = of_threads(2);
+    assert_eq!(
+        evaluator.bootstrap_count(),
+        circuit.bootstrap_count(&blocks)
+    );
+    assert_eq!(
+        circuit.bootstrap_count(&blocks),
+        clear.bootstrap_count(&rehearsed)
+    );
+    let decrypted: Vec<i64> = found
+        .iter()
+        .map(|lwe| keys.secret.decrypt_block(lwe) as i64)
+        .collect();
+    assert_eq!(decrypted, expected);
+    assert!(found == of_threads(1) && found == of_threads(3));
+}
+
+#[test]
+fn blocks_of_two_bits_agree_with_their_rehearsal() {
+    agrees_with_its_rehearsal(MESSAGE_2_CARRY_2);
+}
+
+#[test]
+fn blocks_of_one_bit_agree_with_their_rehearsal() {
+    agrees_with_its_rehearsal(MESSAGE_1_CARRY_1);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let (c, other) = (
+        Circuit::new(&parameters).unwrap(),
+        Circuit::new(&parameters).unwrap(),
+    );
+    let byte = Width::new(8).unwrap();
+    let a = c.stand_in_integer::<Unsigned>(1u8, byte);
+    let wide = c.stand_in_integer(1u8, Width::new(9).unwrap());
+    let foreign = other.stand_in_integer(1u8, byte);
+    assert_eq!(c.add(&a, &wide).unwrap_err(), IntegerError::Widths(8, 9));
+    assert_eq!(c.add(&a, &foreign).unwrap_err(), IntegerError::OtherCircuit);
+    assert_eq!(c.sum(&[]).unwrap_err(), IntegerError::Empty);
+    assert_eq!(Width::new(0), Err(IntegerError::Width(0)));
+    assert_eq!(Width::new(257), Err(IntegerError::Width(257)));
+    assert_eq!(
+        c.encrypted::<Unsigned>(Vec::new(), byte).unwrap_err(),
+        IntegerError::Blocks {
+            bits: 8,
+            expected: 4,
+            found: 0
+        }
+    );
+    let block = &foreign.blocks()[0];
+    assert_eq!(c.rehearse(&[block]), Err(EvaluateError::OtherCircuit));
+    let gates = GATES.validate().unwrap();
+    assert!(matches!(
+        Circuit::new(&gates),
+        Err(CircuitError::Parameters(_))
+    ));
+}
