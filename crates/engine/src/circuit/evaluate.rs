@@ -202,6 +202,8 @@ struct Work<'c> {
     missing: Vec<u32>,
     /// Lookups by height, the first recorded first.
     ready: BinaryHeap<(u32, std::cmp::Reverse<usize>)>,
+    /// How many are not done.
+    left: usize,
     outputs: Vec<Vec<LweCiphertext<u64>>>,
     /// The polynomial and the offsets of each table that is needed.
     tables: Vec<Option<(LookupTable<u64>, Vec<u64>)>>,
@@ -221,6 +223,7 @@ impl<'c> Work<'c> {
             waiting: vec![Vec::new(); count],
             missing: vec![0; count],
             ready: BinaryHeap::new(),
+            left: plan.needed().count(),
             outputs: vec![Vec::new(); count],
             tables: graph.tables.iter().map(|_| None).collect(),
             plan,
@@ -260,13 +263,19 @@ impl<'c> Work<'c> {
 
     /// Does some of the lookups that are ready.
     fn round(&mut self, evaluator: &Evaluator<'_, u64>) {
-        let full = rayon::current_num_threads() * LOCKSTEP;
+        let threads = rayon::current_num_threads();
+        let full = threads * LOCKSTEP;
         let ready = self.ready.len();
-        let count = match ready >= BATCHES * full {
+        let mut count = match ready >= BATCHES * full {
             true => BATCHES * full,
             // Two rounds of one and a half batches, not one of two and one of one.
             false => ready.div_ceil(ready.div_ceil(full)),
         };
+        // What would keep one thread longer than the others goes with what comes next.
+        if count > threads && self.left > ready {
+            count -= count % threads;
+        }
+        self.left -= count;
         let taken = (0..count).filter_map(|_| self.ready.pop());
         let taken: Vec<usize> = taken.map(|(_, at)| at.0).collect();
         let jobs: Vec<(usize, Job<'_, u64, u64>)> = taken

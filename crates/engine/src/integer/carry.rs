@@ -147,6 +147,8 @@ impl Circuit {
             _ => &carries[i - 1],
         };
         let mut done = Vec::with_capacity(blocks.len());
+        // The carry into the block before, weighted by its place.
+        let mut below = Block::clear(0);
         for (i, digit) in digits.iter().enumerate() {
             let (place, modulus) = (i % group_len, modulus_of(i));
             let first = i - place;
@@ -158,14 +160,24 @@ impl Circuit {
                 }
                 Some(Pair::DigitBelow) => {
                     let weight = 1 << (place - 1);
-                    let carry = self.scaled_carry(&carries, carry_in, &states, i - 1);
-                    let x = &(digit + &states[i - 1]) + &carry;
+                    let x = &(digit + &states[i - 1]) + &below;
                     self.look_up(&x, |x| (x % weight + i64::from(x / weight >= 2)) % modulus)
                 }
-                None => match carry_into(i).clear_value() {
-                    Some(0) => digit.clone(),
-                    _ => self.look_up(&(digit + carry_into(i)), |x| x % modulus),
-                },
+                None => {
+                    let mut carry = carry_into(i).clone();
+                    if matches!(pairing.of(place + 1), Some(Pair::DigitBelow)) {
+                        let end = 1 << place;
+                        let sum = &total(&states[first..i]) + carry_into(first);
+                        let carried = |x: i64| i64::from(x >= end);
+                        let mut both = self.look_up_all(&sum, &[&carried, &|x| carried(x) * end]);
+                        below = both.pop().unwrap_or(below);
+                        carry = both.pop().unwrap_or(carry);
+                    }
+                    match carry.clear_value() {
+                        Some(0) => digit.clone(),
+                        _ => self.look_up(&(digit + &carry), |x| x % modulus),
+                    }
+                }
             });
         }
         Carried {
@@ -210,7 +222,6 @@ impl Circuit {
     fn carries(&self, carry_in: &Block, states: &[Block]) -> Vec<Block> {
         let group_len = self.group_len();
         let groups: Vec<&[Block]> = states.chunks(group_len).collect();
-        let total = |states: &[Block]| states.iter().fold(Block::clear(0), |sum, s| &sum + s);
         let (first, others) = match groups[..] {
             [] => return Vec::new(),
             [first, ref others @ ..] => (first, others),
@@ -243,28 +254,13 @@ impl Circuit {
         }
         carries
     }
+}
 
-    /// The carry into block `i`, weighted by its place.
-    fn scaled_carry(
-        &self,
-        carries: &[Block],
-        carry_in: &Block,
-        states: &[Block],
-        i: usize,
-    ) -> Block {
-        let place = i % self.group_len();
-        let first = i - place;
-        let into_group = if first == 0 {
-            carry_in
-        } else {
-            &carries[first - 1]
-        };
-        let sum = states[first..i]
-            .iter()
-            .fold(into_group.clone(), |sum, s| &sum + s);
-        let (end, weight) = (1 << place, 1 << place);
-        self.look_up(&sum, |x| i64::from(x >= end) * weight)
-    }
+/// The sum of blocks.
+fn total(blocks: &[Block]) -> Block {
+    blocks
+        .iter()
+        .fold(Block::clear(0), |sum, block| &sum + block)
 }
 
 /// How the last lookup of a block at an odd place of its group learns its carry.
