@@ -7,14 +7,19 @@
 //! [`Circuit::rehearse`] does the same in the clear, and [`Circuit::bootstrap_count`] only
 //! counts. The same lookup is recorded once, however many operators want it.
 //!
-//! A [`Block`] is such a linear combination, with the interval that its value is in and the
-//! squared 2-norm of its weights. Both are exact, so a lookup is refused here, where its
-//! operator is written, if its values could leave the table or its noise the parameter set's
-//! budget: no sequence of operators overflows a block silently.
+//! A [`Block`] is such a linear combination, with the interval that its value is in and a
+//! bound of its noise. A lookup is refused here, where its operator is written, if its values
+//! could leave the table or its noise the parameter set's budget: no sequence of operators
+//! overflows a block silently.
 //!
-//! The budget is for independent errors. Those of different lookups are: the digits of their
-//! decompositions are those of different ciphertexts. One lookup or input that takes part
-//! twice is one term, with the sum of the weights; and equal ciphertexts are one input.
+//! Noise is the squared 2-norm of weights ([`Block::norm_squared`]), the budget the square of
+//! the set's `max_noise_level`. Errors of different lookups are independent: their digits are
+//! those of different accumulators. Errors of several inputs, and of several outputs of one
+//! lookup, are not: coefficients of one polynomial times a secret with mean 1/2 have
+//! correlations up to 1/2 (the masks' rounding in a lookup, the second error in public-key
+//! uploads). Weights of the same lookup and weights of all inputs therefore add linearly
+//! (Cauchy–Schwarz) before they are squared. A source that takes part twice is one term, and
+//! equal ciphertexts are one input.
 
 mod block;
 mod cost;

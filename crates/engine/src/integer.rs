@@ -245,11 +245,11 @@ impl Circuit {
         (self.block_modulus() - 1) / self.message_modulus()
     }
 
-    /// Digits with noise small enough for `terms` of them and as many other terms of weight
-    /// 1 in one lookup.
-    fn digits<S: Signedness>(&self, integer: &Integer<S>, terms: u64) -> Integer<S> {
+    /// Digits with noise so small that a lookup has room for `count` of them, whatever they
+    /// have in common, and for a bootstrap output besides.
+    fn digits<S: Signedness>(&self, integer: &Integer<S>, count: u64) -> Integer<S> {
         let mut digits = self.propagate_unchecked(integer);
-        let limit = (self.max_norm_squared() / (2 * terms)).max(1);
+        let limit = ((self.max_norm_squared() - 1) / count.pow(2)).max(1);
         for block in &mut digits.blocks {
             if block.norm_squared() > limit {
                 *block = self.refresh(block);

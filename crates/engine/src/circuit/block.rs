@@ -81,12 +81,14 @@ impl Block {
         self.high - self.low + 1
     }
 
-    /// The squared 2-norm of its weights: its variance, in those of a bootstrap output.
+    /// The variance of its noise, in that of a bootstrap output or an upload: a bound of the
+    /// squared 2-norm of its weights for errors as they are correlated. See the
+    /// [module](super).
     pub fn norm_squared(&self) -> u64 {
-        self.terms
-            .iter()
-            .map(|t| t.weight.unsigned_abs().pow(2))
-            .sum()
+        let same_origin = |a: &Term, b: &Term| a.source.lookup() == b.source.lookup();
+        let origins = self.terms.chunk_by(same_origin);
+        let level = |terms: &[Term]| terms.iter().map(|t| t.weight.unsigned_abs()).sum::<u64>();
+        origins.map(|terms| level(terms).pow(2)).sum()
     }
 
     /// Its value, if that is no secret.
@@ -228,16 +230,31 @@ mod tests {
     fn a_source_twice_is_one_term() {
         let (a, b) = (source(0), source(1));
         let twice = &(&a + &b) + &a;
-        assert_eq!((twice.norm_squared(), twice.low(), twice.high()), (5, 0, 9));
+        assert_eq!((twice.norm_squared(), twice.low(), twice.high()), (9, 0, 9));
         let nothing = &twice - &(&(&a * 2) + &b);
         assert_eq!(nothing.clear_value(), Some(0));
         assert_eq!((nothing.low(), nothing.high()), (0, 0));
     }
 
     #[test]
+    fn only_errors_of_different_lookups_are_independent() {
+        let output = |at, output| Block::of_source(0, Source::Lookup(at, output), 0, 1);
+        let inputs = &source(0) - &source(1);
+        let apart = &output(4, 0) + &output(5, 0);
+        let together = &output(4, 0) + &output(4, 1);
+        assert_eq!(inputs.norm_squared(), 4);
+        assert_eq!(apart.norm_squared(), 2);
+        assert_eq!(together.norm_squared(), 4);
+        assert_eq!(
+            (&(&inputs + &apart) + &(&together * 2)).norm_squared(),
+            4 + 25 + 1
+        );
+    }
+
+    #[test]
     fn intervals_follow_signs() {
         let x = &(&source(0) - &(&source(1) * 2)) + 1;
-        assert_eq!((x.low(), x.high(), x.norm_squared()), (-5, 4, 5));
+        assert_eq!((x.low(), x.high(), x.norm_squared()), (-5, 4, 9));
         let y = -&x;
         assert_eq!((y.low(), y.high()), (-4, 5));
         let none = 0;

@@ -97,7 +97,7 @@ impl Circuit {
 
     /// The differences of the digits, least significant first, quiet enough for a lookup.
     fn digit_differences<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Vec<Block> {
-        let (a, b) = (self.digits(a, 1), self.digits(b, 1));
+        let (a, b) = (self.digits(a, 2), self.digits(b, 2));
         a.blocks.iter().zip(&b.blocks).map(|(a, b)| a - b).collect()
     }
 
