@@ -63,6 +63,31 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     ..MESSAGE_2_CARRY_2
 };
 
+/// Radix blocks of 3 message and 3 carry bits.
+///
+/// k and N are those of TFHE-rs 1.x's sets of 3 and 3 bits; at N = 4096 the modulus switch alone
+/// leaves too little. The noise of the GLWE key is the least that is used over 2^64, four steps.
+///
+/// A bootstrap on bootstrap outputs fails with 2^-130.3, on uploads with 2^-144.4, on
+/// public-key uploads with 2^-133.1.
+pub const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_3_carry_3"),
+    lwe_dimension: LweDimension(1014),
+    lwe_noise: gaussian(1.503e-7),
+    polynomial_size: 8192,
+    glwe_noise: gaussian(2.169e-19),
+    pbs: Decomposition::new(15, 2),
+    pbs_body: Decomposition::new(19, 1),
+    key_switch: Decomposition::new(3, 6),
+    message_bits: MessageBits(3),
+    carry_bits: CarryBits(3),
+    max_noise_level: 9,
+    body_bits: 14,
+    public_key_mask_bits: 21,
+    log2_p_fail: -130.3,
+    ..MESSAGE_2_CARRY_2
+};
+
 /// [`MESSAGE_2_CARRY_2`] at a failure probability of 2^-40: faster, and not for use where
 /// whoever sees an answer fail could learn something from it.
 pub const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
@@ -199,12 +224,13 @@ pub const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
 
 /// Every set to choose from: 128 bits of security, and no use of it fails with more than
 /// 2^-128.
-pub const ALL: [ParameterSet; 5] = [
+pub const ALL: [ParameterSet; 6] = [
     MESSAGE_2_CARRY_2,
     GATES,
     BOOLEAN_1024,
     BOOLEAN_1024_TUNIFORM,
     MESSAGE_1_CARRY_1,
+    MESSAGE_3_CARRY_3,
 ];
 
 /// Sets of 128 bits of security that fail with up to 2^-40, which their names say.

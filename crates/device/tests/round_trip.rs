@@ -6,7 +6,7 @@ use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
 use common::{Device, send, varied_values};
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_device::{
     ExpanderKind, FixedPoint, device_key_parameters, encode_readings, reading_block_count,
@@ -31,8 +31,9 @@ fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
 }
 
 #[test]
-fn shipped_radix_set() {
+fn shipped_radix_sets() {
     every_count_comes_back::<u64>(MESSAGE_2_CARRY_2);
+    every_count_comes_back::<u64>(MESSAGE_3_CARRY_3);
 }
 
 #[test]

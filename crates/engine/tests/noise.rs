@@ -11,7 +11,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameter_sets::{
     BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40,
-    MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40,
+    MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_3_CARRY_3,
 };
 use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, Seed, SeedSequence, fill_uniform};
@@ -362,6 +362,12 @@ fn evaluation_of_looser_integers() {
 fn evaluation_of_small_blocks() {
     evaluation::<u64>(MESSAGE_1_CARRY_1, 1000);
     evaluation::<u64>(MESSAGE_1_CARRY_1_P_FAIL_2M40, 1000);
+}
+
+#[test]
+#[ignore = "over a thousand bootstraps of N = 8192: a minute"]
+fn evaluation_of_large_blocks() {
+    evaluation::<u64>(MESSAGE_3_CARRY_3, 640);
 }
 
 #[test]

@@ -7,7 +7,9 @@
 //! curve; where two rows of a curve have the same n the larger σ counts.
 //!
 //! Interpolation is piecewise linear in n along each curve, then linear in 1/λ between
-//! curves: at a fixed n, λ·|log2(σ/q)| is nearly constant. It never leaves the table.
+//! curves: at a fixed n, λ·|log2(σ/q)| is nearly constant. It never leaves the table: a key of
+//! more coefficients than the table's largest is judged as one of that many, for whoever breaks
+//! the long one breaks the short one, with the other coefficients made up.
 //! A GLWE key counts as an LWE key of dimension k·N.
 //!
 //! # Keys of blocks
@@ -169,14 +171,12 @@ pub struct SecurityEstimate {
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum OutOfTable {
     /// No curve covers the dimension.
-    #[error("dimension {dimension} is outside of the security table ({min} to {max})")]
+    #[error("dimension {dimension} is below the security table's smallest, {min}")]
     Dimension {
         /// The dimension asked for.
         dimension: usize,
         /// The smallest dimension of the table.
         min: usize,
-        /// The largest dimension of the table.
-        max: usize,
     },
     /// The curves that cover the dimension are all above or all below the level.
     #[error("level {lambda} is outside of the security table at dimension {dimension}")]
@@ -273,9 +273,12 @@ struct LevelAt<'a> {
     right: &'a CurvePoint,
 }
 
-/// Every curve of `secret` that covers `n`, by rising level and so by rising noise.
+/// Every curve of `secret` that covers `n`, or the largest dimension if `n` is above it, by
+/// rising level and so by rising noise.
 fn levels_at(n: usize, secret: SecretKind) -> Result<Vec<LevelAt<'static>>, OutOfTable> {
     let curves = TABLE.iter().filter(|curve| curve.secret == secret);
+    let dimensions = || curves.clone().flat_map(|c| &c.points).map(|p| p.dimension);
+    let n = n.min(dimensions().max().unwrap_or(0));
     let levels: Vec<_> = curves
         .clone()
         .filter_map(|curve| {
@@ -295,11 +298,9 @@ fn levels_at(n: usize, secret: SecretKind) -> Result<Vec<LevelAt<'static>>, OutO
         })
         .collect();
     if levels.is_empty() {
-        let dimensions = || curves.clone().flat_map(|c| &c.points).map(|p| p.dimension);
         return Err(OutOfTable::Dimension {
             dimension: n,
             min: dimensions().min().unwrap_or(0),
-            max: dimensions().max().unwrap_or(0),
         });
     }
     Ok(levels)

@@ -3,7 +3,7 @@
 use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
 use tfhe_sbc_core::parameter_sets::{
     BOOLEAN_1024, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40, MESSAGE_2_CARRY_2,
-    MESSAGE_2_CARRY_2_P_FAIL_2M40,
+    MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_3_CARRY_3,
 };
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::NoiseDistribution;
@@ -35,6 +35,7 @@ fn shipped_sets_are_what_the_search_finds() {
     for (set, log2_p_fail) in [
         (MESSAGE_2_CARRY_2, -128.0),
         (MESSAGE_1_CARRY_1, -128.0),
+        (MESSAGE_3_CARRY_3, -128.0),
         (MESSAGE_2_CARRY_2_P_FAIL_2M40, -40.0),
         (MESSAGE_1_CARRY_1_P_FAIL_2M40, -40.0),
         (GATES, -128.0),
@@ -101,11 +102,30 @@ fn nothing_is_found_where_nothing_reaches_the_goal() {
         ..MESSAGE_2_CARRY_2
     };
     assert_eq!(cheapest(&set, &goal(&set, -128.0), Cost::single), None);
+    // Nor at N = 4096 for 3 and 3, however many bits uploads have.
+    let set = ParameterSet {
+        polynomial_size: 4096,
+        body_bits: 40,
+        public_key_mask_bits: 40,
+        ..MESSAGE_3_CARRY_3
+    };
+    for lwe_block_size in [1, 3] {
+        let set = ParameterSet {
+            lwe_block_size,
+            ..set
+        };
+        assert_eq!(cheapest(&set, &goal(&set, -128.0), Cost::single), None);
+    }
 }
 
 #[test]
 fn noises_are_the_smallest_to_four_digits() {
-    for set in [MESSAGE_2_CARRY_2, MESSAGE_1_CARRY_1, GATES] {
+    for set in [
+        MESSAGE_2_CARRY_2,
+        MESSAGE_1_CARRY_1,
+        MESSAGE_3_CARRY_3,
+        GATES,
+    ] {
         let dimension = set.glwe_dimension.0 * set.polynomial_size;
         let noise = smallest_noise(128.0, dimension, SecretKind::Binary, 64).unwrap();
         let ratio = deviation(noise) / deviation(set.glwe_noise);

@@ -99,11 +99,10 @@ fn nothing_is_extrapolated() {
     let low = security_level(866, -40.0, BINARY).unwrap();
     assert_eq!(low.lambda, Level::Below(80.0));
     assert_eq!(low.lambda.lower_bound(), None);
-    for n in [0, 449, 4097, 8192, 65536] {
+    for n in [0, 449] {
         let expected = OutOfTable::Dimension {
             dimension: n,
             min: 450,
-            max: 4096,
         };
         assert_eq!(security_level(n, -20.0, BINARY), Err(expected));
     }
@@ -120,20 +119,39 @@ fn nothing_is_extrapolated() {
     assert!(minimal_log2_sigma(79.0, 866, BINARY).is_err());
     assert!(minimal_log2_sigma(193.0, 866, BINARY).is_err());
     assert!(minimal_log2_sigma(f64::NAN, 866, BINARY).is_err());
-    // Keys of blocks: two levels, and dimensions up to 1024.
+    // Keys of blocks: two levels.
     let blocks = SecretKind::of_blocks(3).unwrap();
     let level = |log2_sigma| security_level(800, log2_sigma, blocks).unwrap().lambda;
     assert_eq!(level(-16.0), Level::AtLeast(132.0));
     assert_eq!(level(-18.0), Level::Below(128.0));
     let outside = OutOfTable::Dimension {
-        dimension: 1025,
+        dimension: 511,
         min: 512,
-        max: 1024,
     };
-    assert_eq!(security_level(1025, -20.0, blocks), Err(outside));
+    assert_eq!(security_level(511, -20.0, blocks), Err(outside));
     for block_size in [0, 4, 5] {
         let refused = OutOfTable::BlockSize { block_size };
         assert_eq!(SecretKind::of_blocks(block_size), Err(refused));
+    }
+}
+
+#[test]
+fn keys_longer_than_the_table_are_judged_as_its_longest() {
+    let blocks = SecretKind::of_blocks(3).unwrap();
+    for (secret, longest) in [(BINARY, 4096), (TERNARY, 4096), (blocks, 1024)] {
+        for log2_sigma in [-110.0, -106.0, -104.0, -62.0, -25.0, -23.0, -20.0] {
+            let of_longest = security_level(longest, log2_sigma, secret).unwrap();
+            for n in [longest + 1, 2 * longest, 65536] {
+                assert_eq!(
+                    security_level(n, log2_sigma, secret).as_ref(),
+                    Ok(&of_longest)
+                );
+            }
+        }
+        assert_eq!(
+            minimal_log2_sigma(128.0, 2 * longest, secret),
+            minimal_log2_sigma(128.0, longest, secret)
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the shipped parameter sets state about themselves, recomputed.
 
 use tfhe_sbc_core::parameter_sets::{
-    ALL, FOR_COMPARISON, GATES, LOOSER, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2,
+    ALL, FOR_COMPARISON, GATES, LOOSER, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3,
 };
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_oracle::failure::{
@@ -71,6 +71,7 @@ fn what_uploads_cost() {
     let expected = [
         ("message_2_carry_2", -133.7, -129.6, -128.9),
         ("message_1_carry_1", -142.1, -133.6, -132.5),
+        ("message_3_carry_3", -130.3, -144.4, -133.1),
         ("message_2_carry_2_p_fail_2m40", -44.4, -41.3, -41.1),
         ("message_1_carry_1_p_fail_2m40", -43.6, -45.6, -44.1),
         ("gates", -249.6, -184.5, -132.9),
@@ -138,7 +139,10 @@ fn every_gate_of_multiplexer_outputs_is_within_the_stated_probability() {
 
 #[test]
 fn the_noise_level_of_blocks_is_the_largest_sum_that_fits() {
-    for set in [MESSAGE_2_CARRY_2, MESSAGE_1_CARRY_1].iter().chain(&LOOSER) {
+    for set in [MESSAGE_2_CARRY_2, MESSAGE_1_CARRY_1, MESSAGE_3_CARRY_3]
+        .iter()
+        .chain(&LOOSER)
+    {
         assert_eq!(
             u64::from(set.max_noise_level),
             max_noise_level(set.message_bits.0, set.carry_bits.0)

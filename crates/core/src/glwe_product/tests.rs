@@ -4,7 +4,7 @@ use crate::polynomial::reference_multiply_add;
 use crate::simd::{Isa, Simd};
 use crate::test_words::Words;
 
-const SIZES: [usize; 5] = [256, 512, 1024, 2048, 4096];
+const SIZES: [usize; 6] = [256, 512, 1024, 2048, 4096, 8192];
 
 /// Keys and masks at the ends of their ranges, and random ones.
 fn cases<T: Torus>(n: usize) -> Vec<(Vec<T>, Vec<i64>)> {
