@@ -1,9 +1,13 @@
-/* Encrypts numbers, one or more a line and separated by commas or spaces, into a message.
+/* Encrypts numbers, one or more a line and separated by commas or spaces.
  *
+ *     encrypt KEY OFFSET SCALE BITS NAME [UNIT] < readings.csv > upload.tsbc
  *     encrypt KEY OFFSET SCALE BITS < readings.csv > message.tsbc
  *
  * KEY is a device key file, or a device public key file. Reading v is sent as the code
- * round((v - OFFSET) / SCALE) of BITS bits. With a key for bits, readings are their codes' bits. */
+ * round((v - OFFSET) / SCALE) of BITS bits. With a NAME it makes an upload that a server takes: a
+ * description of one column of that name, its rows numbered from 0, and then the ciphertexts.
+ * Without, the ciphertexts alone. With a key for bits, which has no columns, readings are their
+ * codes' bits. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -94,8 +98,27 @@ static int parse(const char *text, double *number) {
     return *text == 0 || *end != 0 ? fail(text, "this is no number") : 0;
 }
 
-static int32_t encrypt(const struct buffer *key, const tfhe_sbc_encoding *encoding,
+/* Describes an upload of one column of readings, with their numbers as labels. */
+static int32_t describe(tfhe_sbc_encryptor *encryptor, const tfhe_sbc_column *column, size_t count) {
+    enum { LABEL = 24 };
+    char *texts = malloc(count * LABEL);
+    const char **labels = malloc(count * sizeof *labels);
+    int32_t status = TFHE_SBC_STATUS_OTHER;
+    if (texts != NULL && labels != NULL) {
+        for (size_t row = 0; row < count; row++) {
+            labels[row] = texts + row * LABEL;
+            snprintf(texts + row * LABEL, LABEL, "%zu", row);
+        }
+        status = tfhe_sbc_describe_to(encryptor, column, 1, labels, count, write_piece, stdout);
+    }
+    free(labels);
+    free(texts);
+    return status;
+}
+
+static int32_t encrypt(const struct buffer *key, const tfhe_sbc_column *column,
                        const struct buffer *numbers) {
+    const tfhe_sbc_encoding *encoding = &column->encoding;
     static tfhe_sbc_encryptor encryptor;
     const size_t count = numbers->len / sizeof(double);
     uint8_t *blocks = NULL;
@@ -126,6 +149,8 @@ static int32_t encrypt(const struct buffer *key, const tfhe_sbc_encoding *encodi
     if (status == TFHE_SBC_STATUS_OK)
         status = tfhe_sbc_encode_readings(&encryptor, encoding, (const double *)(void *)numbers->bytes,
                                           count, blocks, block_count);
+    if (status == TFHE_SBC_STATUS_OK && column->name != NULL)
+        status = info.is_boolean ? TFHE_SBC_STATUS_DESCRIPTION : describe(&encryptor, column, count);
     if (status == TFHE_SBC_STATUS_OK)
         status = info.is_boolean ? tfhe_sbc_encrypt_bits_to(&encryptor, blocks, block_count,
                                                             write_piece, stdout)
@@ -139,18 +164,21 @@ static int32_t encrypt(const struct buffer *key, const tfhe_sbc_encoding *encodi
 
 int main(int argc, char **argv) {
     struct buffer key = {NULL, 0, 0}, numbers = {NULL, 0, 0};
-    tfhe_sbc_encoding encoding;
     double bits;
-    if (argc != 5)
-        return fail("usage", "encrypt KEY OFFSET SCALE BITS < readings.csv > message.tsbc");
-    if (parse(argv[2], &encoding.offset) || parse(argv[3], &encoding.scale) ||
+    if (argc < 5 || argc > 7)
+        return fail("usage", "encrypt KEY OFFSET SCALE BITS [NAME [UNIT]] < readings.csv > upload.tsbc");
+    tfhe_sbc_column column = {
+        .name = argc > 5 ? argv[5] : NULL,
+        .unit = argc > 6 ? argv[6] : "",
+    };
+    if (parse(argv[2], &column.encoding.offset) || parse(argv[3], &column.encoding.scale) ||
         parse(argv[4], &bits))
         return 1;
-    encoding.bits = bits >= 1 && bits <= 52 ? (uint32_t)bits : 0;
+    column.encoding.bits = bits >= 1 && bits <= 52 ? (uint32_t)bits : 0;
 
     int failed = read_file(argv[1], &key) || read_numbers(stdin, &numbers);
     if (!failed) {
-        const int32_t status = encrypt(&key, &encoding, &numbers);
+        const int32_t status = encrypt(&key, &column, &numbers);
         if (status != TFHE_SBC_STATUS_OK)
             failed = fail(argv[1], tfhe_sbc_error_text(status));
         else if (fflush(stdout) != 0)

@@ -177,33 +177,46 @@ pub(crate) fn test() -> Result<(), Failure> {
     compare("C", &printed, &expected)
 }
 
-/// That the program makes a message of a line of readings, and refuses a reading that has
-/// no code.
+/// That the program makes a message and an upload of readings, and refuses a reading that
+/// has no code.
 fn encrypts(program: &Path, work: &Path) -> Result<(), Failure> {
     let key = work.join("device.tsbc");
-    let run = |readings: &str| {
+    let run = |readings: &str, column: &[&str]| {
         let file = work.join("readings.csv");
         write(&file, readings)?;
         let file = std::fs::File::open(&file).map_err(|error| Failure(error.to_string()))?;
         Command::new(program)
             .arg(&key)
             .args(["-50", "0.1", "10"])
+            .args(column)
             .stdin(file)
             .output()
             .map_err(|error| Failure(format!("{}: {error}", program.display())))
     };
-    let good = run("-10.6, 21.5\n0\n")?;
     // Header and checksum, and three times 5 blocks of 12 bits.
-    let len = 104 + (15 * 12_usize).div_ceil(8);
-    if !good.status.success() || good.stdout.len() != len || !good.stdout.starts_with(b"TSBC") {
-        return Err(Failure(format!(
-            "{} made {} bytes instead of {len}: {}",
-            program.display(),
-            good.stdout.len(),
-            String::from_utf8_lossy(&good.stderr)
-        )));
+    let list_len = 104 + (15 * 12_usize).div_ceil(8);
+    for column in [&[][..], &["level", "m"]] {
+        let good = run("-10.6, 21.5\n0\n", column)?;
+        // An upload has its description before the list, with the column's name in it.
+        let list_at = good.stdout.len().saturating_sub(list_len);
+        let described = |name: &&str| {
+            let mut windows = good.stdout[..list_at].windows(name.len());
+            windows.any(|window| window == name.as_bytes())
+        };
+        let whole = good.stdout[list_at..].starts_with(b"TSBC")
+            && good.stdout.starts_with(b"TSBC")
+            && (list_at == 0) == column.is_empty()
+            && column.iter().all(described);
+        if !good.status.success() || !whole {
+            return Err(Failure(format!(
+                "{} made {} bytes of {column:?}, {list_len} for the list: {}",
+                program.display(),
+                good.stdout.len(),
+                String::from_utf8_lossy(&good.stderr)
+            )));
+        }
     }
-    if run("60\n")?.status.success() {
+    if run("60\n", &[])?.status.success() {
         return Err(Failure(format!("{} took 60 degrees", program.display())));
     }
     Ok(())
