@@ -15,7 +15,7 @@ mod carry;
 mod clear;
 mod comparison;
 mod selection;
-mod sum;
+pub(crate) mod sum;
 
 use std::marker::PhantomData;
 
@@ -124,7 +124,7 @@ pub type FheUint = Integer<Unsigned>;
 pub type FheInt = Integer<Signed>;
 
 impl<S: Signedness> Integer<S> {
-    fn new(blocks: Vec<Block>, width: Width) -> Self {
+    pub(crate) fn new(blocks: Vec<Block>, width: Width) -> Self {
         Self {
             blocks,
             width,
@@ -214,7 +214,10 @@ impl Circuit {
     }
 
     /// Checks that operands are of this circuit and of one width.
-    fn check<S: Signedness>(&self, operands: &[&Integer<S>]) -> Result<(), IntegerError> {
+    pub(crate) fn check<S: Signedness>(
+        &self,
+        operands: &[&Integer<S>],
+    ) -> Result<(), IntegerError> {
         for pair in operands.windows(2) {
             if pair[0].width != pair[1].width {
                 return Err(IntegerError::Widths(pair[0].width.0, pair[1].width.0));
@@ -223,7 +226,7 @@ impl Circuit {
         self.check_own(operands.iter().flat_map(|operand| &operand.blocks))
     }
 
-    fn check_own<'b>(
+    pub(crate) fn check_own<'b>(
         &self,
         blocks: impl IntoIterator<Item = &'b Block>,
     ) -> Result<(), IntegerError> {
@@ -247,7 +250,7 @@ impl Circuit {
 
     /// Digits with noise so small that a lookup has room for `count` of them, whatever they
     /// have in common, and for a bootstrap output besides.
-    fn digits<S: Signedness>(&self, integer: &Integer<S>, count: u64) -> Integer<S> {
+    pub(crate) fn digits<S: Signedness>(&self, integer: &Integer<S>, count: u64) -> Integer<S> {
         let mut digits = self.propagate_unchecked(integer);
         let limit = ((self.max_norm_squared() - 1) / count.pow(2)).max(1);
         for block in &mut digits.blocks {

@@ -7,12 +7,14 @@
 //! [`blind_rotate`] turns a [`lookup_table`] by them with [`external_product`]s, and
 //! coefficient 0 of what comes out is the result under the big key again ([`bootstrap`]).
 //! [`gates`] and [`circuit`] are written on top of that and never look below it; a circuit
-//! records the lookups of [`integer`] operators and has them done together.
+//! records the lookups of [`integer`] operators and has them done together; [`analytics`] are
+//! questions about columns of integers.
 //!
 //! Nothing here holds a secret; [`server_key`] is where the key owner's secrets become
 //! public evaluation keys.
 #![forbid(unsafe_code)]
 
+pub mod analytics;
 pub mod blind_rotate;
 pub mod bootstrap;
 pub mod bootstrap_key;

@@ -135,7 +135,7 @@ impl Circuit {
         Ok(self.not(&self.all(&none)?))
     }
 
-    pub(super) fn check_own_bools<'a>(
+    pub(crate) fn check_own_bools<'a>(
         &self,
         bits: impl IntoIterator<Item = &'a FheBool>,
     ) -> Result<(), IntegerError> {

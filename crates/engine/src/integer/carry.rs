@@ -49,7 +49,7 @@ impl Circuit {
         Ok(Integer::new(carried.digits, a.width))
     }
 
-    pub(super) fn propagate_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
+    pub(crate) fn propagate_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
         let carried = self.carry(&a.blocks, &Block::clear(0), a.width);
         Integer::new(carried.digits, a.width)
     }

@@ -3,7 +3,7 @@
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
 
 /// The blocks that add up at each power of the message modulus.
-pub(super) type Columns = Vec<Vec<Block>>;
+pub(crate) type Columns = Vec<Vec<Block>>;
 
 impl Circuit {
     /// The sum of many unsigned integers, as wide as it needs to be.
@@ -36,7 +36,7 @@ impl Circuit {
     }
 
     /// Adds columns up. What the last one carries out is dropped.
-    pub(super) fn add_columns<S: Signedness>(
+    pub(crate) fn add_columns<S: Signedness>(
         &self,
         mut columns: Columns,
         width: Width,

@@ -1,0 +1,183 @@
+//! Questions about columns of readings.
+//!
+//! A column is a slice of integers of one width. Every question is a method of [`Circuit`]
+//! that records operators; like those, it may be asked beside others and shares with them
+//! what they have in common. Signed readings are ordered as unsigned ones, with their sign
+//! bits flipped: that takes a bootstrap a reading, once.
+//!
+//! - [`extremes`]: smallest and largest, and where they are;
+//! - [`order`]: sorting, the first few, and [`rank`]: percentiles;
+//! - [`moments`]: what mean and variance are made of;
+//! - [`rows`]: conditions, counting and adding up the rows that meet them;
+//! - [`histogram`]: counts of bins;
+//! - [`tree`]: decision trees and forests; [`score`]: linear and logistic scoring.
+
+pub mod extremes;
+pub mod histogram;
+pub mod moments;
+pub mod order;
+pub mod rank;
+pub mod rows;
+pub mod score;
+pub mod tree;
+
+use thiserror::Error;
+
+use crate::circuit::{Block, Circuit};
+use crate::integer::{Clear, FheBool, FheUint, Integer, IntegerError, Signedness, Width};
+
+/// What questions about columns refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AnalyticsError {
+    /// An operand.
+    #[error(transparent)]
+    Integer(#[from] IntegerError),
+    /// A column of no rows.
+    #[error("a column has no rows")]
+    NoRows,
+    /// Columns, or truth values, for different numbers of rows.
+    #[error("{0} rows and {1} rows do not belong together")]
+    Rows(usize, usize),
+    /// No such column.
+    #[error("there is no column {column} among {count}")]
+    NoColumn {
+        /// The column that was asked for.
+        column: usize,
+        /// Number of columns.
+        count: usize,
+    },
+    /// A clear number that a column of this width cannot hold.
+    #[error("{value} is no number of {bits} bits")]
+    OutOfRange {
+        /// The number.
+        value: i128,
+        /// The width.
+        bits: u32,
+    },
+    /// More rows than there are, or a percentage above 100.
+    #[error("there is no rank {rank} among {count}")]
+    Rank {
+        /// The rank, row count or percentage that was asked for.
+        rank: usize,
+        /// The most that there is.
+        count: usize,
+    },
+    /// Bins that are none.
+    #[error("there are no bins")]
+    NoBins,
+    /// A bin without values.
+    #[error("bin {0} is empty")]
+    EmptyBin(usize),
+    /// A bin that starts before the one before it ends.
+    #[error("bin {0} starts before the one before it ends")]
+    BinOrder(usize),
+    /// A tree that is none.
+    #[error("node {0} is no node of a tree: a branch's children come after it, each once")]
+    Tree(usize),
+    /// Weights for another number of columns, or whose sums do not fit 126 bits.
+    #[error("the weights do not fit the columns or their sums overflow")]
+    Weights,
+    /// A probability scale that cannot be.
+    #[error("a probability needs 2 to 256 levels and a positive step")]
+    Levels,
+}
+
+/// What a number of that kind and width may be, if an `i128` holds it.
+fn range_of<S: Signedness>(width: Width) -> (i128, i128) {
+    match (S::SIGNED, width.bits()) {
+        (true, 128..) => (i128::MIN, i128::MAX),
+        (true, bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        (false, 127..) => (0, i128::MAX),
+        (false, bits) => (0, (1 << bits) - 1),
+    }
+}
+
+impl Circuit {
+    /// Checks that a column has rows, of this circuit and of one width, and tells the width.
+    fn check_column<S: Signedness>(&self, column: &[Integer<S>]) -> Result<Width, AnalyticsError> {
+        let first = column.first().ok_or(AnalyticsError::NoRows)?;
+        self.check(&column.iter().collect::<Vec<_>>())?;
+        Ok(first.width())
+    }
+
+    fn check_bits(&self, bits: &[FheBool], rows: usize) -> Result<(), AnalyticsError> {
+        if bits.len() != rows {
+            return Err(AnalyticsError::Rows(bits.len(), rows));
+        }
+        Ok(self.check_own_bools(bits)?)
+    }
+
+    /// A clear number of that width.
+    fn clear_in_range<S: Signedness>(
+        &self,
+        value: i128,
+        width: Width,
+    ) -> Result<Integer<S>, AnalyticsError> {
+        let (low, high) = range_of::<S>(width);
+        match (low..=high).contains(&value) {
+            true => Ok(self.clear(Clear::from(value), width)),
+            false => Err(AnalyticsError::OutOfRange {
+                value,
+                bits: width.bits(),
+            }),
+        }
+    }
+
+    /// Unsigned integers in the order of these, in digits: signed ones plus 2^(width - 1).
+    fn ordered<S: Signedness>(&self, column: &[Integer<S>]) -> Vec<FheUint> {
+        let ordered = column.iter().map(|x| match S::SIGNED {
+            true => self.flip_sign(&x.clone().reinterpret()),
+            false => self.digits(&x.clone().reinterpret(), 2),
+        });
+        ordered.collect()
+    }
+
+    /// What [`ordered`](Self::ordered) has made unsigned.
+    fn unordered<S: Signedness>(&self, x: &FheUint) -> Integer<S> {
+        match S::SIGNED {
+            true => self.flip_sign(x).reinterpret(),
+            false => x.clone().reinterpret(),
+        }
+    }
+
+    fn flip_sign(&self, x: &FheUint) -> FheUint {
+        let digits = self.digits(x, 2);
+        let mut blocks = digits.blocks().to_vec();
+        let modulus = self.digit_modulus(x.width(), blocks.len() - 1);
+        if let Some(top) = blocks.last_mut() {
+            *top = match modulus {
+                2 => (&Block::clear(1) - &*top).known_in(0, 1),
+                _ => self.look_up(top, |digit| digit ^ (modulus / 2)),
+            };
+        }
+        Integer::new(blocks, x.width())
+    }
+
+    /// The whole integer as one block, if a block holds it.
+    fn packed(&self, x: &FheUint) -> Option<Block> {
+        let values = 1i64.checked_shl(x.width().bits())?;
+        if x.width().bits() >= self.encoding().plaintext_bits() {
+            return None;
+        }
+        let sum = |x: &FheUint| {
+            let base = self.message_modulus();
+            let blocks = x.blocks().iter().rev();
+            blocks.fold(Block::clear(0), |sum, digit| &(&sum * base) + digit)
+        };
+        let mut packed = sum(&self.digits(x, 1));
+        if packed.norm_squared() > self.max_norm_squared() {
+            let refreshed = x.blocks().iter().map(|digit| self.refresh(digit));
+            packed = sum(&Integer::new(refreshed.collect(), x.width()));
+        }
+        let fits = packed.norm_squared() <= self.max_norm_squared();
+        fits.then(|| packed.known_in(0, values - 1))
+    }
+
+    /// `x` where the bit is 1, and 0 where it is not. In digits if `x` is.
+    fn masked(&self, bit: &Block, x: &FheUint) -> FheUint {
+        let digits = self.digits(x, 2);
+        let blocks = digits.blocks().iter();
+        let masked = blocks.map(|digit| self.look_up_pair(digit, bit, |digit, bit| digit * bit));
+        Integer::new(masked.collect(), x.width())
+    }
+}
