@@ -2,7 +2,7 @@
 //! clear with the very lookups that an evaluation does.
 
 use proptest::prelude::*;
-use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::extremes::{Indexed, Order};
@@ -15,7 +15,7 @@ use tfhe_sbc_engine::integer::{
     Comparison, FheBool, Integer, IntegerError, Signed, Signedness, Unsigned, Width,
 };
 
-const SETS: [ParameterSet; 2] = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2];
+const SETS: [ParameterSet; 3] = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
 
 fn circuits() -> impl Iterator<Item = Circuit> {
     SETS.iter()
