@@ -19,7 +19,7 @@
 //! ```
 //!
 //! The product that encryption takes has passes of its own, which convert, multiply and
-//! round on the way (`product.rs`), and for the size of devices on AVX-512 tuned ones (`cube.rs`).
+//! round on the way (`product.rs`), and for the size of devices on x86-64 tuned ones (`cube.rs`).
 //!
 //! [`FftPlan`] borrows its twiddles, for callers without an allocator;
 //! `OwnedFftPlan` owns them. Their table is made without libm and depends on the
@@ -140,15 +140,26 @@ impl<'t> FftPlan<'t> {
     ///
     /// If `data` has not N elements.
     pub(crate) fn prepare_key(&self, data: &mut [f64]) {
-        self.forward(data);
         let factor = 2.0 / self.size.get() as f64;
         #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = self.cube() {
-            return simd.vectorize(
-                #[inline(always)]
-                || cube::reorder_key(simd, data, factor),
-            );
+        if self.size.get() == cube::SIZE {
+            match self.isa {
+                Isa::Portable => {}
+                Isa::Avx2(simd) => {
+                    return simd.vectorize(
+                        #[inline(always)]
+                        || cube::prepare_key(simd, data, factor),
+                    );
+                }
+                Isa::Avx512(simd) => {
+                    return simd.vectorize(
+                        #[inline(always)]
+                        || cube::prepare_key(simd, data, factor),
+                    );
+                }
+            }
         }
+        self.forward(data);
         simd::scale_f64(self.isa, data, factor);
     }
 
@@ -177,25 +188,27 @@ impl<'t> FftPlan<'t> {
             self.size
         );
         #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = self.cube() {
-            return simd.vectorize(
-                #[inline(always)]
-                move || cube::multiply::<P>(simd, input, key, term, sink),
-            );
+        if self.size.get() == cube::SIZE {
+            match self.isa {
+                Isa::Portable => {}
+                Isa::Avx2(simd) => {
+                    return simd.vectorize(
+                        #[inline(always)]
+                        move || cube::multiply::<_, P>(simd, input, key, term, sink),
+                    );
+                }
+                Isa::Avx512(simd) => {
+                    return simd.vectorize(
+                        #[inline(always)]
+                        move || cube::multiply::<_, P>(simd, input, key, term, sink),
+                    );
+                }
+            }
         }
         let table = self.twiddles;
         dispatch!(self.isa, |simd| product::multiply::<_, P>(
             simd, table, input, key, term, sink
         ));
-    }
-
-    /// Where a product of this size has passes of its own.
-    #[cfg(target_arch = "x86_64")]
-    fn cube(&self) -> Option<simd::Avx512> {
-        match self.isa {
-            Isa::Avx512(simd) if self.size.get() == cube::SIZE => Some(simd),
-            _ => None,
-        }
     }
 
     #[track_caller]

@@ -7,6 +7,9 @@
 //! not fused with products, two levels together need one product less: with the
 //! product of the two twiddles as a third.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod eight;
+
 use crate::simd::Simd;
 
 /// A vector of complex numbers.
@@ -38,7 +41,7 @@ pub(super) fn split<S: Simd>(
     let mut points = Points { simd, re, im };
     match points.re.len() {
         2 => points.split(0, 1, z0),
-        4 if !S::FUSED => points.split_four(z0, z1, z2),
+        4 if !S::FUSED => points.split_four([0, 1, 2, 3], z0, z1, z2),
         4 => {
             points.split(0, 2, z0);
             points.split(1, 3, z0);
@@ -47,15 +50,7 @@ pub(super) fn split<S: Simd>(
             points.split_by_i(2, 3, z1);
         }
         _ => {
-            points.split(0, 4, z0);
-            points.split(1, 5, z0);
-            points.split(2, 6, z0);
-            points.split(3, 7, z0);
-
-            points.split(0, 2, z1);
-            points.split(1, 3, z1);
-            points.split_by_i(4, 6, z1);
-            points.split_by_i(5, 7, z1);
+            points.split_twice(z0, z1);
 
             points.split(0, 1, z2);
             points.split_by_i(2, 3, z2);
@@ -103,35 +98,6 @@ pub(super) fn join<S: Simd>(
     }
 }
 
-/// Goes up three levels of a discrete Fourier transform of which 8 points at the same
-/// position of their blocks are in registers. A twiddle belongs to the position here: one
-/// for the first level, one for the second and two for the third; half a block further on it
-/// is `-i` times as much. Six operations for a pair instead of [`join`]'s eight.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn join_positions<S: Simd>(
-    simd: S,
-    re: &mut [S::F64; 8],
-    im: &mut [S::F64; 8],
-    [z0, z1, z2, z3]: &[Complex<S::F64>; 4],
-) {
-    let mut points = Points { simd, re, im };
-    points.split(0, 1, z0);
-    points.split(2, 3, z0);
-    points.split(4, 5, z0);
-    points.split(6, 7, z0);
-
-    points.split(0, 2, z1);
-    points.split_by_minus_i(1, 3, z1);
-    points.split(4, 6, z1);
-    points.split_by_minus_i(5, 7, z1);
-
-    points.split(0, 4, z2);
-    points.split(1, 5, z3);
-    points.split_by_minus_i(2, 6, z2);
-    points.split_by_minus_i(3, 7, z3);
-}
-
 struct Points<'a, S: Simd> {
     simd: S,
     re: &'a mut [S::F64],
@@ -153,22 +119,55 @@ impl<S: Simd> Points<'_, S> {
         self.im[index] = im;
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn load<const LEN: usize>(
+        &mut self,
+        indices: [usize; LEN],
+        load: impl Fn(usize) -> Complex<S::F64> + Copy,
+    ) {
+        for index in indices {
+            let x = load(index);
+            self.set(index, x.re, x.im);
+        }
+    }
+
+    /// Two levels down from 8 points.
+    #[inline(always)]
+    fn split_twice(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>) {
+        self.split(0, 4, z0);
+        self.split(1, 5, z0);
+        self.split(2, 6, z0);
+        self.split(3, 7, z0);
+
+        self.split(0, 2, z1);
+        self.split(1, 3, z1);
+        self.split_by_i(4, 6, z1);
+        self.split_by_i(5, 7, z1);
+    }
+
     /// Two levels down: `X^4m - z0^2` into `X^m ± z1` and `X^m ± i z1`.
     #[inline(always)]
-    fn split_four(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>, z01: &Complex<S::F64>) {
+    fn split_four(
+        &mut self,
+        places: [usize; 4],
+        z0: &Complex<S::F64>,
+        z1: &Complex<S::F64>,
+        z01: &Complex<S::F64>,
+    ) {
         let s = self.simd;
-        let x = self.get(0);
+        let x = self.get(places[0]);
         let (y1, y2, y3) = (
-            self.times(self.get(1), z1),
-            self.times(self.get(2), z0),
-            self.times(self.get(3), z01),
+            self.times(self.get(places[1]), z1),
+            self.times(self.get(places[2]), z0),
+            self.times(self.get(places[3]), z01),
         );
         let (a, b) = (self.sum(x, y2), self.difference(x, y2));
         let (c, d) = (self.sum(y1, y3), self.difference(y1, y3));
-        self.set(0, s.add(a.re, c.re), s.add(a.im, c.im));
-        self.set(1, s.sub(a.re, c.re), s.sub(a.im, c.im));
-        self.set(2, s.sub(b.re, d.im), s.add(b.im, d.re));
-        self.set(3, s.add(b.re, d.im), s.sub(b.im, d.re));
+        self.set(places[0], s.add(a.re, c.re), s.add(a.im, c.im));
+        self.set(places[1], s.sub(a.re, c.re), s.sub(a.im, c.im));
+        self.set(places[2], s.sub(b.re, d.im), s.add(b.im, d.re));
+        self.set(places[3], s.add(b.re, d.im), s.sub(b.im, d.re));
     }
 
     /// Two levels up, four times [`split_four`](Self::split_four)'s inverse.
@@ -231,42 +230,58 @@ impl<S: Simd> Points<'_, S> {
     /// `(a, b) = (a + z b, a - z b)`.
     #[inline(always)]
     fn split(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
-        let s = self.simd;
-        let (x, y) = (self.get(a), self.get(b));
         if S::FUSED {
-            let re = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.re));
-            let im = s.mul_add(y.re, z.im, s.mul_add(y.im, z.re, x.im));
-            self.set_sum_and_reflection(a, b, x, re, im);
-        } else {
-            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
-            let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
-            self.set(a, s.add(x.re, re), s.add(x.im, im));
-            self.set(b, s.sub(x.re, re), s.sub(x.im, im));
+            return self.split_fused(a, b, z);
         }
+        let (x, y) = (self.get(a), self.times(self.get(b), z));
+        let (sum, difference) = (self.sum(x, y), self.difference(x, y));
+        self.set(a, sum.re, sum.im);
+        self.set(b, difference.re, difference.im);
     }
 
     /// `(a, b) = (a + i z b, a - i z b)`.
     #[inline(always)]
     fn split_by_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
+        if S::FUSED {
+            return self.split_by_i_fused(a, b, z);
+        }
+        let s = self.simd;
+        let (x, y) = (self.get(a), self.times(self.get(b), z));
+        self.set(a, s.sub(x.re, y.im), s.add(x.im, y.re));
+        self.set(b, s.add(x.re, y.im), s.sub(x.im, y.re));
+    }
+
+    /// [`split`](Self::split) in six operations, all of them fused.
+    #[inline(always)]
+    fn split_fused(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         let s = self.simd;
         let (x, y) = (self.get(a), self.get(b));
-        if S::FUSED {
-            let re = s.neg_mul_add(y.im, z.re, s.neg_mul_add(y.re, z.im, x.re));
-            let im = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.im));
-            self.set_sum_and_reflection(a, b, x, re, im);
-        } else {
-            let re = s.neg_mul_add(y.im, z.im, s.mul(y.re, z.re));
-            let im = s.mul_add(y.re, z.im, s.mul(y.im, z.re));
-            self.set(a, s.sub(x.re, im), s.add(x.im, re));
-            self.set(b, s.add(x.re, im), s.sub(x.im, re));
-        }
+        let re = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.re));
+        let im = s.mul_add(y.re, z.im, s.mul_add(y.im, z.re, x.im));
+        self.set_sum_and_reflection(a, b, x, re, im);
+    }
+
+    /// [`split_by_i`](Self::split_by_i) in six operations, all of them fused.
+    #[inline(always)]
+    fn split_by_i_fused(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
+        let s = self.simd;
+        let (x, y) = (self.get(a), self.get(b));
+        let re = s.neg_mul_add(y.im, z.re, s.neg_mul_add(y.re, z.im, x.re));
+        let im = s.neg_mul_add(y.im, z.im, s.mul_add(y.re, z.re, x.im));
+        self.set_sum_and_reflection(a, b, x, re, im);
     }
 
     /// `(a, b) = (a - i z b, a + i z b)`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn split_by_minus_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
-        self.split_by_i(a, b, z);
+        self.split_by_i_fused(a, b, z);
+        self.swap(a, b);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn swap(&mut self, a: usize, b: usize) {
         self.re.swap(a, b);
         self.im.swap(a, b);
     }

@@ -99,7 +99,11 @@ impl_part!(LowHalf, u64, load_low_half, add_small_u64);
 impl_part!(HighHalf, u64, load_high_half, add_small_high);
 
 /// Parts as the ends of a transform.
-struct Ends<P>(PhantomData<P>);
+pub(super) struct Ends<P>(PhantomData<P>);
+
+impl<P> Ends<P> {
+    pub(super) const NEW: Self = Self(PhantomData);
+}
 
 impl<P: Part> Load<P::Scalar> for Ends<P> {
     #[inline(always)]
@@ -159,7 +163,7 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
     let (re, im) = (S::chunks_mut(re), S::chunks_mut(im));
     let key = halves::<S>(key);
     let passes = schedule.passes();
-    let ends = &Ends(PhantomData::<P>);
+    let ends = &Ends::<P>::NEW;
 
     let mut start = 0;
     let mut depth = 0;

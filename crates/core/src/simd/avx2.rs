@@ -6,7 +6,7 @@ use super::box_muller::WORDS;
 use super::convert::ROUNDER;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
+use super::{Cube, KEY_SWITCH_TILE_COLUMNS, Simd, align_spills};
 use crate::torus::Torus;
 
 /// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
@@ -33,6 +33,7 @@ impl Avx2 {
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
+            align_spills();
             body()
         }
         // SAFETY: `self` proves that the processor has these features.
@@ -255,6 +256,27 @@ impl Simd for Avx2 {
         });
     }
     #[inline(always)]
+    fn add_scaled_u32(
+        self,
+        low: &mut [u32],
+        high: &mut [u32],
+        x: [Self::F64; 2],
+        scale: Self::F64,
+    ) {
+        let low: &mut [u32; 4] = low.try_into().expect("4 elements");
+        let high: &mut [u32; 4] = high.try_into().expect("4 elements");
+        proved!({
+            let rounder = self.splat(ROUNDER);
+            let x0 = _mm256_castpd_ps(self.mul_add(x[0], scale, rounder));
+            let x1 = _mm256_castpd_ps(self.mul_add(x[1], scale, rounder));
+            let pairs = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(x0, x1));
+            let rounded = _mm256_castpd_si256(_mm256_permute4x64_pd::<0b11_01_10_00>(pairs));
+            let acc = _mm256_loadu2_m128i(high.as_ptr().cast(), low.as_ptr().cast());
+            let sum = _mm256_add_epi32(acc, rounded);
+            _mm256_storeu2_m128i(high.as_mut_ptr().cast(), low.as_mut_ptr().cast(), sum);
+        });
+    }
+    #[inline(always)]
     fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
         let acc: &mut [u64; 4] = acc.try_into().expect("4 elements");
         proved!({
@@ -332,5 +354,26 @@ impl Simd for Avx2 {
             );
         }
         pack::pack_narrow(self, top, block, out);
+    }
+}
+
+impl Cube for Avx2 {
+    // Golden Cove and its successors, all Zens.
+    const ADDERS: bool = true;
+
+    #[inline(always)]
+    fn store_transposed(
+        self,
+        out: &mut [[f64; 8]; 8],
+        group: usize,
+        part: usize,
+        rows: &[Self::F64],
+    ) {
+        let mut rows = *rows.first_chunk::<4>().expect("4 rows");
+        self.transpose(&mut rows);
+        let block = &mut out.as_chunks_mut::<4>().0[group];
+        for line in 0..4 {
+            self.store(&mut block[line].as_chunks_mut::<4>().0[part], rows[line]);
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::box_muller::{self, WORDS};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::{TorusSlice, TorusSliceMut};
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd, convert};
+use super::{KEY_SWITCH_TILE_COLUMNS, Simd, align_spills, convert};
 use crate::torus::{Torus, exp2_neg};
 
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
@@ -25,28 +25,7 @@ macro_rules! proved {
     }};
 }
 
-/// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
-/// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
-/// operands of a shuffle into quarters first, or puts quarters that meet in memory together.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
-    out: &mut [[f64; 8]; 8],
-    x: __m512d,
-) {
-    const { assert!(QUARTER < 4 && ROW < 8 && PAIR < 4) };
-    // SAFETY: writes 16 bytes within row `ROW` of `out`, and nothing else.
-    unsafe {
-        core::arch::asm!(
-            "vextractf64x2 [{out} + {offset}], {x}, {quarter}",
-            out = in(reg) out.as_mut_ptr(),
-            offset = const 64 * ROW + 16 * PAIR,
-            x = in(zmm_reg) x,
-            quarter = const QUARTER,
-            options(nostack, preserves_flags)
-        );
-    }
-}
+mod cube;
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Self> {
@@ -76,6 +55,7 @@ impl Avx512 {
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
+            align_spills();
             body()
         }
         // SAFETY: `self` proves that the processor has these features.
@@ -133,33 +113,6 @@ impl Avx512 {
         for (i, sixteen) in sixteens.iter().enumerate() {
             out[2 * i * bits as usize..][..16].copy_from_slice(sixteen);
         }
-    }
-
-    /// Writes the transpose of a matrix: pairs of rows are interleaved in registers, quarters
-    /// of what comes of it meet in memory, for the ports that store have little else to do. They
-    /// go row by row, since two stores to one line take as long as one.
-    #[inline(always)]
-    pub(crate) fn store_transposed(self, out: &mut [[f64; 8]; 8], rows: &[__m512d; 8]) {
-        let [a, b, c, d, e, f, g, h] = *rows;
-        macro_rules! store_rows {
-            ($unpack:ident, $parity:literal) => {
-                let (ab, cd, ef, gh) = ($unpack(a, b), $unpack(c, d), $unpack(e, f), $unpack(g, h));
-                store_rows!(0, $parity, ab, cd, ef, gh);
-                store_rows!(1, $parity, ab, cd, ef, gh);
-                store_rows!(2, $parity, ab, cd, ef, gh);
-                store_rows!(3, $parity, ab, cd, ef, gh);
-            };
-            ($quarter:literal, $parity:literal, $ab:ident, $cd:ident, $ef:ident, $gh:ident) => {
-                store_quarter::<$quarter, { 2 * $quarter + $parity }, 0>(out, $ab);
-                store_quarter::<$quarter, { 2 * $quarter + $parity }, 1>(out, $cd);
-                store_quarter::<$quarter, { 2 * $quarter + $parity }, 2>(out, $ef);
-                store_quarter::<$quarter, { 2 * $quarter + $parity }, 3>(out, $gh);
-            };
-        }
-        proved!({
-            store_rows!(_mm512_unpacklo_pd, 0);
-            store_rows!(_mm512_unpackhi_pd, 1);
-        });
     }
 
     /// Transposes a 4 x 4 matrix of pairs of doubles.

@@ -72,6 +72,8 @@ pub(crate) use torus_slice::as_bytes_mut;
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
 pub(crate) use vector::Simd;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use vector::{Cube, align_spills};
 
 /// Number of output columns of one tile of a key-switching key.
 pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;

@@ -297,24 +297,36 @@ fn a_matrix_is_transposed_on_its_way_to_memory() {
     let matrix: [[f64; 8]; 8] =
         core::array::from_fn(|row| core::array::from_fn(|column| (8 * row + column) as f64));
     for isa in Isa::available() {
-        let Isa::Avx512(simd) = isa else {
-            continue;
-        };
         let mut out = [[f64::NAN; 8]; 8];
-        simd.vectorize(
-            #[inline(always)]
-            || {
-                let mut rows = [simd.splat(0.0); 8];
-                for (row, chunk) in rows.iter_mut().zip(&matrix) {
-                    *row = simd.load(chunk);
-                }
-                simd.store_transposed(&mut out, &rows);
-            },
-        );
-        for (row, chunk) in out.iter().enumerate() {
-            for (column, &x) in chunk.iter().enumerate() {
-                assert_eq!(x, matrix[column][row]);
+        match isa {
+            Isa::Portable => continue,
+            Isa::Avx2(simd) => simd.vectorize(
+                #[inline(always)]
+                || transpose_blocks(simd, &matrix, &mut out),
+            ),
+            Isa::Avx512(simd) => simd.vectorize(
+                #[inline(always)]
+                || transpose_blocks(simd, &matrix, &mut out),
+            ),
+        }
+        for (row, line) in out.iter().enumerate() {
+            for (column, &x) in line.iter().enumerate() {
+                assert_eq!(x, matrix[column][row], "{}", isa.name());
             }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn transpose_blocks<S: Cube>(simd: S, matrix: &[[f64; 8]; 8], out: &mut [[f64; 8]; 8]) {
+    for part in 0..8 / S::LANES {
+        for group in 0..8 / S::LANES {
+            let mut rows = [simd.splat(0.0); 8];
+            for (row, line) in rows.iter_mut().zip(&matrix[part * S::LANES..]) {
+                *row = simd.load(&S::chunks(line)[group]);
+            }
+            simd.store_transposed(out, group, part, &rows[..S::LANES]);
         }
     }
 }

@@ -211,3 +211,32 @@ pub(crate) trait Simd: Copy {
         self.zip_with(acc, biased, |acc, biased| sum(acc, biased.to_bits()));
     }
 }
+
+/// What the passes of `fft/cube.rs` ask for beside [`Simd`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) trait Cube: Simd {
+    /// Whether additions have a port of their own, so that more of them for fewer products are
+    /// faster than fused operations alone.
+    const ADDERS: bool;
+
+    /// Writes the transpose of a matrix of `LANES` rows to as many lines of `out`, from
+    /// `LANES * group` on, to vector `part` of each.
+    fn store_transposed(
+        self,
+        out: &mut [[f64; 8]; 8],
+        group: usize,
+        part: usize,
+        rows: &[Self::F64],
+    );
+}
+
+/// Has the stack of the function that this is inlined into aligned for the vectors that it
+/// spills. The compiler finds out about spills when it is too late to align the stack for them;
+/// half of them, or all, would cross the lines of the cache.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn align_spills() {
+    #[repr(align(64))]
+    struct Aligned(#[allow(dead_code)] [u8; 64]);
+    core::hint::black_box(&core::mem::MaybeUninit::<Aligned>::uninit());
+}

@@ -1,0 +1,66 @@
+//! What `fft/cube.rs` asks for: transposing on the way to memory.
+
+use core::arch::x86_64::*;
+
+use super::Avx512;
+use crate::simd::Cube;
+
+/// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
+/// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
+/// operands of a shuffle into quarters first, or puts quarters that meet in memory together.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
+    out: &mut [[f64; 8]; 8],
+    x: __m512d,
+) {
+    const { assert!(QUARTER < 4 && ROW < 8 && PAIR < 4) };
+    // SAFETY: writes 16 bytes within row `ROW` of `out`, and nothing else.
+    unsafe {
+        core::arch::asm!(
+            "vextractf64x2 [{out} + {offset}], {x}, {quarter}",
+            out = in(reg) out.as_mut_ptr(),
+            offset = const 64 * ROW + 16 * PAIR,
+            x = in(zmm_reg) x,
+            quarter = const QUARTER,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+impl Cube for Avx512 {
+    const ADDERS: bool = false;
+
+    /// Pairs of rows are interleaved in registers, quarters
+    /// of what comes of it meet in memory, for the ports that store have little else to do. They
+    /// go row by row, since two stores to one line take as long as one.
+    #[inline(always)]
+    fn store_transposed(
+        self,
+        out: &mut [[f64; 8]; 8],
+        _group: usize,
+        _part: usize,
+        rows: &[__m512d],
+    ) {
+        let [a, b, c, d, e, f, g, h] = *rows.first_chunk().expect("8 rows");
+        macro_rules! store_rows {
+            ($unpack:ident, $parity:literal) => {
+                let (ab, cd, ef, gh) = ($unpack(a, b), $unpack(c, d), $unpack(e, f), $unpack(g, h));
+                store_rows!(0, $parity, ab, cd, ef, gh);
+                store_rows!(1, $parity, ab, cd, ef, gh);
+                store_rows!(2, $parity, ab, cd, ef, gh);
+                store_rows!(3, $parity, ab, cd, ef, gh);
+            };
+            ($quarter:literal, $parity:literal, $ab:ident, $cd:ident, $ef:ident, $gh:ident) => {
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 0>(out, $ab);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 1>(out, $cd);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 2>(out, $ef);
+                store_quarter::<$quarter, { 2 * $quarter + $parity }, 3>(out, $gh);
+            };
+        }
+        proved!({
+            store_rows!(_mm512_unpacklo_pd, 0);
+            store_rows!(_mm512_unpackhi_pd, 1);
+        });
+    }
+}
