@@ -13,11 +13,11 @@
 //! that is a turn of every coefficient by its own angle, two operations with the angle's
 //! tangent, for the cosine goes into the rounding, a fused multiplication and addition.
 //!
-//! Position `64 r + 8 c + l` is in row r, column c and lane l. A line is eight lanes, one vector
-//! or two parts. After the first pass down, lanes are nodes of depth 3: with vectors of L lanes,
-//! part `n / L` of line `8 c + l` holds position l of column c of the nodes n. Those of it are
-//! in part `l / L` of line `8 c + L (n / L) + l % L`, since blocks of `L^2` are transposed where
-//! they are. On the way up after the middle pass, line `8 c + r` is row r of column c again.
+//! Position `64 r + 8 c + l` is in row r, column c and lane l. A line is eight lanes: one vector,
+//! or two parts of L = 4 lanes. After the first pass down lanes are nodes of depth 3. Blocks of
+//! L x L are transposed each in a place of its own, so that vectors of a group of L nodes, `g`, are in
+//! lines `8 c + L g` and on: position l in line `l % L` of these, part `l / L`. The middle pass
+//! transposes the group back: on the way up line `8 c + r` is row r of column c again.
 
 mod tables;
 

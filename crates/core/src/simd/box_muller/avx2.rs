@@ -69,9 +69,9 @@ impl Avx2 {
     fn polynomials<const N: usize>(self, coefficients: &[f32; N], x: &Vectors) -> Vectors {
         let mut sums = self.splats(coefficients[N - 1]);
         for i in (0..N - 1).rev() {
-            for (sum, &x) in sums.iter_mut().zip(x) {
-                let coefficient = proved!(_mm256_set1_ps(coefficients[i]));
-                *sum = proved!(_mm256_add_ps(_mm256_mul_ps(*sum, x), coefficient));
+            let coefficient = proved!(_mm256_set1_ps(coefficients[i]));
+            for k in 0..ABREAST {
+                sums[k] = proved!(_mm256_add_ps(_mm256_mul_ps(sums[k], x[k]), coefficient));
             }
         }
         sums
@@ -118,8 +118,8 @@ impl Avx2 {
             });
         }
         let mut radii = self.polynomials(root, &c);
-        for (radius, xy) in radii.iter_mut().zip(xy) {
-            *radius = proved!(_mm256_mul_ps(xy, *radius));
+        for i in 0..ABREAST {
+            radii[i] = proved!(_mm256_mul_ps(xy[i], radii[i]));
         }
         radii
     }
@@ -147,9 +147,12 @@ impl Avx2 {
                 let cosine = _mm256_or_ps(cosines[i], _mm256_castsi256_ps(sign));
                 let along = _mm256_mul_ps(radii[i], cosine);
                 let across = _mm256_mul_ps(radii[i], _mm256_mul_ps(t[i], sines[i]));
-                let swap = _mm256_castsi256_ps(_mm256_slli_epi32::<31>(angle));
-                let x = _mm256_cvtps_epi32(_mm256_blendv_ps(along, across, swap));
-                let y = _mm256_cvtps_epi32(_mm256_blendv_ps(across, along, swap));
+                // Of blends, which are three operations each, two would be needed.
+                let swap = _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(angle));
+                let both = _mm256_xor_ps(along, across);
+                let swapped = _mm256_and_ps(both, _mm256_castsi256_ps(swap));
+                let x = _mm256_cvtps_epi32(_mm256_xor_ps(along, swapped));
+                let y = _mm256_cvtps_epi32(_mm256_xor_ps(across, swapped));
                 _mm256_storeu_si256(first[i].as_mut_ptr().cast(), x);
                 _mm256_storeu_si256(second[i].as_mut_ptr().cast(), y);
             });
