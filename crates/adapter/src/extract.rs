@@ -35,6 +35,11 @@ impl<T: Torus> ExpandedGlweList<T> {
         }
     }
 
+    /// The ciphertexts, each of as many plaintexts as a polynomial has coefficients.
+    pub fn ciphertexts(&self) -> &[GlweCiphertext<T>] {
+        &self.ciphertexts
+    }
+
     /// The ciphertexts, to be brought under another key.
     pub fn ciphertexts_mut(&mut self) -> &mut [GlweCiphertext<T>] {
         &mut self.ciphertexts

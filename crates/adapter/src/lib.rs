@@ -3,9 +3,10 @@
 //! The path of an upload: [`readings`] parses its two messages, metadata and seeded
 //! GLWE list, and checks them against each other and against the key set;
 //! [`extract`] expands the masks and takes LWE ciphertexts out of the polynomials, in
-//! bulk.
+//! bulk; [`sums`] adds rows up before that, polynomial by polynomial.
 #![forbid(unsafe_code)]
 
 pub mod extract;
 pub mod metadata;
 pub mod readings;
+pub mod sums;

@@ -7,7 +7,8 @@
 //!
 //! - [`extremes`]: smallest and largest, and where they are;
 //! - [`order`]: sorting, the first few, and [`rank`]: percentiles;
-//! - [`moments`]: what mean and variance are made of;
+//! - [`moments`]: what mean and variance are made of; [`parts`]: sums that were begun on whole
+//!   polynomials;
 //! - [`rows`]: conditions, counting and adding up the rows that meet them;
 //! - [`histogram`]: counts of bins;
 //! - [`tree`]: decision trees and forests; [`score`]: linear and logistic scoring.
@@ -16,6 +17,7 @@ pub mod extremes;
 pub mod histogram;
 pub mod moments;
 pub mod order;
+pub mod parts;
 pub mod rank;
 pub mod rows;
 pub mod score;
@@ -77,6 +79,9 @@ pub enum AnalyticsError {
     /// Weights for another number of columns, or whose sums do not fit 126 bits.
     #[error("the weights do not fit the columns or their sums overflow")]
     Weights,
+    /// Parts of a sum that do not make one.
+    #[error("the parts of a sum have more readings than a block can hold, or digits of others")]
+    Parts,
     /// A probability scale that cannot be.
     #[error("a probability needs 2 to 256 levels and a positive step")]
     Levels,

@@ -196,6 +196,17 @@ impl Circuit {
         ciphertext: LweCiphertext<u64>,
         degree: u64,
     ) -> Result<Block, CircuitError> {
+        self.input_sum(ciphertext, degree, 1)
+    }
+
+    /// A sum of `level` fresh blocks that was formed before, such as on whole GLWE
+    /// ciphertexts, of a value in `[0, degree]`.
+    pub fn input_sum(
+        &self,
+        ciphertext: LweCiphertext<u64>,
+        degree: u64,
+        level: u32,
+    ) -> Result<Block, CircuitError> {
         let expected = self.parameters.big_lwe_dimension().0;
         let found = ciphertext.dimension().0;
         if found != expected {
@@ -209,12 +220,8 @@ impl Circuit {
         if at == next {
             graph.inputs.push(Input::Ciphertext(ciphertext));
         }
-        Ok(Block::of_source(
-            self.id,
-            Source::Input(at),
-            0,
-            degree as i64,
-        ))
+        let block = Block::of_source(self.id, Source::Input(at), 0, degree as i64);
+        Ok(block.of_level(level))
     }
 
     /// A stand-in for an encrypted block of a value in `[0, degree]`: for counting and

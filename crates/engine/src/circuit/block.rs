@@ -24,6 +24,8 @@ impl Source {
 pub(super) struct Term {
     pub(super) source: Source,
     pub(super) weight: i64,
+    /// Of how many ciphertexts an input is the sum; 1 for a lookup.
+    pub(super) level: u32,
 }
 
 /// A number that is a linear combination of ciphertexts plus a clear constant, and the
@@ -53,12 +55,24 @@ impl Block {
 
     pub(super) fn of_source(circuit: u64, source: Source, low: i64, high: i64) -> Self {
         Self {
-            terms: vec![Term { source, weight: 1 }],
+            terms: vec![Term {
+                source,
+                weight: 1,
+                level: 1,
+            }],
             constant: 0,
             low,
             high,
             circuit: Some(circuit),
         }
+    }
+
+    /// The same source, of this noise level.
+    pub(super) fn of_level(mut self, level: u32) -> Self {
+        for term in &mut self.terms {
+            term.level = level;
+        }
+        self
     }
 
     /// Whether a circuit can use it.
@@ -87,7 +101,8 @@ impl Block {
     pub fn norm_squared(&self) -> u64 {
         let same_origin = |a: &Term, b: &Term| a.source.lookup() == b.source.lookup();
         let origins = self.terms.chunk_by(same_origin);
-        let level = |terms: &[Term]| terms.iter().map(|t| t.weight.unsigned_abs()).sum::<u64>();
+        let of_term = |t: &Term| t.weight.unsigned_abs() * u64::from(t.level);
+        let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
         origins.map(|terms| level(terms).pow(2)).sum()
     }
 
@@ -249,6 +264,13 @@ mod tests {
             (&(&inputs + &apart) + &(&together * 2)).norm_squared(),
             4 + 25 + 1
         );
+    }
+
+    #[test]
+    fn sums_that_are_inputs_count_as_often_as_they_have_terms() {
+        let sum = source(0).of_level(3);
+        assert_eq!(sum.norm_squared(), 9);
+        assert_eq!((&(&sum * 2) - &source(1)).norm_squared(), 49);
     }
 
     #[test]

@@ -106,6 +106,11 @@ impl Circuit {
         let low = a.low().min(b.low());
         let high = a.high().max(b.high());
         let difference = a - b;
+        if let Some(difference) = difference.clear_value() {
+            let product = self.weighted_bit(condition, difference);
+            let chosen = (b + &product).known_in(low, high);
+            return (chosen, (a - &product).known_in(low, high));
+        }
         let span = difference.span();
         let x = |weight| &difference + &self.weighted_bit(condition, weight);
         if 2 * span <= self.block_modulus() {
