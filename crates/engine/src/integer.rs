@@ -10,19 +10,30 @@
 //! not depend on a secret takes no bootstrap.
 
 mod arithmetic;
+mod bitwise;
 mod boolean;
 mod carry;
+mod cast;
 mod clear;
 mod comparison;
+mod division;
+mod multiplication;
+mod overflow;
 mod selection;
+mod shift;
+mod sign;
 pub(crate) mod sum;
+
 
 use std::marker::PhantomData;
 
+pub use bitwise::BitOp;
 pub use boolean::FheBool;
 pub use carry::CarryForm;
 pub use clear::Clear;
 pub use comparison::Comparison;
+pub use division::Division;
+pub use shift::Shift;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use thiserror::Error;
 
@@ -53,6 +64,15 @@ pub enum IntegerError {
     /// Operands of two circuits.
     #[error("an operand belongs to another circuit")]
     OtherCircuit,
+    /// As many integers as weights.
+    #[error("{0} integers have {1} weights")]
+    Lengths(usize, usize),
+    /// A function that no lookup gives.
+    #[error(
+        "a lookup takes blocks of at most block_modulus values, or pairs of them, within the \
+         noise level, to values of at most that modulus"
+    )]
+    Lookup,
     /// Nothing to work on.
     #[error("a list has no elements")]
     Empty,

@@ -109,7 +109,7 @@ fn what_does_not_belong_together_is_refused() {
     let foreign = other.stand_in_integer(1u8, byte);
     assert_eq!(c.add(&a, &wide).unwrap_err(), IntegerError::Widths(8, 9));
     assert_eq!(c.add(&a, &foreign).unwrap_err(), IntegerError::OtherCircuit);
-    assert_eq!(c.sum(&[]).unwrap_err(), IntegerError::Empty);
+    assert_eq!(c.sum::<Unsigned>(&[]).unwrap_err(), IntegerError::Empty);
     assert_eq!(Width::new(0), Err(IntegerError::Width(0)));
     assert_eq!(Width::new(257), Err(IntegerError::Width(257)));
     assert_eq!(

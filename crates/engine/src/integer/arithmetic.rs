@@ -1,7 +1,7 @@
-//! Addition, subtraction, negation and multiplication by small clear numbers, all mod
-//! 2^width and all lazy: a bootstrap is recorded only where a sum would not fit.
+//! Addition, subtraction and negation mod 2^width, all lazy: a bootstrap is recorded only where
+//! a sum would not fit.
 
-use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness};
+use super::{Block, Circuit, Integer, IntegerError, Signedness};
 
 impl Circuit {
     /// `a + b`.
@@ -14,7 +14,11 @@ impl Circuit {
         Ok(self.add_unchecked(a, b))
     }
 
-    fn add_unchecked<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Integer<S> {
+    pub(super) fn add_unchecked<S: Signedness>(
+        &self,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Integer<S> {
         let sum = |a: &Integer<S>, b: &Integer<S>| -> Vec<Block> {
             a.blocks.iter().zip(&b.blocks).map(|(a, b)| a + b).collect()
         };
@@ -27,19 +31,6 @@ impl Circuit {
             blocks = sum(&self.digits(a, 2), &self.digits(b, 2));
         }
         Integer::new(blocks, a.width)
-    }
-
-    /// `a + b` in digits, and whether it has overflowed.
-    pub fn overflowing_add(
-        &self,
-        a: &FheUint,
-        b: &FheUint,
-    ) -> Result<(FheUint, FheBool), IntegerError> {
-        self.check(&[a, b])?;
-        let sum = self.add_unchecked(&self.digits(a, 2), &self.digits(b, 2));
-        let carried = self.carry(&sum.blocks, &Block::clear(0), sum.width);
-        let overflow = FheBool::of(carried.carry, |carry| carry > 0);
-        Ok((Integer::new(carried.digits, sum.width), overflow))
     }
 
     /// `a - b`.
@@ -70,14 +61,20 @@ impl Circuit {
     /// The blocks of `-a`: each negated on a multiple of the message modulus that keeps it
     /// from 0 upwards, which the next block gives back.
     fn negated_blocks<S: Signedness>(&self, a: &Integer<S>) -> Vec<Block> {
-        let modulus = self.message_modulus();
-        let mut borrow = 0;
-        let negate = |block: &Block| {
-            let lent = (block.high() + borrow + modulus - 1).div_euclid(modulus);
-            let negated = &-block + (lent * modulus - borrow);
-            borrow = lent;
-            negated
-        };
-        a.blocks.iter().map(negate).collect()
+        let negated = a.blocks.iter().map(|block| -block).collect();
+        self.brought_to_zero(negated, a.width)
+    }
+
+    /// `-a - 1`, which has the bits of `a` flipped.
+    pub fn complement<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a])?;
+        Ok(self.complement_unchecked(&self.propagate_unchecked(a)))
+    }
+
+    /// The digits of the complement of digits.
+    pub(super) fn complement_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
+        let digits = a.blocks.iter().enumerate();
+        let flip = |(i, digit): (usize, &Block)| &-digit + (self.digit_modulus(a.width, i) - 1);
+        Integer::new(digits.map(flip).collect(), a.width)
     }
 }

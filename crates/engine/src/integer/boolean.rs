@@ -135,6 +135,89 @@ impl Circuit {
         Ok(self.not(&self.all(&none)?))
     }
 
+    /// `condition ? a : b`.
+    pub fn select_bool(
+        &self,
+        condition: &FheBool,
+        a: &FheBool,
+        b: &FheBool,
+    ) -> Result<FheBool, IntegerError> {
+        self.check_own_bools([condition, a, b])?;
+        if self.block_modulus() >= 8 {
+            let bits = &self.weighted_bit(a, 2) + &self.weighted_bit(b, 1);
+            let x = &bits + &self.weighted_bit(condition, 4);
+            let choice = |x: i64| if x >= 4 { x & 2 != 0 } else { x & 1 != 0 };
+            return Ok(FheBool::of(x, choice));
+        }
+        let then = self.and(condition, a)?;
+        let otherwise = self.and(&self.not(condition), b)?;
+        let either = &self.bit(&then) + &self.bit(&otherwise);
+        Ok(FheBool::of(either.known_in(0, 1), |bit| bit == 1))
+    }
+
+    /// Whether any of some blocks from 0 up is not 0.
+    pub(super) fn any_nonzero(&self, mut blocks: Vec<Block>) -> FheBool {
+        loop {
+            blocks.retain(|block| block.clear_value() != Some(0));
+            let mut groups: Vec<Block> = Vec::new();
+            for block in blocks {
+                let last = groups.last_mut();
+                match last.and_then(|group| self.together(group, &block, 0)) {
+                    Some(sum) => groups.splice(groups.len() - 1.., [sum]).for_each(drop),
+                    None => groups.push(block),
+                }
+            }
+            if groups.len() <= 1 {
+                let group = groups.pop().unwrap_or_else(|| Block::clear(0));
+                return FheBool::of(group, |sum| sum != 0);
+            }
+            let bit = |group: &Block| self.look_up(group, |sum| i64::from(sum != 0));
+            blocks = groups.iter().map(bit).collect();
+        }
+    }
+
+    /// For each of some blocks from 0 up, the bit whether it or one before it is not 0.
+    pub(super) fn running_any(&self, blocks: &[Block]) -> Vec<Block> {
+        // Sums from the start of each chunk; a chunk has room for a bit of those before.
+        let mut chunks: Vec<Vec<Block>> = Vec::new();
+        for block in blocks {
+            let last = chunks.last().and_then(|chunk| chunk.last());
+            match last.and_then(|sum| self.together(sum, block, 1)) {
+                Some(sum) => chunks.last_mut().into_iter().for_each(|chunk| {
+                    chunk.push(sum.clone());
+                }),
+                None => chunks.push(vec![block.clone()]),
+            }
+        }
+        let bit = |sum: &Block| self.look_up(sum, |sum| i64::from(sum != 0));
+        let before = match &chunks[..] {
+            [] | [_] => Vec::new(),
+            [some @ .., _] => {
+                let ends = some.iter().filter_map(|chunk| chunk.last());
+                self.running_any(&ends.map(bit).collect::<Vec<_>>())
+            }
+        };
+        let mut any = Vec::with_capacity(blocks.len());
+        for (g, chunk) in chunks.iter().enumerate() {
+            for (i, sum) in chunk.iter().enumerate() {
+                any.push(match (before.get(g), g.checked_sub(1)) {
+                    (Some(end), _) if i + 1 == chunk.len() => end.clone(),
+                    (_, Some(last)) => bit(&(sum + &before[last])),
+                    (_, None) => bit(sum),
+                });
+            }
+        }
+        any
+    }
+
+    /// The sum of blocks, if a lookup has room for it and for some bits more.
+    fn together(&self, a: &Block, b: &Block, bits: i64) -> Option<Block> {
+        let sum = a + b;
+        let fits = sum.span() + bits <= self.block_modulus()
+            && sum.norm_squared() + bits as u64 <= self.max_norm_squared();
+        fits.then_some(sum)
+    }
+
     pub(crate) fn check_own_bools<'a>(
         &self,
         bits: impl IntoIterator<Item = &'a FheBool>,

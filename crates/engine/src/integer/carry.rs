@@ -57,6 +57,10 @@ impl Circuit {
     /// The digits of blocks [with room](Self::has_room), and the carry out of the width. The
     /// carry that comes in is 0 or 1.
     pub(super) fn carry(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
+        if let (Some(clear @ 1..), [first, others @ ..]) = (carry_in.clear_value(), blocks) {
+            let blocks = [&[first + clear], others].concat();
+            return self.carry(&blocks, &Block::clear(0), width);
+        }
         let start = self.lookup_count();
         let sequential = self.carry_by(CarryForm::Sequential, blocks, carry_in, width);
         // Many operators keep the threads busy by themselves: then the work counts.
@@ -85,7 +89,7 @@ impl Circuit {
     ) -> Carried {
         match form {
             CarryForm::Sequential => self.carry_sequentially(blocks, carry_in, width),
-            CarryForm::Logarithmic => self.carry_by_states(blocks, carry_in, width),
+            CarryForm::Logarithmic => self.carry_by_states(blocks, carry_in, width, None),
         }
     }
 
@@ -118,10 +122,33 @@ impl Circuit {
         (digit, carry)
     }
 
-    fn carry_by_states(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
+    /// Digits by a tree of states, and the same times the message modulus.
+    pub(super) fn carry_scaled(&self, blocks: &[Block], width: Width) -> (Vec<Block>, Vec<Block>) {
+        let mut scaled = Vec::with_capacity(blocks.len());
+        let carried = self.carry_by_states(blocks, &Block::clear(0), width, Some(&mut scaled));
+        (carried.digits, scaled)
+    }
+
+    /// Digits times the message modulus are added to a list that is given.
+    fn carry_by_states(
+        &self,
+        blocks: &[Block],
+        carry_in: &Block,
+        width: Width,
+        mut scaled: Option<&mut Vec<Block>>,
+    ) -> Carried {
+        let mut last = |x: &Block, digit: &dyn Fn(i64) -> i64| match scaled.as_mut() {
+            Some(scaled) => {
+                let times = |x: i64| digit(x) * self.message_modulus();
+                let mut both = self.look_up_all(x, &[digit, &times]);
+                scaled.extend(both.pop());
+                both.pop().unwrap_or_else(|| Block::clear(0))
+            }
+            None => self.look_up(x, digit),
+        };
         let group_len = self.group_len();
         let modulus_of = |i: usize| self.digit_modulus(width, i);
-        let (blocks, overflow) = self.with_carries_of_one(blocks, width);
+        let (blocks, overflow) = self.with_carries_of_one(blocks, carry_in, width);
         // What each block gives: its digit, in the scale that its last lookup wants, and its
         // state, in that of its place in its group.
         let pairing = Pairing::new(self);
@@ -156,12 +183,12 @@ impl Circuit {
                 // The carry into the block below and that one's state tell the carry.
                 Some(Pair::DigitAbove) => {
                     let x = &(digit + &states[first]) + carry_into(first);
-                    self.look_up(&x, |x| (x / 4 + i64::from(x % 4 >= 2)) % modulus)
+                    last(&x, &|x| (x / 4 + i64::from(x % 4 >= 2)) % modulus)
                 }
                 Some(Pair::DigitBelow) => {
                     let weight = 1 << (place - 1);
                     let x = &(digit + &states[i - 1]) + &below;
-                    self.look_up(&x, |x| (x % weight + i64::from(x / weight >= 2)) % modulus)
+                    last(&x, &|x| (x % weight + i64::from(x / weight >= 2)) % modulus)
                 }
                 None => {
                     let mut carry = carry_into(i).clone();
@@ -174,8 +201,11 @@ impl Circuit {
                         carry = both.pop().unwrap_or(carry);
                     }
                     match carry.clear_value() {
-                        Some(0) => digit.clone(),
-                        _ => self.look_up(&(digit + &carry), |x| x % modulus),
+                        Some(0) => {
+                            last(&blocks[i], &|x| x % modulus);
+                            digit.clone()
+                        }
+                        _ => last(&(digit + &carry), &|x| x % modulus),
                     }
                 }
             });
@@ -194,12 +224,19 @@ impl Circuit {
 
     /// The blocks with sums so small that none carries more than 1, whatever comes in, and
     /// what that carries out of the width.
-    fn with_carries_of_one(&self, blocks: &[Block], width: Width) -> (Vec<Block>, Block) {
+    fn with_carries_of_one(
+        &self,
+        blocks: &[Block],
+        carry_in: &Block,
+        width: Width,
+    ) -> (Vec<Block>, Block) {
         let mut carry = Block::clear(0);
         let each = |(i, block): (usize, &Block)| {
             let modulus = self.digit_modulus(width, i);
             let sum = block + &carry;
-            if block.low() >= 0 && sum.high() <= 2 * modulus - 2 {
+            // No carry comes into the first one.
+            let most = 2 * modulus - 2 + i64::from(i == 0 && carry_in.clear_value() == Some(0));
+            if block.low() >= 0 && sum.high() <= most {
                 carry = Block::clear(0);
                 return sum;
             }
@@ -257,7 +294,7 @@ impl Circuit {
 }
 
 /// The sum of blocks.
-fn total(blocks: &[Block]) -> Block {
+pub(super) fn total(blocks: &[Block]) -> Block {
     blocks
         .iter()
         .fold(Block::clear(0), |sum, block| &sum + block)

@@ -15,6 +15,25 @@ impl Clear {
         self.0
     }
 
+    /// `2^bit` mod 2^256.
+    pub(super) fn power_of_two(bit: u32) -> Self {
+        let mut words = [0; 4];
+        if let Some(word) = words.get_mut((bit / 64) as usize) {
+            *word = 1 << (bit % 64);
+        }
+        Self(words)
+    }
+
+    /// Its negative mod 2^256.
+    pub(super) fn negated(self) -> Self {
+        let mut carry = true;
+        Self(self.0.map(|word| {
+            let (word, more) = (!word).overflowing_add(u64::from(carry));
+            carry = more;
+            word
+        }))
+    }
+
     /// The 64 bits from bit `at`; above the number there are zeros.
     pub(super) fn bits_from(self, at: u32) -> u64 {
         let (word, shift) = ((at / 64) as usize, at % 64);

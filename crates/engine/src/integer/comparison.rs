@@ -60,37 +60,64 @@ impl Circuit {
     /// A block with the sign of `a - b`.
     fn sign_of_difference<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Block {
         let mut terms = self.digit_differences(a, b);
-        if S::SIGNED {
+        let last = terms.len() - 1;
+        let half = self.digit_modulus(a.width, last) / 2;
+        if S::SIGNED && half == 1 {
+            // Sign bits are the other way round.
+            terms[last] = -&terms[last];
+        } else if S::SIGNED {
             // Two's complement numbers with the sign bits flipped are in the order of
-            // unsigned ones: the other way round in the sign bit's half of a digit.
-            self.flip_sign_bits(a, b, &mut terms);
+            // unsigned ones.
+            let (a, b) = (self.digits(a, 2), self.digits(b, 2));
+            let (a, b) = (&a.blocks[last], &b.blocks[last]);
+            let order = |a: i64, b: i64| (a ^ half).cmp(&(b ^ half)) as i64;
+            if let Some(b) = b.clear_value() {
+                terms[last] = self.look_up(a, |a| (a ^ half) - (b ^ half));
+            } else if let Some(a) = a.clear_value() {
+                terms[last] = self.look_up(b, |b| (a ^ half) - (b ^ half));
+            } else {
+                let place = terms.len().min(self.signs_together()) - 1;
+                terms[last] = self.look_up_pair(a, b, |a, b| order(a, b) << place);
+                return self.sign_of(terms, true);
+            }
         }
-        let group_len = (self.encoding().plaintext_bits() - 1) as usize;
-        let mut terms = self.merged(terms);
-        // Whether a term is a sign already, at place 0.
-        let mut signs = vec![false; terms.len()];
+        self.sign_of(self.merged(terms), false)
+    }
+
+    /// How many signs, weighted by powers of two, have a sum that a lookup takes.
+    fn signs_together(&self) -> usize {
+        (self.encoding().plaintext_bits() - 1) as usize
+    }
+
+    /// A block with the sign of the highest of these terms that is not 0, least significant
+    /// first. The most significant one may have its weight already.
+    pub(super) fn sign_of(&self, mut terms: Vec<Block>, mut weighted: bool) -> Block {
+        let group_len = self.signs_together();
         while terms.len() > 1 {
             // Groups are full from the most significant end, so that a group of one, which
             // needs no more than its sign, can only be the least significant.
             let mut groups = Vec::with_capacity(terms.len().div_ceil(group_len));
-            let mut alone = Vec::with_capacity(groups.capacity());
             let mut end = terms.len();
             while end > 0 {
                 let start = end.saturating_sub(group_len);
-                let mut sum = Block::clear(0);
-                for (place, term) in terms[start..end].iter().enumerate() {
-                    match signs[start + place] && place == 0 {
-                        true => sum += term,
-                        false => sum += &self.look_up(term, |x| x.signum() << place),
-                    }
-                }
+                let places = terms[start..end].iter().enumerate();
+                let sum = places.fold(Block::clear(0), |mut sum, (place, term)| {
+                    // A sign, quiet enough for its weight, needs no lookup.
+                    let is_sign = term.low() >= -1 && term.high() <= 1;
+                    let is_sign = is_sign && term.norm_squared() <= 1 && place == 0;
+                    let is_weighted = weighted && start + place + 1 == terms.len();
+                    sum += &match is_sign || is_weighted {
+                        true => term.clone(),
+                        false => self.look_up(term, |x| x.signum() << place),
+                    };
+                    sum
+                });
                 groups.push(sum);
-                alone.push(end - start == 1);
                 end = start;
             }
             groups.reverse();
-            alone.reverse();
-            (terms, signs) = (groups, alone);
+            terms = groups;
+            weighted = false;
         }
         terms.pop().unwrap_or_else(|| Block::clear(0))
     }
@@ -99,23 +126,6 @@ impl Circuit {
     fn digit_differences<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Vec<Block> {
         let (a, b) = (self.digits(a, 2), self.digits(b, 2));
         a.blocks.iter().zip(&b.blocks).map(|(a, b)| a - b).collect()
-    }
-
-    fn flip_sign_bits<S: Signedness>(
-        &self,
-        a: &Integer<S>,
-        b: &Integer<S>,
-        differences: &mut [Block],
-    ) {
-        let half = self.digit_modulus(a.width, differences.len() - 1) / 2;
-        let flipped = |integer: &Integer<S>| {
-            let digits = self.digits(integer, 1);
-            let top = digits.blocks.last().cloned();
-            top.map(|top| self.look_up(&top, |digit| digit ^ half))
-        };
-        if let (Some(top), Some(a), Some(b)) = (differences.last_mut(), flipped(a), flipped(b)) {
-            *top = &a - &b;
-        }
     }
 
     /// Terms in place of pairs of neighbours, where one lookup takes both: half as many.
@@ -142,10 +152,12 @@ impl Circuit {
         b: &Integer<S>,
     ) -> Result<FheBool, IntegerError> {
         let differences = self.merged(self.digit_differences(a, b));
-        let bits: Vec<FheBool> = differences
-            .into_iter()
-            .map(|difference| FheBool::of(difference, |x| x == 0))
-            .collect();
-        self.all(&bits)
+        let one_sided = |difference: &Block| match (difference.low(), difference.high()) {
+            (0.., _) => difference.clone(),
+            (_, ..=0) => -difference,
+            _ => self.look_up(difference, |x| i64::from(x != 0)),
+        };
+        let differs = self.any_nonzero(differences.iter().map(one_sided).collect());
+        Ok(self.not(&differs))
     }
 }

@@ -1,0 +1,191 @@
+//! Products, and sums weighted by clear numbers.
+//!
+//! A product is schoolbook: one lookup of a pair of digits for the low digit of their product
+//! and one for the high one, added up in columns. A clear factor takes no products: its digits,
+//! signed so that they are small, are weights of the other's in the columns.
+
+use super::sum::Columns;
+use super::{Block, Circuit, Clear, FheBool, FheInt, FheUint, Integer, IntegerError, Signedness};
+use super::{Signed, Width};
+
+impl Circuit {
+    /// `a * b` mod 2^width. Lazy.
+    pub fn mul<S: Signedness>(
+        &self,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Result<Integer<S>, IntegerError> {
+        self.check(&[a, b])?;
+        for (clear, other) in [(a, b), (b, a)] {
+            if let Some(factor) = clear.clear_digits() {
+                let mut columns = self.columns(a.width);
+                self.add_weighted(&mut columns, other, factor);
+                return Ok(self.add_columns(columns, a.width));
+            }
+        }
+        let (a, b) = (self.factor(a), self.factor(b));
+        let (columns, _) = self.product(&a.blocks, &b.blocks, a.width);
+        Ok(self.add_columns(columns, a.width))
+    }
+
+    /// `a * b` mod 2^width in digits, and whether it has overflowed.
+    pub(super) fn overflowing_product(&self, a: &FheUint, b: &FheUint) -> (FheUint, FheBool) {
+        let (a, b) = (self.factor(a), self.factor(b));
+        let (columns, mut spilled) = self.product(&a.blocks, &b.blocks, a.width);
+        // Digits whose product is beyond the width: one not 0, and the other not 0 from its
+        // complement on.
+        let count = a.blocks.len();
+        let mut from_top: Vec<Block> = b.blocks.clone();
+        from_top.reverse();
+        let any = self.running_any(&from_top);
+        spilled.extend((1..count).map(|i| {
+            let (digit, above) = (&a.blocks[i], &any[i - 1]);
+            self.look_up_pair(digit, above, |digit, above| {
+                i64::from(digit != 0 && above != 0)
+            })
+        }));
+        self.overflowing_columns(columns, spilled, a.width)
+    }
+
+    /// The exact sum of integers weighted by clear numbers, mod 2^width.
+    pub fn dot_product<S: Signedness>(
+        &self,
+        integers: &[Integer<S>],
+        weights: &[i64],
+        width: Width,
+    ) -> Result<FheInt, IntegerError> {
+        if integers.len() != weights.len() {
+            return Err(IntegerError::Lengths(integers.len(), weights.len()));
+        }
+        let sum: Integer<S> = self.weighted_sum(integers, weights, width)?;
+        Ok(sum.reinterpret::<Signed>())
+    }
+
+    /// As [`dot_product`](Self::dot_product), of as many weights as integers.
+    pub(super) fn weighted_sum<S: Signedness>(
+        &self,
+        integers: &[Integer<S>],
+        weights: &[i64],
+        width: Width,
+    ) -> Result<Integer<S>, IntegerError> {
+        if integers.is_empty() {
+            return Err(IntegerError::Empty);
+        }
+        self.check_own(integers.iter().flat_map(|integer| &integer.blocks))?;
+        let mut columns = self.columns(width);
+        for (integer, &weight) in integers.iter().zip(weights) {
+            let factor = || self.digits_of(Clear::from(weight), width).collect();
+            if !S::SIGNED || integer.width >= width {
+                let mut wide = match integer.width < width {
+                    true => self.digits(integer, 1).blocks,
+                    false => integer.blocks.clone(),
+                };
+                wide.truncate(columns.len());
+                self.add_weighted(&mut columns, &Integer::<S>::new(wide, width), factor());
+                continue;
+            }
+            // With the sign bit flipped it is a number from 0, too large by that bit.
+            let flipped = self.sign_flipped(integer);
+            let wide = Integer::<S>::new(flipped.blocks, width);
+            self.add_weighted(&mut columns, &wide, factor());
+            let bit = Clear::power_of_two(integer.width.0 - 1);
+            let excess = Integer::<S>::new(
+                self.digits_of(bit, width).map(Block::clear).collect(),
+                width,
+            );
+            let negative = self.digits_of(Clear::from(weight).negated(), width);
+            self.add_weighted(&mut columns, &excess, negative.collect());
+        }
+        Ok(self.add_columns(columns, width))
+    }
+
+    /// Digits that make a lookup of a pair.
+    fn factor<S: Signedness>(&self, integer: &Integer<S>) -> Integer<S> {
+        self.digits(integer, self.encoding().message_modulus() + 1)
+    }
+
+    /// The columns of a product, and what its digits spill out of the width. Of products of
+    /// digits that are beyond the width, neither has anything.
+    fn product(&self, a: &[Block], b: &[Block], width: Width) -> (Columns, Vec<Block>) {
+        let mut columns = self.columns(width);
+        let mut spilled = Vec::new();
+        let is_square = a == b;
+        for i in 0..a.len() {
+            for j in 0..b.len() - i {
+                // The same lookup serves both products of two digits of a square.
+                let (x, y) = match is_square && i > j {
+                    true => (&a[j], &b[i]),
+                    false => (&a[i], &b[j]),
+                };
+                let modulus = self.digit_modulus(width, i + j);
+                let low = |x: i64, y: i64| x * y % modulus;
+                let high = |x: i64, y: i64| x * y / modulus;
+                let mut parts = self.look_up_pair_all(x, y, &[&low, &high]);
+                let high = parts.pop();
+                columns[i + j].extend(parts);
+                columns
+                    .get_mut(i + j + 1)
+                    .unwrap_or(&mut spilled)
+                    .extend(high);
+            }
+        }
+        for column in &mut columns {
+            column.retain(|block| block.clear_value() != Some(0));
+        }
+        (columns, spilled)
+    }
+
+    /// Adds an integer times a clear one, of these digits, to columns. What the integer has
+    /// beyond them is dropped.
+    fn add_weighted<S: Signedness>(
+        &self,
+        columns: &mut Columns,
+        integer: &Integer<S>,
+        factor: Vec<i64>,
+    ) {
+        let weights = self.signed_digits(factor);
+        let largest = weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0);
+        let largest = largest.max(1);
+        let plain = weights.iter().filter(|&&weight| weight != 0).count() == 1
+            && integer.blocks.iter().all(|block| {
+                let weight = largest;
+                let norm = block.norm_squared() * weight.pow(2);
+                norm <= self.max_norm_squared()
+                    && block.span() * weight as i64 <= self.block_modulus()
+            });
+        // One term a column can be as lazy as its integer.
+        let digits = match plain {
+            true => integer.clone(),
+            false => self.digits(integer, largest),
+        };
+        for (j, &weight) in weights.iter().enumerate().filter(|(_, w)| **w != 0) {
+            for (column, block) in columns.iter_mut().skip(j).zip(&digits.blocks) {
+                column.push(block * weight);
+            }
+        }
+    }
+
+    /// Digits of the same number mod a power of the message modulus, none of them larger than
+    /// half of it.
+    fn signed_digits(&self, digits: Vec<i64>) -> Vec<i64> {
+        let modulus = self.message_modulus();
+        let mut carry = 0;
+        let mut signed = Vec::with_capacity(digits.len());
+        for (i, digit) in digits.iter().enumerate() {
+            let twice = 2 * (digit + carry).rem_euclid(modulus);
+            let next = digits.get(i + 1).copied().unwrap_or(0);
+            // At one half, by what makes the next one smaller.
+            let negative = twice > modulus || twice == modulus && 2 * next >= modulus;
+            carry = (digit + carry).div_euclid(modulus) + i64::from(negative);
+            signed.push(twice / 2 - i64::from(negative) * modulus);
+        }
+        signed
+    }
+}
+
+impl<S: Signedness> Integer<S> {
+    /// Its blocks, if all of them are clear.
+    pub(super) fn clear_digits(&self) -> Option<Vec<i64>> {
+        self.blocks.iter().map(Block::clear_value).collect()
+    }
+}
