@@ -1,11 +1,13 @@
 //! What stops a benchmark.
 
+use tfhe_sbc_core::encoding::BlockOutOfRange;
 use tfhe_sbc_core::parameters::ParameterError;
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
 use tfhe_sbc_engine::bootstrap::BootstrapError;
 use tfhe_sbc_engine::gates::GateError;
+use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 use thiserror::Error;
 
@@ -18,6 +20,9 @@ pub(crate) enum BenchError {
     /// A parameter set that does not validate.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
+    /// A number that does not fit its blocks.
+    #[error(transparent)]
+    Digits(#[from] BlockOutOfRange),
     /// No seeds.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
@@ -30,6 +35,9 @@ pub(crate) enum BenchError {
     /// Gates that refuse.
     #[error(transparent)]
     Gate(#[from] GateError),
+    /// Integers that refuse.
+    #[error(transparent)]
+    Integer(#[from] IntegerError),
     /// A device that does not encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -51,6 +59,12 @@ pub(crate) enum BenchError {
     /// A picture of something that has none.
     #[error("only the table 'engine' has a picture: leave --plot out")]
     NoPicture,
+    /// Rows of another table, or of none.
+    #[error("only the table 'integers' has rows to choose: leave --rows out")]
+    NoRows,
+    /// Rows that there are not.
+    #[error("the rows are {0}")]
+    Rows(String),
     /// No JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -72,6 +72,21 @@ impl<T: MaskTorus> Keys<T> {
         ))
     }
 
+    /// Fresh encryptions of the digits of a number below 2^`bits`, least significant first.
+    pub(crate) fn encrypt_digits(
+        &mut self,
+        value: u64,
+        bits: u32,
+    ) -> Result<Vec<LweCiphertext<T>>, BenchError> {
+        let encoding = self.parameters().block_encoding();
+        let mut digits = vec![0; encoding.block_count(bits)];
+        encoding.split(value, &mut digits)?;
+        let digits = digits.iter().map(|&digit| i64::from(digit));
+        digits
+            .map(|digit| self.encrypt(encoding.encode(digit)))
+            .collect()
+    }
+
     /// Whether a ciphertext under the big key decrypts to this plaintext.
     pub(crate) fn holds(&self, ciphertext: &LweCiphertext<T>, plaintext: T) -> bool {
         self.is_noise(self.big.phase(ciphertext).sub(plaintext))

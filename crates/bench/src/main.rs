@@ -10,6 +10,7 @@ mod constant_time;
 mod device;
 mod engine;
 mod error;
+mod integers;
 mod keys;
 mod machine;
 mod paper;
@@ -25,6 +26,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::engine::EngineReport;
 use crate::error::BenchError;
+use crate::integers::IntegersReport;
 use crate::machine::Machine;
 use crate::paper::PaperReport;
 use crate::report::Report;
@@ -45,6 +47,9 @@ struct Args {
     /// Draw bootstraps by size of batch and threads into an SVG file; for 'engine'.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Only these rows, separated by commas; for 'integers'.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    rows: Vec<String>,
 }
 
 /// The tables.
@@ -58,6 +63,8 @@ enum TableName {
     Paper,
     /// Bootstrapping: gates, lookups and keys, then batches by size and threads.
     Engine,
+    /// Encrypted integers: operators, and questions about many; the peer takes minutes.
+    Integers,
 }
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -89,6 +96,9 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
     if args.plot.is_some() && !matches!(args.table, TableName::Engine) {
         return Err(BenchError::NoPicture);
     }
+    if !args.rows.is_empty() && !matches!(args.table, TableName::Integers) {
+        return Err(BenchError::NoRows);
+    }
     let machine = Machine::detect();
     let budget = Duration::from_secs_f64(args.seconds);
     let rows = match args.table {
@@ -116,6 +126,15 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
             if let Some(path) = &args.plot {
                 report.plot(path)?;
             }
+            let text = if args.json {
+                serde_json::to_string_pretty(&report)?
+            } else {
+                report.to_text()
+            };
+            return Ok((text, true));
+        }
+        TableName::Integers => {
+            let report = IntegersReport::measure(machine, budget, &args.rows)?;
             let text = if args.json {
                 serde_json::to_string_pretty(&report)?
             } else {

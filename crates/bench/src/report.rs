@@ -8,24 +8,31 @@ use crate::timing::Timing;
 
 /// Everything that a run prints.
 #[derive(Serialize)]
-pub(crate) struct Report {
+pub(crate) struct Report<M = NoMore> {
     /// Where the figures come from.
     pub(crate) machine: Machine,
     /// The figures.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row<M>>,
 }
 
-/// One line of figures.
+/// One line of figures, with `more` of its table's own.
 #[derive(Serialize)]
-pub(crate) struct Row {
+pub(crate) struct Row<M = NoMore> {
     name: String,
     #[serde(flatten)]
     figures: Figures,
     unit: Unit,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<usize>,
+    /// What else its table has.
+    #[serde(flatten)]
+    pub(crate) more: M,
     note: String,
 }
+
+/// Nothing more.
+#[derive(Serialize)]
+pub(crate) struct NoMore {}
 
 /// What figures are in.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -112,7 +119,20 @@ impl Row {
             figures,
             unit: Unit::Seconds,
             threads: Some(threads),
+            more: NoMore {},
             note: note.into(),
+        }
+    }
+
+    /// The row with more of its table's own.
+    pub(crate) fn with<M>(self, more: M) -> Row<M> {
+        Row {
+            name: self.name,
+            figures: self.figures,
+            unit: self.unit,
+            threads: self.threads,
+            more,
+            note: self.note,
         }
     }
 
@@ -151,6 +171,7 @@ impl Row {
             figures,
             unit,
             threads: None,
+            more: NoMore {},
             note: note.into(),
         }
     }
@@ -194,7 +215,7 @@ impl Row {
     }
 }
 
-impl Report {
+impl<M> Report<M> {
     /// The tables: the machine, then the rows.
     pub(crate) fn to_tables(&self) -> String {
         let machine = self.machine.to_table();
@@ -245,7 +266,20 @@ impl Report {
     }
 }
 
-impl Row {
+impl<M> Row<M> {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Ours divided by the peer's, if there is a peer.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        match self.figures {
+            Figures::Both { ratio, .. } => Some(ratio),
+            Figures::Ours { .. } => None,
+        }
+    }
+
     fn cells(&self, side_by_side: bool, note: usize) -> Vec<String> {
         let show = |value: f64| self.unit.show(value);
         let maybe = |value: &Option<f64>| value.map_or(String::new(), show);
@@ -354,6 +388,7 @@ mod tests {
         );
         assert!(both.get("value").is_none());
         let bytes = Row::figures("c", Unit::Bytes, 10.0, Some(40.0), "");
+        assert_eq!(bytes.ratio(), Some(0.25));
         assert_eq!(serde_json::to_value(bytes).unwrap()["ratio"], 0.25);
     }
 }

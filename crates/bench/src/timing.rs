@@ -13,6 +13,10 @@ const TURN: Duration = Duration::from_millis(40);
 /// Rounds that are timed however small the budget is.
 const LEAST_ROUNDS: usize = 3;
 
+/// A first round that takes this long is not for warming up: it counts, and is the only one
+/// that has to be.
+const LONG_ROUND: Duration = Duration::from_secs(10);
+
 /// Something to time.
 pub(crate) trait Subject {
     /// Runs for [`TURN`], at least once, adds the time of every run, and checks what
@@ -82,22 +86,29 @@ impl Timing {
     }
 }
 
-/// Times the subjects in turns, after a turn of each that warms up and is not counted,
-/// until `budget` is spent. Each subject comes with the number of operations of its runs.
+/// Times the subjects in turns, after a turn of each that warms up and is not counted unless
+/// it is long, until `budget` is spent. Each subject comes with the number of operations of its
+/// runs.
 pub(crate) fn interleave<const N: usize>(
     mut subjects: [(&mut dyn Subject, usize); N],
     budget: Duration,
 ) -> Result<[Timing; N], BenchError> {
     let mut samples = [const { Vec::new() }; N];
     let start = Instant::now();
-    for (subject, _) in &mut subjects {
-        subject.turn(&mut Vec::new())?;
+    for ((subject, _), samples) in subjects.iter_mut().zip(&mut samples) {
+        subject.turn(samples)?;
     }
-    let mut rounds = 0;
-    while rounds < LEAST_ROUNDS || start.elapsed() < budget {
+    let mut next_round = start.elapsed();
+    let mut rounds = LEAST_ROUNDS;
+    if next_round < LONG_ROUND {
+        samples = [const { Vec::new() }; N];
+        next_round = Duration::ZERO;
+        rounds = 0;
+    }
+    while rounds < LEAST_ROUNDS || start.elapsed() + next_round < budget {
         for place in 0..N {
             // Who goes first changes every round.
-            let index = if rounds % 2 == 0 {
+            let index = if rounds.is_multiple_of(2) {
                 place
             } else {
                 N - 1 - place
