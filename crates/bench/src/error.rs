@@ -6,6 +6,7 @@ use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
 use tfhe_sbc_engine::bootstrap::BootstrapError;
+use tfhe_sbc_engine::circuit::{CircuitError, EvaluateError};
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
@@ -38,6 +39,12 @@ pub(crate) enum BenchError {
     /// Integers that refuse.
     #[error(transparent)]
     Integer(#[from] IntegerError),
+    /// Circuits that refuse.
+    #[error(transparent)]
+    Circuit(#[from] CircuitError),
+    /// Circuits that cannot be evaluated.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
     /// A device that does not encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),

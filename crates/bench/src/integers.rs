@@ -77,6 +77,10 @@ impl IntegersReport {
         let mut keys: Option<Keys<u64>> = None;
         let mut rows = Vec::new();
         for definition in definitions {
+            if !ours::has(definition.task) {
+                eprintln!("{}: the engine has no such operator", definition.name);
+                continue;
+            }
             let keys = match &mut keys {
                 Some(keys) if **keys.parameters() == definition.set => keys,
                 keys => {
@@ -94,14 +98,7 @@ impl IntegersReport {
     /// For people.
     pub(crate) fn to_text(&self) -> String {
         let mut bars = table();
-        bars.set_header([
-            "",
-            "ours/peer",
-            "at most",
-            "aim",
-            "bootstraps",
-            "TFHE-rs' bootstraps",
-        ]);
+        bars.set_header(["", "ours/peer", "at most", "aim", "bootstraps", "TFHE-rs'"]);
         for row in &self.report.rows {
             let two = |x: Option<f64>| x.map_or(String::new(), |x| format!("{x:.2}"));
             let whole = |x: Option<u64>| x.map_or(String::new(), |x| x.to_string());
@@ -119,7 +116,7 @@ impl IntegersReport {
             column.set_cell_alignment(CellAlignment::Right);
         }
         format!(
-            "{}\n\n{bars}\n\nBootstraps are ours for one operation; TFHE-rs' are {PUBLISHED_SOURCE}.",
+            "{}\n\n{bars}\n\nBootstraps are ours, for one operation. TFHE-rs' are as published, in {PUBLISHED_SOURCE}.",
             self.report.to_tables()
         )
     }

@@ -1,52 +1,48 @@
-//! Our side.
+//! Our side: a circuit of all operators of a row, made and evaluated in what is timed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::Evaluator;
-use tfhe_sbc_engine::integer::{Block, Comparison, Integer, Integers, Unsigned};
+use tfhe_sbc_engine::circuit::{Block, Circuit};
+use tfhe_sbc_engine::integer::{Comparison, FheUint, IntegerError, Width};
 
 use crate::error::BenchError;
 use crate::integers::tasks::{Operator, Task};
 use crate::keys::Keys;
 use crate::timing::{Subject, Work};
 
-type Uint = Integer<Unsigned, u64>;
+type Digits = Vec<LweCiphertext<u64>>;
 
 /// Encrypted operands of a task.
 pub(super) struct Ours<'k> {
     keys: &'k Keys<u64>,
     evaluator: Evaluator<'k, u64>,
     task: Task,
-    pairs: Vec<(Uint, Uint)>,
+    pairs: Vec<(Digits, Digits)>,
     outcome: Vec<u64>,
     bootstraps: AtomicU64,
 }
+
+/// What a run gives: a number is a list of digits.
+type Found = Vec<Digits>;
 
 impl<'k> Ours<'k> {
     /// Encrypts the operands.
     pub(super) fn new(keys: &'k mut Keys<u64>, task: Task) -> Result<Self, BenchError> {
         let operands = task.operands();
-        let mut encrypted = Vec::new();
-        for &(a, b) in &operands {
-            encrypted.push((
-                keys.encrypt_digits(a, task.bits())?,
-                keys.encrypt_digits(b, task.bits())?,
-            ));
-        }
-        let keys = &*keys;
-        let evaluator = Evaluator::new(&keys.server);
-        let integers = Integers::new(&evaluator)?;
-        let pairs = encrypted
-            .into_iter()
-            .map(|(a, b)| Ok((integers.from_fresh(a)?, integers.from_fresh(b)?)))
-            .collect::<Result<_, BenchError>>()?;
+        let mut encrypt = |value| keys.encrypt_digits(value, task.bits());
+        let pairs = operands
+            .iter()
+            .map(|&(a, b)| Ok((encrypt(a)?, encrypt(b)?)));
+        let pairs = pairs.collect::<Result<_, BenchError>>()?;
         Ok(Self {
-            outcome: task.outcome(&operands),
+            evaluator: Evaluator::new(&keys.server),
             keys,
-            evaluator,
             task,
             pairs,
+            outcome: task.outcome(&operands),
             bootstraps: AtomicU64::new(0),
         })
     }
@@ -72,54 +68,89 @@ impl<'k> Ours<'k> {
                 self.bootstraps.store(done, Ordering::Relaxed);
                 Ok(found)
             },
-            check: |found: Vec<Vec<Block<u64>>>| {
-                let same = |(blocks, &value): (&Vec<_>, _)| self.holds(blocks, value);
-                Ok(found.len() == self.outcome.len() && found.iter().zip(&self.outcome).all(same))
+            check: |found: Found| {
+                let mut both = found.iter().zip(&self.outcome);
+                Ok(found.len() == self.outcome.len()
+                    && both.all(|(digits, &value)| self.holds(digits, value)))
             },
         })
     }
 
-    fn run(&self) -> Result<Vec<Vec<Block<u64>>>, BenchError> {
-        let integers = Integers::new(&self.evaluator)?;
-        let pairs: Vec<_> = self.pairs.iter().map(|(a, b)| (a, b)).collect();
-        let compared = |comparison| {
-            let compared: Vec<_> = pairs.iter().map(|&(a, b)| (comparison, a, b)).collect();
-            let bits = integers.compare_batch(&compared)?;
-            let bits = bits.iter().map(|bit| vec![bit.block().clone()]);
-            Ok::<Vec<_>, BenchError>(bits.collect())
-        };
-        let blocks = |all: Vec<Uint>| all.iter().map(|one| one.blocks().to_vec()).collect();
-        Ok(match self.task {
-            Task::Pairs { operator, .. } => match operator {
-                Operator::Add => blocks(integers.add_batch(&pairs)?),
-                Operator::Eq => compared(Comparison::Eq)?,
-                Operator::Lt => compared(Comparison::Lt)?,
-                Operator::Max => blocks(integers.max_batch(&pairs)?),
-                _ => Vec::new(),
-            },
+    fn run(&self) -> Result<Found, BenchError> {
+        let circuit = Circuit::new(self.parameters())?;
+        let width = Width::new(self.task.bits())?;
+        let input = |digits: &Digits| circuit.encrypted(digits.clone(), width);
+        let results = match self.task {
             Task::Largest { .. } => {
-                let list: Vec<_> = self.pairs.iter().map(|(a, _)| a).collect();
-                let both = integers.min_max_of_batch(&[&list])?;
-                blocks(both.into_iter().map(|(_, max)| max).collect())
+                let list = self.pairs.iter().map(|(a, _)| input(a));
+                let list = list.collect::<Result<Vec<_>, _>>()?;
+                vec![digits(&circuit, &circuit.min_max_of(&list)?.1)?]
             }
-            Task::Columns { .. } => {
-                let sums: Vec<_> = blocks(integers.add_batch(&pairs)?);
-                let smaller = compared(Comparison::Lt)?;
-                let larger: Vec<_> = blocks(integers.max_batch(&pairs)?);
-                let rows = sums.into_iter().zip(smaller).zip(larger);
-                rows.flat_map(|((sum, bit), max)| [sum, bit, max]).collect()
+            Task::Pairs { .. } | Task::Columns { .. } => {
+                let operators = self.task.operators();
+                let pairs = self.pairs.iter().map(|(a, b)| Ok((input(a)?, input(b)?)));
+                let pairs = pairs.collect::<Result<Vec<_>, IntegerError>>()?;
+                circuit.side_by_side(pairs.len(), |c| {
+                    let mut results = Vec::new();
+                    for (a, b) in &pairs {
+                        for &operator in operators {
+                            results.extend(apply(c, operator, a, b)?);
+                        }
+                    }
+                    Ok::<_, IntegerError>(results)
+                })?
             }
-        })
+        };
+        let blocks: Vec<&Block> = results.iter().flatten().collect();
+        let mut found = circuit.evaluate(&self.evaluator, &blocks)?.into_iter();
+        let numbers = results.iter();
+        Ok(numbers
+            .map(|blocks| found.by_ref().take(blocks.len()).collect())
+            .collect())
     }
 
-    /// Whether these are the digits of the value: each below the message modulus, as the peer's are.
-    fn holds(&self, blocks: &[Block<u64>], value: u64) -> bool {
-        let encoding = self.keys.parameters().block_encoding();
-        let mut digits = vec![0; blocks.len()];
-        encoding.split(value, &mut digits).is_ok()
-            && blocks.iter().zip(digits).all(|(block, digit)| {
-                let plaintext = encoding.encode(i64::from(digit));
-                self.keys.holds(block.ciphertext(), plaintext)
+    /// Whether these are the digits of the value, each below the message modulus: carries are where
+    /// they belong, as in what the peer gives.
+    fn holds(&self, digits: &[LweCiphertext<u64>], value: u64) -> bool {
+        let encoding = self.parameters().block_encoding();
+        let mut expected = vec![0; digits.len()];
+        encoding.split(value, &mut expected).is_ok()
+            && digits.iter().zip(expected).all(|(digit, expected)| {
+                let plaintext = encoding.encode(i64::from(expected));
+                self.keys.holds(digit, plaintext)
             })
+    }
+}
+
+fn digits(circuit: &Circuit, integer: &FheUint) -> Result<Vec<Block>, IntegerError> {
+    Ok(circuit.propagate(integer)?.blocks().to_vec())
+}
+
+/// Whether the engine has the operators of a task.
+pub(super) fn has(task: Task) -> bool {
+    let has = |o: &Operator| {
+        matches!(
+            o,
+            Operator::Add | Operator::Eq | Operator::Lt | Operator::Max
+        )
+    };
+    task.operators().iter().all(has)
+}
+
+/// Records an operator.
+fn apply(
+    c: &Circuit,
+    operator: Operator,
+    a: &FheUint,
+    b: &FheUint,
+) -> Result<Vec<Vec<Block>>, IntegerError> {
+    let compare = |comparison| Ok(vec![vec![c.bit(&c.compare(comparison, a, b)?)]]);
+    let number = |integer| Ok(vec![digits(c, &integer)?]);
+    match operator {
+        Operator::Add => number(c.add(a, b)?),
+        Operator::Eq => compare(Comparison::Eq),
+        Operator::Lt => compare(Comparison::Lt),
+        Operator::Max => number(c.max(a, b)?),
+        Operator::BitAnd | Operator::Shl | Operator::Mul | Operator::DivRem => Ok(Vec::new()),
     }
 }

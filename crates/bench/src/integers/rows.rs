@@ -41,8 +41,7 @@ const ANALYTICS: Bar = Bar {
 };
 
 /// Where the published numbers of bootstraps are from.
-pub(super) const PUBLISHED_SOURCE: &str =
-    "TFHE-rs' figures for integers of 32 and 64 bits on 192 cores, from a talk of its authors";
+pub(super) const PUBLISHED_SOURCE: &str = "a talk of its authors about integers on 192 cores";
 
 /// Every row, in order.
 pub(super) const ROWS: [Definition; 20] = [

@@ -67,6 +67,15 @@ impl Task {
         }
     }
 
+    /// The operators on every pair; none for a list.
+    pub(super) fn operators(&self) -> &[Operator] {
+        match self {
+            Self::Pairs { operator, .. } => std::slice::from_ref(operator),
+            Self::Largest { .. } => &[],
+            Self::Columns { .. } => &[Operator::Add, Operator::Lt, Operator::Max],
+        }
+    }
+
     /// The operands: the elements of a list are its first ones.
     pub(super) fn operands(self) -> Vec<(u64, u64)> {
         let (count, operator) = match self {
@@ -94,26 +103,31 @@ impl Task {
     }
 
     /// What has to come out for the operands, one number after the other: 1 for true.
-    pub(super) fn outcome(self, operands: &[(u64, u64)]) -> Vec<u64> {
-        let mask = u64::MAX >> (64 - self.bits());
-        let pairs = operands.iter().copied();
+    pub(super) fn outcome(&self, operands: &[(u64, u64)]) -> Vec<u64> {
+        if matches!(self, Self::Largest { .. }) {
+            return operands.iter().map(|&(a, _)| a).max().into_iter().collect();
+        }
+        let apply = |&(a, b): &(u64, u64)| {
+            let operators = self.operators().iter();
+            operators.flat_map(move |operator| operator.apply(self.bits(), a, b))
+        };
+        operands.iter().flat_map(apply).collect()
+    }
+}
+
+impl Operator {
+    /// What it gives for clear operands.
+    fn apply(self, bits: u32, a: u64, b: u64) -> Vec<u64> {
+        let mask = u64::MAX >> (64 - bits);
         match self {
-            Self::Pairs { operator, .. } => pairs
-                .flat_map(|(a, b)| match operator {
-                    Operator::Add => vec![a.wrapping_add(b) & mask],
-                    Operator::Eq => vec![u64::from(a == b)],
-                    Operator::Lt => vec![u64::from(a < b)],
-                    Operator::Max => vec![a.max(b)],
-                    Operator::BitAnd => vec![a & b],
-                    Operator::Shl => vec![(a << b) & mask],
-                    Operator::Mul => vec![a.wrapping_mul(b) & mask],
-                    Operator::DivRem => vec![a / b, a % b],
-                })
-                .collect(),
-            Self::Largest { .. } => pairs.map(|(a, _)| a).max().into_iter().collect(),
-            Self::Columns { .. } => pairs
-                .flat_map(|(a, b)| [a.wrapping_add(b) & mask, u64::from(a < b), a.max(b)])
-                .collect(),
+            Self::Add => vec![a.wrapping_add(b) & mask],
+            Self::Eq => vec![u64::from(a == b)],
+            Self::Lt => vec![u64::from(a < b)],
+            Self::Max => vec![a.max(b)],
+            Self::BitAnd => vec![a & b],
+            Self::Shl => vec![(a << b) & mask],
+            Self::Mul => vec![a.wrapping_mul(b) & mask],
+            Self::DivRem => vec![a / b, a % b],
         }
     }
 }

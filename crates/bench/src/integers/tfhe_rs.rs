@@ -134,14 +134,8 @@ impl<'c, I: Width + 'c> Side<'c, I> {
             name: format!("TFHE-rs, {task:?}"),
             run: move || {
                 Ok(match task {
-                    Task::Pairs { operator, .. } => each(&pairs, |a, b| I::apply(operator, a, b)),
                     Task::Largest { .. } => vec![Outcome::Integer(largest(&pairs))],
-                    Task::Columns { .. } => each(&pairs, |a, b| {
-                        [Operator::Add, Operator::Lt, Operator::Max]
-                            .into_iter()
-                            .flat_map(|operator| I::apply(operator, a, b))
-                            .collect()
-                    }),
+                    Task::Pairs { .. } | Task::Columns { .. } => each(&pairs, task.operators()),
                 })
             },
             check: move |found: Vec<Outcome<I>>| {
@@ -153,13 +147,16 @@ impl<'c, I: Width + 'c> Side<'c, I> {
 }
 
 /// One task for each pair.
-fn each<I: Width>(
-    pairs: &[(I, I)],
-    operator: impl Fn(&I, &I) -> Vec<Outcome<I>> + Sync,
-) -> Vec<Outcome<I>> {
+fn each<I: Width>(pairs: &[(I, I)], operators: &[Operator]) -> Vec<Outcome<I>> {
+    let apply = |(a, b)| {
+        operators
+            .iter()
+            .flat_map(move |&operator| I::apply(operator, a, b))
+    };
     pairs
         .par_iter()
-        .flat_map_iter(|(a, b)| operator(a, b))
+        .map(|(a, b)| (a, b))
+        .flat_map_iter(apply)
         .collect()
 }
 
