@@ -1,6 +1,6 @@
 //! The rows: what they compute, what is asked of them, and what others have published.
 
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::ParameterSet;
 
 use super::tasks::{Operator, Task};
@@ -44,7 +44,7 @@ const ANALYTICS: Bar = Bar {
 pub(super) const PUBLISHED_SOURCE: &str = "a talk of its authors about integers on 192 cores";
 
 /// Every row, in order.
-pub(super) const ROWS: [Definition; 20] = [
+pub(super) const ROWS: [Definition; 28] = [
     operator("add32", Operator::Add, 32, 81),
     operator("eq32", Operator::Eq, 32, 19),
     operator("lt32", Operator::Lt, 32, 31),
@@ -77,6 +77,14 @@ pub(super) const ROWS: [Definition; 20] = [
     batch("bitand32_batch32", Operator::BitAnd, 32),
     batch("shl32_batch32", Operator::Shl, 32),
     batch("mul32_batch8", Operator::Mul, 8),
+    blocks("add32_1_1", Operator::Add, MESSAGE_1_CARRY_1),
+    blocks("lt32_1_1", Operator::Lt, MESSAGE_1_CARRY_1),
+    blocks("max32_1_1", Operator::Max, MESSAGE_1_CARRY_1),
+    blocks("mul32_1_1", Operator::Mul, MESSAGE_1_CARRY_1),
+    blocks("add32_3_3", Operator::Add, MESSAGE_3_CARRY_3),
+    blocks("lt32_3_3", Operator::Lt, MESSAGE_3_CARRY_3),
+    blocks("max32_3_3", Operator::Max, MESSAGE_3_CARRY_3),
+    blocks("mul32_3_3", Operator::Mul, MESSAGE_3_CARRY_3),
 ];
 
 const fn pairs(operator: Operator, bits: u32, count: usize) -> Task {
@@ -120,6 +128,14 @@ const fn batch(name: &'static str, operator: Operator, count: usize) -> Definiti
         set: MESSAGE_2_CARRY_2,
         bar: None,
         published_bootstraps: None,
+    }
+}
+
+/// A pair of 32 bits in blocks of another size, ours alone.
+const fn blocks(name: &'static str, operator: Operator, set: ParameterSet) -> Definition {
+    Definition {
+        set,
+        ..batch(name, operator, 1)
     }
 }
 
