@@ -156,6 +156,9 @@ fn measure(
     if let Some(peer) = peer {
         note = format!("{note} / {}", peer.description());
     }
+    if let Some(more) = task.note() {
+        note = format!("{note}. {more}");
+    }
     if operations > 1 {
         note = format!("{note}. Time of one of {operations} that are computed together");
     }

@@ -32,11 +32,11 @@ impl<'k> Ours<'k> {
     /// Encrypts the operands.
     pub(super) fn new(keys: &'k mut Keys<u64>, task: Task) -> Result<Self, BenchError> {
         let operands = task.operands();
-        let mut encrypt = |value| keys.encrypt_digits(value, task.bits());
-        let pairs = operands
-            .iter()
-            .map(|&(a, b)| Ok((encrypt(a)?, encrypt(b)?)));
-        let pairs = pairs.collect::<Result<_, BenchError>>()?;
+        let mut pairs = Vec::with_capacity(operands.len());
+        for &(a, b) in &operands {
+            let a = keys.encrypt_digits(a, task.bits())?;
+            pairs.push((a, keys.encrypt_digits(b, task.second_bits())?));
+        }
         Ok(Self {
             evaluator: Evaluator::new(&keys.server),
             keys,
@@ -79,16 +79,18 @@ impl<'k> Ours<'k> {
     fn run(&self) -> Result<Found, BenchError> {
         let circuit = Circuit::new(self.parameters())?;
         let width = Width::new(self.task.bits())?;
-        let input = |digits: &Digits| circuit.encrypted(digits.clone(), width);
+        let second_width = Width::new(self.task.second_bits())?;
+        let input = |digits: &Digits, width| circuit.encrypted(digits.clone(), width);
         let results = match self.task {
             Task::Largest { .. } => {
-                let list = self.pairs.iter().map(|(a, _)| input(a));
+                let list = self.pairs.iter().map(|(a, _)| input(a, width));
                 let list = list.collect::<Result<Vec<_>, _>>()?;
                 vec![digits(&circuit, &circuit.min_max_of(&list)?.1)?]
             }
             Task::Pairs { .. } | Task::Columns { .. } => {
                 let operators = self.task.operators();
-                let pairs = self.pairs.iter().map(|(a, b)| Ok((input(a)?, input(b)?)));
+                let pairs = self.pairs.iter();
+                let pairs = pairs.map(|(a, b)| Ok((input(a, width)?, input(b, second_width)?)));
                 let pairs = pairs.collect::<Result<Vec<_>, IntegerError>>()?;
                 circuit.side_by_side(pairs.len(), |c| {
                     let mut results = Vec::new();

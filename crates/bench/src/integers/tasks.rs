@@ -59,6 +59,35 @@ impl Task {
         }
     }
 
+    /// The width of the second operands: an amount of a shift is below the width.
+    pub(super) fn second_bits(self) -> u32 {
+        match self {
+            Self::Pairs {
+                operator: Operator::Shl,
+                bits,
+                ..
+            } => bits.ilog2(),
+            _ => self.bits(),
+        }
+    }
+
+    /// What there is to know about it.
+    pub(super) fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Pairs {
+                operator: Operator::Shl,
+                ..
+            } => Some(
+                "The amount is encrypted, as a number below the width: more the peer does not read",
+            ),
+            Self::Largest { .. } => Some("A tournament; the peer's pairs of a round in parallel"),
+            Self::Columns { .. } => {
+                Some("Sum, comparison and maximum of every row; the peer's rows in parallel")
+            }
+            Self::Pairs { .. } => None,
+        }
+    }
+
     /// Number of operations that the time of a run is divided by.
     pub(super) fn operations(self) -> usize {
         match self {
@@ -93,7 +122,7 @@ impl Task {
                 match operator {
                     // What comes out of wrong digits is hardly ever true.
                     Some(Operator::Eq) => (a, a),
-                    Some(Operator::Shl) => (a, b % u64::from(bits)),
+                    Some(Operator::Shl) => (a, b >> (bits - self.second_bits())),
                     // Quotients of half the width.
                     Some(Operator::DivRem) => (a, (b >> (bits / 2)).max(1)),
                     _ => (a, b),
