@@ -1,0 +1,103 @@
+//! A histogram of readings with its picture: the bins are no secret, the counts are.
+
+use std::ops::Range;
+
+use plotters::prelude::*;
+
+use crate::scene::{Answer, Scene};
+use crate::weather::{self, TEMPERATURE};
+use crate::{Outcome, Report};
+
+/// The lowest edge, the width of a bin, in °C, and the number of bins.
+const BINS: (i32, i32, usize) = (-10, 6, 8);
+/// Hours from one reading to the next, so that they come from all of the year and day.
+const STEP: usize = 37;
+
+/// The example, on so many hours.
+pub fn example(scene: &Scene, hours: usize) -> Outcome<Report> {
+    let mut report = Report::default();
+    let table = weather::table(&[TEMPERATURE], 0, STEP, hours)?;
+    let upload = scene.encrypt(&table, &mut report)?;
+    let encoding = table.columns[0].fixed_point()?;
+    let (first, width, count) = BINS;
+    let edges: Vec<i32> = (0..=count as i32).map(|bin| first + width * bin).collect();
+    let codes = edges
+        .iter()
+        .map(|&edge| Ok(i128::from(encoding.encode(f64::from(edge))?)))
+        .collect::<Outcome<Vec<_>>>()?;
+    let bins: Vec<Range<i128>> = codes.windows(2).map(|pair| pair[0]..pair[1]).collect();
+
+    let circuit = scene.circuit()?;
+    let column = scene.receive(&upload)?.column(&circuit, 0)?;
+    let counts = circuit.histogram(&column, &bins)?;
+    let answers: Vec<Answer> = counts.iter().map(Answer::number).collect();
+    let found = scene.ask(&circuit, &answers, &mut report)?;
+
+    let readings = table.codes(0)?;
+    let plain = bins.iter().map(|bin| {
+        let inside = readings.iter().filter(|&&code| bin.contains(&code.into()));
+        inside.count() as u64
+    });
+    let plain: Vec<u64> = plain.collect();
+    report.agrees = found == plain;
+    for ((edge, found), plain) in edges.windows(2).zip(&found).zip(&plain) {
+        let bar = "#".repeat((*found as usize * 40).div_ceil(hours));
+        report.say(format!(
+            "{:>4} to {:>3} °C: {found:>3} (plain: {plain:>3}) {bar}",
+            edge[0], edge[1]
+        ));
+    }
+    report.picture = Some(picture(&edges, &found, &plain)?);
+    Ok(report)
+}
+
+/// Bars of what was decrypted, and a dot for what the plain readings say.
+fn picture(edges: &[i32], found: &[u64], plain: &[u64]) -> Outcome<String> {
+    let mut svg = String::new();
+    {
+        let sheet = SVGBackend::with_string(&mut svg, (800, 480)).into_drawing_area();
+        sheet.fill(&WHITE)?;
+        let top = found.iter().chain(plain).max().copied().unwrap_or(0) + 1;
+        let (low, high) = (edges[0], edges[edges.len() - 1]);
+        let mut chart = ChartBuilder::on(&sheet)
+            .caption(
+                "Temperatures, counted without seeing them",
+                ("sans-serif", 22),
+            )
+            .margin(16)
+            .x_label_area_size(44)
+            .y_label_area_size(52)
+            .build_cartesian_2d(low..high, 0..top)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .x_desc("°C")
+            .y_desc("hours")
+            .draw()?;
+        let blue = RGBColor(0x00, 0x5f, 0xa3);
+        let bars = edges.windows(2).zip(found).map(|(edge, &count)| {
+            let mut bar = Rectangle::new([(edge[0], 0), (edge[1], count)], blue.filled());
+            bar.set_margin(0, 0, 2, 2);
+            bar
+        });
+        chart
+            .draw_series(bars)?
+            .label("decrypted")
+            .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 16, y + 4)], blue.filled()));
+        let orange = RGBColor(0xc6, 0x50, 0x00);
+        let dots = edges.windows(2).zip(plain).map(|(edge, &count)| {
+            Circle::new(((edge[0] + edge[1]) / 2, count), 5, orange.filled())
+        });
+        chart
+            .draw_series(dots)?
+            .label("plain readings")
+            .legend(move |(x, y)| Circle::new((x + 8, y), 5, orange.filled()));
+        chart
+            .configure_series_labels()
+            .border_style(BLACK.mix(0.2))
+            .background_style(WHITE)
+            .draw()?;
+        sheet.present()?;
+    }
+    Ok(svg)
+}
