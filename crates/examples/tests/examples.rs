@@ -31,7 +31,7 @@ fn histograms_are_those_of_the_plain_readings() {
     let report = agrees(9, histogram::example);
     let svg = report.picture.unwrap();
     // The sheet, the bars, and the one of the legend.
-    assert!(svg.starts_with("<svg") && svg.matches("<rect").count() >= 1 + 8 + 1);
+    assert!(svg.starts_with("<svg") && svg.matches("<rect").count() >= 10);
     assert!(svg.contains("°C") && !svg.contains("NaN"));
 }
 
