@@ -9,7 +9,9 @@ use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2}
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError, EvaluateError};
-use tfhe_sbc_engine::integer::{CarryForm, Comparison, FheUint, IntegerError, Unsigned, Width};
+use tfhe_sbc_engine::integer::{
+    BitOp, CarryForm, Comparison, FheUint, IntegerError, Shift, Signed, Unsigned, Width,
+};
 
 const VALUES: [u64; 4] = [0xb7, 0x00, 0xff, 0xb6];
 
@@ -21,8 +23,21 @@ fn outputs(c: &Circuit, inputs: &[FheUint]) -> Vec<Block> {
     let sum = c.sum(inputs).unwrap();
     let (added, overflow) = c.overflowing_add(a, d).unwrap();
     let (min, max) = c.min_max_of(inputs).unwrap();
+    let division = c.div_rem(a, e).unwrap();
+    let clear = c.clear(11u8, a.width());
+    let amount = c.cast(e, Width::new(3).unwrap()).unwrap();
+    let (product, too_large) = c.overflowing_mul(b, d).unwrap();
+    let signed = |x: &FheUint| x.clone().reinterpret::<Signed>();
+    let saturated = c.saturating_sub(&signed(a), &signed(e)).unwrap();
+    let dots = [signed(a), signed(d)];
+    let dot = c.dot_product(&dots, &[-3, 5], a.width()).unwrap();
     let by = |form| c.propagate_by(form, &c.sub(b, e).unwrap()).unwrap();
-    let mut blocks = vec![c.bit(&overflow)];
+    let mut blocks = vec![
+        c.bit(&overflow),
+        c.bit(&too_large),
+        c.bit(&division.by_zero),
+        c.bit(&c.parity(a).unwrap()),
+    ];
     for comparison in [Comparison::Lt, Comparison::Ge, Comparison::Eq] {
         blocks.push(c.bit(&c.compare(comparison, a, e).unwrap()));
     }
@@ -31,6 +46,16 @@ fn outputs(c: &Circuit, inputs: &[FheUint]) -> Vec<Block> {
         &added,
         &min,
         &max,
+        &product,
+        &c.propagate(&c.mul(a, e).unwrap()).unwrap(),
+        &c.propagate(&c.mul(a, &clear).unwrap()).unwrap(),
+        &division.quotient,
+        &division.remainder,
+        &saturated.reinterpret(),
+        &c.propagate(&dot).unwrap().reinterpret(),
+        &c.bitwise(BitOp::Xor, a, e).unwrap(),
+        &c.shift(Shift::RotateLeft, a, &amount).unwrap(),
+        &c.propagate(&c.leading_zeros(a).unwrap()).unwrap(),
         &by(CarryForm::Sequential),
         &by(CarryForm::Logarithmic),
     ] {

@@ -131,7 +131,7 @@ proptest! {
     #[test]
     fn chains_of_linear_operators_agree(
         (bits, a, b) in operands(),
-        steps in prop::collection::vec(0u8..4, 1..40),
+        steps in prop::collection::vec(0u8..7, 1..40),
     ) {
         let width = Width::new(bits).unwrap();
         for c in circuits() {
@@ -143,7 +143,21 @@ proptest! {
                     0 => (c.add(&x, &y).unwrap(), value.wrapping_add(b)),
                     1 => (c.sub(&x, &y).unwrap(), value.wrapping_sub(b)),
                     2 => (c.add(&x, &x).unwrap(), value.wrapping_add(value)),
-                    _ => (c.neg(&x).unwrap(), value.wrapping_neg()),
+                    3 => (c.neg(&x).unwrap(), value.wrapping_neg()),
+                    4 => {
+                        let weight = c.clear(0xb7_0000_002du64, width);
+                        (c.mul(&x, &weight).unwrap(), value.wrapping_mul(0xb7_0000_002d))
+                    }
+                    5 => {
+                        let sum = c.sum(&[x.clone(), y.clone(), x.clone()]).unwrap();
+                        let sum = c.cast(&sum, width).unwrap();
+                        (sum, value.wrapping_mul(2).wrapping_add(b))
+                    }
+                    _ => {
+                        let dot = c.dot_product(&[x, y.clone()], &[-7, 3], width).unwrap();
+                        let seven = value.wrapping_mul(7).wrapping_neg();
+                        (dot.reinterpret(), seven.wrapping_add(b.wrapping_mul(3)))
+                    }
                 };
             }
             prop_assert_eq!(read(&c, &x), value & mask(bits));
