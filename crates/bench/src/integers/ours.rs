@@ -6,7 +6,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
-use tfhe_sbc_engine::integer::{Comparison, FheUint, IntegerError, Width};
+use tfhe_sbc_engine::integer::{BitOp, Comparison, FheUint, IntegerError, Shift, Width};
 
 use crate::error::BenchError;
 use crate::integers::tasks::{Operator, Task};
@@ -128,17 +128,6 @@ fn digits(circuit: &Circuit, integer: &FheUint) -> Result<Vec<Block>, IntegerErr
     Ok(circuit.propagate(integer)?.blocks().to_vec())
 }
 
-/// Whether the engine has the operators of a task.
-pub(super) fn has(task: Task) -> bool {
-    let has = |o: &Operator| {
-        matches!(
-            o,
-            Operator::Add | Operator::Eq | Operator::Lt | Operator::Max
-        )
-    };
-    task.operators().iter().all(has)
-}
-
 /// Records an operator.
 fn apply(
     c: &Circuit,
@@ -153,6 +142,15 @@ fn apply(
         Operator::Eq => compare(Comparison::Eq),
         Operator::Lt => compare(Comparison::Lt),
         Operator::Max => number(c.max(a, b)?),
-        Operator::BitAnd | Operator::Shl | Operator::Mul | Operator::DivRem => Ok(Vec::new()),
+        Operator::BitAnd => number(c.bitwise(BitOp::And, a, b)?),
+        Operator::Shl => number(c.shift(Shift::Left, a, b)?),
+        Operator::Mul => number(c.mul(a, b)?),
+        Operator::DivRem => {
+            let division = c.div_rem(a, b)?;
+            Ok(vec![
+                digits(c, &division.quotient)?,
+                digits(c, &division.remainder)?,
+            ])
+        }
     }
 }
