@@ -24,7 +24,6 @@ mod shift;
 mod sign;
 pub(crate) mod sum;
 
-
 use std::marker::PhantomData;
 
 pub use bitwise::BitOp;
