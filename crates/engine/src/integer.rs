@@ -255,11 +255,14 @@ impl Circuit {
         }
     }
 
-    /// Whether a block has room for the carry of another one in a lookup.
-    fn has_room(&self, block: &Block) -> bool {
-        block.low() >= 0
-            && block.high() <= self.block_modulus() - 1 - self.largest_carry()
-            && block.norm_squared() < self.max_norm_squared()
+    /// Whether blocks have room for the carries of others in a lookup. None comes to the first.
+    fn have_room(&self, blocks: &[Block]) -> bool {
+        blocks.iter().enumerate().all(|(i, block)| {
+            let carry = if i == 0 { 0 } else { self.largest_carry() };
+            block.low() >= 0
+                && block.high() < self.block_modulus() - carry
+                && block.norm_squared() < self.max_norm_squared()
+        })
     }
 
     /// The largest carry out of a block.

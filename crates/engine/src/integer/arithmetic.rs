@@ -22,12 +22,11 @@ impl Circuit {
         let sum = |a: &Integer<S>, b: &Integer<S>| -> Vec<Block> {
             a.blocks.iter().zip(&b.blocks).map(|(a, b)| a + b).collect()
         };
-        let fits = |blocks: &[Block]| blocks.iter().all(|block| self.has_room(block));
         let mut blocks = sum(a, b);
-        if !fits(&blocks) {
+        if !self.have_room(&blocks) {
             blocks = sum(&self.propagate_unchecked(a), b);
         }
-        if !fits(&blocks) {
+        if !self.have_room(&blocks) {
             blocks = sum(&self.digits(a, 2), &self.digits(b, 2));
         }
         Integer::new(blocks, a.width)
@@ -51,7 +50,7 @@ impl Circuit {
 
     fn neg_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
         let negated = self.negated_blocks(a);
-        if negated.iter().all(|block| self.has_room(block)) {
+        if self.have_room(&negated) {
             return Integer::new(negated, a.width);
         }
         let digits = self.digits(a, 1);

@@ -171,7 +171,10 @@ impl Circuit {
                 let group = groups.pop().unwrap_or_else(|| Block::clear(0));
                 return FheBool::of(group, |sum| sum != 0);
             }
-            let bit = |group: &Block| self.look_up(group, |sum| i64::from(sum != 0));
+            let bit = |group: &Block| match group.high() == 1 && group.norm_squared() == 1 {
+                true => group.clone(),
+                false => self.look_up(group, |sum| i64::from(sum != 0)),
+            };
             blocks = groups.iter().map(bit).collect();
         }
     }

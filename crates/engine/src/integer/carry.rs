@@ -54,7 +54,7 @@ impl Circuit {
         Integer::new(carried.digits, a.width)
     }
 
-    /// The digits of blocks [with room](Self::has_room), and the carry out of the width. The
+    /// The digits of blocks [with room](Self::have_room), and the carry out of the width. The
     /// carry that comes in is 0 or 1.
     pub(super) fn carry(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
         if let (Some(clear @ 1..), [first, others @ ..]) = (carry_in.clear_value(), blocks) {

@@ -128,6 +128,11 @@ impl Circuit {
                         lent = low.div_euclid(modulus);
                         break;
                     };
+                    // From 0 up, it carries least; what that takes off stays in the column.
+                    let (group, offset) = (&group - group.low(), group.low());
+                    if offset != 0 {
+                        next[c].push(Block::clear(offset));
+                    }
                     let (digit, carry) = self.split(&group, modulus);
                     // A block too noisy for company comes back alone.
                     let digit = match digit == group {

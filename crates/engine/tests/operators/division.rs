@@ -33,9 +33,9 @@ fn divisions_agree(c: &Circuit, bits: u32, a: u128, b: u128) {
 
 #[test]
 fn divisions_of_few_bits_agree() {
-    for c in circuits() {
-        for bits in 1..=4 {
-            for (a, b) in (0..1 << bits).flat_map(|a| (0..1 << bits).map(move |b| (a, b))) {
+    for bits in 1..=4 {
+        for (a, b) in (0..1 << bits).flat_map(|a| (0..1 << bits).map(move |b| (a, b))) {
+            for c in circuits() {
                 divisions_agree(&c, bits, a, b);
             }
         }
@@ -43,7 +43,7 @@ fn divisions_of_few_bits_agree() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(25))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn divisions_agree_with_integers((bits, a, b) in operands(), shift in 0u32..64) {
