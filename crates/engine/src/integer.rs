@@ -4,9 +4,9 @@
 //! operators are methods of [`Circuit`]: they record lookups, and whoever asks for results
 //! has them done, those of all operators together.
 //!
-//! Linear operators are lazy: they only add blocks up. A block then holds more than a digit;
-//! its carry is moved ([`Circuit::propagate`]) when a nonlinear operator needs digits, or when
-//! the next sum would no longer fit. Clear operands are [`Circuit::clear`] integers: what does
+//! Sums, differences, products and weighted sums are lazy: what they end with is blocks that add
+//! up. A block then holds more than a digit; its carry is moved ([`Circuit::propagate`]) when a
+//! nonlinear operator needs digits, or when the next sum would no longer fit. Clear operands are [`Circuit::clear`] integers: what does
 //! not depend on a secret takes no bootstrap.
 
 mod arithmetic;

@@ -93,9 +93,8 @@ impl Circuit {
         f: impl Fn(u64) -> Clear,
     ) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
-        let most = self.encoding().plaintext_bits() - 1;
-        if a.width.0 > most {
-            return Err(IntegerError::Width(a.width.0));
+        if a.width.0 > self.encoding().plaintext_bits() - 1 {
+            return Err(IntegerError::Lookup);
         }
         let modulus = self.message_modulus();
         let pack = |digits: &[Block]| {

@@ -8,7 +8,7 @@
 //! as well.
 
 use super::carry::total;
-use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Width};
+use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Shift, Signedness, Width};
 
 /// What a division gives.
 #[derive(Clone, Debug)]
@@ -89,6 +89,19 @@ impl Circuit {
             self.digits(a, 2),
             self.digits(b, self.message_modulus() as u64),
         );
+        if let Some(place) = b
+            .clear_digits()
+            .and_then(|digits| self.place_of_one(&digits))
+        {
+            let low = |i: usize, digit: &Block| match place.saturating_sub(self.place_of(i)) {
+                kept if kept >= self.encoding().message_bits() => digit.clone(),
+                kept => self.look_up(digit, |digit| digit & ((1 << kept) - 1)),
+            };
+            let low = a.blocks.iter().enumerate().map(|(i, digit)| low(i, digit));
+            let remainder = Integer::new(low.collect(), a.width);
+            let quotient = self.shifted_clear(Shift::Right, &a, place);
+            return (quotient, remainder, self.clear_bool(false));
+        }
         let divisor = self.divisor(&b);
         let by_zero = FheBool::of(divisor.above[0].clone(), |above| above == 0);
         let count = a.blocks.len();
@@ -128,6 +141,22 @@ impl Circuit {
             Integer::new(remainder, a.width),
             by_zero,
         )
+    }
+
+    /// The place of the least significant bit of a digit.
+    fn place_of(&self, i: usize) -> u32 {
+        i as u32 * self.encoding().message_bits()
+    }
+
+    /// The place of the only bit of digits that is set, if there is only one.
+    fn place_of_one(&self, digits: &[i64]) -> Option<u32> {
+        let mut set = digits.iter().enumerate().filter(|(_, digit)| **digit != 0);
+        match (set.next(), set.next()) {
+            (Some((i, digit)), None) if digit.count_ones() == 1 => {
+                Some(self.place_of(i) + digit.trailing_zeros())
+            }
+            _ => None,
+        }
     }
 
     /// The digit of the quotient, and what is left of the remainder.

@@ -60,6 +60,15 @@ impl Circuit {
         amount: u32,
     ) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
+        Ok(self.shifted_clear(shift, a, amount))
+    }
+
+    pub(super) fn shifted_clear<S: Signedness>(
+        &self,
+        shift: Shift,
+        a: &Integer<S>,
+        amount: u32,
+    ) -> Integer<S> {
         let digits = self.digits(a, 1);
         let mut moved = vec![Block::clear(0); digits.blocks.len()];
         for (from, digit) in digits.blocks.iter().enumerate() {
@@ -69,7 +78,7 @@ impl Circuit {
                 moved[part.to] += &block;
             }
         }
-        Ok(self.known_digits(moved, a.width))
+        self.known_digits(moved, a.width)
     }
 
     /// A shift or rotation by an encrypted amount. An amount of few bits is cheaper than one
@@ -82,10 +91,10 @@ impl Circuit {
     ) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
         self.check_own(&amount.blocks)?;
+        let amount = self.digits(amount, 1);
         if let Some(digits) = amount.clear_digits() {
             return self.shift_clear(shift, a, self.clear_amount(shift, &digits, a.width));
         }
-        let amount = self.digits(amount, 1);
         let bits = self.encoding().message_bits();
         let mut digits = self.digits(a, 1);
         // Amounts of so many bits may be below the width.
@@ -100,6 +109,10 @@ impl Circuit {
                 true => self.power_mod(place, a.width),
                 false => 1 << place,
             };
+            // A whole turn.
+            if by == 0 {
+                continue;
+            }
             digits = self.shift_if::<S>(shift, &digits, by, &bit);
         }
         if shift.is_rotation() || amount.width.0 <= useful {
@@ -118,7 +131,7 @@ impl Circuit {
             })
             .collect();
         let beyond = self.any_nonzero(high);
-        let end = self.shift_clear(shift, a, a.width.0)?;
+        let end = self.shifted_clear(shift, a, a.width.0);
         Ok(self.choose(&beyond, &end, &digits).0)
     }
 
