@@ -17,7 +17,7 @@ use tfhe_sbc_device::{
 };
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::parts::PartialSum;
-use tfhe_sbc_engine::circuit::Circuit;
+use tfhe_sbc_engine::circuit::{Circuit, CircuitError};
 use tfhe_sbc_engine::integer::Width;
 
 struct Owner {
@@ -174,6 +174,10 @@ fn parts_that_make_no_sum_are_refused() {
         assert_eq!(found.unwrap_err(), AnalyticsError::Parts);
     }
     let circuit = Circuit::new(&owner.parameters).unwrap();
+    for (degree, level) in [(16, 1), (3, 0), (3, 6), (u64::MAX, 1)] {
+        let found = circuit.input_sum(ciphertext.clone(), degree, level);
+        assert_eq!(found, Err(CircuitError::Input { degree, level }));
+    }
     let sum = circuit.sum_of_parts(vec![part(0, 5), part(1, 5)], width);
     assert_eq!(sum.unwrap().width().bits(), 4 + 3);
 }

@@ -74,7 +74,10 @@ pub enum AnalyticsError {
     #[error("bin {0} starts before the one before it ends")]
     BinOrder(usize),
     /// A tree that is none.
-    #[error("node {0} is no node of a tree: a branch's children come after it, each once")]
+    #[error(
+        "node {0} is no node of a tree: a branch's children come after it, each once, and not \
+         below 64 others"
+    )]
     Tree(usize),
     /// Weights for another number of columns, or whose sums do not fit 126 bits.
     #[error("the weights do not fit the columns or their sums overflow")]

@@ -63,6 +63,14 @@ pub enum CircuitError {
         /// The ciphertext's.
         found: usize,
     },
+    /// An input that no lookup could take.
+    #[error("an input of values up to {degree} and noise level {level} does not fit a block")]
+    Input {
+        /// The largest value.
+        degree: u64,
+        /// The number of fresh ciphertexts that it is the sum of.
+        level: u32,
+    },
 }
 
 /// A computation on radix blocks. See the [module](self).
@@ -207,6 +215,10 @@ impl Circuit {
         degree: u64,
         level: u32,
     ) -> Result<Block, CircuitError> {
+        let levels = 1..=self.parameters.max_noise_level;
+        if degree >= self.encoding().block_modulus() || !levels.contains(&level) {
+            return Err(CircuitError::Input { degree, level });
+        }
         let expected = self.parameters.big_lwe_dimension().0;
         let found = ciphertext.dimension().0;
         if found != expected {

@@ -445,6 +445,22 @@ fn questions_that_make_no_sense_are_refused() {
         ] {
             assert_eq!(Tree::new(nodes).unwrap_err(), AnalyticsError::Tree(at));
         }
+        let chain = |depth: usize| {
+            let mut nodes = Vec::new();
+            for i in 0..depth {
+                nodes.extend([branch(2 * i + 1, 2 * i + 2), leaf]);
+            }
+            nodes.push(Node::Leaf(2));
+            nodes
+        };
+        let too_deep = Tree::new(chain(Tree::MAX_DEPTH + 1)).unwrap_err();
+        assert_eq!(too_deep, AnalyticsError::Tree(2 * Tree::MAX_DEPTH + 1));
+        // The same question again and again.
+        let tree = Tree::new(chain(Tree::MAX_DEPTH)).unwrap();
+        for (value, answer) in [(0, 1), (1, 2)] {
+            let row = stand_ins::<Unsigned>(&c, &[value; 10], 3);
+            assert_eq!(read(&c, &c.decide(&tree, &row).unwrap()), answer);
+        }
         let tree = Tree::new(vec![branch(1, 2), leaf, leaf]).unwrap();
         let error = AnalyticsError::NoColumn {
             column: 9,

@@ -9,7 +9,7 @@ use crate::weather::{self, TEMPERATURE};
 use crate::{Outcome, Report};
 
 /// The lowest edge, the width of a bin, in °C, and the number of bins.
-const BINS: (i32, i32, usize) = (-10, 6, 8);
+const BINS: (i32, i32, usize) = (-10, 5, 10);
 /// Hours from one reading to the next, so that they come from all of the year and day.
 const STEP: usize = 37;
 
@@ -71,6 +71,8 @@ fn picture(edges: &[i32], found: &[u64], plain: &[u64]) -> Outcome<String> {
         chart
             .configure_mesh()
             .disable_x_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_labels(edges.len())
             .x_desc("°C")
             .y_desc("hours")
             .draw()?;
@@ -94,6 +96,7 @@ fn picture(edges: &[i32], found: &[u64], plain: &[u64]) -> Outcome<String> {
             .legend(move |(x, y)| Circle::new((x + 8, y), 5, orange.filled()));
         chart
             .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
             .border_style(BLACK.mix(0.2))
             .background_style(WHITE)
             .draw()?;

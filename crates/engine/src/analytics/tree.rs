@@ -45,14 +45,21 @@ struct Leaf {
 }
 
 impl Tree {
-    /// Checks that the nodes are a tree: the children of a branch come after it, and every
-    /// node but the first is the child of one branch.
+    /// The most branches on the way to a leaf.
+    pub const MAX_DEPTH: usize = 64;
+
+    /// Checks that the nodes are a tree: the children of a branch come after it, every node
+    /// but the first is the child of one branch, and none is deeper than
+    /// [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub fn new(nodes: Vec<Node>) -> Result<Self, AnalyticsError> {
         let mut paths: Vec<Option<Vec<(usize, bool)>>> = vec![None; nodes.len()];
         *paths.first_mut().ok_or(AnalyticsError::Tree(0))? = Some(Vec::new());
         let mut leaves = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
-            let path = paths[at].take().ok_or(AnalyticsError::Tree(at))?;
+            let path = paths[at]
+                .take()
+                .filter(|path| path.len() <= Self::MAX_DEPTH);
+            let path = path.ok_or(AnalyticsError::Tree(at))?;
             match *node {
                 Node::Leaf(value) => leaves.push(Leaf { value, path }),
                 Node::Branch {
@@ -201,7 +208,13 @@ impl Circuit {
         };
         let most = (self.block_modulus() - 1).min(self.max_norm_squared() as i64) as usize;
         let cost = |leaf: &Leaf| {
-            let mut turns: Vec<Block> = leaf.path.iter().map(turns_away).collect();
+            let mut turns: Vec<Block> = Vec::with_capacity(leaf.path.len());
+            for turn in leaf.path.iter().map(turns_away) {
+                // The same question twice would count twice, and its noise too.
+                if !turns.contains(&turn) {
+                    turns.push(turn);
+                }
+            }
             // A path longer than a block can count: whether there are any, for each part.
             while turns.len() > most {
                 let part = |part: &[Block]| match part {
