@@ -57,7 +57,9 @@ fn picture(edges: &[i32], found: &[u64], plain: &[u64]) -> Outcome<String> {
     {
         let sheet = SVGBackend::with_string(&mut svg, (800, 480)).into_drawing_area();
         sheet.fill(&WHITE)?;
-        let top = found.iter().chain(plain).max().copied().unwrap_or(0) + 1;
+        // With room for the legend.
+        let highest = found.iter().chain(plain).max().copied().unwrap_or(0);
+        let top = highest + highest / 4 + 1;
         let (low, high) = (edges[0], edges[edges.len() - 1]);
         let mut chart = ChartBuilder::on(&sheet)
             .caption(
