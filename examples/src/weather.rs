@@ -5,7 +5,7 @@ use tfhe_sbc_adapter::readings::Column;
 
 use crate::Outcome;
 
-const YEAR: &str = include_str!("../../cli/data/greensboro-hourly.csv");
+const YEAR: &str = include_str!("../../crates/cli/data/greensboro-hourly.csv");
 
 /// Air temperature.
 pub const TEMPERATURE: &str = "temperature_c";
