@@ -8,7 +8,7 @@ use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use thiserror::Error;
 
 /// Depth of nesting that metadata may have.
-const MAX_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 64;
 
 /// Why metadata was refused.
 #[derive(Debug, Error)]

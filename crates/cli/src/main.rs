@@ -4,7 +4,8 @@
 //! itself; [`demo`] runs all of them in a row. What they share: [`columns`] and
 //! [`table`] read column definitions and CSV, [`keys`] reads and writes key files,
 //! [`output`] writes data, [`progress`] shows that something happens, [`report`] says
-//! how things are called and how large they are, [`failure`] is what goes wrong.
+//! how things are called and how large they are, [`sheet`] is what pictures are drawn on,
+//! those of [`histogram`]s too, [`failure`] is what goes wrong.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -12,10 +13,12 @@ mod commands;
 mod demo;
 mod encryptor;
 mod failure;
+mod histogram;
 mod keys;
 mod output;
 mod progress;
 mod report;
+mod sheet;
 mod table;
 
 use std::process::ExitCode;

@@ -65,9 +65,18 @@ impl Vanishing {
         self.0.inc(steps);
     }
 
-    /// Changes the text.
-    pub(crate) fn say(&self, text: String) {
-        self.0.set_message(text);
+    /// Shows how many bootstraps are done, and, once the total is known, how long the others
+    /// will take.
+    pub(crate) fn reach(&self, bootstraps: u64, total: u64) {
+        if total > 0 && self.0.length() != Some(total) {
+            self.0.set_length(total);
+            let template = "{msg:>28} [{bar:32}] {human_pos} of {human_len} bootstraps, \
+                            {elapsed}, {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                self.0.set_style(style.progress_chars("=> "));
+            }
+        }
+        self.0.set_position(bootstraps);
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tfhe_sbc_service::query::results::AnswerValue;
 
+use crate::histogram;
+
 /// A number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
@@ -57,10 +59,39 @@ pub(crate) fn plain(text: &str) -> String {
 /// A decrypted answer.
 pub(crate) fn answer(value: &AnswerValue) -> String {
     match value {
-        AnswerValue::Number { value, unit } if unit.is_empty() => number(*value),
-        AnswerValue::Number { value, unit } => format!("{} {}", number(*value), plain(unit)),
+        AnswerValue::Number { value, unit } => with_unit(*value, unit),
+        AnswerValue::Row { row, value, unit } => {
+            format!("{}: {}", plain(row), with_unit(*value, unit))
+        }
         AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
         AnswerValue::Rows(labels) => lines(labels),
+        AnswerValue::Histogram {
+            bins,
+            outside,
+            unit,
+        } => histogram::text(bins, *outside, unit),
+        AnswerValue::Values { values, unit } => {
+            let values: Vec<_> = values.iter().map(|value| with_unit(*value, unit)).collect();
+            lines(&values)
+        }
+        AnswerValue::Scores { rows, unit } => {
+            let rows = rows.iter();
+            let rows =
+                rows.map(|row| format!("{}: {}", plain(&row.row), with_unit(row.value, unit)));
+            rows.collect::<Vec<_>>().join("\n")
+        }
+        AnswerValue::Leaves { rows } => {
+            let rows = rows.iter();
+            let rows = rows.map(|row| format!("{}: {}", plain(&row.row), plain(&row.value)));
+            rows.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "" => number(value),
+        unit => format!("{} {}", number(value), plain(unit)),
     }
 }
 

@@ -173,10 +173,28 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         assert!(!desk.path().join("out.bin").exists());
     };
     let like = "Questions look like min(column)";
-    ask(&["median(level)"], &["there is no function 'median'", like]);
-    ask(&["count(level > high)"], &["'high' is not a number", like]);
+    ask(
+        &["average(level)"],
+        &["there is no function 'average'. There are min, max", like],
+    );
+    ask(&["meen(level)"], &["did you mean 'mean'?", like]);
+    ask(
+        &["count(level > high)"],
+        &["no column 'high'", "tfhe-sbc inspect"],
+    );
+    ask(&["percentile(level)"], &["lacks a percentage", like]);
+    ask(&["histogram(level, 1, 3, 2)"], &["its bins overlap", like]);
+    ask(&["tree(none.json)"], &["none.json", "No such file", like]);
+    ask(
+        &["tree(columns.toml)"],
+        &["columns.toml: it is no tree", like],
+    );
     ask(&["count(level)"], &["no comparison", like]);
-    ask(&["count(level > NaN)"], &["'NaN' is not a number", like]);
+    ask(&["count(level > NaN)"], &["no column 'NaN'"]);
+    ask(
+        &["count(level > 1e999)"],
+        &["'1e999' is not a number", like],
+    );
     ask(
         &["max(depth)"],
         &[
@@ -192,8 +210,8 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         ],
     );
     ask(&["max(level)"; 257], &["1 to 256 questions"]);
-    let conditions = vec!["level > 1"; 17].join(" and ");
-    ask(&[&format!("rows({conditions})")], &["up to 16 conditions"]);
+    let conditions = vec!["level > 1"; 257].join(" and ");
+    ask(&[&format!("rows({conditions})")], &["1 to 256 conditions"]);
     ask(&[], &["required arguments were not provided", "<QUESTION>"]);
 }
 

@@ -77,6 +77,7 @@ pub enum BackendErrorKind {
 #[derive(Debug, Default)]
 pub struct Progress {
     bootstraps: AtomicU64,
+    expected: AtomicU64,
     cancelled: AtomicBool,
     server_total: Option<Arc<AtomicU64>>,
 }
@@ -101,6 +102,16 @@ impl Progress {
     /// The bootstraps reported so far.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.load(Ordering::Relaxed)
+    }
+
+    /// Reports how many bootstraps there will be in all.
+    pub fn expect_bootstraps(&self, total: u64) {
+        self.expected.store(total, Ordering::Relaxed);
+    }
+
+    /// How many bootstraps there will be in all; 0 if that is not known yet.
+    pub fn expected_bootstraps(&self) -> u64 {
+        self.expected.load(Ordering::Relaxed)
     }
 
     /// Asks the evaluation to stop.

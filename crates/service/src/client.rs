@@ -1,11 +1,13 @@
 //! The client's side: upload readings, ask questions. Blocking calls, for
 //! programs and threads that do one thing at a time; [`Client`] may be shared
-//! between threads, say to watch [`Client::metrics_bootstraps`] while another
+//! between threads, say to watch [`Client::running`] while another
 //! thread waits in [`Client::query`].
 
 mod connection;
 mod error;
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +23,8 @@ use crate::identity::Identity;
 use crate::metrics;
 use crate::protocol::{
     BOOTSTRAPS_HEADER, ErrorBody, HEALTH_PATH, METRICS_PATH, QUERY_PATH, READINGS_PATH,
-    ReadingsEntry, ReadingsList, SECONDS_HEADER, Selection, UploadReceipt,
+    ReadingsEntry, ReadingsList, RunningQuery, SECONDS_HEADER, STATUS_PATH, Selection, Status,
+    TAG_HEADER, UploadReceipt,
 };
 use connection::{Connection, Endpoint, SendError};
 pub use error::ClientError;
@@ -68,6 +71,8 @@ pub struct Client {
     endpoint: Endpoint,
     timeouts: Timeouts,
     idle: Mutex<Option<Connection>>,
+    /// What it calls its queries.
+    tag: String,
 }
 
 impl Client {
@@ -93,6 +98,8 @@ impl Client {
             endpoint,
             timeouts,
             idle: Mutex::new(None),
+            // Of random keys: no other client's.
+            tag: format!("{:016x}", RandomState::new().hash_one(0)),
         };
         client.health()?;
         Ok(client)
@@ -153,6 +160,24 @@ impl Client {
             bootstraps,
             seconds,
         })
+    }
+
+    /// How far the server is with a query of this client; `None` if it evaluates none, because
+    /// the query still waits for its turn or has been answered.
+    pub fn running(&self) -> Result<Option<RunningQuery>, ClientError> {
+        let mut running = self.status()?.running.into_iter();
+        Ok(running.find(|query| query.tag == self.tag))
+    }
+
+    /// What the server computes.
+    pub fn status(&self) -> Result<Status, ClientError> {
+        let asked = Ask {
+            action: "tell its status",
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        let reply = self.ask(asked, Method::GET, STATUS_PATH.to_owned(), Bytes::new())?;
+        self.parse(reply.body())
     }
 
     /// How many bootstraps the server has done since it started, those of
@@ -218,6 +243,7 @@ impl Client {
                 .uri(&path)
                 .header(HOST, address)
                 .header(CONTENT_TYPE, "application/octet-stream")
+                .header(TAG_HEADER, &self.tag)
                 .body(Full::new(body.clone()))
                 .map_err(|error| self.bad_reply(error.to_string()))
         };

@@ -9,6 +9,7 @@ use crate::backend::{
     Backend, BackendError, BackendErrorKind, Evaluation, Progress, UploadSummary,
 };
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
+use crate::query::cost::MAX_BOOTSTRAPS;
 use crate::query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
 use crate::query::request::RequestError;
 
@@ -16,13 +17,27 @@ use crate::query::request::RequestError;
 pub struct KeyBackend {
     key: ServerKey<u64>,
     devices: DeviceKeys,
+    max_bootstraps: u64,
 }
 
 impl KeyBackend {
     /// A backend that computes with this key, on what was encrypted under its key set's
     /// own device key or under the keys of these devices.
     pub fn new(key: ServerKey<u64>, devices: DeviceKeys) -> Self {
-        Self { key, devices }
+        Self {
+            key,
+            devices,
+            max_bootstraps: MAX_BOOTSTRAPS,
+        }
+    }
+
+    /// The same with another bound on the bootstraps of one query than [`MAX_BOOTSTRAPS`].
+    #[must_use]
+    pub fn with_max_bootstraps(self, max_bootstraps: u64) -> Self {
+        Self {
+            max_bootstraps,
+            ..self
+        }
     }
 
     fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {
@@ -55,8 +70,9 @@ impl Backend for KeyBackend {
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
-        let (result, bootstraps) = evaluate(&self.key, &self.devices, readings, query, progress)
-            .map_err(|error| refuse(&error))?;
+        let (key, devices) = (&self.key, &self.devices);
+        let evaluated = evaluate(key, devices, readings, query, self.max_bootstraps, progress);
+        let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }
 }
@@ -129,6 +145,11 @@ fn refuse(error: &EvaluateError) -> BackendError {
         (EvaluateError::OtherColumns(_), _) => (
             BackendErrorKind::BadInput,
             "ask about uploads of the same columns together, about others separately",
+        ),
+        (EvaluateError::TooCostly { .. }, _) => (
+            BackendErrorKind::BadInput,
+            "ask fewer questions at once or about fewer rows, or let the server take on more with \
+             --max-bootstraps; `tfhe-sbc eval --count` tells what questions cost",
         ),
         (EvaluateError::TooLarge(_) | EvaluateError::TooMany(_) | EvaluateError::Results(_), _) => {
             (

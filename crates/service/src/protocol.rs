@@ -6,6 +6,7 @@
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
 //! | `GET /v1/readings` | owner | [`ReadingsList`] |
 //! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`], several with commas between, or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
 //! | `GET /metrics` | any certificate | Prometheus text |
 //!
@@ -23,6 +24,7 @@ use crate::store::{BlobId, BlobIdError, StoredReadings};
 
 pub(crate) const READINGS_PATH: &str = "/v1/readings";
 pub(crate) const QUERY_PATH: &str = "/v1/query/";
+pub(crate) const STATUS_PATH: &str = "/v1/status";
 pub(crate) const HEALTH_PATH: &str = "/healthz";
 pub(crate) const READY_PATH: &str = "/readyz";
 pub(crate) const METRICS_PATH: &str = "/metrics";
@@ -31,6 +33,12 @@ pub(crate) const METRICS_PATH: &str = "/metrics";
 pub const BOOTSTRAPS_HEADER: &str = "x-tfhe-sbc-bootstraps";
 /// The response header with the seconds that a query took, waiting excluded.
 pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
+
+/// The request header by which a client may tell its queries from others' in a [`Status`]: up
+/// to [`MAX_TAG`] ASCII letters and digits.
+pub const TAG_HEADER: &str = "x-tfhe-sbc-tag";
+/// Most characters of a tag.
+pub const MAX_TAG: usize = 32;
 
 /// Most uploads that one query may be about.
 pub const MAX_SELECTED: usize = 64;
@@ -159,6 +167,28 @@ impl From<StoredReadings> for ReadingsEntry {
             summary: stored.summary,
         }
     }
+}
+
+/// What the server computes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The queries that are being evaluated.
+    pub running: Vec<RunningQuery>,
+    /// The number of those that wait for their turn.
+    pub waiting: u64,
+}
+
+/// A query that is being evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunningQuery {
+    /// What its client calls it; empty if that gave it no name.
+    pub tag: String,
+    /// Bootstraps that are done.
+    pub bootstraps: u64,
+    /// Bootstraps that there will be in all; 0 while that is not known.
+    pub expected: u64,
+    /// How long it has been running.
+    pub seconds: f64,
 }
 
 /// Why the server refused.

@@ -11,10 +11,15 @@ use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
-use tfhe_sbc_service::backend::{Backend, BackendErrorKind, UploadSummary};
+use tfhe_sbc_service::backend::{Backend, BackendErrorKind, Progress, UploadSummary};
+use tfhe_sbc_service::device_keys::DeviceKeys;
+use tfhe_sbc_service::query::condition::{Condition, Relation, Threshold};
+use tfhe_sbc_service::query::evaluate::{EvaluateError, evaluate};
+use tfhe_sbc_service::query::expression::Expression;
 use tfhe_sbc_service::query::request::{Request, RequestError};
 use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
-use tfhe_sbc_service::query::{Condition, Question, Relation, Threshold};
+use tfhe_sbc_service::query::tree::{Branch, Tree};
+use tfhe_sbc_service::query::{Aggregate, Question};
 
 fn small_table() -> Table {
     table(
@@ -108,12 +113,20 @@ fn an_upload_shows_its_outline_only() {
     );
 }
 
-fn count(column: &str, threshold: Threshold) -> Question {
-    Question::Count(vec![Condition {
-        column: column.to_owned(),
+fn above(column: &str, threshold: Threshold) -> Condition {
+    Condition::Compare {
+        of: Expression::from(column),
         relation: Relation::Gt,
         threshold,
-    }])
+    }
+}
+
+fn count(column: &str, threshold: Threshold) -> Question {
+    Question::Count(above(column, threshold))
+}
+
+fn max(column: &str) -> Question {
+    Question::Aggregate(Aggregate::Max, column.into())
 }
 
 fn encrypted(first_block: u32, bits: u32) -> Threshold {
@@ -135,9 +148,25 @@ fn requests_that_no_client_makes_are_refused() {
         .unwrap();
     let (_, list) = Message::parse(&honest).unwrap();
     let many = |question: Question, times| vec![question; times];
-    let conditions = |times| {
-        let one = count("a", Threshold::Clear(0.0)).conditions().to_vec();
-        Question::Count(vec![one; times].concat())
+    let one = || above("a", Threshold::Clear(0.0));
+    let conditions = |times| Question::Count(Condition::All(vec![one(); times]));
+    let nested = |depth| {
+        let wrap = |inner, _| Condition::Not(Box::new(inner));
+        Question::Rows((1..depth).fold(one(), wrap))
+    };
+    let expression = |terms: &[(&str, f64)], constant| {
+        let terms = terms
+            .iter()
+            .map(|&(name, weight)| (name.to_owned(), weight));
+        let terms = terms.collect();
+        Question::Sort(Expression { terms, constant })
+    };
+    let histogram = |edges: &[f64]| Question::Histogram("a".into(), edges.to_vec());
+    let tree = |otherwise| {
+        let json = r#"{"if": "a > 0", "then": 1, "else": 2}"#;
+        let mut tree = Tree::from_json("t", json).unwrap();
+        tree.nodes[0].otherwise = otherwise;
+        Question::Tree(tree)
     };
     for (asked, reason) in [
         (
@@ -168,22 +197,56 @@ fn requests_that_no_client_makes_are_refused() {
             many(count("c", Threshold::Clear(1.0)), 1),
             "there is no column 'c'",
         ),
+        (many(max("c"), 1), "there is no column 'c'"),
+        (many(max("a"), 0), "1 to 256 questions"),
+        (many(max("a"), 257), "1 to 256 questions"),
+        (many(conditions(0), 1), "no list in them is empty"),
+        (many(conditions(257), 1), "1 to 256 conditions"),
+        (many(nested(17), 1), "nested up to 16 deep"),
+        (many(nested(100), 1), "nested too deeply"),
+        (many(expression(&[], 1.0), 1), "1 to 64 columns"),
         (
-            many(Question::Max("c".to_owned()), 1),
-            "there is no column 'c'",
+            many(expression(&[("a", 1.0), ("a", 2.0)], 0.0), 1),
+            "each once",
         ),
-        (many(Question::Max("a".to_owned()), 0), "1 to 256 questions"),
+        (many(expression(&[("a", 0.0)], 0.0), 1), "1 to 64 columns"),
         (
-            many(Question::Max("a".to_owned()), 257),
-            "1 to 256 questions",
+            many(expression(&[("a", f64::NAN)], 0.0), 1),
+            "finite numbers",
         ),
-        (many(conditions(0), 1), "up to 16 conditions"),
-        (many(conditions(17), 1), "up to 16 conditions"),
+        (many(expression(&[("a", 1.0)], f64::INFINITY), 1), "finite"),
+        (
+            many(expression(&[("a", 1.0), ("b", 0.123_456_789)], 0.0), 1),
+            "have no common step",
+        ),
+        (many(histogram(&[1.0]), 1), "1 to 256 bins"),
+        (
+            many(histogram(&[1.0, 1.0]), 1),
+            "whose edges are finite and increase",
+        ),
+        (many(histogram(&[1.0, f64::NAN]), 1), "finite and increase"),
+        (many(histogram(&[0.0; 300]), 1), "1 to 256 bins"),
+        (many(Question::TopK("a".into(), 0), 1), "top_k of 0 rows"),
+        (
+            many(Question::TopK("a".into(), 3), 1),
+            "top_k of 3 rows: there are 2",
+        ),
+        (
+            many(Question::Percentile("a".into(), 100.5), 1),
+            "from 0 to 100",
+        ),
+        (
+            many(Question::Percentile("a".into(), f64::NAN), 1),
+            "from 0 to 100",
+        ),
+        (many(tree(Branch::Node(0)), 1), "its branches make no tree"),
+        (many(tree(Branch::Leaf(7)), 1), "its branches make no tree"),
     ] {
         let named = asked
             .iter()
             .map(|question| ("name".to_owned(), question.clone()));
         let mut request = keys.message(&Request {
+            version: 1,
             questions: named.collect(),
         });
         request.extend_from_slice(list);
@@ -216,6 +279,63 @@ fn a_request_that_would_take_too_much_memory_is_refused() {
         error.message.contains("may load") && error.hint.contains("fewer"),
         "{error}"
     );
+}
+
+#[test]
+fn a_request_that_would_take_too_long_is_refused() {
+    let keys = key_set();
+    let table = small_table();
+    let request = keys.seal(&table, &questions(&["max(a)"])).unwrap();
+    let key = keys.server.prepare(&|_| ());
+    let devices = DeviceKeys::none(&key);
+    let ask = |most| {
+        let progress = Progress::default();
+        let uploads = [&keys.upload(&table)[..]];
+        let evaluated = evaluate(&key, &devices, &uploads, &request, most, &progress);
+        evaluated.map(|(_, bootstraps)| bootstraps)
+    };
+    let taken = ask(1000).unwrap();
+    assert_eq!(ask(taken).unwrap(), taken);
+    let refused = ask(taken - 1).unwrap_err().to_string();
+    assert!(
+        refused.contains(&format!("more than the {}", taken - 1)),
+        "{refused}"
+    );
+    // So few that it is not even written down.
+    assert!(matches!(ask(1), Err(EvaluateError::TooCostly { .. })));
+}
+
+#[test]
+fn requests_and_results_of_another_version_say_so() {
+    let keys = key_set();
+    let upload = keys.upload(&small_table());
+    let named = |version| Request {
+        version,
+        questions: vec![("name".to_owned(), max("a"))],
+    };
+    assert!(keys.evaluate(&upload, &keys.message(&named(1))).is_ok());
+    #[derive(serde::Serialize)]
+    struct Later {
+        version: u32,
+        something: &'static str,
+    }
+    let later = Later {
+        version: 2,
+        something: "else",
+    };
+    for (message, version) in [
+        (keys.message(&named(0)), 0),
+        (keys.message(&named(2)), 2),
+        (keys.message(&later), 2),
+    ] {
+        let error = keys.evaluate(&upload, &message).unwrap_err();
+        assert_eq!(error.kind, BackendErrorKind::BadInput);
+        let words = format!("of format {version}, this is version 1");
+        assert!(error.message.contains(&words), "{error}");
+    }
+    let message = keys.message(&later);
+    let refused = Results::decrypt(&message, &keys.secret).unwrap_err();
+    assert!(matches!(refused, ResultsError::Version(2)), "{refused}");
 }
 
 #[test]
@@ -271,10 +391,7 @@ fn results_that_no_server_makes_are_refused() {
             .iter()
             .map(|&block| LweCiphertext::trivial(parameters.lwe_dimension, encoding.encode(block)))
             .collect();
-        let results = Results {
-            answers,
-            bootstraps: 1,
-        };
+        let results = Results::new(answers, 1);
         results
             .seal(parameters, keys.secret.fingerprint(), &ciphertexts)
             .unwrap()
@@ -314,8 +431,9 @@ fn results_that_no_server_makes_are_refused() {
         read(&result(broken, &[0])),
         Err(ResultsError::Column(_))
     ));
-    // So many blocks that their number has no place in 64 bits.
-    assert!(read(&result(Meaning::Count, &[1; 100])).is_ok());
+    // So many blocks that their number has no place in 128 bits.
+    assert!(read(&result(Meaning::Count, &[1; 64])).is_ok());
+    assert!(read(&result(Meaning::Count, &[1; 65])).is_err());
     let short = result(Meaning::Count, &[1, 1]);
     assert!(read(&short[..short.len() - 1]).is_err());
 }

@@ -281,6 +281,12 @@ fn a_full_queue_says_when_to_come_back() {
             owner.metrics_bootstraps().unwrap() == 7
         });
         assert_eq!(metric(&watcher, "tfhe_sbc_evaluations_running"), 1);
+        // The client that waits knows its query among others'.
+        let running = owner.running().unwrap().unwrap();
+        assert_eq!((running.bootstraps, running.expected), (7, 42));
+        assert!(watcher.running().unwrap().is_none());
+        assert_eq!(watcher.status().unwrap().running.len(), 1);
+        refused(server.device().status(), 403);
         match watcher.query(&Selection::Latest, b"q") {
             Err(ClientError::Busy { retry_after, .. }) => assert_eq!(retry_after.as_secs(), 10),
             other => panic!("{other:?}"),
@@ -288,6 +294,9 @@ fn a_full_queue_says_when_to_come_back() {
         server.backend.released.store(true, Ordering::SeqCst);
         assert_eq!(held.join().unwrap().unwrap().bootstraps, 42);
         assert_eq!(watcher.metrics_bootstraps().unwrap(), 42);
+        eventually("it is no longer there", || {
+            watcher.status().unwrap().running.is_empty()
+        });
         watcher.query(&Selection::Latest, b"q").unwrap();
         assert_eq!(metric(&watcher, "tfhe_sbc_evaluations_running"), 0);
     });

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tfhe_sbc_service::query::results::{Answer, AnswerValue, Results};
 
 use crate::failure::{Explain, Outcome};
-use crate::{keys, output, report};
+use crate::{histogram, keys, output, report};
 
 /// Decrypts a result with the secret key and prints it.
 #[derive(Args)]
@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// The secret key
     #[arg(long, default_value = "keys/secret.tsbc")]
     key: PathBuf,
+    /// Draw the histograms among the answers, as an SVG file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -39,12 +42,22 @@ struct NamedAnswer<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    if let Some(path) = &arguments.plot {
+        output::check_file(path)?;
+    }
     let result = output::read_input(&arguments.result)?;
     let secret = keys::read_secret_key(&arguments.key)?;
     let (answers, bootstraps) = Results::decrypt(&result, &secret).advise(
         arguments.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",
     )?;
+    if let Some(path) = &arguments.plot {
+        let svg = histogram::svg(&answers).advise(
+            "no picture",
+            "--plot draws the answers to questions like histogram(column, 0, 10, 20)",
+        )?;
+        output::write_file(path, svg.as_bytes())?;
+    }
     if arguments.json {
         let named = answers.iter().map(|Answer { name, value }| NamedAnswer {
             name,

@@ -1,10 +1,13 @@
-//! `eval`: what a server computes, on files.
+//! `eval`: what a server computes, on files; in [`count`], what that costs.
+
+mod count;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use tfhe_sbc_service::backend::Progress;
+use tfhe_sbc_service::query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::query::evaluate::evaluate;
 
 use super::query::Questions;
@@ -15,7 +18,7 @@ use crate::{keys, output, progress, report};
 /// one. The result is encrypted; `decrypt` reads it.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc eval --key keys/server.tsbc --readings day.tsbc --out result.tsbc 'mean(temperature_c)' 'rows(temperature_c < 0 and humidity_pct >= 60)'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc eval --key keys/server.tsbc --readings day.tsbc --out result.tsbc 'mean(temperature_c)' 'rows(temperature_c < 0 and humidity_pct >= 60)'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc eval --count --readings day.tsbc 'median(temperature_c)' 'histogram(humidity_pct, 0, 25, 50, 75, 101)'"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -32,9 +35,26 @@ pub(crate) struct Arguments {
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Compute nothing: only say how many bootstraps the questions take. Needs no key
+    #[arg(long, conflicts_with = "out")]
+    count: bool,
+    /// Try how fast this machine bootstraps with the server key, and say how long it would take
+    #[arg(long, requires = "count")]
+    measure: bool,
+    /// Print what --count says as JSON
+    #[arg(long, requires = "count")]
+    json: bool,
+    /// Most bootstraps to begin with at all
+    #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
+    max_bootstraps: u64,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    if arguments.count {
+        let key = arguments.measure.then_some(arguments.key.as_path());
+        let questions = &arguments.questions.questions;
+        return count::run(questions, &arguments.readings, key, arguments.json);
+    }
     output::check(arguments.out.as_deref())?;
     let request = arguments.questions.seal()?;
     let readings = output::read_input(&arguments.readings)?;
@@ -43,12 +63,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let start = Instant::now();
     let spinner = progress::spinner("computing");
     let counter = Progress::default();
-    let show = || {
-        let done = report::count(counter.bootstraps());
-        spinner.say(format!("computing: {done} bootstraps"));
-    };
+    let show = || spinner.reach(counter.bootstraps(), counter.expected_bootstraps());
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
-        evaluate(&key, &devices, &[&readings], &request, &counter)
+        let most = arguments.max_bootstraps;
+        evaluate(&key, &devices, &[&readings], &request, most, &counter)
     })
     .advise(
         "no answer",

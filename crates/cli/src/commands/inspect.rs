@@ -235,12 +235,12 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
                 .into(),
             );
         }
-    } else if let Ok(request) = metadata::read::<Request>(message) {
+    } else if let Ok(request) = Request::read(message) {
         say("is about", "questions".to_owned().into());
         for (name, _) in request.questions {
             say("question", name.into());
         }
-    } else if let Ok(results) = metadata::read::<Results>(message) {
+    } else if let Ok(results) = Results::read(message) {
         say("is about", "results".to_owned().into());
         say("bootstraps", results.bootstraps.into());
         for answer in results.answers {

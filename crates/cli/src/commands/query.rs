@@ -1,5 +1,6 @@
 //! `query`: questions to a server, encrypted results back.
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_service::query::Question;
+use tfhe_sbc_service::query::condition::{Condition, Threshold};
+use tfhe_sbc_service::query::parse::ParseError;
 use tfhe_sbc_service::query::request::{EncryptBlocks, Request};
-use tfhe_sbc_service::query::{Condition, Question, Threshold};
 
 use super::send::Server;
 use crate::encryptor::DeviceSession;
@@ -19,9 +22,12 @@ use crate::{columns, output, progress, report};
 
 /// Asks a server about stored readings. The result is encrypted; `decrypt` reads it.
 ///
-/// Questions: min(column), max(column), sum(column), mean(column), count(conditions),
-/// rows(conditions), where conditions are like `a > 20 and b <= encrypted(40)`. A
-/// threshold in encrypted(…) is encrypted before it leaves this machine.
+/// Questions are functions of a column or of a sum like `a - 2 * b + 3`: min, max, range,
+/// argmin, argmax, sum, mean, variance, std, sample_variance, sample_std, median, sort, score
+/// and logistic of it, percentile(…, percent), top_k(…, rows), histogram(…, edges);
+/// count(condition) and rows(condition), where conditions are like `a > 20 and (b between 1 and
+/// encrypted(40) or not c in (1, 2))`; and tree(file), a decision tree in JSON. A threshold in
+/// encrypted(…) is encrypted before it leaves this machine.
 #[derive(Args)]
 #[command(
     after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc"
@@ -43,14 +49,26 @@ pub(crate) struct Arguments {
 #[derive(Args)]
 pub(crate) struct Questions {
     /// What is asked
-    #[arg(required = true, value_name = "QUESTION")]
-    questions: Vec<Question>,
+    #[arg(required = true, value_name = "QUESTION", value_parser = question)]
+    pub(super) questions: Vec<Question>,
     /// A device key or public key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
     /// Column definitions in TOML [default: those of the bundled weather data]
     #[arg(long)]
     columns: Option<PathBuf>,
+}
+
+/// The question of a text, with the files that it names.
+fn question(text: &str) -> Result<Question, ParseError> {
+    /// More than any tree takes.
+    const MAX_BYTES: u64 = 1 << 20;
+    Question::parse(text, |path| {
+        let mut text = String::new();
+        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        let read = file.take(MAX_BYTES).read_to_string(&mut text);
+        read.map(|_| text).map_err(|error| error.to_string())
+    })
 }
 
 impl Questions {
@@ -76,12 +94,10 @@ pub(crate) fn seal(
         rows: Vec::new(),
     };
     let (parameters, fingerprint) = (*session.parameters(), session.fingerprint());
-    let encrypts = |condition: &Condition| matches!(condition.threshold, Threshold::ToEncrypt(_));
-    let mut encryptor = if questions
-        .iter()
-        .flat_map(Question::conditions)
-        .any(encrypts)
-    {
+    let conditions = questions.iter().flat_map(Question::conditions);
+    let mut comparisons = conditions.flat_map(Condition::comparisons);
+    let encrypts = comparisons.any(|(.., threshold)| matches!(threshold, Threshold::ToEncrypt(_)));
+    let mut encryptor = if encrypts {
         Some(session.encryptor(ExpanderKind::ChaCha20)?)
     } else {
         None
@@ -117,11 +133,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 /// Asks, and shows meanwhile how many bootstraps the server has done.
 pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
-    let before = client.metrics_bootstraps().unwrap_or(0);
     let show = || {
-        if let Ok(now) = client.metrics_bootstraps() {
-            let done = report::count(now.saturating_sub(before));
-            spinner.say(format!("the server computes: {done} bootstraps"));
+        if let Ok(Some(query)) = client.running() {
+            spinner.reach(query.bootstraps, query.expected);
         }
     };
     progress::meanwhile(Duration::from_millis(500), show, || {

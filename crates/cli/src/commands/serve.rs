@@ -9,6 +9,7 @@ use clap::Args;
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::evaluator::KeyBackend;
 use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tracing_subscriber::EnvFilter;
@@ -17,7 +18,7 @@ use crate::failure::{Explain, Outcome};
 use crate::{keys, output};
 
 /// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
-/// /v1/readings, POST /v1/query/ID, GET /healthz, /readyz, /metrics. Holds only the
+/// /v1/readings, POST /v1/query/ID, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
 /// server key. Prints one line, "listening on ADDRESS", when it is ready; logs go to
 /// stderr (RUST_LOG sets how much). SIGTERM or ctrl-c lets it finish what is under way.
 #[derive(Args)]
@@ -44,6 +45,9 @@ pub(crate) struct Arguments {
     /// Most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
+    /// Most bootstraps that one query may take
+    #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
+    max_bootstraps: u64,
     /// Stop when stdin ends, as it does when the process that holds its other end does
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
@@ -70,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     let key = keys::read_server_key(&arguments.key)?;
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
-    let backend = KeyBackend::new(key, devices);
+    let backend = KeyBackend::new(key, devices).with_max_bootstraps(arguments.max_bootstraps);
     let store = Store::open(&arguments.store).advise(
         "no store",
         "choose a directory that you can write to with --store",

@@ -8,8 +8,9 @@ use serde::Serialize;
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_service::client::QueryReply;
+use tfhe_sbc_service::query::Question;
+use tfhe_sbc_service::query::condition::{Condition, Threshold};
 use tfhe_sbc_service::query::results::{Answer, AnswerValue};
-use tfhe_sbc_service::query::{Question, Threshold};
 
 use super::picture::{Panel, Picture};
 use super::{answer_to, plain};
@@ -86,19 +87,19 @@ struct JsonResult<'a> {
     agree: bool,
 }
 
-/// A number, or the labels of rows.
+/// A number without its unit, or another answer.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum JsonValue<'a> {
     Number(f64),
-    Rows(&'a [String]),
+    Other(&'a AnswerValue),
 }
 
 impl<'a> From<&'a AnswerValue> for JsonValue<'a> {
     fn from(value: &'a AnswerValue) -> Self {
         match value {
             AnswerValue::Number { value, .. } => Self::Number(*value),
-            AnswerValue::Rows(rows) => Self::Rows(rows),
+            other => Self::Other(other),
         }
     }
 }
@@ -252,7 +253,7 @@ impl Report {
     ) -> Picture {
         let number = |name: String| match answer_to(&self.answers, &name)?.value {
             AnswerValue::Number { value, .. } => Some(tidy(value)),
-            AnswerValue::Rows(_) => None,
+            _ => None,
         };
         let panels = columns
             .iter()
@@ -260,16 +261,12 @@ impl Report {
             .map(|(column, readings)| {
                 let name = &column.name;
                 let count = questions.iter().find_map(|question| match question {
-                    Question::Count(conditions) if conditions.len() == 1 => {
-                        let [condition] = conditions.as_slice() else {
-                            return None;
-                        };
-                        match condition.threshold {
-                            Threshold::ToEncrypt(value) if condition.column == *name => {
-                                Some((value, number(question.to_string())?))
-                            }
-                            _ => None,
-                        }
+                    Question::Count(Condition::Compare {
+                        of,
+                        threshold: Threshold::ToEncrypt(value),
+                        ..
+                    }) if of.column() == Some(name) => {
+                        Some((*value, number(question.to_string())?))
                     }
                     _ => None,
                 });
@@ -289,7 +286,7 @@ impl Report {
             .collect();
         let marked = self.answers.iter().find_map(|answer| match &answer.value {
             AnswerValue::Rows(rows) => Some((answer, rows)),
-            AnswerValue::Number { .. } => None,
+            _ => None,
         });
         let hour_of = |label: &String| table.labels.iter().position(|other| other == label);
         Picture {

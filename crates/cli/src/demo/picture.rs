@@ -6,17 +6,16 @@
 //! its own label; the key under the heading only says what the colours mean.
 
 mod scale;
-mod sheet;
 
 use std::ops::Range;
 
 use plotters::style::RGBColor;
 
-use scale::{apart, digits, drawable, hour, number, runs, span, ticks, values};
-use sheet::{
+use crate::sheet::{
     DECRYPTED, Drawn, EXTREME, FIGURE, HEADING, LABEL, MEASURED, NAME, ROOMY, RULE, SHADE,
     SUBTITLE, Sheet, THRESHOLD, TICK, VALUE, pixels,
 };
+use scale::{apart, digits, drawable, hour, number, runs, span, ticks, values};
 
 /// A column of readings and what the encrypted computation said of it.
 #[derive(Clone, Default)]

@@ -1,13 +1,14 @@
 //! The demo's questions answered in the clear, straight from the readings.
 
 use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_service::query::condition::{Condition, Threshold};
 use tfhe_sbc_service::query::results::AnswerValue;
-use tfhe_sbc_service::query::{Condition, Question, Threshold};
+use tfhe_sbc_service::query::{Aggregate, Question};
 
 use crate::table::Table;
 
 /// The answer to a question about a table whose columns are `columns`. `None` if a
-/// column is not there.
+/// column is not there, or if no demo asks such a question.
 pub(super) fn answer(
     question: &Question,
     columns: &[Column],
@@ -23,46 +24,56 @@ pub(super) fn answer(
     };
     let sum = |values: &[f64]| values.iter().sum::<f64>();
     match question {
-        Question::Min(name) => number(name, |v| v.iter().copied().fold(f64::INFINITY, f64::min)),
-        Question::Max(name) => number(name, |v| {
-            v.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-        }),
-        Question::Sum(name) => number(name, sum),
-        Question::Mean(name) => number(name, |v| v.iter().sum::<f64>() / v.len() as f64),
-        Question::Count(conditions) => Some(AnswerValue::Number {
-            value: rows(conditions, &readings, table)?.len() as f64,
+        Question::Aggregate(aggregate, of) => {
+            let name = of.column()?;
+            match aggregate {
+                Aggregate::Min => number(name, |v| v.iter().copied().fold(f64::INFINITY, f64::min)),
+                Aggregate::Max => number(name, |v| {
+                    v.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+                }),
+                Aggregate::Sum => number(name, sum),
+                Aggregate::Mean => number(name, |v| v.iter().sum::<f64>() / v.len() as f64),
+                _ => None,
+            }
+        }
+        Question::Count(condition) => Some(AnswerValue::Number {
+            value: rows(condition, &readings, table)?.len() as f64,
             unit: String::new(),
         }),
-        Question::Rows(conditions) => {
-            let rows = rows(conditions, &readings, table)?;
+        Question::Rows(condition) => {
+            let rows = rows(condition, &readings, table)?;
             Some(AnswerValue::Rows(
                 rows.into_iter()
                     .map(|row| table.labels[row].clone())
                     .collect(),
             ))
         }
+        _ => None,
     }
 }
 
-/// The rows that meet all conditions.
+/// The rows that meet a comparison, or all of several.
 fn rows<'t>(
-    conditions: &[Condition],
+    condition: &Condition,
     readings: &impl Fn(&str) -> Option<&'t [f64]>,
     table: &Table,
 ) -> Option<Vec<usize>> {
     let mut rows: Vec<usize> = (0..table.labels.len()).collect();
+    let conditions = match condition {
+        Condition::All(list) => list.as_slice(),
+        one => std::slice::from_ref(one),
+    };
     for condition in conditions {
-        let column = readings(&condition.column)?;
-        let threshold = match condition.threshold {
-            Threshold::Clear(value) | Threshold::ToEncrypt(value) => value,
-            Threshold::Encrypted { .. } => return None,
+        let Condition::Compare {
+            of,
+            relation,
+            threshold: Threshold::Clear(threshold) | Threshold::ToEncrypt(threshold),
+        } = condition
+        else {
+            return None;
         };
-        rows.retain(|&row| {
-            condition
-                .relation
-                .comparison()
-                .apply(column[row], threshold)
-        });
+        let column = readings(of.column()?)?;
+        rows.retain(|&row| relation.comparison().apply(column[row], *threshold));
     }
     Some(rows)
 }

@@ -13,17 +13,32 @@ use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::DeviceError;
 use thiserror::Error;
 
-use super::{Condition, Question, Threshold, threshold_code};
+use super::condition::{Threshold, threshold_code};
+use super::expression::Expression;
+use super::nearest::did_you_mean;
+use super::tree::TreeError;
+use super::{Aggregate, Question};
 
 /// Most questions of one request.
 pub const MAX_QUESTIONS: usize = 256;
-/// Most conditions of one question.
-pub const MAX_CONDITIONS: usize = 16;
+/// Most comparisons with thresholds in one question; a tree may have as many in all.
+pub const MAX_CONDITIONS: usize = 256;
+/// How deep conditions may be nested.
+pub const MAX_DEPTH: usize = 16;
+/// Most columns of one expression.
+pub const MAX_TERMS: usize = 64;
+/// Most bins of a histogram.
+pub const MAX_BINS: usize = 256;
+
+/// The version of the format of requests.
+const VERSION: u32 = 1;
 
 /// Questions as the server gets them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
+    /// The version of the format.
+    pub version: u32,
     /// The questions, each with the text that its answer is to be called by, in which
     /// encrypted thresholds do not show.
     pub questions: Vec<(String, Question)>,
@@ -45,16 +60,67 @@ pub enum RequestError {
     /// The encryption of its thresholds.
     #[error(transparent)]
     Encrypt(#[from] DeviceError),
-    /// No questions, or too many, or one with too many conditions.
-    #[error("a request has 1 to {MAX_QUESTIONS} questions of up to {MAX_CONDITIONS} conditions")]
+    /// Another version of the format.
+    #[error(
+        "the request is of format {0}, this is version {VERSION}: client and server must be of \
+         one version"
+    )]
+    Version(u32),
+    /// No questions, or too many.
+    #[error("a request has 1 to {MAX_QUESTIONS} questions")]
     Count,
+    /// A question whose conditions are too many, too deep or empty.
+    #[error(
+        "a question has 1 to {MAX_CONDITIONS} conditions, nested up to {MAX_DEPTH} deep, and no \
+         list in them is empty"
+    )]
+    Conditions,
+    /// An expression with no column or too many, or numbers that are not finite.
+    #[error("an expression has 1 to {MAX_TERMS} columns, each once, and finite numbers")]
+    Expression,
+    /// An expression whose values have no encoding.
+    #[error(
+        "the values of '{0}' have no common step: round its numbers, or ask about columns of one \
+         scale"
+    )]
+    NoCommonStep(String),
+    /// An expression of more than 52 bits.
+    #[error("the values of '{0}' need more than 52 bits")]
+    TooWide(String),
+    /// A percentage that is none.
+    #[error("a percentile is from 0 to 100")]
+    Percentage,
+    /// More rows than there are, or none.
+    #[error("top_k of {asked} rows: there are {rows}")]
+    TopK {
+        /// The number asked for.
+        asked: u32,
+        /// The number of rows.
+        rows: usize,
+    },
+    /// A sample of one.
+    #[error("the variance of a sample needs two rows: there is one")]
+    Sample,
+    /// Bins that overlap, or too many.
+    #[error("a histogram has 1 to {MAX_BINS} bins, whose edges are finite and increase")]
+    Bins,
+    /// A tree.
+    #[error("the tree '{name}': {error}")]
+    Tree {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        error: TreeError,
+    },
     /// A column that is not there.
-    #[error("there is no column '{name}': the columns are {known}")]
+    #[error("there is no column '{name}': the columns are {known}{hint}")]
     UnknownColumn {
         /// The name asked for.
         name: String,
         /// The names that there are.
         known: String,
+        /// The name that may have been meant.
+        hint: String,
     },
     /// A column whose encoding cannot be.
     #[error("column '{name}': {error}")]
@@ -113,34 +179,35 @@ impl Request {
         for question in questions {
             let text = question.public_text();
             let mut question = question.clone();
-            for column in question.columns() {
-                known_column(readings, column)?;
-            }
+            question.check(readings)?;
             for condition in question.conditions_mut() {
-                let (_, column) = known_column(readings, &condition.column)?;
-                let Threshold::ToEncrypt(value) = condition.threshold else {
-                    continue;
-                };
-                let fixed_point = column.fixed_point().map_err(|error| RequestError::Column {
-                    name: column.name.clone(),
-                    error,
+                condition.thresholds_mut(&mut |of, relation, threshold| {
+                    let Threshold::ToEncrypt(value) = *threshold else {
+                        return Ok(());
+                    };
+                    let column = of.linear(readings)?.column;
+                    let fixed_point = encoding_of(&column)?;
+                    let code = threshold_code(&fixed_point, relation, value)
+                        .ok_or_else(|| no_code(&column, &fixed_point, value))?;
+                    let first_block = blocks.len();
+                    blocks.resize(first_block + encoding.block_count(column.bits), 0);
+                    // A code has at most `bits` bits, which is what the blocks hold.
+                    let _ = encoding.split(code, &mut blocks[first_block..]);
+                    *threshold = Threshold::Encrypted {
+                        first_block: first_block as u32,
+                        offset: column.offset,
+                        scale: column.scale,
+                        bits: column.bits,
+                    };
+                    Ok::<_, RequestError>(())
                 })?;
-                let code = threshold_code(&fixed_point, condition.relation, value)
-                    .ok_or_else(|| no_code(column, &fixed_point, value))?;
-                let first_block = blocks.len();
-                blocks.resize(first_block + encoding.block_count(column.bits), 0);
-                // A code has at most `bits` bits, which is what the blocks hold.
-                let _ = encoding.split(code, &mut blocks[first_block..]);
-                condition.threshold = Threshold::Encrypted {
-                    first_block: first_block as u32,
-                    offset: column.offset,
-                    scale: column.scale,
-                    bits: column.bits,
-                };
             }
             sealed.push((text, question));
         }
-        let request = Self { questions: sealed };
+        let request = Self {
+            version: VERSION,
+            questions: sealed,
+        };
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
         if !blocks.is_empty() {
@@ -158,7 +225,7 @@ impl Request {
     ) -> Result<(Self, Option<UploadedGlweList<'a>>), RequestError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
-        let request: Self = metadata::read(first)?;
+        let request = Self::read(first)?;
         request.check()?;
         if rest.is_empty() {
             return Ok((request, None));
@@ -172,26 +239,126 @@ impl Request {
         }
     }
 
+    /// Reads and checks what is in a metadata message.
+    pub fn read(message: Message<'_>) -> Result<Self, RequestError> {
+        #[derive(Deserialize)]
+        struct Format {
+            #[serde(default)]
+            version: u32,
+        }
+        // What has no version at all is no request rather than an old one.
+        if let Ok(Format { version }) = metadata::read(message)
+            && version > VERSION
+        {
+            return Err(RequestError::Version(version));
+        }
+        let request: Self = metadata::read(message)?;
+        request.check()?;
+        Ok(request)
+    }
+
     fn check(&self) -> Result<(), RequestError> {
-        let count_ok = (1..=MAX_QUESTIONS).contains(&self.questions.len());
-        let conditions_ok = self.questions.iter().all(|(_, question)| match question {
-            Question::Count(conditions) | Question::Rows(conditions) => {
-                (1..=MAX_CONDITIONS).contains(&conditions.len())
-            }
-            _ => true,
-        });
-        if !(count_ok && conditions_ok) {
+        if self.version != VERSION {
+            return Err(RequestError::Version(self.version));
+        }
+        if !(1..=MAX_QUESTIONS).contains(&self.questions.len()) {
             return Err(RequestError::Count);
         }
-        let mut conditions = self.questions.iter().flat_map(|(_, q)| q.conditions());
-        match conditions.find(|c| matches!(c.threshold, Threshold::Clear(x) if !x.is_finite())) {
-            None => Ok(()),
-            Some(condition) => Err(RequestError::Threshold {
-                name: condition.column.clone(),
-                error: ReadingError::NotFinite,
-            }),
+        self.questions
+            .iter()
+            .try_for_each(|(_, question)| check(question))
+    }
+}
+
+/// Checks what does not depend on the readings.
+fn check(question: &Question) -> Result<(), RequestError> {
+    if let Question::Tree(tree) = question {
+        tree.check().map_err(|error| RequestError::Tree {
+            name: tree.name.clone(),
+            error,
+        })?;
+    }
+    let conditions = question.conditions();
+    let mut count = 0;
+    for condition in &conditions {
+        if condition.depth() > MAX_DEPTH || condition.has_empty_list() {
+            return Err(RequestError::Conditions);
+        }
+        for (of, _, threshold) in condition.comparisons() {
+            count += 1;
+            match threshold {
+                Threshold::Clear(value) if !value.is_finite() => {
+                    return Err(RequestError::Threshold {
+                        name: of.to_string(),
+                        error: ReadingError::NotFinite,
+                    });
+                }
+                _ => {}
+            }
         }
     }
+    if count > MAX_CONDITIONS || (count == 0 && !conditions.is_empty()) {
+        return Err(RequestError::Conditions);
+    }
+    if !question.expressions().into_iter().all(is_expression) {
+        return Err(RequestError::Expression);
+    }
+    match question {
+        Question::Percentile(_, percent) if !(0.0..=100.0).contains(percent) => {
+            Err(RequestError::Percentage)
+        }
+        Question::TopK(_, 0) => Err(RequestError::TopK { asked: 0, rows: 0 }),
+        Question::Histogram(_, edges) => {
+            let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
+            let finite = edges.iter().all(|edge| edge.is_finite());
+            match (2..=MAX_BINS + 1).contains(&edges.len()) && increase && finite {
+                true => Ok(()),
+                false => Err(RequestError::Bins),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Question {
+    /// Checks that it can be asked about such readings.
+    ///
+    /// # Errors
+    /// Columns that are not there, numbers out of their ranges, and conditions, expressions
+    /// or trees that are too large.
+    pub fn check(&self, readings: &ReadingsMetadata) -> Result<(), RequestError> {
+        check(self)?;
+        for expression in self.expressions() {
+            expression.linear(readings)?;
+        }
+        let rows = readings.rows.len();
+        match *self {
+            Self::TopK(_, asked) if asked as usize > rows && rows > 0 => {
+                Err(RequestError::TopK { asked, rows })
+            }
+            Self::Aggregate(Aggregate::SampleVariance | Aggregate::SampleStd, _) if rows == 1 => {
+                Err(RequestError::Sample)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_expression(expression: &Expression) -> bool {
+    let terms = &expression.terms;
+    let once = |at: usize| terms[..at].iter().all(|(name, _)| *name != terms[at].0);
+    (1..=MAX_TERMS).contains(&terms.len())
+        && (0..terms.len()).all(once)
+        && expression.constant.is_finite()
+        && terms.iter().all(|(_, w)| w.is_finite() && *w != 0.0)
+}
+
+/// The encoding of a column.
+pub(crate) fn encoding_of(column: &Column) -> Result<FixedPoint, RequestError> {
+    column.fixed_point().map_err(|error| RequestError::Column {
+        name: column.name.clone(),
+        error,
+    })
 }
 
 /// Why a threshold has no code.
@@ -225,35 +392,7 @@ pub(crate) fn known_column<'m>(
         RequestError::UnknownColumn {
             name: name.to_owned(),
             known: names.join(", "),
+            hint: did_you_mean(name, names),
         }
     })
-}
-
-impl Question {
-    /// The columns that it is about.
-    pub fn columns(&self) -> Vec<&str> {
-        match self {
-            Self::Min(column) | Self::Max(column) | Self::Sum(column) | Self::Mean(column) => {
-                vec![column]
-            }
-            Self::Count(conditions) | Self::Rows(conditions) => {
-                conditions.iter().map(|c| c.column.as_str()).collect()
-            }
-        }
-    }
-
-    /// Its conditions.
-    pub fn conditions(&self) -> &[Condition] {
-        match self {
-            Self::Count(conditions) | Self::Rows(conditions) => conditions,
-            _ => &[],
-        }
-    }
-
-    fn conditions_mut(&mut self) -> &mut [Condition] {
-        match self {
-            Self::Count(conditions) | Self::Rows(conditions) => conditions,
-            _ => &mut [],
-        }
-    }
 }

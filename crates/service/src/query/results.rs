@@ -1,6 +1,10 @@
 //! Results: encrypted answers on their way back, and how the key owner reads them.
 //!
-//! A result is a metadata message ([`Results`]) and an LWE list under the small key.
+//! A result is a metadata message ([`Results`]) and an LWE list under the small key. What
+//! needs no secret is left to the key owner: quotients, roots, and what follows from an
+//! answer's number by a formula.
+
+mod answer;
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_adapter::metadata::{self, MetadataError};
@@ -12,10 +16,17 @@ use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError, lwe};
 use thiserror::Error;
 
+pub use answer::{Answer, AnswerValue, Bin, Labelled};
+
+/// The version of the format of results.
+const VERSION: u32 = 1;
+
 /// What the ciphertexts of a result mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
+    /// The version of the format.
+    pub version: u32,
     /// The answers, in the order of their blocks.
     pub answers: Vec<EncryptedAnswer>,
     /// Bootstraps that they took.
@@ -34,44 +45,64 @@ pub struct EncryptedAnswer {
     pub meaning: Meaning,
 }
 
-/// How the blocks of an answer are read.
+/// How the blocks of an answer are read. Where an answer has several numbers, all have as
+/// many blocks, unless it is said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Meaning {
-    /// The code of a reading.
+    /// The code of a value.
     Reading(Column),
-    /// The sum of the codes of so many readings, whose sum is asked for.
+    /// The codes of the smallest value and of the largest, whose difference is asked for.
+    Range(Column),
+    /// The sum of the codes of so many values, whose sum is asked for.
     Sum(Column, u32),
-    /// The sum of the codes of so many readings, whose mean is asked for.
+    /// The sum of the codes of so many values, whose mean is asked for.
     Mean(Column, u32),
+    /// The sum of codes, in so many blocks, and then that of their squares.
+    Spread {
+        /// What the codes mean.
+        column: Column,
+        /// The number of values.
+        rows: u32,
+        /// The number of blocks of the sum of codes.
+        sum_blocks: u32,
+        /// What is asked for.
+        measure: Spread,
+    },
+    /// The code of a value, in so many blocks, and then the place of its row among these.
+    Place(Column, u32, Vec<String>),
     /// A number.
     Count,
     /// One truth value a row, with the rows' labels.
     Rows(Vec<String>),
-}
-
-/// A decrypted answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// The question's text.
-    pub name: String,
-    /// The answer.
-    pub value: AnswerValue,
-}
-
-/// The value of an answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum AnswerValue {
-    /// A number and its unit.
-    Number {
-        /// The number.
-        value: f64,
-        /// Its unit, empty for counts.
-        unit: String,
+    /// The number of rows in each bin between two edges, of so many rows.
+    Histogram {
+        /// What the edges are of.
+        column: Column,
+        /// The edges, which increase.
+        edges: Vec<f64>,
+        /// The number of all rows.
+        rows: u32,
     },
-    /// The labels of rows.
-    Rows(Vec<String>),
+    /// The codes of so many values in a row.
+    Readings(Column, u32),
+    /// The code of a value for each row, with the rows' labels.
+    Scores(Column, Vec<String>),
+    /// The same; the logistic function of the values is asked for.
+    Logistic(Column, Vec<String>),
+    /// The place of a leaf for each row: the rows' labels, and the leaves.
+    Leaves(Vec<String>, Vec<String>),
+}
+
+/// A measure of how far values are from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Of a sample, rather than of all there is: the squares are divided by one less than
+    /// the number of values.
+    pub sample: bool,
+    /// The root is asked for.
+    pub root: bool,
 }
 
 /// Why a result could not be read.
@@ -94,6 +125,12 @@ pub enum ResultsError {
         /// Blocks that are there.
         found: u64,
     },
+    /// Another version of the format.
+    #[error(
+        "the result is of format {0}, this is version {VERSION}: server and key owner must be of \
+         one version"
+    )]
+    Version(u32),
     /// A block that has no place in its answer.
     #[error(
         "the answer to '{0}' decrypts to values that it cannot have: the key is not the one that \
@@ -103,6 +140,34 @@ pub enum ResultsError {
 }
 
 impl Results {
+    /// The answers to so many questions, of this version.
+    pub fn new(answers: Vec<EncryptedAnswer>, bootstraps: u64) -> Self {
+        Self {
+            version: VERSION,
+            answers,
+            bootstraps,
+        }
+    }
+
+    /// Reads what is in a metadata message.
+    pub fn read(message: Message<'_>) -> Result<Self, ResultsError> {
+        #[derive(Deserialize)]
+        struct Format {
+            #[serde(default)]
+            version: u32,
+        }
+        if let Ok(Format { version }) = metadata::read(message)
+            && version > VERSION
+        {
+            return Err(ResultsError::Version(version));
+        }
+        let results: Self = metadata::read(message)?;
+        match results.version {
+            VERSION => Ok(results),
+            other => Err(ResultsError::Version(other)),
+        }
+    }
+
     /// The bytes of a result.
     pub fn seal(
         &self,
@@ -122,7 +187,7 @@ impl Results {
         first
             .header
             .check_belongs(parameters.fingerprint(), secret.fingerprint())?;
-        let results: Self = metadata::read(first)?;
+        let results = Self::read(first)?;
         let (second, rest) = Message::parse(rest)?;
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
@@ -138,65 +203,14 @@ impl Results {
             .answers
             .into_iter()
             .map(|answer| {
-                let blocks = ciphertexts
+                let blocks: Vec<u64> = ciphertexts
                     .by_ref()
                     .take(answer.blocks as usize)
                     .map(|lwe| secret.decrypt_block(lwe))
                     .collect();
-                answer.read(parameters, blocks)
+                answer.read(parameters, &blocks)
             })
             .collect::<Result<_, _>>()?;
         Ok((answers, results.bootstraps))
-    }
-}
-
-impl EncryptedAnswer {
-    fn read(self, parameters: &Parameters, blocks: Vec<u64>) -> Result<Answer, ResultsError> {
-        let encoding = parameters.block_encoding();
-        let limit = match self.meaning {
-            Meaning::Rows(_) => 2,
-            _ => encoding.message_modulus(),
-        };
-        let counts_none = matches!(self.meaning, Meaning::Mean(_, 0) | Meaning::Sum(_, 0));
-        if counts_none || blocks.iter().any(|&block| block >= limit) {
-            return Err(ResultsError::Implausible(self.name));
-        }
-        let number = encoding.join(blocks.iter().copied()) as f64;
-        let value = match self.meaning {
-            Meaning::Reading(column) => AnswerValue::Number {
-                value: column.fixed_point()?.decode(number),
-                unit: column.unit,
-            },
-            Meaning::Sum(column, count) => AnswerValue::Number {
-                value: number * column.scale + f64::from(count) * column.offset,
-                unit: column.unit,
-            },
-            Meaning::Mean(column, count) => AnswerValue::Number {
-                value: column.fixed_point()?.decode(number / f64::from(count)),
-                unit: column.unit,
-            },
-            Meaning::Count => AnswerValue::Number {
-                value: number,
-                unit: String::new(),
-            },
-            Meaning::Rows(labels) => {
-                if labels.len() != blocks.len() {
-                    return Err(ResultsError::BlockCount {
-                        described: labels.len() as u64,
-                        found: blocks.len() as u64,
-                    });
-                }
-                let chosen = labels.into_iter().zip(blocks);
-                AnswerValue::Rows(
-                    chosen
-                        .filter_map(|(label, block)| (block == 1).then_some(label))
-                        .collect(),
-                )
-            }
-        };
-        Ok(Answer {
-            name: self.name,
-            value,
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! The queue before the backend: evaluations take all cores and minutes, so few
 //! run at a time, some wait, and the rest are told to come back.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -11,6 +11,7 @@ use super::body::Received;
 use super::error::Refusal;
 use crate::backend::{Backend, Evaluation, Progress};
 use crate::metrics::Metrics;
+use crate::protocol::{RunningQuery, Status};
 use crate::store::{BlobId, Store};
 
 const RETRY_AFTER_SECONDS: u32 = 10;
@@ -24,6 +25,45 @@ pub(super) struct EvaluationQueue {
     places: Arc<Semaphore>,
     /// One permit for each query that runs.
     turns: Arc<Semaphore>,
+    running: Arc<Mutex<Vec<Arc<Running>>>>,
+}
+
+/// A query that runs.
+struct Running {
+    tag: String,
+    progress: Arc<Progress>,
+    started: Instant,
+}
+
+/// A query's place among those that run, free again when dropped.
+struct Listed {
+    list: Arc<Mutex<Vec<Arc<Running>>>>,
+    query: Arc<Running>,
+}
+
+impl Listed {
+    fn new(list: &Arc<Mutex<Vec<Arc<Running>>>>, tag: String, progress: &Arc<Progress>) -> Self {
+        let query = Arc::new(Running {
+            tag,
+            progress: Arc::clone(progress),
+            started: Instant::now(),
+        });
+        lock(list).push(Arc::clone(&query));
+        Self {
+            list: Arc::clone(list),
+            query,
+        }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        lock(&self.list).retain(|query| !Arc::ptr_eq(query, &self.query));
+    }
+}
+
+fn lock(list: &Mutex<Vec<Arc<Running>>>) -> MutexGuard<'_, Vec<Arc<Running>>> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A query's place in the queue, free again when dropped.
@@ -53,6 +93,7 @@ impl EvaluationQueue {
             metrics,
             places,
             turns: Arc::new(Semaphore::new(running)),
+            running: Arc::default(),
         }
     }
 
@@ -69,6 +110,21 @@ impl EvaluationQueue {
             })
     }
 
+    /// What runs and what waits.
+    pub(super) fn status(&self) -> Status {
+        let running = lock(&self.running);
+        let running = running.iter().map(|query| RunningQuery {
+            tag: query.tag.clone(),
+            bootstraps: query.progress.bootstraps(),
+            expected: query.progress.expected_bootstraps(),
+            seconds: query.started.elapsed().as_secs_f64(),
+        });
+        Status {
+            running: running.collect(),
+            waiting: self.metrics.evaluations_waiting.get(),
+        }
+    }
+
     /// Waits for the turn and evaluates. If the caller goes away meanwhile, this
     /// future is dropped and the evaluation is told to stop.
     pub(super) async fn evaluate(
@@ -76,6 +132,7 @@ impl EvaluationQueue {
         place: Place,
         ids: Vec<BlobId>,
         query: Received,
+        tag: String,
     ) -> Result<Evaluated, Refusal> {
         let waiting = self.metrics.evaluations_waiting.enter();
         let turn = Arc::clone(&self.turns).acquire_owned().await;
@@ -85,10 +142,11 @@ impl EvaluationQueue {
         let progress = Arc::new(Progress::counting_into(self.metrics.bootstraps()));
         let _cancel = CancelOnDrop(Arc::clone(&progress));
         let running = self.metrics.evaluations_running.enter();
+        let listed = Listed::new(&self.running, tag, &progress);
         let (store, backend) = (Arc::clone(&self.store), Arc::clone(&self.backend));
         let work = tokio::task::spawn_blocking(move || {
             // Held until the work has ended, even when nobody waits for it.
-            let _held = (place, turn, running);
+            let _held = (place, turn, running, listed);
             let query: Received = query;
             let readings = ids
                 .iter()

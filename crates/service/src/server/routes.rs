@@ -21,8 +21,8 @@ use super::evaluation::EvaluationQueue;
 use crate::backend::Backend;
 use crate::metrics::{Metrics, Rejection};
 use crate::protocol::{
-    BOOTSTRAPS_HEADER, HEALTH_PATH, METRICS_PATH, QUERY_PATH, READINGS_PATH, READY_PATH,
-    ReadingsList, SECONDS_HEADER, Selection, UploadReceipt,
+    BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, QUERY_PATH, READINGS_PATH, READY_PATH,
+    ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
 };
 use crate::role::{Action, Peer};
 use crate::store::{BlobId, Store, StoreError, Stored};
@@ -113,6 +113,7 @@ pub(super) fn router(application: Arc<Application>) -> Router {
     Router::new()
         .route(READINGS_PATH, post(upload).get(list))
         .route(&format!("{QUERY_PATH}{{selection}}"), post(query))
+        .route(STATUS_PATH, get(status))
         .route(HEALTH_PATH, get(health))
         .route(READY_PATH, get(ready))
         .route(METRICS_PATH, get(metrics))
@@ -187,11 +188,12 @@ async fn query(
         Ok(passed) => passed,
         Err(refusal) => return Err(application.bodies.refuse(request, refusal).await),
     };
+    let tag = tag(&request);
     let body = application
         .bodies
         .read(request, application.limits.query_bytes)
         .await?;
-    let evaluated = application.queue.evaluate(place, ids, body).await?;
+    let evaluated = application.queue.evaluate(place, ids, body, tag).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (
@@ -204,6 +206,23 @@ async fn query(
         ),
     ];
     Ok((headers, Body::from(evaluated.evaluation.result)).into_response())
+}
+
+/// What the client calls its query; nothing, if it calls it what it may not.
+fn tag(request: &Request) -> String {
+    let given = request.headers().get(TAG_HEADER);
+    let given = given.and_then(|value| value.to_str().ok());
+    let allowed =
+        |tag: &&str| tag.len() <= MAX_TAG && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    given.filter(allowed).unwrap_or_default().to_owned()
+}
+
+async fn status(
+    State(application): Shared,
+    Extension(peer): Extension<Peer>,
+) -> Result<Json<Status>, Refusal> {
+    authorize(&peer, Action::Query)?;
+    Ok(Json(application.queue.status()))
 }
 
 async fn health(Extension(peer): Extension<Peer>) -> Result<Response, Refusal> {
@@ -255,7 +274,7 @@ async fn observe(
     }
     let status = response.status().as_u16();
     let milliseconds = started.elapsed().as_millis();
-    if [HEALTH_PATH, READY_PATH, METRICS_PATH].contains(&path.as_str()) {
+    if [HEALTH_PATH, READY_PATH, METRICS_PATH, STATUS_PATH].contains(&path.as_str()) {
         tracing::debug!(peer = ?peer.name, %method, path, status, milliseconds, "request");
     } else {
         tracing::info!(peer = ?peer.name, %method, path, status, milliseconds, "request");

@@ -64,6 +64,7 @@ impl Backend for FakeBackend {
                 ));
             }
             b"hold" => {
+                progress.expect_bootstraps(42);
                 progress.add_bootstraps(7);
                 while !self.released.load(Ordering::SeqCst) {
                     if progress.is_cancelled() {

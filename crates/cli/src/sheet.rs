@@ -1,4 +1,4 @@
-//! The paper and the pens.
+//! The paper and the pens of pictures.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -6,35 +6,35 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 const INK: RGBColor = RGBColor(0x1f, 0x29, 0x33);
 const MUTED: RGBColor = RGBColor(0x5c, 0x67, 0x72);
-pub(super) const RULE: RGBColor = RGBColor(0xdd, 0xe1, 0xe5);
-pub(super) const MEASURED: RGBColor = RGBColor(0x7b, 0x87, 0x94);
-pub(super) const DECRYPTED: RGBColor = RGBColor(0x00, 0x5f, 0xa3);
-pub(super) const THRESHOLD: RGBColor = RGBColor(0xc6, 0x50, 0x00);
-pub(super) const SHADE: RGBColor = RGBColor(0xdc, 0xea, 0xf6);
+pub(crate) const RULE: RGBColor = RGBColor(0xdd, 0xe1, 0xe5);
+pub(crate) const MEASURED: RGBColor = RGBColor(0x7b, 0x87, 0x94);
+pub(crate) const DECRYPTED: RGBColor = RGBColor(0x00, 0x5f, 0xa3);
+pub(crate) const THRESHOLD: RGBColor = RGBColor(0xc6, 0x50, 0x00);
+pub(crate) const SHADE: RGBColor = RGBColor(0xdc, 0xea, 0xf6);
 
-pub(super) const HEADING: Pen = Pen(25, FontStyle::Bold, INK, HPos::Left);
-pub(super) const SUBTITLE: Pen = Pen(15, FontStyle::Normal, MUTED, HPos::Left);
-pub(super) const NAME: Pen = Pen(17, FontStyle::Bold, INK, HPos::Left);
-pub(super) const FIGURE: Pen = Pen(20, FontStyle::Bold, INK, HPos::Left);
-pub(super) const EXTREME: Pen = Pen(13, FontStyle::Bold, DECRYPTED, HPos::Center);
-pub(super) const VALUE: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Right);
-pub(super) const TICK: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Center);
-pub(super) const LABEL: Pen = Pen(13, FontStyle::Normal, MUTED, HPos::Left);
+pub(crate) const HEADING: Pen = Pen(25, FontStyle::Bold, INK, HPos::Left);
+pub(crate) const SUBTITLE: Pen = Pen(15, FontStyle::Normal, MUTED, HPos::Left);
+pub(crate) const NAME: Pen = Pen(17, FontStyle::Bold, INK, HPos::Left);
+pub(crate) const FIGURE: Pen = Pen(20, FontStyle::Bold, INK, HPos::Left);
+pub(crate) const EXTREME: Pen = Pen(13, FontStyle::Bold, DECRYPTED, HPos::Center);
+pub(crate) const VALUE: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Right);
+pub(crate) const TICK: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Center);
+pub(crate) const LABEL: Pen = Pen(13, FontStyle::Normal, MUTED, HPos::Left);
 
 /// More than there is.
-pub(super) const ROOMY: i32 = 1 << 20;
+pub(crate) const ROOMY: i32 = 1 << 20;
 
 /// How a text is written: its size, weight, colour and alignment.
 #[derive(Clone, Copy)]
-pub(super) struct Pen(i32, FontStyle, RGBColor, HPos);
+pub(crate) struct Pen(i32, FontStyle, RGBColor, HPos);
 
 impl Pen {
-    pub(super) fn coloured(self, colour: RGBColor) -> Self {
+    pub(crate) fn coloured(self, colour: RGBColor) -> Self {
         Self(self.0, self.1, colour, self.3)
     }
 
     /// About how wide a text is: there is no font here to measure it with.
-    pub(super) fn width(self, text: &str) -> i32 {
+    pub(crate) fn width(self, text: &str) -> i32 {
         let tenths = if matches!(self.1, FontStyle::Bold) {
             7
         } else {
@@ -44,13 +44,13 @@ impl Pen {
     }
 }
 
-pub(super) type Drawn = Result<(), String>;
+pub(crate) type Drawn = Result<(), String>;
 
 /// The paper, with the few strokes the picture is made of.
-pub(super) struct Sheet<'a>(DrawingArea<SVGBackend<'a>, Shift>);
+pub(crate) struct Sheet<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
 impl<'a> Sheet<'a> {
-    pub(super) fn new(document: &'a mut String, width: i32, height: i32) -> Result<Self, String> {
+    pub(crate) fn new(document: &'a mut String, width: i32, height: i32) -> Result<Self, String> {
         let size = (width.unsigned_abs(), height.unsigned_abs());
         let sheet = Self(SVGBackend::with_string(document, size).into_drawing_area());
         sheet.rect((0, 0), (width, height), WHITE)?;
@@ -58,28 +58,28 @@ impl<'a> Sheet<'a> {
     }
 
     /// Ends the document.
-    pub(super) fn finish(self) -> Drawn {
+    pub(crate) fn finish(self) -> Drawn {
         self.0.present().map_err(said)
     }
 
-    pub(super) fn rect(&self, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
+    pub(crate) fn rect(&self, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Drawn {
         let element = Rectangle::new([from, to], colour.filled());
         self.0.draw(&element).map_err(said)
     }
 
-    pub(super) fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: u32) -> Drawn {
+    pub(crate) fn path(&self, points: Vec<(i32, i32)>, colour: RGBColor, width: u32) -> Drawn {
         let element = PathElement::new(points, colour.stroke_width(width));
         self.0.draw(&element).map_err(said)
     }
 
-    pub(super) fn dot(&self, at: (i32, i32)) -> Drawn {
+    pub(crate) fn dot(&self, at: (i32, i32)) -> Drawn {
         let element = Circle::new(at, 3, MEASURED.filled());
         self.0.draw(&element).map_err(said)
     }
 
     /// Writes on the line whose middle is at `at`, in no more than `room`:
     /// smaller where that is enough, and cut short where it is not.
-    pub(super) fn text(&self, text: &str, at: (i32, i32), mut pen: Pen, room: i32) -> Drawn {
+    pub(crate) fn text(&self, text: &str, at: (i32, i32), mut pen: Pen, room: i32) -> Drawn {
         // What XML has no way to spell.
         let unspellable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
         let mut text = text.trim().replace(unspellable, "");
@@ -106,6 +106,6 @@ fn said(error: impl std::error::Error) -> String {
 }
 
 /// A count as pixels; one too large to draw is cut short.
-pub(super) fn pixels(count: usize) -> i32 {
+pub(crate) fn pixels(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(ROOMY).min(ROOMY)
 }

@@ -1,0 +1,325 @@
+//! Decrypted answers.
+
+use serde::Serialize;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_engine::analytics::moments;
+
+use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
+
+/// A decrypted answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The question's text.
+    pub name: String,
+    /// The answer.
+    pub value: AnswerValue,
+}
+
+/// The value of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AnswerValue {
+    /// A row and its value.
+    Row {
+        /// The row's label.
+        row: String,
+        /// The value.
+        value: f64,
+        /// Its unit.
+        unit: String,
+    },
+    /// A number and its unit.
+    Number {
+        /// The number.
+        value: f64,
+        /// Its unit, empty for counts.
+        unit: String,
+    },
+    /// The labels of rows.
+    Rows(Vec<String>),
+    /// How many rows are in each bin.
+    Histogram {
+        /// The bins, in order.
+        bins: Vec<Bin>,
+        /// How many rows are in none of them.
+        outside: u64,
+        /// The unit of the bins' edges.
+        unit: String,
+    },
+    /// Values in order.
+    Values {
+        /// The values.
+        values: Vec<f64>,
+        /// Their unit.
+        unit: String,
+    },
+    /// A value for each row.
+    Scores {
+        /// The rows.
+        rows: Vec<Labelled<f64>>,
+        /// The values' unit.
+        unit: String,
+    },
+    /// A leaf for each row.
+    Leaves {
+        /// The rows.
+        rows: Vec<Labelled<String>>,
+    },
+}
+
+/// A bin of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    /// Its lowest value.
+    pub from: f64,
+    /// What its values are below.
+    pub to: f64,
+    /// How many rows have one of them.
+    pub count: u64,
+}
+
+/// Something of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Labelled<V> {
+    /// The row's label.
+    pub row: String,
+    /// What it has.
+    pub value: V,
+}
+
+/// The blocks of an answer, read from the front.
+struct Blocks<'a> {
+    left: &'a [u64],
+    message_bits: u32,
+}
+
+impl Blocks<'_> {
+    /// The number of the next blocks. Below 2^128; `None` if there are not so many, or the
+    /// number is larger.
+    fn number(&mut self, blocks: usize) -> Option<u128> {
+        let (digits, left) = self.left.split_at_checked(blocks)?;
+        self.left = left;
+        digits.iter().rev().try_fold(0u128, |number, &digit| {
+            let room = number.leading_zeros() >= self.message_bits;
+            room.then_some(number << self.message_bits | u128::from(digit))
+        })
+    }
+
+    /// All that is left, in so many numbers.
+    fn numbers(&mut self, count: usize) -> Option<Vec<u128>> {
+        let each = self.left.len().checked_div(count)?;
+        if each == 0 || each * count != self.left.len() {
+            return None;
+        }
+        (0..count).map(|_| self.number(each)).collect()
+    }
+
+    fn rest(&mut self) -> Option<u128> {
+        self.number(self.left.len())
+    }
+}
+
+impl EncryptedAnswer {
+    pub(super) fn read(
+        self,
+        parameters: &Parameters,
+        blocks: &[u64],
+    ) -> Result<Answer, ResultsError> {
+        let encoding = parameters.block_encoding();
+        let Self { name, meaning, .. } = self;
+        let limit = match &meaning {
+            Meaning::Rows(_) => 2,
+            _ => encoding.message_modulus(),
+        };
+        let per_row = match &meaning {
+            Meaning::Rows(labels)
+            | Meaning::Scores(_, labels)
+            | Meaning::Logistic(_, labels)
+            | Meaning::Leaves(labels, _) => Some(labels.len()),
+            _ => None,
+        };
+        if let Some(rows) = per_row
+            && (rows == 0 || !blocks.len().is_multiple_of(rows) || blocks.is_empty())
+        {
+            return Err(ResultsError::BlockCount {
+                described: rows as u64,
+                found: blocks.len() as u64,
+            });
+        }
+        if blocks.iter().any(|&block| block >= limit) {
+            return Err(ResultsError::Implausible(name));
+        }
+        let mut blocks = Blocks {
+            left: blocks,
+            message_bits: encoding.message_bits(),
+        };
+        match value(meaning, &mut blocks)? {
+            Some(value) if blocks.left.is_empty() => Ok(Answer { name, value }),
+            _ => Err(ResultsError::Implausible(name)),
+        }
+    }
+}
+
+/// What blocks mean; `None` if they cannot mean it.
+fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue>, ResultsError> {
+    Ok(match meaning {
+        Meaning::Reading(column) => {
+            let decode = decoder(&column)?;
+            blocks.rest().map(|code| AnswerValue::Number {
+                value: decode(code),
+                unit: column.unit,
+            })
+        }
+        Meaning::Range(column) => blocks.numbers(2).and_then(|ends| {
+            let range = ends[1].checked_sub(ends[0])?;
+            Some(AnswerValue::Number {
+                value: range as f64 * column.scale,
+                unit: column.unit,
+            })
+        }),
+        Meaning::Sum(_, 0) | Meaning::Mean(_, 0) => None,
+        Meaning::Sum(column, rows) => blocks.rest().map(|sum| AnswerValue::Number {
+            value: sum as f64 * column.scale + f64::from(rows) * column.offset,
+            unit: column.unit,
+        }),
+        Meaning::Mean(column, rows) => {
+            let encoding = column.fixed_point()?;
+            blocks.rest().map(|sum| AnswerValue::Number {
+                value: encoding.decode(sum as f64 / f64::from(rows)),
+                unit: column.unit,
+            })
+        }
+        Meaning::Spread {
+            column,
+            rows,
+            sum_blocks,
+            measure,
+        } => {
+            let sum = blocks.number(sum_blocks as usize);
+            let squares = blocks.rest();
+            sum.zip(squares)
+                .and_then(|(sum, squares)| spread(&column, rows, (sum, squares), measure))
+        }
+        Meaning::Place(column, code_blocks, labels) => {
+            let decode = decoder(&column)?;
+            let code = blocks.number(code_blocks as usize);
+            let place = blocks.rest();
+            code.zip(place).and_then(|(code, place)| {
+                let row = labels.into_iter().nth(usize::try_from(place).ok()?)?;
+                Some(AnswerValue::Row {
+                    row,
+                    value: decode(code),
+                    unit: column.unit,
+                })
+            })
+        }
+        Meaning::Count => blocks.rest().map(|count| AnswerValue::Number {
+            value: count as f64,
+            unit: String::new(),
+        }),
+        Meaning::Rows(labels) => blocks.numbers(labels.len()).map(|met| {
+            let chosen = labels.into_iter().zip(met);
+            let chosen = chosen.filter_map(|(label, met)| (met == 1).then_some(label));
+            AnswerValue::Rows(chosen.collect())
+        }),
+        Meaning::Histogram {
+            column,
+            edges,
+            rows,
+        } => (blocks.numbers(edges.len().saturating_sub(1)))
+            .and_then(|counts| histogram(column.unit, &edges, &counts, rows)),
+        Meaning::Readings(column, count) => {
+            let decode = decoder(&column)?;
+            blocks
+                .numbers(count as usize)
+                .map(|codes| AnswerValue::Values {
+                    values: codes.into_iter().map(decode).collect(),
+                    unit: column.unit,
+                })
+        }
+        Meaning::Scores(column, labels) => {
+            let decode = decoder(&column)?;
+            scores(blocks, labels, column.unit, decode)
+        }
+        Meaning::Logistic(column, labels) => {
+            let decode = decoder(&column)?;
+            scores(blocks, labels, String::new(), |code| {
+                1.0 / (1.0 + (-decode(code)).exp())
+            })
+        }
+        Meaning::Leaves(labels, leaves) => blocks.numbers(labels.len()).and_then(|places| {
+            let rows = labels.into_iter().zip(places).map(|(row, place)| {
+                let value = leaves.get(usize::try_from(place).ok()?)?.clone();
+                Some(Labelled { row, value })
+            });
+            Some(AnswerValue::Leaves {
+                rows: rows.collect::<Option<_>>()?,
+            })
+        }),
+    })
+}
+
+/// What codes of a column mean.
+fn decoder(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, ResultsError> {
+    let encoding = column.fixed_point()?;
+    Ok(move |code| encoding.decode(code as f64))
+}
+
+fn scores(
+    blocks: &mut Blocks<'_>,
+    labels: Vec<String>,
+    unit: String,
+    value: impl Fn(u128) -> f64,
+) -> Option<AnswerValue> {
+    let codes = blocks.numbers(labels.len())?;
+    let rows = labels.into_iter().zip(codes).map(|(row, code)| Labelled {
+        row,
+        value: value(code),
+    });
+    Some(AnswerValue::Scores {
+        rows: rows.collect(),
+        unit,
+    })
+}
+
+fn histogram(unit: String, edges: &[f64], counts: &[u128], rows: u32) -> Option<AnswerValue> {
+    let bins = edges.windows(2).zip(counts).map(|(edges, &count)| Bin {
+        from: edges[0],
+        to: edges[1],
+        count: count as u64,
+    });
+    let outside = u128::from(rows).checked_sub(counts.iter().sum())?;
+    Some(AnswerValue::Histogram {
+        bins: bins.collect(),
+        outside: outside as u64,
+        unit,
+    })
+}
+
+/// The measure of so many values, from the sum of their codes and that of the squares.
+fn spread(
+    column: &Column,
+    rows: u32,
+    (sum, squares): (u128, u128),
+    measure: Spread,
+) -> Option<AnswerValue> {
+    let codes = match measure.sample {
+        true => moments::sample_variance(rows as usize, sum, squares),
+        false => moments::variance(rows as usize, sum, squares),
+    };
+    let variance = codes? * column.scale * column.scale;
+    Some(match measure.root {
+        true => AnswerValue::Number {
+            value: variance.sqrt(),
+            unit: column.unit.clone(),
+        },
+        false => AnswerValue::Number {
+            value: variance,
+            unit: match column.unit.as_str() {
+                "" => String::new(),
+                unit => format!("({unit})²"),
+            },
+        },
+    })
+}
