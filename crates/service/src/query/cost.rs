@@ -16,6 +16,8 @@ use tfhe_sbc_engine::server_key::ServerKey;
 use super::Question;
 use super::evaluate::EvaluateError;
 use super::record::{Inputs, Recorder};
+use super::request::{RequestError, encoding_of};
+use super::results::{Answer, EncryptedAnswer};
 
 /// Most bootstraps that a request may cost if nobody says otherwise: about an hour of two
 /// cores.
@@ -51,7 +53,8 @@ pub fn costs(
     questions: &[Question],
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
     let circuit = Circuit::new(parameters)?;
-    let recorder = Recorder::new(&circuit, readings, &Inputs::StandIns);
+    let inputs = Inputs::StandIns(None);
+    let recorder = Recorder::new(&circuit, readings, &inputs);
     let mut all = Vec::with_capacity(questions.len());
     for question in questions {
         question.check(readings)?;
@@ -64,6 +67,48 @@ pub fn costs(
     });
     let together: Vec<&Block> = all.iter().flatten().collect();
     Ok((each.collect(), Cost::of(&circuit, &together)))
+}
+
+/// What the server's lookups make of these readings, column by column, in the clear: the
+/// answers, for tests of questions without keys.
+///
+/// # Errors
+/// Questions that the server would refuse, and readings that their columns cannot encode.
+pub fn rehearse(
+    parameters: &Parameters,
+    readings: &ReadingsMetadata,
+    values: &[Vec<f64>],
+    questions: &[Question],
+) -> Result<Vec<Answer>, EvaluateError> {
+    let mut codes = Vec::with_capacity(values.len());
+    for (column, values) in readings.columns.iter().zip(values) {
+        let encoding = encoding_of(column)?;
+        let code = |value: &f64| {
+            let code = encoding.encode(*value);
+            code.map_err(|error| RequestError::Threshold {
+                name: column.name.clone(),
+                error,
+            })
+        };
+        codes.push(values.iter().map(code).collect::<Result<Vec<u64>, _>>()?);
+    }
+    let circuit = Circuit::new(parameters)?;
+    let inputs = Inputs::StandIns(Some(codes));
+    let recorder = Recorder::new(&circuit, readings, &inputs);
+    let answer = |question: &Question| {
+        question.check(readings)?;
+        bound(&circuit, readings, [question], MAX_COUNTED)?;
+        let recorded = recorder.record(question)?;
+        let blocks = circuit.rehearse(&recorded.blocks.iter().collect::<Vec<_>>())?;
+        let blocks: Vec<u64> = blocks.into_iter().map(|block| block as u64).collect();
+        let answer = EncryptedAnswer {
+            name: question.public_text(),
+            blocks: blocks.len() as u32,
+            meaning: recorded.meaning,
+        };
+        Ok(answer.read(parameters, &blocks)?)
+    };
+    questions.iter().map(answer).collect()
 }
 
 /// Most bootstraps that are counted: what is written down takes memory.

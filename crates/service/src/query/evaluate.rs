@@ -26,7 +26,7 @@ use crate::device_keys::{DeviceKeyError, DeviceKeys};
 use super::cost;
 use super::record::{Inputs, Recorder, Table};
 use super::request::{Request, RequestError, known_column};
-use super::results::{EncryptedAnswer, Results};
+use super::results::{EncryptedAnswer, Results, ResultsError};
 
 /// Most blocks that the questions of a request may load. At the default parameters each is
 /// an LWE ciphertext of 16 KiB, and an evaluation holds up to six times as many at once:
@@ -65,6 +65,9 @@ pub enum EvaluateError {
     /// The result does not fit its envelope.
     #[error("the result: {0}")]
     Results(#[from] MetadataError),
+    /// An answer that cannot be read: of a rehearsal.
+    #[error(transparent)]
+    Answer(#[from] ResultsError),
     /// More readings than a server should hold at once.
     #[error(
         "the questions are about {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that \

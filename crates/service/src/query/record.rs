@@ -36,7 +36,8 @@ pub(super) enum Inputs {
         tables: Vec<Table>,
         thresholds: Option<ExpandedGlweList<u64>>,
     },
-    StandIns,
+    /// Stand-ins for readings of these codes, column by column, or of none in particular.
+    StandIns(Option<Vec<Vec<u64>>>),
 }
 
 /// Writes questions down.
@@ -250,9 +251,13 @@ impl<'a> Recorder<'a> {
         let encoding = self.circuit.encoding();
         let mut codes = Vec::with_capacity(self.readings.rows.len());
         match self.inputs {
-            Inputs::StandIns => {
-                let stand_in = |_| self.circuit.stand_in_integer(0u64, width);
-                codes.extend(self.readings.rows.iter().map(stand_in));
+            Inputs::StandIns(values) => {
+                let column = values.as_ref().and_then(|values| values.get(place));
+                codes.extend((0..self.readings.rows.len()).map(|row| {
+                    let code = column.and_then(|column| column.get(row));
+                    self.circuit
+                        .stand_in_integer(code.copied().unwrap_or(0), width)
+                }));
             }
             Inputs::Ciphertexts { tables, .. } => {
                 for table in tables {
@@ -460,7 +465,7 @@ impl<'a> Recorder<'a> {
                     .ok_or_else(misfit)?;
                 Ok(self.circuit.encrypted(ciphertexts, width)?)
             }
-            (Threshold::ToEncrypt(value), Inputs::StandIns) => {
+            (Threshold::ToEncrypt(value), Inputs::StandIns(_)) => {
                 let code = threshold_code(&encoding_of(column)?, relation, *value);
                 Ok(self.circuit.stand_in_integer(code.unwrap_or(0), width))
             }

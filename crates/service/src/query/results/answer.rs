@@ -121,7 +121,7 @@ impl Blocks<'_> {
 }
 
 impl EncryptedAnswer {
-    pub(super) fn read(
+    pub(in crate::query) fn read(
         self,
         parameters: &Parameters,
         blocks: &[u64],
