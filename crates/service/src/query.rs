@@ -6,8 +6,8 @@
 //! back and, with the secret key, reads them. What is computed is written down by one
 //! recorder, whether on ciphertexts or, in [`cost`], on stand-ins for them.
 //!
-//! A question is about [`Expression`](expression::Expression)s of columns,
-//! [`Condition`](condition::Condition)s on rows, or a [`Tree`](tree::Tree).
+//! A question is about [`Expression`]s of columns,
+//! [`Condition`]s on rows, or a [`Tree`].
 
 pub mod condition;
 pub mod cost;
