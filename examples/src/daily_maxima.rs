@@ -3,7 +3,7 @@
 //! sends an upload of its own.
 
 use tfhe_sbc_adapter::sums::{ColumnBlocks, sum_rows};
-use tfhe_sbc_engine::analytics::parts::PartialSum;
+use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::integer::Width;
 
 use crate::scene::{Answer, Scene};
@@ -65,7 +65,7 @@ pub fn example(scene: &Scene, stations: usize) -> Outcome<Report> {
     let parts = sums.into_iter().map(|sum| PartialSum {
         place: sum.place,
         count: sum.rows,
-        ciphertext: sum.ciphertext,
+        sum: SumInput::Ciphertext(sum.ciphertext),
     });
     let sum = circuit.sum_of_parts(parts.collect(), width)?;
 

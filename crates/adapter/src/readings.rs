@@ -146,12 +146,24 @@ impl ReadingsMetadata {
         each * self.rows.len() as u64
     }
 
-    /// The blocks of one reading in the list. Column and row must exist.
-    pub fn blocks_of(&self, encoding: BlockEncoding, column: usize, row: usize) -> Range<usize> {
+    /// The blocks of a column in the list of an upload of `rows` rows. It must exist.
+    pub fn blocks_of_column(
+        &self,
+        encoding: BlockEncoding,
+        column: usize,
+        rows: usize,
+    ) -> Range<usize> {
         let width = |column: &Column| encoding.block_count(column.bits);
         let before: usize = self.columns[..column].iter().map(width).sum();
-        let each = width(&self.columns[column]);
-        let start = before * self.rows.len() + row * each;
+        before * rows..(before + width(&self.columns[column])) * rows
+    }
+
+    /// The blocks of one reading in the list. Column and row must exist.
+    pub fn blocks_of(&self, encoding: BlockEncoding, column: usize, row: usize) -> Range<usize> {
+        let rows = self.rows.len();
+        let column_start = self.blocks_of_column(encoding, column, rows).start;
+        let each = encoding.block_count(self.columns[column].bits);
+        let start = column_start + row * each;
         start..start + each
     }
 }

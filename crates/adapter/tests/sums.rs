@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::sums::{ColumnBlocks, sum_rows};
+use tfhe_sbc_adapter::sums::{ColumnBlocks, SumPlan, sum_rows};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
@@ -16,7 +16,7 @@ use tfhe_sbc_device::{
     Encryptor, ExpanderKind, KeyMode, MemoryPlan, Seed, SeedSequence, workspace_bytes,
 };
 use tfhe_sbc_engine::analytics::AnalyticsError;
-use tfhe_sbc_engine::analytics::parts::PartialSum;
+use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::circuit::{Circuit, CircuitError};
 use tfhe_sbc_engine::integer::Width;
 
@@ -114,6 +114,23 @@ fn sums_on_polynomials_are_sums_of_rows() {
                     *rows += 1;
                 }
             }
+            // Each of the rows that were planned.
+            let places: Vec<_> = columns.iter().map(|column| column.blocks.clone()).collect();
+            let plan = SumPlan::new(&places, size, row_blocks, most).unwrap();
+            assert_eq!(plan.sum_count(), sums.len());
+            assert_eq!(plan.sums().count(), sums.len());
+            for (planned, sum) in plan.sums().zip(&sums) {
+                let digit = |&(column, row): &(usize, usize)| {
+                    let (_, digits, blocks) = &lists[column];
+                    u64::from(digits[blocks.start + row * row_blocks + planned.place])
+                };
+                let value = planned.rows.iter().map(digit).sum();
+                assert_eq!(owner.block(&sum.ciphertext), value);
+                assert_eq!(
+                    (planned.place, planned.rows.len() as u32),
+                    (sum.place, sum.rows)
+                );
+            }
             let mut found = vec![(0, 0); row_blocks];
             for sum in &sums {
                 assert!((1..=most).contains(&sum.rows));
@@ -159,7 +176,7 @@ fn parts_that_make_no_sum_are_refused() {
     let part = |place, count| PartialSum {
         place,
         count,
-        ciphertext: ciphertext.clone(),
+        sum: SumInput::Ciphertext(ciphertext.clone()),
     };
     for parts in [
         vec![],

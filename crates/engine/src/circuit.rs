@@ -215,10 +215,7 @@ impl Circuit {
         degree: u64,
         level: u32,
     ) -> Result<Block, CircuitError> {
-        let levels = 1..=self.parameters.max_noise_level;
-        if degree >= self.encoding().block_modulus() || !levels.contains(&level) {
-            return Err(CircuitError::Input { degree, level });
-        }
+        self.check_input(degree, level)?;
         let expected = self.parameters.big_lwe_dimension().0;
         let found = ciphertext.dimension().0;
         if found != expected {
@@ -243,5 +240,19 @@ impl Circuit {
         let at = graph.inputs.len() as u32;
         graph.inputs.push(Input::Value(value as i64));
         Block::of_source(self.id, Source::Input(at), 0, degree as i64)
+    }
+
+    /// A stand-in for a sum of `level` fresh blocks of a value in `[0, degree]`.
+    pub fn stand_in_sum(&self, value: u64, degree: u64, level: u32) -> Result<Block, CircuitError> {
+        self.check_input(degree, level)?;
+        Ok(self.stand_in(value, degree).of_level(level))
+    }
+
+    fn check_input(&self, degree: u64, level: u32) -> Result<(), CircuitError> {
+        let levels = 1..=self.parameters.max_noise_level;
+        match degree < self.encoding().block_modulus() && levels.contains(&level) {
+            true => Ok(()),
+            false => Err(CircuitError::Input { degree, level }),
+        }
     }
 }

@@ -18,7 +18,17 @@ pub struct PartialSum {
     /// Of how many readings.
     pub count: u32,
     /// The sum.
-    pub ciphertext: LweCiphertext<u64>,
+    pub sum: SumInput,
+}
+
+/// What a [`PartialSum`] enters a circuit as.
+#[derive(Clone, Debug)]
+pub enum SumInput {
+    /// To be evaluated.
+    Ciphertext(LweCiphertext<u64>),
+    /// The value that a stand-in has, at most as much as so many digits come to: for counting
+    /// and rehearsing.
+    StandIn(u64),
 }
 
 impl Circuit {
@@ -54,9 +64,12 @@ impl Circuit {
         for part in parts {
             let largest = self.digit_modulus(width, part.place) as u64 - 1;
             let degree = u64::from(part.count) * largest;
-            let block = self
-                .input_sum(part.ciphertext, degree, part.count)
-                .map_err(|error: CircuitError| AnalyticsError::Integer(error.into()))?;
+            let block = match part.sum {
+                SumInput::Ciphertext(sum) => self.input_sum(sum, degree, part.count),
+                SumInput::StandIn(value) => self.stand_in_sum(value, degree, part.count),
+            };
+            let block =
+                block.map_err(|error: CircuitError| AnalyticsError::Integer(error.into()))?;
             columns[part.place].push(block);
         }
         Ok(self.propagate_unchecked(&self.add_columns(columns, total)))
