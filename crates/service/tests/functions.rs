@@ -7,8 +7,10 @@ mod plain;
 use key_set::{Table, questions, table};
 use plain::assert_answers;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_service::backend::{Backend, Evaluation, Progress};
 use tfhe_sbc_service::query::Question;
 use tfhe_sbc_service::query::cost::costs;
+use tfhe_sbc_service::query::results::Results;
 
 /// Five rows: a column of each kind, two of one scale, and equal values.
 fn readings() -> Table {
@@ -190,12 +192,62 @@ fn the_count_is_what_an_evaluation_takes() {
     asked.push(Question::parse("tree(tree.json)", read_tree).unwrap());
     let (_, all) = costs(keys.secret.parameters(), &table.metadata, &asked).unwrap();
     let request = keys.seal(&table, &asked).unwrap();
-    let evaluation = {
-        use tfhe_sbc_service::backend::{Backend, Progress};
-        let progress = Progress::default();
-        let upload = keys.upload(&table);
-        let evaluation = keys.backend.evaluate(&[&upload], &request, &progress);
-        evaluation.unwrap()
-    };
+    let evaluation = evaluate(&[&table], &request);
     assert_eq!(evaluation.bootstraps, all.bootstraps);
+}
+
+/// What the backend makes of tables, each uploaded by itself.
+fn evaluate(tables: &[&Table], request: &[u8]) -> Evaluation {
+    let keys = key_set::key_set();
+    let uploads: Vec<_> = tables.iter().map(|table| keys.upload(table)).collect();
+    let uploads: Vec<&[u8]> = uploads.iter().map(|upload| &upload[..]).collect();
+    let evaluation = keys
+        .backend
+        .evaluate(&uploads, request, &Progress::default());
+    evaluation.unwrap()
+}
+
+/// Columns of which only the sum is asked for, beside one whose rows are.
+#[test]
+fn sums_of_columns_are_those_of_their_rows() {
+    let keys = key_set::key_set();
+    let columns = [("a", -4.0, 0.5, 5), ("b", 0.0, 1.0, 2), ("c", 1.0, 0.25, 3)];
+    let rows = |rows: std::ops::Range<u32>| {
+        let readings = columns.map(|(_, offset, scale, bits)| {
+            let code = |row| row * 2_654_435_761u64 % 509 % (1 << bits);
+            let value = |row| offset + scale * code(u64::from(row)) as f64;
+            rows.clone().map(value).collect()
+        });
+        table(&columns, readings.to_vec())
+    };
+    let asked = questions(&[
+        "sum(a)",
+        "mean(a)",
+        "sum(3 * b - 1)",
+        "mean(c)",
+        "max(c)",
+        "sum(a - b)",
+    ]);
+    for asked in [&asked[..], &asked[..5]] {
+        let all = rows(0..13);
+        let request = keys.seal(&all, asked).unwrap();
+        let one = evaluate(&[&all], &request);
+        let (each, together) = costs(keys.secret.parameters(), &all.metadata, asked).unwrap();
+        assert_eq!(one.bootstraps, together.bootstraps);
+        for (question, cost) in asked.iter().zip(each) {
+            let parameters = keys.secret.parameters();
+            let (_, alone) =
+                costs(parameters, &all.metadata, std::slice::from_ref(question)).unwrap();
+            assert_eq!(cost, alone, "{question}");
+        }
+        let two = evaluate(&[&rows(0..6), &rows(6..13)], &request);
+        for result in [one.result, two.result] {
+            let (answers, _) = Results::decrypt(&result, &keys.secret).unwrap();
+            for (given, question) in answers.iter().zip(asked) {
+                let expected = plain::answer(&all, question);
+                let agree = plain::agree(&given.value, &expected);
+                assert!(agree, "{question}: {:?}, not {expected:?}", given.value);
+            }
+        }
+    }
 }

@@ -15,7 +15,7 @@ use tfhe_sbc_engine::server_key::ServerKey;
 
 use super::Question;
 use super::evaluate::EvaluateError;
-use super::record::{Inputs, Recorder};
+use super::record::{Inputs, Loading, Recorder};
 use super::request::{RequestError, encoding_of};
 use super::results::{Answer, EncryptedAnswer};
 
@@ -54,19 +54,27 @@ pub fn costs(
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
     let circuit = Circuit::new(parameters)?;
     let inputs = Inputs::StandIns(None);
-    let recorder = Recorder::new(&circuit, readings, &inputs);
-    let mut all = Vec::with_capacity(questions.len());
+    let loading = Loading::of(readings, questions)?;
+    let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
+    let mut each = Vec::with_capacity(questions.len());
+    let mut together = Vec::new();
     for question in questions {
         question.check(readings)?;
         bound(&circuit, readings, [question], MAX_COUNTED)?;
-        all.push(recorder.record(question)?.blocks);
+        let blocks = recorder.record(question)?.blocks;
+        let alone = match loading.shares_rows(readings, question)? {
+            true => {
+                let loading = Loading::of(readings, [question])?;
+                let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
+                &recorder.record(question)?.blocks
+            }
+            false => &blocks,
+        };
+        each.push(Cost::of(&circuit, &alone.iter().collect::<Vec<_>>()));
+        together.extend(blocks);
     }
-    let each = all.iter().map(|blocks| {
-        let blocks: Vec<&Block> = blocks.iter().collect();
-        Cost::of(&circuit, &blocks)
-    });
-    let together: Vec<&Block> = all.iter().flatten().collect();
-    Ok((each.collect(), Cost::of(&circuit, &together)))
+    let together: Vec<&Block> = together.iter().collect();
+    Ok((each, Cost::of(&circuit, &together)))
 }
 
 /// What the server's lookups make of these readings, column by column, in the clear: the
@@ -94,7 +102,8 @@ pub fn rehearse(
     }
     let circuit = Circuit::new(parameters)?;
     let inputs = Inputs::StandIns(Some(codes));
-    let recorder = Recorder::new(&circuit, readings, &inputs);
+    let loading = Loading::of(readings, questions)?;
+    let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
     let answer = |question: &Question| {
         question.check(readings)?;
         bound(&circuit, readings, [question], MAX_COUNTED)?;

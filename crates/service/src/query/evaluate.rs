@@ -8,7 +8,6 @@
 use tfhe_sbc_adapter::extract::ExpandedGlweList;
 use tfhe_sbc_adapter::metadata::MetadataError;
 use tfhe_sbc_adapter::readings::{ReadingsError, ReadingsMetadata, Upload};
-use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
@@ -23,14 +22,15 @@ use thiserror::Error;
 use crate::backend::Progress;
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
 
+use super::Question;
 use super::cost;
-use super::record::{Inputs, Recorder, Table};
-use super::request::{Request, RequestError, known_column};
+use super::record::{Inputs, Loading, Recorder, Table};
+use super::request::{Request, RequestError};
 use super::results::{EncryptedAnswer, Results, ResultsError};
 
-/// Most blocks that the questions of a request may load. At the default parameters each is
-/// an LWE ciphertext of 16 KiB, and an evaluation holds up to six times as many at once:
-/// about 3 GiB.
+/// Most blocks that the questions of a request may load: of readings, or of sums of several
+/// where only their sum is asked for. At the default parameters each is an LWE ciphertext of
+/// 16 KiB, and an evaluation holds up to six times as many at once: about 3 GiB.
 pub const MAX_LOADED_BLOCKS: u64 = 1 << 15;
 
 /// Why a request could not be evaluated.
@@ -70,8 +70,8 @@ pub enum EvaluateError {
     Answer(#[from] ResultsError),
     /// More readings than a server should hold at once.
     #[error(
-        "the questions are about {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that \
-         one query may load"
+        "the questions load {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that one \
+         query may load"
     )]
     TooLarge(u64),
     /// More ciphertexts than a server should expand at once.
@@ -152,9 +152,14 @@ pub fn evaluate(
     let (request, thresholds) = Request::parse(request, parameters, header.key)?;
     let observer = |count| progress.add_bootstraps(count);
     let evaluator = Evaluator::with_observer(key, &observer);
-    check_size(&request, &metadata, parameters.block_encoding())?;
     let circuit = Circuit::new(parameters)?;
     let questions = || request.questions.iter().map(|(_, question)| question);
+    let loading = Loading::of(&metadata, questions())?;
+    let rows = uploads.iter().map(|(upload, _)| upload.metadata.rows.len());
+    let rows: Vec<usize> = rows.collect();
+    check_size(questions(), |question| {
+        loading.block_count(&circuit, &metadata, &rows, question)
+    })?;
     for question in questions() {
         question.check(&metadata)?;
     }
@@ -169,7 +174,7 @@ pub fn evaluate(
             })
             .collect(),
     };
-    let recorder = Recorder::new(&circuit, &metadata, &inputs);
+    let recorder = Recorder::new(&circuit, &metadata, &inputs, &loading);
     let recorded = questions().map(|question| recorder.record(question));
     let recorded: Vec<_> = recorded.collect::<Result<_, _>>()?;
     drop(recorder);
@@ -219,20 +224,12 @@ fn joined<'m>(
     Ok(joined)
 }
 
-/// Refuses questions about more readings than a server should hold.
-fn check_size(
-    request: &Request,
-    readings: &ReadingsMetadata,
-    encoding: BlockEncoding,
+/// Refuses questions that load more blocks than a server should hold.
+fn check_size<'q>(
+    questions: impl Iterator<Item = &'q Question>,
+    loaded: impl Fn(&Question) -> Result<u64, EvaluateError>,
 ) -> Result<(), EvaluateError> {
-    let rows = readings.rows.len() as u64;
-    let mut blocks = 0;
-    for (_, question) in &request.questions {
-        for name in question.columns() {
-            let (_, column) = known_column(readings, name)?;
-            blocks += rows * encoding.block_count(column.bits) as u64;
-        }
-    }
+    let blocks = questions.map(loaded).sum::<Result<u64, _>>()?;
     match blocks > MAX_LOADED_BLOCKS {
         true => Err(EvaluateError::TooLarge(blocks)),
         false => Ok(()),

@@ -1,6 +1,7 @@
 //! Questions written down as circuits: on ciphertexts, to be evaluated, or on stand-ins for
 //! them, to be counted.
 
+mod sums;
 mod tree;
 
 use std::cell::RefCell;
@@ -22,6 +23,8 @@ use super::expression::{Expression, Linear};
 use super::request::{RequestError, encoding_of};
 use super::results::{Meaning, Spread};
 use super::{Aggregate, Question};
+
+pub(super) use sums::Loading;
 
 /// One upload, under the evaluation key.
 pub(super) struct Table {
@@ -46,7 +49,9 @@ pub(super) struct Recorder<'a> {
     /// The columns, and the rows of all uploads.
     pub(super) readings: &'a ReadingsMetadata,
     pub(super) inputs: &'a Inputs,
+    loading: &'a Loading,
     loaded: RefCell<HashMap<usize, Codes>>,
+    sums: RefCell<HashMap<usize, FheUint>>,
 }
 
 /// An answer to be computed.
@@ -85,12 +90,15 @@ impl<'a> Recorder<'a> {
         circuit: &'a Circuit,
         readings: &'a ReadingsMetadata,
         inputs: &'a Inputs,
+        loading: &'a Loading,
     ) -> Self {
         Self {
             circuit,
             readings,
             inputs,
+            loading,
             loaded: RefCell::default(),
+            sums: RefCell::default(),
         }
     }
 
@@ -134,10 +142,10 @@ impl<'a> Recorder<'a> {
 
     fn aggregate(&self, aggregate: Aggregate, of: &Expression) -> Result<Recorded, EvaluateError> {
         let circuit = self.circuit;
-        let Values { codes, column } = self.values(of)?;
         let rows = self.row_count();
         Ok(match aggregate {
             Aggregate::Min | Aggregate::Max | Aggregate::Range => {
+                let Values { codes, column } = self.values(of)?;
                 let (min, max) = circuit.side_by_side(codes.len(), |c| c.min_max_of(&codes))?;
                 let (min, max) = (circuit.propagate(&min)?, circuit.propagate(&max)?);
                 match aggregate {
@@ -147,7 +155,7 @@ impl<'a> Recorder<'a> {
                 }
             }
             Aggregate::Sum | Aggregate::Mean => {
-                let sum = circuit.propagate(&circuit.sum(&codes)?)?;
+                let (sum, column) = self.sum(of)?;
                 let meaning = match aggregate {
                     Aggregate::Sum => Meaning::Sum(column, rows),
                     _ => Meaning::Mean(column, rows),
@@ -155,6 +163,7 @@ impl<'a> Recorder<'a> {
                 Recorded::new([&sum], meaning)
             }
             Aggregate::Argmin | Aggregate::Argmax => {
+                let Values { codes, column } = self.values(of)?;
                 let found = match aggregate {
                     Aggregate::Argmin => circuit.arg_min(&codes)?,
                     _ => circuit.arg_max(&codes)?,
@@ -168,6 +177,7 @@ impl<'a> Recorder<'a> {
             | Aggregate::Std
             | Aggregate::SampleVariance
             | Aggregate::SampleStd => {
+                let Values { codes, column } = self.values(of)?;
                 let moments = circuit.moments(&codes)?;
                 let meaning = Meaning::Spread {
                     column,
@@ -261,15 +271,14 @@ impl<'a> Recorder<'a> {
             }
             Inputs::Ciphertexts { tables, .. } => {
                 for table in tables {
-                    let outline = ReadingsMetadata {
-                        columns: self.readings.columns.clone(),
-                        rows: vec![String::new(); table.rows],
-                    };
-                    for row in 0..table.rows {
-                        let blocks = outline.blocks_of(encoding, place, row);
-                        // `Upload::parse` has checked that all of them are there.
-                        let ciphertexts = table.ciphertexts.extract(blocks).unwrap_or_default();
-                        codes.push(self.circuit.encrypted(ciphertexts, width)?);
+                    let blocks = self.readings.blocks_of_column(encoding, place, table.rows);
+                    // `Upload::parse` has checked that all of them are there.
+                    let blocks = table.ciphertexts.extract(blocks).unwrap_or_default();
+                    let mut blocks = blocks.into_iter();
+                    let row_blocks = self.circuit.block_count(width);
+                    for _ in 0..table.rows {
+                        let row = blocks.by_ref().take(row_blocks).collect();
+                        codes.push(self.circuit.encrypted(row, width)?);
                     }
                 }
             }
