@@ -9,6 +9,7 @@
 //! - [`upload`]: the noise of uploads, and how few bits they can travel with.
 //! - [`security`]: from a dimension and a noise to a security level, by
 //!   interpolation in a bundled table of lattice-estimator results.
+//! - [`estimator`]: the same computed, attack by attack, for any instance.
 //! - [`search`]: the cheapest set for a task.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blind_rotation;
+pub mod estimator;
 pub mod failure;
 pub mod noise;
 pub mod noise_budget;

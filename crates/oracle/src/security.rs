@@ -110,6 +110,25 @@ pub enum Attack {
     DualHybrid,
 }
 
+impl Attack {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::PrimalUsvp, Self::PrimalBdd, Self::DualHybrid];
+
+    /// The estimator's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PrimalUsvp => "primal_usvp",
+            Self::PrimalBdd => "primal_bdd",
+            Self::DualHybrid => "dual_hybrid",
+        }
+    }
+
+    /// The attack of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|attack| attack.name() == name)
+    }
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
@@ -371,15 +390,6 @@ static TABLE: LazyLock<Vec<Curve>> = LazyLock::new(|| {
     curves
 });
 
-fn parse_attack(name: &str) -> Option<Attack> {
-    match name {
-        "primal_usvp" => Some(Attack::PrimalUsvp),
-        "primal_bdd" => Some(Attack::PrimalBdd),
-        "dual_hybrid" => Some(Attack::DualHybrid),
-        _ => None,
-    }
-}
-
 /// A row of `lambda,n,block_size,log2_sigma_over_q_min,limiting_attack,…`.
 fn parse_sparse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
     let fields: Vec<&str> = row.trim_end().split(',').collect();
@@ -391,7 +401,7 @@ fn parse_sparse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
         lambda: lambda.parse().ok()?,
         dimension: n.parse().ok()?,
         log2_sigma: log2_sigma.parse().ok()?,
-        attack: parse_attack(attack)?,
+        attack: Attack::by_name(attack)?,
     };
     Some((SecretKind::Sparse { one_in }, point, true))
 }
@@ -411,7 +421,7 @@ fn parse_row(row: &str) -> Option<(SecretKind, CurvePoint, bool)> {
         lambda: lambda.parse().ok()?,
         dimension: n.parse().ok()?,
         log2_sigma: log2_sigma.parse().ok()?,
-        attack: parse_attack(attack)?,
+        attack: Attack::by_name(attack)?,
     };
     match valid {
         "1" => Some((secret, point, true)),

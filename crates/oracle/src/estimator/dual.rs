@@ -1,0 +1,120 @@
+//! The dual hybrid attack: short vectors of the dual lattice tell a right guess of some of the
+//! secret's coefficients from wrong ones.
+//!
+//! MATZOV, *Report on the security of LWE: improved dual lattice attack* (2022), Theorem 7.6:
+//! ζ coefficients are guessed, the likeliest values first, t more modulo p by a Fourier
+//! transform, and the other k = n - ζ - t are reduced, with m = n samples. That short vectors are
+//! as independent as the theorem takes them to be is disputed (Ducas and Pulles, Crypto 2023).
+
+use std::f64::consts::{E, LN_2, PI};
+
+use super::instance::NormalForm;
+use super::reduction::{CostModel, MIN_BLOCK_SIZE, ln_root_hermite, log2_sum};
+use super::search::{MAX_BLOCK_SIZE, Priced, falling, local_minimum};
+
+/// ζ and t are multiples of this, as in the estimator that made the security table.
+const STEP: usize = 10;
+
+/// Operations of a multiplication and of an addition (p. 37).
+const MULTIPLICATION: f64 = 1024.0;
+const ADDITION: f64 = 160.0;
+
+/// The price of the dual hybrid attack.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualHybridCost {
+    /// log2 of the operations.
+    pub log2_cost: f64,
+    /// β, the block size of the reduction.
+    pub block_size: usize,
+    /// ζ, how many coefficients are guessed.
+    pub guessed: usize,
+    /// t, how many coefficients are guessed modulo p.
+    pub transformed: usize,
+    /// p.
+    pub transform_modulus: usize,
+}
+
+impl Priced for DualHybridCost {
+    fn log2_cost(&self) -> f64 {
+        self.log2_cost
+    }
+}
+
+/// The cheapest β for each t, t for each ζ, ζ for each p, and p. All but β grow for as long as
+/// that makes the attack cheaper.
+pub(super) fn dual_hybrid(lwe: &NormalForm, model: CostModel) -> DualHybridCost {
+    let attack = DualHybrid::new(lwe, model);
+    let n = lwe.dimension;
+    let by_modulus = |p| {
+        falling(0..n, STEP, |zeta| {
+            falling(0..n - zeta, STEP, |t| {
+                let price = |beta| attack.cost(beta, p, zeta, t);
+                local_minimum(MIN_BLOCK_SIZE..MAX_BLOCK_SIZE, price).map(|(_, best)| best)
+            })
+        })
+    };
+    // With nothing to transform p is of no effect.
+    let by_modulus = |p| by_modulus(p).filter(|best| p == 2 || best.transformed > 0);
+    falling(2..usize::MAX, 1, by_modulus).unwrap_or(attack.cost(MIN_BLOCK_SIZE, 2, 0, 0))
+}
+
+/// An instance with what guesses of its secret cost.
+pub(super) struct DualHybrid<'a> {
+    lwe: &'a NormalForm,
+    model: CostModel,
+    secret_sigma: f64,
+    /// The entropy of a coefficient in bits, as a Gaussian of its deviation.
+    entropy: f64,
+    /// log2 of the tries that a guessed coefficient adds.
+    log2_tries: f64,
+    /// log2 of a factor whatever ζ is.
+    log2_overhead: f64,
+}
+
+impl<'a> DualHybrid<'a> {
+    pub(super) fn new(lwe: &'a NormalForm, model: CostModel) -> Self {
+        let secret_sigma = lwe.ln_secret_sigma().exp();
+        let variance = secret_sigma * secret_sigma;
+        let alpha = PI * PI * variance;
+        let ln_coth = -alpha.tanh().ln();
+        let entropy = (0.5 + 0.5 * (2.0 * PI * variance).ln() + ln_coth) / LN_2;
+        let ln_a = 8.0 * alpha * (-2.0 * alpha).exp() * alpha.tanh();
+        Self {
+            lwe,
+            model,
+            secret_sigma,
+            entropy,
+            log2_tries: 1.0 + (ln_a - 0.5) / LN_2 + entropy,
+            log2_overhead: -(-(-0.5 / variance).exp_m1()).log2(),
+        }
+    }
+
+    /// The attack with block size `beta`, `zeta` guesses, and `t` more modulo `p`.
+    pub(super) fn cost(&self, beta: usize, p: usize, zeta: usize, t: usize) -> DualHybridCost {
+        let lwe = self.lwe;
+        let d = 2 * lwe.dimension - zeta - t;
+        let share = lwe.dimension as f64 / d as f64;
+        let (b, modulus, transformed) = (beta as f64, p as f64, t as f64);
+        // The length of the vectors over q (p. 39).
+        let ln_length = share * (lwe.ln_sigma - lwe.ln_q)
+            + (1.0 - share) * lwe.ln_secret_sigma()
+            + 0.5 * (4.0 / 3.0 * b / (2.0 * PI * E)).ln()
+            + ln_root_hermite(beta) * (d as f64 - b);
+        // How many of them tell the right guess from all others (p. 29).
+        let ln_count = 4.0 * (ln_length.exp() * PI).powi(2)
+            + transformed / 3.0 * (self.secret_sigma * PI / modulus).powi(2)
+            + (zeta as f64 * self.entropy + transformed * modulus.ln() + LN_2).ln();
+        let transform =
+            (MULTIPLICATION * transformed).log2() + (transformed + 1.0) * modulus.log2();
+        let table = (4.0 * ADDITION).log2() + ln_count / LN_2;
+        let guesses = self.log2_overhead + zeta as f64 * self.log2_tries;
+        let vectors = self.model.log2_short_vectors(beta, d, ln_count);
+        DualHybridCost {
+            log2_cost: log2_sum(vectors, guesses + log2_sum(transform, table)),
+            block_size: beta,
+            guessed: zeta,
+            transformed: t,
+            transform_modulus: p,
+        }
+    }
+}
