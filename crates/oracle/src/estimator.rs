@@ -8,10 +8,10 @@
 //! assumption.
 //!
 //! Formulas and searches are those of the lattice estimator (github.com/malb/lattice-estimator)
-//! of June 2026, so costs agree with it to 0.001 bits. That includes the searches' faults: they end
-//! in local minima, seldom more than half a bit above the best for the cheapest of the
-//! attacks, but by several bits, at worst by 150, for the others. A single attack's cost is
-//! therefore what this search found and not the least it can be.
+//! of June 2026, so costs agree with it to 0.001 bits. That includes the searches' faults: they
+//! stop at local minima and guess coefficients by tens. A search of every choice saves up to a bit
+//! on the cheapest attack, and many on others: uSVP is once priced at 2^271 instead of 2^116.
+//! Above 512 bits the searches end, and costs say no more than that.
 //!
 //! Not covered: attacks on sparse keys that guess zeros, quantum computers, ring structure,
 //! noise that is bounded and tiny, leakage.

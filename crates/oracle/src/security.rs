@@ -34,12 +34,16 @@
 //! the mean costs [`block_key_entropy`] a bit or so, and gives any attack about a factor 2 in its
 //! probability of success, which is much less than what the stand-in gives away.
 
+mod attack;
+
 use std::fmt;
 use std::sync::LazyLock;
 
 use thiserror::Error;
 
 use crate::noise::KeyBlocks;
+
+pub use attack::Attack;
 
 /// What log2 σ should exceed the interpolated minimum by: the estimator's levels are
 /// staircases in σ and the curves are not exactly straight between rows. Around 128 bits it
@@ -97,36 +101,6 @@ pub fn block_key_entropy(key: KeyBlocks) -> f64 {
         log2_probability += (odds * (blocks - zeros) as f64 / (zeros + 1) as f64).log2();
     }
     drawn + kept.log2()
-}
-
-/// The cheapest attack, as the estimator names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attack {
-    /// Primal attack through unique-SVP.
-    PrimalUsvp,
-    /// Primal attack through bounded distance decoding.
-    PrimalBdd,
-    /// Hybrid of guessing and a dual attack.
-    DualHybrid,
-}
-
-impl Attack {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::PrimalUsvp, Self::PrimalBdd, Self::DualHybrid];
-
-    /// The estimator's name of it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PrimalUsvp => "primal_usvp",
-            Self::PrimalBdd => "primal_bdd",
-            Self::DualHybrid => "dual_hybrid",
-        }
-    }
-
-    /// The attack of that name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|attack| attack.name() == name)
-    }
 }
 
 /// A row of the table.

@@ -1,5 +1,7 @@
 //! The estimator against the lattice estimator's own figures.
 
+use std::time::Instant;
+
 use tfhe_sbc_oracle::estimator::{
     CostModel, Estimate, LweInstance, NotEstimated, SecretDistribution, estimate,
 };
@@ -202,4 +204,37 @@ fn what_no_formula_covers_is_refused() {
         let result = new(630, 32.0, -15.0, SecretDistribution::Gaussian { sigma });
         assert!(matches!(result, Err(NotEstimated::Secret { .. })));
     }
+}
+
+/// The corners of what is accepted: numbers, whatever they are worth, and in time.
+#[test]
+fn extremes_are_estimated() {
+    let start = Instant::now();
+    let mut estimates = 0;
+    for n in [32, 100, 2000, 32_768] {
+        for (log2_q, log2_sigma) in [
+            (2.0, -2.0),
+            (2.0, -66.0),
+            (32.0, -2.0),
+            (32.0, -32.0),
+            (64.0, -128.0),
+            (1024.0, -2.0),
+            (1024.0, -1088.0),
+        ] {
+            for model in CostModel::ALL {
+                let lwe = LweInstance::new(n, log2_q, log2_sigma, SecretDistribution::Binary);
+                let estimate = estimate(&lwe.unwrap(), model);
+                for attack in Attack::ALL {
+                    let cost = estimate.log2_cost(attack);
+                    assert!(
+                        cost > 10.0 && !cost.is_nan(),
+                        "({n}, {log2_q}, {log2_sigma}, {model:?}): {estimate:?}"
+                    );
+                }
+                estimates += 1;
+            }
+        }
+    }
+    // Milliseconds each; tests run beside others.
+    assert!(start.elapsed().as_secs() < estimates / 4, "{estimates}");
 }

@@ -15,6 +15,16 @@ use super::search::{MAX_BLOCK_SIZE, Priced, falling, local_minimum};
 /// ζ and t are multiples of this, as in the estimator that made the security table.
 const STEP: usize = 10;
 
+/// ζ and t stay below this: more guesses are worth more than 512 bits, where the search for block
+/// sizes ends too.
+const MAX_GUESSED: usize = 600;
+
+/// Moduli p above this are not tried; the best are below 6.
+const MAX_MODULUS: usize = 64;
+
+/// An attack that costs more fails.
+const MAX_LOG2_COST: f64 = 1024.0;
+
 /// Operations of a multiplication and of an addition (p. 37).
 const MULTIPLICATION: f64 = 1024.0;
 const ADDITION: f64 = 160.0;
@@ -22,7 +32,7 @@ const ADDITION: f64 = 160.0;
 /// The price of the dual hybrid attack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualHybridCost {
-    /// log2 of the operations.
+    /// log2 of the operations, infinite above 1024.
     pub log2_cost: f64,
     /// β, the block size of the reduction.
     pub block_size: usize,
@@ -46,16 +56,22 @@ pub(super) fn dual_hybrid(lwe: &NormalForm, model: CostModel) -> DualHybridCost 
     let attack = DualHybrid::new(lwe, model);
     let n = lwe.dimension;
     let by_modulus = |p| {
-        falling(0..n, STEP, |zeta| {
-            falling(0..n - zeta, STEP, |t| {
+        falling(0..n.min(MAX_GUESSED), STEP, |zeta| {
+            falling(0..(n - zeta).min(MAX_GUESSED), STEP, |t| {
                 let price = |beta| attack.cost(beta, p, zeta, t);
                 local_minimum(MIN_BLOCK_SIZE..MAX_BLOCK_SIZE, price).map(|(_, best)| best)
             })
         })
     };
     // With nothing to transform p is of no effect.
-    let by_modulus = |p| by_modulus(p).filter(|best| p == 2 || best.transformed > 0);
-    falling(2..usize::MAX, 1, by_modulus).unwrap_or(attack.cost(MIN_BLOCK_SIZE, 2, 0, 0))
+    let by_modulus = |p| {
+        by_modulus(p)
+            .filter(|best| best.log2_cost < MAX_LOG2_COST && (p == 2 || best.transformed > 0))
+    };
+    falling(2..MAX_MODULUS, 1, by_modulus).unwrap_or(DualHybridCost {
+        log2_cost: f64::INFINITY,
+        ..attack.cost(MIN_BLOCK_SIZE, 2, 0, 0)
+    })
 }
 
 /// An instance with what guesses of its secret cost.

@@ -1,0 +1,31 @@
+//! The attacks that a key's level is the minimum over.
+
+/// An attack on LWE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attack {
+    /// Primal attack through unique-SVP.
+    PrimalUsvp,
+    /// Primal attack through bounded distance decoding.
+    PrimalBdd,
+    /// Hybrid of guessing and a dual attack.
+    DualHybrid,
+}
+
+impl Attack {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::PrimalUsvp, Self::PrimalBdd, Self::DualHybrid];
+
+    /// The estimator's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PrimalUsvp => "primal_usvp",
+            Self::PrimalBdd => "primal_bdd",
+            Self::DualHybrid => "dual_hybrid",
+        }
+    }
+
+    /// The attack of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|attack| attack.name() == name)
+    }
+}
