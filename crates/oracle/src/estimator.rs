@@ -9,8 +9,9 @@
 //!
 //! Formulas and searches are those of the lattice estimator (github.com/malb/lattice-estimator)
 //! of June 2026, so costs agree with it to 0.001 bits. That includes the searches' faults: they
-//! stop at local minima and guess coefficients by tens. A search of every choice saves up to a bit
-//! on the cheapest attack, and many on others: uSVP is once priced at 2^271 instead of 2^116.
+//! stop at local minima and guess coefficients by tens. A search of every choice saves some
+//! tenths of a bit on the cheapest attack, and now and then many bits on others: there are sets for
+//! which uSVP is priced at 2^271 instead of 2^116.
 //! Above 512 bits the searches end, and costs say no more than that.
 //!
 //! Not covered: attacks on sparse keys that guess zeros, quantum computers, ring structure,
