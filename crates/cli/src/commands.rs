@@ -7,6 +7,7 @@ mod encrypt;
 mod eval;
 mod inspect;
 pub(crate) mod keygen;
+mod params;
 pub(crate) mod query;
 mod sample;
 mod send;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Decrypt(decrypt::Arguments),
     /// Say what a file is, or how large uploads will be
     Inspect(inspect::Arguments),
+    /// Say what parameters are worth
+    Params(params::Arguments),
 }
 
 impl Command {
@@ -67,6 +70,7 @@ impl Command {
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,
             Self::Inspect(arguments) => inspect::run(&arguments)?,
+            Self::Params(arguments) => params::run(&arguments)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -48,6 +48,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "eval",
         "decrypt",
         "inspect",
+        "params",
     ];
     assert_eq!(names, tested);
     for name in names {
@@ -84,6 +85,14 @@ fn the_examples_of_keys_and_certificates_make_their_files() {
             .text()
             .contains("device key")
     );
+}
+
+#[test]
+fn the_example_of_params_has_levels() {
+    let text = run_example(Path::new("."), "params");
+    for words in ["lambda 129.", "\"lambda\": "] {
+        assert!(text.text().contains(words), "{}", text.text());
+    }
 }
 
 #[test]
