@@ -74,9 +74,15 @@ fn every_model_is_shown_on_request() {
 #[test]
 fn keys_of_blocks_are_priced_as_what_the_table_judges_them_by() {
     let of = |options: &[&str]| {
-        security(&[&KEY[..], &["--json"], options].concat())
-            .succeeded()
-            .json()
+        let key = [
+            "--n",
+            "630",
+            "--q-log2",
+            "32",
+            "--sigma-log2=-12.8",
+            "--json",
+        ];
+        security(&[&key[..], options].concat()).succeeded().json()
     };
     let blocks = of(&["--secret", "blocks", "--block-size", "2"]);
     let sparse = of(&["--secret", "sparse", "--weight", "126"]);

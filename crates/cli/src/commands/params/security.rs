@@ -196,6 +196,7 @@ impl Answer<'_> {
         }
         let table = self.table.map(|(level, with_margin, attack)| {
             json!({
+                "level": level.to_string(),
                 "lambda": level.lower_bound(),
                 "lambda_with_margin": with_margin.lower_bound(),
                 "margin_sigma_log2": MARGIN_LOG2_SIGMA,
