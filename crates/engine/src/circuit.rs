@@ -223,9 +223,15 @@ impl Circuit {
         }
         let graph = &mut *self.graph_mut();
         let next = graph.inputs.len() as u32;
-        // The last words of a mask and the body tell ciphertexts apart: they are random.
+        // The last words tell honest ciphertexts apart. One that was made to share them with
+        // another must not take its place.
         let tail = ciphertext.as_slice()[expected.saturating_sub(8)..].to_vec();
-        let at = *graph.known_inputs.entry(tail).or_insert(next);
+        let known = *graph.known_inputs.entry(tail).or_insert(next);
+        let is_known = match graph.inputs.get(known as usize) {
+            Some(Input::Ciphertext(same)) => *same == ciphertext,
+            _ => false,
+        };
+        let at = if is_known { known } else { next };
         if at == next {
             graph.inputs.push(Input::Ciphertext(ciphertext));
         }

@@ -5,6 +5,7 @@ mod common;
 
 use common::Keys;
 use rayon::ThreadPoolBuilder;
+use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::bootstrap::Evaluator;
@@ -152,4 +153,19 @@ fn what_does_not_belong_together_is_refused() {
         Circuit::new(&gates),
         Err(CircuitError::Parameters(_))
     ));
+}
+
+#[test]
+fn equal_ciphertexts_are_one_input_and_others_are_not() {
+    let c = Circuit::new(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap();
+    let words: Vec<u64> = (0..2049).collect();
+    let mut forged = words.clone();
+    forged[0] = 1;
+    let input = |words: &[u64]| {
+        let lwe = LweCiphertext::from_vec(words.to_vec()).unwrap();
+        c.input(lwe, 3).unwrap()
+    };
+    assert_eq!(input(&words), input(&words));
+    // The same body and the same end of the mask.
+    assert_ne!(input(&words), input(&forged));
 }
