@@ -1,0 +1,2 @@
+//! The engine run on real keys and held against what the oracle predicts.
+#![forbid(unsafe_code)]
