@@ -158,6 +158,8 @@ fn device_switch<T: MaskTorus>(set: ParameterSet) {
     let decomposition = parameters.device_switch();
     let predicted = noise::key_switch_variance(&noise::KeySwitchNoise {
         input_dimension: parameters.big_lwe_dimension().0,
+        secret: glwe.secret,
+        shared: 0,
         input_torus_log2: T::BITS,
         output_torus_log2: T::BITS,
         key_variance: glwe.variance,

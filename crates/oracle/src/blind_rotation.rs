@@ -32,14 +32,16 @@ impl GgswGadgets {
     /// The rounding error that a decomposed ciphertext has in its phase: that of the body,
     /// and that of every mask coefficient times a bit of the key,
     ///
-    /// (B'^(-2l') - q^-2)/12 + kN ((B^(-2l) - q^-2)/24 + q^-2/16),
+    /// (B'^(-2l') - q^-2)/12 + kN (m (B^(-2l) - q^-2)/12 + v q^-2/4), m = E\[s²\], v = Var(s),
     ///
     /// the last term from the mean q^-1/2 of an error rounded up at ties. TFHE-rs's
     /// form; Concrete adds (kN)² times a term in q^-2 for that mean, about 2^-17
     /// of the rest for gates at q = 2^32 and 2^-70 for integers at q = 2^64.
     fn rounding_variance(self, bsk: &GlweNoise) -> Variance {
         let step = squared_step(bsk.torus_log2);
-        let mask = (self.mask.precision_squared() - step) / 24.0 + step / 16.0;
+        let square = bsk.secret.mean_square();
+        let mask = square * (self.mask.precision_squared() - step) / 12.0
+            + bsk.secret.variance() * step / 4.0;
         let body = (self.body.precision_squared() - step) / 12.0;
         Variance(body + bsk.extracted_lwe_dimension() as f64 * mask)
     }
@@ -71,7 +73,7 @@ const TURNED_DIFFERENCE: f64 = 2.0;
 ///
 /// K = N V_bsk (k l (B²+2)/12 + l' (B'²+2)/12), what the errors of a GGSW ciphertext make of
 /// the digits, and
-/// R = B'^(-2l')/12 + kN B^(-2l)/24, what is cut off (and terms in q^-2),
+/// R = B'^(-2l')/12 + kN E\[s²\] B^(-2l)/12, what is cut off (and terms in q^-2),
 ///
 /// it is n (K + R/2) by controlled rotations, of which half of the bits are 1, and
 /// 2 n K + 2 n/(ℓ+1) R by blocks: there both are turned after the product, and R is
@@ -161,7 +163,7 @@ pub fn fft_variance(model: FftErrorModel, bsk: &GlweNoise, gadgets: GgswGadgets)
     let rows = gadgets.sum_over_rows(bsk.glwe_dimension, base_squared);
     let integer = match model {
         FftErrorModel::Measured => {
-            let products = rows * n * (1.0 + k * n / 2.0);
+            let products = rows * n * (1.0 + k * n * bsk.secret.mean_square());
             let in_common = (n / 2048.0).max(1.0).sqrt();
             0.0316 * n.powf(0.15) * in_common * products * exp2(2 * lost_bits)
         }
@@ -182,11 +184,13 @@ pub fn fft_variance(model: FftErrorModel, bsk: &GlweNoise, gadgets: GgswGadgets)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::GlweSecret;
     use crate::noise::tests::close;
 
     #[test]
     fn rotations_by_blocks_double_what_is_turned_after_the_product() {
         let bsk = GlweNoise {
+            secret: GlweSecret::Binary,
             glwe_dimension: 2,
             polynomial_size: 512,
             variance: Variance(1e-15),
@@ -231,6 +235,7 @@ mod tests {
     #[test]
     fn the_transform_models_at_n_2048() {
         let bsk = GlweNoise {
+            secret: GlweSecret::Binary,
             glwe_dimension: 1,
             polynomial_size: 2048,
             variance: Variance::ZERO,

@@ -62,9 +62,38 @@ impl Sum for Variance {
     }
 }
 
+/// How the coefficients of a GLWE key are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GlweSecret {
+    /// Uniform over {0, 1}: the keys of tfhe-sbc and TFHE-rs.
+    Binary,
+    /// Uniform over {-1, 0, 1}: TFHEpp's.
+    Ternary,
+}
+
+impl GlweSecret {
+    /// E\[s²\] of a coefficient.
+    pub fn mean_square(self) -> f64 {
+        match self {
+            Self::Binary => 0.5,
+            Self::Ternary => 2.0 / 3.0,
+        }
+    }
+
+    /// Var(s) of a coefficient.
+    pub fn variance(self) -> f64 {
+        match self {
+            Self::Binary => 0.25,
+            Self::Ternary => 2.0 / 3.0,
+        }
+    }
+}
+
 /// How GLWE ciphertexts under a key are made: their shape and fresh noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GlweNoise {
+    /// The key.
+    pub secret: GlweSecret,
     /// Number k of mask polynomials.
     pub glwe_dimension: usize,
     /// Number N of coefficients of a polynomial.
@@ -152,8 +181,12 @@ impl KeyBlocks {
 /// A key switch between two LWE keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeySwitchNoise {
-    /// Dimension of the ciphertext that comes in.
+    /// Number of coefficients that are switched.
     pub input_dimension: usize,
+    /// The key that they are under.
+    pub secret: GlweSecret,
+    /// Number of coefficients that both keys have, whose mask is copied.
+    pub shared: usize,
     /// log2 of the modulus of the ciphertext that comes in.
     pub input_torus_log2: u32,
     /// log2 of the modulus that the key and the result are stored with.
@@ -164,19 +197,24 @@ pub struct KeySwitchNoise {
     pub gadget: Gadget,
 }
 
-/// What a key switch adds:
+/// What a key switch adds: with m = E\[s²\] and v = Var(s) of the key that comes in
 ///
-/// n_in l V_ksk (B²+2)/12 + n_in (B^(-2l)/24 + q_in^-2/48) - q_in^-2/12 + q_out^-2/12.
+/// n_in l V_ksk (B²+2)/12 + n_in (m (B^(-2l) - q_in^-2)/12 + v q_in^-2/4)
+/// - q_in^-2/12 + q_out^-2/12,
 ///
-/// The last term is the rounding of the body to the output modulus.
+/// for a binary key n_in (B^(-2l)/24 + q_in^-2/48) in the second place. The last term is the rounding
+/// of the body to the output modulus; of coefficients that are shared (ePrint 2023/979), that
+/// of the mask takes its place, m q_out^-2/12 each.
 pub fn key_switch_variance(switch: &KeySwitchNoise) -> Variance {
     let n_in = switch.input_dimension as f64;
     let gadget = switch.gadget;
     let step_in = squared_step(switch.input_torus_log2);
     let step_out = squared_step(switch.output_torus_log2);
     let key = n_in * gadget.level as f64 * switch.key_variance.0 * gadget.digit_variance();
-    let rounding = n_in * (gadget.precision_squared() / 24.0 + step_in / 48.0);
-    Variance(key + rounding - step_in / 12.0 + step_out / 12.0)
+    let (square, spread) = (switch.secret.mean_square(), switch.secret.variance());
+    let cut_off = square * (gadget.precision_squared() - step_in) / 12.0 + spread * step_in / 4.0;
+    let copied = switch.shared as f64 * square * (step_out - step_in) / 12.0;
+    Variance(key + n_in * cut_off + copied - step_in / 12.0 + step_out / 12.0)
 }
 
 /// How an LWE ciphertext is rounded to the modulus w = 2N of a blind rotation.
@@ -316,6 +354,8 @@ pub(crate) mod tests {
     fn key_switch_terms() {
         let base = KeySwitchNoise {
             input_dimension: 2048,
+            secret: GlweSecret::Binary,
+            shared: 0,
             input_torus_log2: 64,
             output_torus_log2: 64,
             key_variance: Variance::ZERO,
@@ -336,6 +376,23 @@ pub(crate) mod tests {
         };
         let extra = key_switch_variance(&narrow).0 - key_switch_variance(&base).0;
         close(extra, truncation_variance(12).0, 1e-9);
+        let ternary = KeySwitchNoise {
+            secret: GlweSecret::Ternary,
+            ..base
+        };
+        // 2/3 of the rounding's variance, not 1/2.
+        let ratio = key_switch_variance(&ternary).0 / key_switch_variance(&base).0;
+        close(ratio, 4.0 / 3.0, 1e-6);
+        // Shared coefficients are no part of the switch, but their mask is rounded.
+        let shared = KeySwitchNoise {
+            input_dimension: 1024,
+            shared: 1024,
+            output_torus_log2: 20,
+            ..base
+        };
+        let switched = 1024.0 / 24.0 * f64::exp2(-30.0);
+        let copied = (1024.0 / 2.0 + 1.0) * truncation_variance(20).0;
+        close(key_switch_variance(&shared).0, switched + copied, 1e-9);
         let noisy = KeySwitchNoise {
             key_variance: Variance(1e-6),
             ..base

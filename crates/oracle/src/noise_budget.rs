@@ -6,20 +6,25 @@ use crate::blind_rotation::{
     BlindRotation, FftErrorModel, GgswGadgets, blind_rotation_fft_variance, blind_rotation_variance,
 };
 use crate::noise::{
-    Gadget, GlweNoise, KeyBlocks, KeySwitchNoise, ModulusSwitch, Variance, key_switch_variance,
-    modulus_switch_variance, truncation_variance,
+    Gadget, GlweNoise, GlweSecret, KeyBlocks, KeySwitchNoise, ModulusSwitch, Variance,
+    key_switch_variance, modulus_switch_variance, truncation_variance,
 };
 
 /// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
 const SMALL_TORUS_LOG2: u32 = 32;
 
-/// What the noise of a bootstrapping depends on. The GLWE key is uniform binary.
+/// What the noise of a bootstrapping depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PbsParameters {
     /// Dimension and blocks of the small LWE key.
     pub small_key: KeyBlocks,
+    /// How many coefficients the small key shares with the GLWE key (ePrint 2023/979): 0, or all
+    /// of its own.
+    pub shared_coefficients: usize,
     /// Variance of fresh ciphertexts under the small LWE key, the key-switching key's.
     pub lwe_variance: Variance,
+    /// The GLWE key.
+    pub glwe_secret: GlweSecret,
     /// Number k of mask polynomials.
     pub glwe_dimension: usize,
     /// Number N of coefficients of a polynomial.
@@ -52,7 +57,9 @@ impl From<&Parameters> for PbsParameters {
                 dimension: set.lwe_dimension.0,
                 block_size: set.lwe_block_size,
             },
+            shared_coefficients: 0,
             lwe_variance: Variance(set.lwe_noise.variance(SMALL_TORUS_LOG2)),
+            glwe_secret: GlweSecret::Binary,
             glwe_dimension: set.glwe_dimension.0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),
@@ -78,6 +85,7 @@ impl PbsParameters {
     /// Shape and noise of fresh GLWE ciphertexts.
     pub fn fresh(&self) -> GlweNoise {
         GlweNoise {
+            secret: self.glwe_secret,
             glwe_dimension: self.glwe_dimension,
             polynomial_size: self.polynomial_size,
             variance: self.glwe_variance,
@@ -96,7 +104,9 @@ impl PbsParameters {
     /// The key switch from the big to the small key.
     pub fn key_switch(&self) -> KeySwitchNoise {
         KeySwitchNoise {
-            input_dimension: self.glwe_dimension * self.polynomial_size,
+            input_dimension: self.glwe_dimension * self.polynomial_size - self.shared_coefficients,
+            secret: self.glwe_secret,
+            shared: self.shared_coefficients,
             input_torus_log2: self.torus_log2,
             output_torus_log2: self.small_torus_log2,
             key_variance: self.lwe_variance,
@@ -246,6 +256,8 @@ mod tests {
     fn message_2_carry_2() -> PbsParameters {
         PbsParameters {
             small_key: KeyBlocks::binary(866),
+            shared_coefficients: 0,
+            glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(2.046151696979124e-6),
             glwe_dimension: 1,
             polynomial_size: 2048,

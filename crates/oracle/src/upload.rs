@@ -111,6 +111,8 @@ pub fn mask_rounding_variance(glwe: &GlweNoise, bits: u32) -> Variance {
 pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) -> Variance {
     key_switch_variance(&KeySwitchNoise {
         input_dimension: glwe.extracted_lwe_dimension(),
+        secret: glwe.secret,
+        shared: 0,
         input_torus_log2: glwe.torus_log2,
         output_torus_log2: glwe.torus_log2,
         key_variance: glwe.variance,
@@ -208,13 +210,14 @@ impl UploadBits {
         let torus_bits = parameters.torus_bits;
         let mut noise = UploadNoise::new(parameters, UploadKind::Symmetric).switched(parameters);
         let smallest = parameters.message_bits.0 + parameters.carry_bits.0 + 2;
-        let body = (smallest..=torus_bits).find(|&bits| {
+        let body = fewest(smallest..=torus_bits, |bits| {
             noise.rounding = rounding_bound(bits);
             UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
         })?;
+        noise.rounding = rounding_bound(body);
         let glwe = PbsParameters::from(parameters).fresh();
         let symmetric = noise.gaussian;
-        let public_key_mask = (1..=torus_bits).find(|&bits| {
+        let public_key_mask = fewest(1..=torus_bits, |bits| {
             // The fresh noise of the body is in the symmetric upload's already.
             let more = Variance(public_key_variance(&glwe).0 - glwe.variance.0);
             noise.gaussian = symmetric + more + mask_rounding_variance(&glwe, bits);
@@ -225,4 +228,21 @@ impl UploadBits {
             public_key_mask,
         })
     }
+}
+
+/// The first number of bits that is `enough`, where more are enough too.
+fn fewest(bits: std::ops::RangeInclusive<u32>, mut enough: impl FnMut(u32) -> bool) -> Option<u32> {
+    let (mut low, mut high) = bits.into_inner();
+    if !enough(high) {
+        return None;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(high)
 }

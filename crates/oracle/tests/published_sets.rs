@@ -4,7 +4,7 @@ use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets}
 use tfhe_sbc_oracle::failure::{
     DecisionHalfWidth, log2_bootstrap_failure, log2_p_fail, max_noise_level,
 };
-use tfhe_sbc_oracle::noise::{Gadget, KeyBlocks, Variance};
+use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 
 /// A row of the file of published sets.
@@ -38,6 +38,8 @@ fn published_sets() -> Vec<PublishedSet> {
                 version: f[2].into(),
                 parameters: PbsParameters {
                     small_key: KeyBlocks::binary(int(4) as usize),
+                    shared_coefficients: 0,
+                    glwe_secret: GlweSecret::Binary,
                     glwe_dimension: int(5) as usize,
                     polynomial_size: int(6) as usize,
                     lwe_variance: noise(7),
@@ -165,6 +167,8 @@ impl BooleanSet {
     fn budget(&self) -> NoiseBudget {
         let parameters = PbsParameters {
             small_key: KeyBlocks::binary(self.lwe.0),
+            shared_coefficients: 0,
+            glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(self.lwe.1),
             glwe_dimension: self.glwe.0,
             polynomial_size: self.glwe.1,

@@ -8,7 +8,7 @@ use tfhe_sbc_core::random::{
     ExpanderKind, NoiseDistribution, Seed, SeedSequence, add_noise, fill_uniform,
 };
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_oracle::noise::{GlweNoise, Variance};
+use tfhe_sbc_oracle::noise::{GlweNoise, GlweSecret, Variance};
 use tfhe_sbc_oracle::statistics::variance_within;
 use tfhe_sbc_oracle::upload::{
     glwe_key_switch_variance, mask_rounding_variance, public_key_variance,
@@ -89,6 +89,7 @@ fn phase(key: &[Polynomial], glwe: &[Polynomial]) -> Vec<f64> {
 
 fn shape(k: usize) -> GlweNoise {
     GlweNoise {
+        secret: GlweSecret::Binary,
         glwe_dimension: k,
         polynomial_size: SIZE,
         variance: Variance::from_standard_deviation(SIGMA),
