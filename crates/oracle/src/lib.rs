@@ -10,6 +10,7 @@
 //! - [`security`]: from a dimension and a noise to a security level, by
 //!   interpolation in a bundled table of lattice-estimator results.
 //! - [`estimator`]: the same computed, attack by attack, for any instance.
+//! - [`cost`]: the time that a bootstrap takes on a machine, and the size of its keys.
 //! - [`search`]: the cheapest set for a task.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blind_rotation;
+pub mod cost;
 pub mod estimator;
 pub mod failure;
 pub mod noise;
