@@ -12,6 +12,8 @@
 //! - [`estimator`]: the same computed, attack by attack, for any instance.
 //! - [`cost`]: the time that a bootstrap takes on a machine, and the size of its keys.
 //! - [`search`]: the cheapest set for a task.
+//! - [`algorithmic_cost`]: a bootstrapping in counted operations, as TFHE-rs and Concrete state it.
+//! - [`published`]: TFHE-rs's sets and what it states beside them.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
@@ -20,6 +22,7 @@
 //! the small one uniform or in blocks.
 #![forbid(unsafe_code)]
 
+pub mod algorithmic_cost;
 pub mod blind_rotation;
 pub mod cost;
 pub mod estimator;
@@ -27,6 +30,7 @@ pub mod failure;
 pub mod noise;
 pub mod noise_budget;
 pub mod prediction;
+pub mod published;
 pub mod search;
 pub mod security;
 pub mod special_functions;
