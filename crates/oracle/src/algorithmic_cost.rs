@@ -3,7 +3,7 @@
 //!
 //! It is the processor model of Concrete's optimizer (June 2025): butterflies of transforms and
 //! multiply-adds count alike, and neither vectors nor memory are modelled. What
-//! the engine takes, [`crate::search::Cost`] says.
+//! the engine takes, [`crate::cost`] says.
 
 use crate::blind_rotation::BlindRotation;
 use crate::noise_budget::PbsParameters;

@@ -29,6 +29,7 @@ pub mod estimator;
 pub mod failure;
 pub mod noise;
 pub mod noise_budget;
+pub mod parameter_file;
 pub mod prediction;
 pub mod published;
 pub mod search;

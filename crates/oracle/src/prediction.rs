@@ -9,7 +9,7 @@ use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameter
 use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
 use crate::upload::{LOPSIDED, key_switch_offset_variance};
 
-/// Noise and failure probability of a parameter set, key switch first.
+/// Noise and failure probability of a parameter set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// What each part of a bootstrap adds.
@@ -24,7 +24,7 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// The prediction for `parameters`.
+    /// The prediction for `parameters`, key switch first.
     ///
     /// The worst look-up is that of a linear combination with a sum of absolute weights of
     /// [`max_noise_level`] ν over bootstrap outputs: ν² of their variance, for integers, where
@@ -37,13 +37,24 @@ impl Prediction {
     /// [`UploadPrediction`]: crate::upload::UploadPrediction
     /// [`max_noise_level`]: tfhe_sbc_core::parameters::ParameterSet::max_noise_level
     pub fn new(parameters: &Parameters) -> Self {
+        Self::in_order(parameters, BootstrapOrder::KeySwitchFirst)
+    }
+
+    /// [`new`](Self::new) for either order.
+    pub fn in_order(parameters: &Parameters, order: BootstrapOrder) -> Self {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
         let norm = worst_norm_squared(parameters);
-        let worst_total = budget.total(BootstrapOrder::KeySwitchFirst, norm);
+        let worst_total = budget.total(order, norm);
         let half_width = half_width(parameters);
         let offset = key_switch_offset_variance(&PbsParameters::from(parameters));
-        let rest = Variance(worst_total.0 - offset.0);
-        let lopsided = LOPSIDED * offset.standard_deviation();
+        // Bootstrap first, every input of the sum has had a key switch; the constant is the same
+        // in all, whatever else is independent.
+        let switches = match order {
+            BootstrapOrder::KeySwitchFirst => 1.0,
+            BootstrapOrder::BootstrapFirst => norm.0,
+        };
+        let rest = Variance(worst_total.0 - switches * offset.0);
+        let lopsided = LOPSIDED * (switches * offset.0).sqrt();
         Self {
             budget,
             worst_total,

@@ -35,6 +35,7 @@
 //! probability of success, which is much less than what the stand-in gives away.
 
 mod attack;
+mod least_noise;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -44,6 +45,7 @@ use thiserror::Error;
 use crate::noise::KeyBlocks;
 
 pub use attack::Attack;
+pub use least_noise::{ReliableLevel, Source, least_log2_sigma, reliable_level};
 
 /// What log2 σ should exceed the interpolated minimum by: the estimator's levels are
 /// staircases in σ and the curves are not exactly straight between rows. Around 128 bits it
@@ -238,6 +240,13 @@ pub fn minimal_log2_sigma(lambda: f64, n: usize, secret: SecretKind) -> Result<f
     let (low, high) = (&levels[below], &levels[above]);
     let share = (1.0 / low.lambda - 1.0 / lambda) / (1.0 / low.lambda - 1.0 / high.lambda);
     Ok(low.log2_sigma + share * (high.log2_sigma - low.log2_sigma))
+}
+
+/// Whether the table has rows for dimension `n` or on both sides of it.
+fn covers(n: usize, secret: SecretKind) -> bool {
+    let curves = TABLE.iter().filter(|curve| curve.secret == secret);
+    let dimensions = || curves.clone().flat_map(|c| &c.points).map(|p| p.dimension);
+    dimensions().any(|d| d <= n) && dimensions().any(|d| d >= n)
 }
 
 /// Whether a key has at least `lambda` bits with `margin` in log2 σ to spare.

@@ -11,7 +11,7 @@ use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
 use crate::failure::log2_p_fail_with_rounding;
 use crate::noise::{GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance};
-use crate::noise_budget::{NoiseBudget, PbsParameters};
+use crate::noise_budget::{BootstrapOrder, NoiseBudget, PbsParameters};
 use crate::prediction::half_width;
 
 /// The failure probability that every use of a set stays below, as its log2, unless its name
@@ -138,7 +138,7 @@ pub fn largest_upload_weight(parameters: &Parameters) -> u32 {
     }
 }
 
-/// What one bootstrap on uploads fails with, key switch first.
+/// What one bootstrap on uploads fails with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UploadPrediction {
     /// log2 of the failure probability, on average over keys.
@@ -150,12 +150,15 @@ pub struct UploadPrediction {
 
 impl UploadPrediction {
     /// The prediction for uploads of `kind`, each switched from a device's own key and
-    /// entering with the [largest weight](largest_upload_weight).
+    /// entering with the [largest weight](largest_upload_weight), key switch first.
     pub fn new(parameters: &Parameters, kind: UploadKind) -> Self {
-        Self::of_noise(
-            parameters,
-            UploadNoise::new(parameters, kind).switched(parameters),
-        )
+        Self::in_order(parameters, kind, BootstrapOrder::KeySwitchFirst)
+    }
+
+    /// [`new`](Self::new) for either order.
+    pub fn in_order(parameters: &Parameters, kind: UploadKind, order: BootstrapOrder) -> Self {
+        let noise = UploadNoise::new(parameters, kind).switched(parameters);
+        Self::of_noise(parameters, noise, order)
     }
 
     /// Whether the average over keys and a key that shifts phases as much as one in a thousand
@@ -165,15 +168,20 @@ impl UploadPrediction {
         self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
     }
 
-    fn of_noise(parameters: &Parameters, noise: UploadNoise) -> Self {
+    fn of_noise(parameters: &Parameters, noise: UploadNoise, order: BootstrapOrder) -> Self {
         let pbs = PbsParameters::from(parameters);
         let budget = NoiseBudget::new(&pbs);
         let weight = f64::from(largest_upload_weight(parameters));
         let half_width = half_width(parameters);
-        let gaussian =
-            noise.gaussian * (weight * weight) + budget.key_switch + budget.modulus_switch;
+        let switches = match order {
+            BootstrapOrder::KeySwitchFirst => 1.0,
+            BootstrapOrder::BootstrapFirst => weight * weight,
+        };
+        let gaussian = noise.gaussian * (weight * weight)
+            + budget.key_switch * switches
+            + budget.modulus_switch;
         let rounding = weight * noise.rounding;
-        let offset = key_switch_offset_variance(&pbs);
+        let offset = key_switch_offset_variance(&pbs) * switches;
         Self {
             log2_p_fail: log2_p_fail_with_rounding(half_width, gaussian, rounding, 0.0),
             log2_p_fail_lopsided: log2_p_fail_with_rounding(
@@ -207,12 +215,21 @@ impl UploadBits {
     /// of the body first. `None` where not even whole coefficients meet it. The set's own
     /// numbers of bits do not matter.
     pub fn fewest(parameters: &Parameters, log2_p_fail: f64) -> Option<Self> {
+        Self::fewest_in_order(parameters, BootstrapOrder::KeySwitchFirst, log2_p_fail)
+    }
+
+    /// [`fewest`](Self::fewest) for either order.
+    pub fn fewest_in_order(
+        parameters: &Parameters,
+        order: BootstrapOrder,
+        log2_p_fail: f64,
+    ) -> Option<Self> {
         let torus_bits = parameters.torus_bits;
         let mut noise = UploadNoise::new(parameters, UploadKind::Symmetric).switched(parameters);
         let smallest = parameters.message_bits.0 + parameters.carry_bits.0 + 2;
         let body = fewest(smallest..=torus_bits, |bits| {
             noise.rounding = rounding_bound(bits);
-            UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
+            UploadPrediction::of_noise(parameters, noise, order).meets(log2_p_fail)
         })?;
         noise.rounding = rounding_bound(body);
         let glwe = PbsParameters::from(parameters).fresh();
@@ -221,7 +238,7 @@ impl UploadBits {
             // The fresh noise of the body is in the symmetric upload's already.
             let more = Variance(public_key_variance(&glwe).0 - glwe.variance.0);
             noise.gaussian = symmetric + more + mask_rounding_variance(&glwe, bits);
-            UploadPrediction::of_noise(parameters, noise).meets(log2_p_fail)
+            UploadPrediction::of_noise(parameters, noise, order).meets(log2_p_fail)
         })?;
         Some(Self {
             body,

@@ -1,135 +1,416 @@
-//! The shipped sets are the cheapest of their GLWE keys by the search's model.
+//! What the search finds: that it meets the request, that nothing near it is cheaper, and what is
+//! said where there is nothing.
 
-use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
-use tfhe_sbc_core::parameter_sets::{
-    BOOLEAN_1024, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40, MESSAGE_2_CARRY_2,
-    MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_3_CARRY_3,
-};
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::dimensions::LweDimension;
+use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::{Decomposition, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::NoiseDistribution;
-use tfhe_sbc_oracle::search::{Cost, Goal, cheapest, smallest_noise};
-use tfhe_sbc_oracle::security::SecretKind;
-use tfhe_sbc_oracle::upload::UploadBits;
+use tfhe_sbc_oracle::cost::CostModel;
+use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
+use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction};
+use tfhe_sbc_oracle::search::{
+    BadRequest, Bounds, Candidate, Engine, Found, Impossible, Metric, NoiseKind, NotFound, Pricing,
+    Request, Secrets, Shape, Weights, find, find_at_each,
+};
+use tfhe_sbc_oracle::security::Source;
+use tfhe_sbc_oracle::upload::{UploadKind, UploadPrediction};
 
-/// 128 bits, 2^`log2_p_fail`, and no more bits of uploads than the set has.
-fn goal(set: &ParameterSet, log2_p_fail: f64) -> Goal {
-    Goal {
-        log2_p_fail,
-        lambda: 128.0,
-        upload: UploadBits {
-            body: set.body_bits,
-            public_key_mask: set.public_key_mask_bits,
+fn priced<T>(f: impl FnOnce(&Pricing<'_>) -> T) -> T {
+    f(&Pricing {
+        model: &CostModel::built_in(),
+        batch: 8,
+        threads: 1,
+    })
+}
+
+fn found(request: &Request) -> Found {
+    priced(|pricing| find(request, pricing)).unwrap()
+}
+
+fn refused(request: &Request) -> NotFound {
+    priced(|pricing| find(request, pricing)).unwrap_err()
+}
+
+fn radix(message_bits: u32, carry_bits: u32) -> Request {
+    Request::new(PlaintextKind::Radix, message_bits, carry_bits)
+}
+
+fn booleans() -> Request {
+    Request::new(PlaintextKind::Boolean, 1, 1)
+}
+
+/// Every use of the set, by the oracle's other functions.
+fn worst(set: &ParameterSet, order: BootstrapOrder) -> f64 {
+    let set = set.validate().unwrap();
+    let outputs = Prediction::in_order(&set, order);
+    let uploads = UploadKind::ALL.map(|kind| UploadPrediction::in_order(&set, kind, order));
+    uploads
+        .iter()
+        .flat_map(|upload| [upload.log2_p_fail, upload.log2_p_fail_lopsided])
+        .fold(
+            outputs.log2_p_fail.max(outputs.log2_p_fail_lopsided),
+            f64::max,
+        )
+}
+
+#[test]
+fn what_is_found_meets_the_request() {
+    let requests = [
+        radix(2, 2),
+        radix(1, 0),
+        Request {
+            log2_p_fail: -40.0,
+            ..radix(2, 2)
         },
-    }
-}
-
-fn deviation(noise: NoiseDistribution) -> f64 {
-    match noise {
-        NoiseDistribution::Gaussian { standard_deviation } => standard_deviation,
-        other => panic!("{other:?} is not Gaussian"),
-    }
-}
-
-#[test]
-fn shipped_sets_are_what_the_search_finds() {
-    for (set, log2_p_fail) in [
-        (MESSAGE_2_CARRY_2, -128.0),
-        (MESSAGE_1_CARRY_1, -128.0),
-        (MESSAGE_3_CARRY_3, -128.0),
-        (MESSAGE_2_CARRY_2_P_FAIL_2M40, -40.0),
-        (MESSAGE_1_CARRY_1_P_FAIL_2M40, -40.0),
-        (GATES, -128.0),
-        (BOOLEAN_1024, -128.0),
-    ] {
-        let found = cheapest(&set, &goal(&set, log2_p_fail), Cost::single).unwrap();
-        // Up to the last bit of a decimal constant.
-        let ratio = deviation(found.lwe_noise) / deviation(set.lwe_noise);
-        assert!((ratio - 1.0).abs() < 1e-12, "{}: {ratio}", set.name);
-        let found = ParameterSet {
-            lwe_noise: set.lwe_noise,
-            ..found
-        };
-        assert_eq!(found, set);
-        println!(
-            "{}: {:.2} million cycles, {:.2} in batches of 8, {:.1} MB and {:.1} MB of keys",
-            set.name,
-            Cost::new(&set).single() / 1e6,
-            Cost::new(&set).batched(8) / 1e6,
-            Cost::new(&set).bootstrap_key_bytes / 1e6,
-            Cost::new(&set).key_switch_key_bytes / 1e6,
-        );
-    }
-}
-
-#[test]
-fn larger_blocks_are_cheaper() {
-    for set in [MESSAGE_2_CARRY_2, GATES] {
-        let costs = [1, 2, 3].map(|lwe_block_size| {
-            let set = ParameterSet {
-                lwe_block_size,
-                lwe_dimension: LweDimension(600),
-                ..set
-            };
-            // More bits of uploads, so that all three can be had.
-            let mut goal = goal(&set, -128.0);
-            goal.upload.body += 3;
-            goal.upload.public_key_mask += 3;
-            Cost::new(&cheapest(&set, &goal, Cost::single).unwrap()).single()
-        });
+        Request {
+            order: BootstrapOrder::BootstrapFirst,
+            ..radix(1, 1)
+        },
+        Request {
+            noise: NoiseKind::TUniform,
+            torus_bits: 32,
+            ..booleans()
+        },
+        Request {
+            lambda: 132.0,
+            secrets: Secrets::Binary,
+            ..radix(1, 1)
+        },
+    ];
+    for request in requests {
+        let Found { best, front } = found(&request);
+        for candidate in &front {
+            let set = candidate.set.unwrap();
+            assert!(worst(&set, request.order) <= request.log2_p_fail, "{set:?}");
+            assert!(set.log2_p_fail <= request.log2_p_fail + 0.1);
+            let bits = KeySecurity::new(&set).unwrap().bits().unwrap();
+            assert!(bits >= request.lambda - 1e-6, "{bits}");
+            assert!((set.security_bits..set.security_bits + 0.1).contains(&bits));
+            let shares = candidate.shares;
+            let sum = shares.pbs + shares.fft + shares.key_switch + shares.modulus_switch;
+            assert!((sum - 1.0).abs() < 1e-9);
+        }
         assert!(
-            costs[0] > 1.1 * costs[1] && costs[1] > costs[2],
-            "{costs:?}"
+            front
+                .iter()
+                .all(|other| other.price.single >= best.price.single)
+        );
+        for (i, a) in front.iter().enumerate() {
+            for (j, b) in front.iter().enumerate() {
+                assert!(i == j || !a.price.beats(&b.price), "{a:?} beats {b:?}");
+            }
+        }
+    }
+}
+
+/// Every set that differs in one or two choices is too noisy or no faster.
+#[test]
+fn nothing_near_is_faster() {
+    for request in [radix(2, 2), radix(1, 1), booleans()] {
+        let best = found(&request).best;
+        let set = best.set.unwrap();
+        let model = CostModel::built_in();
+        let time = |set: &ParameterSet| model.bootstrap(set, 1, 1);
+        let mut tried = 0;
+        for shorter in 0..40 {
+            for (levels, bases) in [(1, 10..=12), (2, 5..=9), (3, 3..=6), (4, 2..=5), (5, 2..=4)] {
+                for base_log in bases {
+                    let near = ParameterSet {
+                        lwe_dimension: LweDimension(set.lwe_dimension.0 - 3 * shorter),
+                        lwe_noise: least_noise(set.lwe_dimension.0 - 3 * shorter),
+                        key_switch: Decomposition::new(base_log, levels),
+                        body_bits: 64,
+                        public_key_mask_bits: 64,
+                        ..*set
+                    };
+                    if time(&near) < time(&set) {
+                        tried += 1;
+                        assert!(
+                            worst(&near, request.order) > request.log2_p_fail,
+                            "{near:?} is faster than {set:?}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(tried > 50, "{tried}");
+    }
+}
+
+/// The least noise of small keys in blocks of 3, from the shipped sets' formulas.
+fn least_noise(dimension: usize) -> NoiseDistribution {
+    use tfhe_sbc_oracle::security::{SecretKind, least_log2_sigma};
+    let secret = SecretKind::of_blocks(3).unwrap();
+    NoiseDistribution::Gaussian {
+        standard_deviation: least_log2_sigma(128.0, dimension, secret).unwrap().exp2(),
+    }
+}
+
+#[test]
+fn the_default_set_is_the_search_s() {
+    let bounds = Bounds {
+        body_bits: 12,
+        ..Bounds::NONE
+    };
+    let best = found(&Request {
+        bounds,
+        ..radix(2, 2)
+    });
+    let set = best.best.set.unwrap();
+    let named = ParameterSet {
+        name: MESSAGE_2_CARRY_2.name,
+        ..*set
+    };
+    assert_eq!(named, MESSAGE_2_CARRY_2);
+}
+
+#[test]
+fn weights_and_bounds_do_what_they_say() {
+    let fastest = found(&radix(1, 1)).best;
+    let smallest = found(&Request {
+        minimise: Weights {
+            latency: 0.0,
+            key: 1.0,
+            ..Weights::LATENCY
+        },
+        ..radix(1, 1)
+    })
+    .best;
+    assert!(smallest.price.key_bytes < 0.9 * fastest.price.key_bytes);
+    assert!(smallest.price.single > fastest.price.single);
+    let upload = Weights {
+        latency: 0.0,
+        upload: 1.0,
+        ..Weights::LATENCY
+    };
+    let lightest = found(&Request {
+        minimise: upload,
+        ..radix(1, 1)
+    });
+    assert!(lightest.best.price.upload_bytes < 0.9 * fastest.price.upload_bytes);
+    // A bound between the two leaves something between.
+    let key_bytes = 0.5 * (smallest.price.key_bytes + fastest.price.key_bytes);
+    let between = found(&Request {
+        bounds: Bounds {
+            key_bytes,
+            ..Bounds::NONE
+        },
+        ..radix(1, 1)
+    });
+    assert!(between.front.iter().all(|c| c.price.key_bytes <= key_bytes));
+    assert!(between.best.price.single >= fastest.price.single);
+}
+
+#[test]
+fn what_is_asked_for_more_costs_more() {
+    let time = |request: &Request| found(request).best.price.single;
+    let base = time(&radix(2, 2));
+    assert!(time(&radix(1, 1)) < base && base < time(&radix(3, 3)));
+    let ladder = [-40.0, -64.0, -128.0];
+    let at_each = priced(|pricing| find_at_each(&radix(2, 2), pricing, &ladder)).unwrap();
+    let times: Vec<f64> = at_each
+        .into_iter()
+        .map(|found| found.unwrap().best.price.single)
+        .collect();
+    assert!(times[0] < times[1] && times[1] < times[2] && times[2] == base);
+    let more_secure = Request {
+        lambda: 132.0,
+        ..radix(2, 2)
+    };
+    assert!(time(&more_secure) > base);
+    for fewer in [1, 2] {
+        let shape = Shape {
+            block_size: Some(fewer),
+            ..Shape::default()
+        };
+        assert!(
+            time(&Request {
+                shape,
+                ..radix(2, 2)
+            }) > 1.1 * base
         );
     }
-    // Nothing in the table judges blocks of 4.
-    let blocks = ParameterSet {
-        lwe_block_size: 4,
-        lwe_dimension: LweDimension(800),
-        ..GATES
-    };
-    assert_eq!(
-        cheapest(&blocks, &goal(&blocks, -128.0), Cost::single),
-        None
+}
+
+#[test]
+fn levels_beyond_the_table_are_the_estimator_s() {
+    for lambda in [80.0, 100.0, 160.0, 192.0] {
+        let best = found(&Request {
+            lambda,
+            ..radix(1, 1)
+        })
+        .best;
+        assert_eq!(best.levels.lwe.source, Source::Estimator, "{lambda}");
+        assert!(
+            (lambda..lambda + 2.0).contains(&best.levels.bits()),
+            "{:?}",
+            best.levels
+        );
+    }
+}
+
+#[test]
+fn other_engines_have_sets_like_their_own() {
+    // TFHE-rs's of 2 and 2 bits at 132 bits: n = 866, N = 2048, 23,1 and 3,5, without a margin.
+    let theirs = found(&Request {
+        engine: Engine::TfheRs,
+        secrets: Secrets::Binary,
+        lambda: 132.0,
+        ..radix(2, 2)
+    })
+    .best;
+    let scheme = theirs.scheme;
+    assert!(
+        (866..=870).contains(&scheme.small_key.dimension),
+        "{scheme:?}"
     );
-}
-
-#[test]
-fn nothing_is_found_where_nothing_reaches_the_goal() {
-    // The modulus switch alone is too much at N = 512 for 2 and 2 bits.
-    let set = ParameterSet {
-        polynomial_size: 512,
-        glwe_dimension: GlweDimension(4),
-        ..MESSAGE_2_CARRY_2
-    };
-    assert_eq!(cheapest(&set, &goal(&set, -128.0), Cost::single), None);
-    // Nor at N = 4096 for 3 and 3, however many bits uploads have.
-    let set = ParameterSet {
-        polynomial_size: 4096,
-        body_bits: 40,
-        public_key_mask_bits: 40,
-        ..MESSAGE_3_CARRY_3
-    };
-    for lwe_block_size in [1, 3] {
-        let set = ParameterSet {
-            lwe_block_size,
-            ..set
+    assert_eq!((scheme.glwe_dimension, scheme.polynomial_size), (1, 2048));
+    assert_eq!((scheme.pbs.mask.base_log, scheme.pbs.mask.level), (23, 1));
+    assert_eq!((scheme.ks_base_log, scheme.ks_level), (3, 5));
+    assert!(theirs.set.is_none());
+    // Shared coefficients save key switching, ternary keys noise of encryption.
+    let time = |secrets| {
+        let request = Request {
+            engine: Engine::Tfhepp,
+            secrets,
+            torus_bits: 32,
+            ..booleans()
         };
-        assert_eq!(cheapest(&set, &goal(&set, -128.0), Cost::single), None);
-    }
+        found(&request).best.price.single
+    };
+    assert!(time(Secrets::Shared) < time(Secrets::Binary));
+    assert!(time(Secrets::Ternary) < 1.1 * time(Secrets::Binary));
 }
 
 #[test]
-fn noises_are_the_smallest_to_four_digits() {
-    for set in [
-        MESSAGE_2_CARRY_2,
-        MESSAGE_1_CARRY_1,
-        MESSAGE_3_CARRY_3,
-        GATES,
-    ] {
-        let dimension = set.glwe_dimension.0 * set.polynomial_size;
-        let noise = smallest_noise(128.0, dimension, SecretKind::Binary, 64).unwrap();
-        let ratio = deviation(noise) / deviation(set.glwe_noise);
-        assert!((ratio - 1.0).abs() < 1e-12, "{}", set.name);
+fn the_impossible_says_what_binds() {
+    let with = |bounds| Request {
+        bounds,
+        ..radix(2, 2)
+    };
+    let binding = |request: &Request| match refused(request) {
+        NotFound::Impossible(Impossible::Bound(binding)) => binding,
+        other => panic!("{other}"),
+    };
+    let small_key = Bounds {
+        key_bytes: 10e6,
+        ..Bounds::NONE
+    };
+    let found_binding = binding(&with(small_key));
+    assert_eq!(found_binding.metric, Metric::KeyBytes);
+    // What it names is possible, and less is not.
+    let at = |key_bytes| {
+        with(Bounds {
+            key_bytes,
+            ..Bounds::NONE
+        })
+    };
+    found(&at(found_binding.nearest));
+    refused(&at(found_binding.nearest - 1.0));
+    let small_polynomial = Bounds {
+        polynomial_size: 1024,
+        ..Bounds::NONE
+    };
+    let found_binding = binding(&with(small_polynomial));
+    assert_eq!(
+        (found_binding.metric, found_binding.nearest),
+        (Metric::PolynomialSize, 2048.0)
+    );
+    let NotFound::Impossible(Impossible::Noise { least, norm, .. }) = refused(&radix(8, 6)) else {
+        panic!("8 and 6 bits are possible");
+    };
+    assert!(least > -10.0 && norm.is_none(), "{least} {norm:?}");
+    let heavy = |message_bits| Request {
+        noise_level: 60_000,
+        ..radix(message_bits, 2)
+    };
+    let NotFound::Impossible(Impossible::Noise { norm, .. }) = refused(&heavy(6)) else {
+        panic!("noise that is small enough");
+    };
+    assert!(norm.is_none_or(|norm| norm < 60_000), "{norm:?}");
+    let NotFound::Impossible(Impossible::Uploads { .. }) = refused(&heavy(2)) else {
+        panic!("uploads of a weight of 60000");
+    };
+}
+
+#[test]
+fn nonsense_is_refused_with_its_number() {
+    let cases: [(Request, BadRequest); 9] = [
+        (
+            Request {
+                lambda: 64.0,
+                ..radix(2, 2)
+            },
+            BadRequest::Lambda(64.0),
+        ),
+        (
+            Request {
+                lambda: f64::INFINITY,
+                ..radix(2, 2)
+            },
+            BadRequest::Lambda(f64::INFINITY),
+        ),
+        (
+            Request {
+                log2_p_fail: -2.0,
+                ..radix(2, 2)
+            },
+            BadRequest::PFail(-2.0),
+        ),
+        (
+            Request {
+                torus_bits: 48,
+                ..radix(2, 2)
+            },
+            BadRequest::Torus(48),
+        ),
+        (radix(8, 8), BadRequest::Precision(16)),
+        (radix(0, 4), BadRequest::Precision(4)),
+        (
+            Request {
+                noise_level: 0,
+                ..radix(2, 2)
+            },
+            BadRequest::NoiseLevel(0),
+        ),
+        (
+            Request {
+                secrets: Secrets::Ternary,
+                ..radix(2, 2)
+            },
+            BadRequest::Secrets,
+        ),
+        (
+            Request {
+                shape: Shape {
+                    polynomial_size: Some(1000),
+                    ..Shape::default()
+                },
+                ..radix(2, 2)
+            },
+            BadRequest::PolynomialSize(1000),
+        ),
+    ];
+    for (request, expected) in cases {
+        assert_eq!(refused(&request), NotFound::BadRequest(expected));
     }
-    assert_eq!(smallest_noise(128.0, 100, SecretKind::Binary, 64), None);
+    let unknown = Request {
+        log2_p_fail: f64::NAN,
+        ..radix(2, 2)
+    };
+    assert!(matches!(
+        refused(&unknown),
+        NotFound::BadRequest(BadRequest::PFail(_))
+    ));
+}
+
+#[test]
+fn shipped_sets_are_priced_like_found_ones() {
+    for set in [MESSAGE_2_CARRY_2, MESSAGE_1_CARRY_1, GATES, BOOLEAN_1024] {
+        let parameters = set.validate().unwrap();
+        let order = BootstrapOrder::KeySwitchFirst;
+        let candidate = priced(|p| Candidate::of_set(&parameters, order, p)).unwrap();
+        assert!((candidate.worst_log2_p_fail() - set.log2_p_fail).abs() < 0.1);
+        assert!((candidate.levels.bits() - set.security_bits).abs() < 0.1);
+    }
 }
