@@ -8,6 +8,7 @@ mod ours;
 #[cfg_attr(not(feature = "tfhe-rs"), path = "engine/no_peer.rs")]
 mod peer;
 mod picture;
+pub(crate) mod sets;
 mod sweep;
 
 use std::path::Path;

@@ -63,6 +63,8 @@ enum TableName {
     Paper,
     /// Bootstrapping: gates, lookups and keys, then batches by size and threads.
     Engine,
+    /// The shipped parameter sets beside those that the project began with.
+    Sets,
     /// Encrypted integers: operators, and questions about many; the peer takes minutes.
     Integers,
 }
@@ -103,6 +105,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
     let budget = Duration::from_secs_f64(args.seconds);
     let rows = match args.table {
         TableName::Device => device::rows(budget)?,
+        TableName::Sets => engine::sets::rows(machine.cores, budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;
             let text = if args.json {

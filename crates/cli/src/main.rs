@@ -16,6 +16,7 @@ mod failure;
 mod histogram;
 mod keys;
 mod output;
+mod parameters;
 mod progress;
 mod report;
 mod sheet;

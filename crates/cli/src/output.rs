@@ -131,10 +131,11 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
     emit(serde_json::to_string_pretty(value).explain("no JSON of it")?)
 }
 
-/// An empty table for people.
+/// An empty table for people: a line below the header and at the ends, none between rows.
 pub(crate) fn text_table() -> comfy_table::Table {
+    let style = comfy_table::presets::UTF8_HORIZONTAL_ONLY;
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(style.row_separator(comfy_table::LineStyle::none()));
     table
 }
 

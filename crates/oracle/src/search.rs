@@ -1,9 +1,9 @@
 //! The parameter set for a task, by exhaustive search.
 //!
 //! A [`Request`] says what the application needs. [`find`] goes through every GLWE key, block size and
-//! numbers of levels with their best bases ([`chains`]); for each the smallest small key whose noise fits is
+//! numbers of levels with their best bases (`chains`); for each the smallest small key whose noise fits is
 //! the fastest and has the smallest server key, for all else is the same. Of those that nothing
-//! beats by far in time and size the rest follows exactly ([`candidate`]): failure probabilities of
+//! beats by far in time and size the rest follows exactly (`candidate`): failure probabilities of
 //! every use, the bits of uploads, security. What is best by the request's weights is the answer,
 //! and what nothing beats in everything is the Pareto front. Where nothing is within the
 //! bounds, [`Impossible`] says which one binds and what the nearest possible is.
@@ -54,31 +54,29 @@ pub fn find(request: &Request, pricing: &Pricing<'_>) -> Result<Found, NotFound>
     find_among(request, pricing, &Keys::new(request))
 }
 
-/// [`find`] for each of several failure probabilities, as their log2: what being right more often
-/// costs.
+/// [`find`], and the same for other failure probabilities, given as their log2: what being right
+/// more or less often costs. Those that nothing reaches are left out.
 ///
 /// # Errors
-/// [`BadRequest`] for a request that makes no sense at one of them.
-pub fn find_at_each(
+/// As [`find`], for the request itself.
+pub fn find_beside(
     request: &Request,
     pricing: &Pricing<'_>,
-    log2_p_fails: &[f64],
-) -> Result<Vec<Result<Found, Impossible>>, BadRequest> {
+    others: &[f64],
+) -> Result<(Found, Vec<(f64, Found)>), NotFound> {
     request.check()?;
     let keys = Keys::new(request);
-    let at = |&log2_p_fail: &f64| {
-        let request = Request {
+    let found = find_among(request, pricing, &keys)?;
+    let beside = others.iter().filter_map(|&log2_p_fail| {
+        let other = Request {
             log2_p_fail,
             ..*request
         };
-        request.check()?;
-        match find_among(&request, pricing, &keys) {
-            Ok(found) => Ok(Ok(found)),
-            Err(NotFound::Impossible(why)) => Ok(Err(why)),
-            Err(NotFound::BadRequest(why)) => Err(why),
-        }
-    };
-    log2_p_fails.iter().map(at).collect()
+        other.check().ok()?;
+        let found = find_among(&other, pricing, &keys).ok()?;
+        Some((log2_p_fail, found))
+    });
+    Ok((found, beside.collect()))
 }
 
 fn find_among(request: &Request, pricing: &Pricing<'_>, keys: &Keys) -> Result<Found, NotFound> {

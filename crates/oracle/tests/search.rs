@@ -10,7 +10,7 @@ use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction};
 use tfhe_sbc_oracle::search::{
     BadRequest, Bounds, Candidate, Engine, Found, Impossible, Metric, NoiseKind, NotFound, Pricing,
-    Request, Secrets, Shape, Weights, find, find_at_each,
+    Request, Secrets, Shape, Weights, find, find_beside,
 };
 use tfhe_sbc_oracle::security::Source;
 use tfhe_sbc_oracle::upload::{UploadKind, UploadPrediction};
@@ -206,13 +206,18 @@ fn what_is_asked_for_more_costs_more() {
     let time = |request: &Request| found(request).best.price.single;
     let base = time(&radix(2, 2));
     assert!(time(&radix(1, 1)) < base && base < time(&radix(3, 3)));
-    let ladder = [-40.0, -64.0, -128.0];
-    let at_each = priced(|pricing| find_at_each(&radix(2, 2), pricing, &ladder)).unwrap();
-    let times: Vec<f64> = at_each
-        .into_iter()
-        .map(|found| found.unwrap().best.price.single)
+    let (asked, beside) =
+        priced(|pricing| find_beside(&radix(2, 2), pricing, &[-40.0, -64.0, -900.0])).unwrap();
+    assert_eq!(asked.best.price.single, base);
+    let times: Vec<(f64, f64)> = beside
+        .iter()
+        .map(|(log2_p_fail, found)| (*log2_p_fail, found.best.price.single))
         .collect();
-    assert!(times[0] < times[1] && times[1] < times[2] && times[2] == base);
+    assert_eq!(
+        times.iter().map(|pair| pair.0).collect::<Vec<_>>(),
+        [-40.0, -64.0]
+    );
+    assert!(times[0].1 < times[1].1 && times[1].1 < base);
     let more_secure = Request {
         lambda: 132.0,
         ..radix(2, 2)

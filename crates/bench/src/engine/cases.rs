@@ -22,14 +22,6 @@ pub(super) struct Cases<T> {
 }
 
 impl Cases<u64> {
-    /// Signs of encrypted bits.
-    pub(super) fn signs(keys: &mut Keys<u64>, count: usize) -> Result<Self, BenchError> {
-        let bit = |i: usize| boolean::encode::<u64>(i.is_multiple_of(3));
-        let table = LookupTable::sign(keys.parameters().polynomial_size(), boolean::encode(true));
-        let plaintexts: Vec<u64> = (0..count).map(bit).collect();
-        Self::encrypt(keys, table, plaintexts.clone(), plaintexts)
-    }
-
     /// Squares mod the block modulus of encrypted blocks.
     pub(super) fn squares(keys: &mut Keys<u64>, count: usize) -> Result<Self, BenchError> {
         let encoding = keys.parameters().block_encoding();
@@ -44,6 +36,14 @@ impl Cases<u64> {
 }
 
 impl<T: MaskTorus> Cases<T> {
+    /// Signs of encrypted bits.
+    pub(super) fn signs(keys: &mut Keys<T>, count: usize) -> Result<Self, BenchError> {
+        let bit = |i: usize| boolean::encode::<T>(i.is_multiple_of(3));
+        let table = LookupTable::sign(keys.parameters().polynomial_size(), boolean::encode(true));
+        let plaintexts: Vec<T> = (0..count).map(bit).collect();
+        Self::encrypt(keys, table, plaintexts.clone(), plaintexts)
+    }
+
     fn encrypt(
         keys: &mut Keys<T>,
         table: LookupTable<T>,

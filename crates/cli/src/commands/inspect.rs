@@ -16,6 +16,7 @@ use tfhe_sbc_service::query::request::Request;
 use tfhe_sbc_service::query::results::Results;
 
 use crate::failure::{Explain, Outcome, failure};
+use crate::parameters::{Chosen, chosen};
 use crate::{output, report};
 
 /// Says what a file is: kind, parameters, fingerprints, element count, sizes. Never
@@ -29,9 +30,9 @@ pub(crate) struct Arguments {
     /// The file, or - for stdin
     #[arg(required_unless_present = "parameters", conflicts_with = "parameters")]
     file: Option<PathBuf>,
-    /// A parameter set instead of a key file
-    #[arg(long, value_name = "NAME", requires = "count", value_parser = super::keygen::parameter_set)]
-    parameters: Option<Parameters>,
+    /// A parameter set instead of a key file: a shipped one's name, or a file of `params find`
+    #[arg(long, value_name = "NAME|FILE", requires = "count", value_parser = chosen)]
+    parameters: Option<Chosen>,
     #[command(flatten)]
     readings: upload_size::Readings,
     /// Print JSON
@@ -88,7 +89,7 @@ impl Display for DetailValue {
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let file = match (&arguments.parameters, &arguments.file) {
         (Some(parameters), _) => {
-            let sizes = arguments.readings.under_set(parameters)?;
+            let sizes = arguments.readings.under_set(&parameters.to_ask_about())?;
             return upload_size::show(&sizes, arguments.json);
         }
         (None, Some(file)) => file.as_path(),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_engine::server_key::SeededServerKey;
@@ -13,6 +12,7 @@ use tfhe_sbc_service::files;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::fresh_seeds;
+use crate::parameters::{Chosen, chosen};
 use crate::{output, progress, report};
 
 /// Makes three files: secret.tsbc for the key owner alone, device.tsbc for boards,
@@ -25,23 +25,12 @@ pub(crate) struct Arguments {
     /// The directory for the keys
     #[arg(long, default_value = "keys")]
     out: PathBuf,
-    /// The parameter set
-    #[arg(long, default_value = "message_2_carry_2", value_parser = parameter_set)]
-    parameters: Parameters,
-}
-
-/// A parameter set by its name.
-pub(crate) fn parameter_set(name: &str) -> Result<Parameters, String> {
-    match parameter_sets::by_name(name) {
-        Some(parameters) => parameters.map_err(|error| error.to_string()),
-        None => {
-            let names: Vec<_> = parameter_sets::ALL
-                .iter()
-                .map(|set| set.name.to_string())
-                .collect();
-            Err(format!("the parameter sets are {}", names.join(", ")))
-        }
-    }
+    /// The parameter set: a shipped one's name, or a file of `params find`
+    #[arg(long, value_name = "NAME|FILE", default_value = "message_2_carry_2", value_parser = chosen)]
+    parameters: Chosen,
+    /// Make keys even for a set that is too weak to use
+    #[arg(long)]
+    insecure_for_tests: bool,
 }
 
 /// The key files of a directory.
@@ -65,7 +54,9 @@ impl KeyFiles {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let parameters = &arguments.parameters;
+    let parameters = &arguments
+        .parameters
+        .for_keys(arguments.insecure_for_tests)?;
     let made = make(parameters, &arguments.out)?;
     for (path, what) in [
         (&made.secret, "secret key: stays with you, mode 0600"),

@@ -1,15 +1,21 @@
-//! `params`: what parameters are worth. [`security`] prices the attacks on a key.
+//! `params`: what parameters are worth. [`find`] searches for a set, [`security`] prices the attacks
+//! on a key, [`shipped`] makes the project's own sets again.
 
+mod find;
 mod security;
+mod shipped;
+
+use std::path::Path;
 
 use clap::{Args, Subcommand};
+use tfhe_sbc_oracle::cost::CostModel;
 
-use crate::failure::Outcome;
+use crate::failure::{Explain, Outcome};
 
-/// Says what parameters are worth: how many bits of security a key has.
+/// Finds parameter sets, and says what they are worth: how fast, how often wrong, how secure.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json"
+    after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -18,12 +24,53 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Question {
+    /// Find the parameter set for a task
+    Find(Box<find::Arguments>),
     /// Price the attacks on an LWE key
     Security(security::Arguments),
+    /// Find the shipped sets again, each by its command
+    Shipped(shipped::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.question {
+        Question::Find(arguments) => find::run(arguments),
         Question::Security(arguments) => security::run(arguments),
+        Question::Shipped(arguments) => shipped::run(arguments),
+    }
+}
+
+/// Where a cost model is from.
+enum CostSource {
+    /// The one in the program.
+    BuiltIn,
+    /// A file of `params calibrate`.
+    Calibrated,
+}
+
+impl CostSource {
+    fn describe(&self, model: &CostModel) -> String {
+        match self {
+            Self::BuiltIn => format!("built-in times of {}", model.machine.processor),
+            Self::Calibrated => format!("calibrated on {}", model.machine.processor),
+        }
+    }
+}
+
+/// The cost model that was named, or this machine's if it has one.
+fn cost_model(named: Option<&str>) -> Outcome<(CostModel, CostSource)> {
+    match named {
+        Some("built-in") | None => Ok((CostModel::built_in(), CostSource::BuiltIn)),
+        Some(path) => {
+            let text = crate::parameters::read_small(
+                Path::new(path),
+                "`built-in`, or a file that `tfhe-sbc params calibrate` wrote",
+            )?;
+            let model = toml::from_str(&text).advise(
+                format_args!("{path} is no cost model"),
+                "name `built-in`, or a file that `tfhe-sbc params calibrate` wrote",
+            )?;
+            Ok((model, CostSource::Calibrated))
+        }
     }
 }

@@ -141,7 +141,9 @@ impl Candidate {
 
     /// Whether nothing is exceeded.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
-        let body_bits = self.set.as_ref().map_or(0, |set| set.body_bits);
+        let set = self.set.as_ref();
+        let body_bits = set.map_or(0, |set| set.body_bits);
+        let mask_bits = set.map_or(0, |set| set.public_key_mask_bits);
         self.scheme.polynomial_size <= bounds.polynomial_size
             && self.scheme.glwe_dimension <= bounds.glwe_dimension
             && self.scheme.small_key.dimension <= bounds.lwe_dimension
@@ -151,6 +153,7 @@ impl Candidate {
             && self.price.single <= bounds.latency
             && self.price.batched <= bounds.batch_time
             && body_bits <= bounds.body_bits
+            && mask_bits <= bounds.public_key_mask_bits
     }
 
     /// What is known of a set of this engine: the same as of one that was found.
@@ -231,20 +234,31 @@ fn work_out(request: &Request, pricing: &Pricing<'_>, chain: &Chain, found: &mut
         }
         Some((high, best))
     };
-    let bits_matter = request.minimise.upload > 0.0
+    // What is to become smaller: bits of bodies, and of masks where they are bounded.
+    let masks_matter = request.bounds.public_key_mask_bits < request.torus_bits;
+    let bits_matter = masks_matter
+        || request.minimise.upload > 0.0
         || request.bounds.upload_bytes.is_finite()
         || request.bounds.body_bits < request.torus_bits;
+    let bits = |candidate: &Candidate| {
+        candidate.set.map_or(0, |set| {
+            set.body_bits
+                + if masks_matter {
+                    set.public_key_mask_bits
+                } else {
+                    0
+                }
+        })
+    };
     let mut next = match complete(shortest) {
         Some(candidate) => Some((0, candidate)),
         None => first(0, &|_| true),
     };
     while let Some((at, candidate)) = next {
-        let bits = candidate.set.map_or(0, |set| set.body_bits);
+        let most = bits(&candidate);
         found.push(candidate);
-        next = match bits_matter && bits > 1 {
-            true => first(at, &|shorter: &Candidate| {
-                shorter.set.is_some_and(|set| set.body_bits < bits)
-            }),
+        next = match bits_matter && most > 1 {
+            true => first(at, &|longer: &Candidate| bits(longer) < most),
             false => None,
         };
     }

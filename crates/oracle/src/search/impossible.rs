@@ -102,6 +102,8 @@ pub enum Metric {
     UploadBytes,
     /// Bits of a body coefficient of an upload.
     BodyBits,
+    /// Bits of a mask coefficient of a public-key upload.
+    MaskBits,
     /// Time of one bootstrap.
     Latency,
     /// Time of a bootstrap in a batch.
@@ -110,7 +112,7 @@ pub enum Metric {
 
 impl Metric {
     /// All.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::PolynomialSize,
         Self::GlweDimension,
         Self::LweDimension,
@@ -118,6 +120,7 @@ impl Metric {
         Self::MemoryBytes,
         Self::UploadBytes,
         Self::BodyBits,
+        Self::MaskBits,
         Self::Latency,
         Self::BatchTime,
     ];
@@ -133,6 +136,10 @@ impl Metric {
             Self::MemoryBytes => price.memory_bytes,
             Self::UploadBytes => price.upload_bytes,
             Self::BodyBits => candidate.set.map_or(0.0, |set| f64::from(set.body_bits)),
+            Self::MaskBits => {
+                let bits = candidate.set.map(|set| set.public_key_mask_bits);
+                bits.map_or(0.0, f64::from)
+            }
             Self::Latency => price.single,
             Self::BatchTime => price.batched,
         }
@@ -148,6 +155,7 @@ impl Metric {
             Self::MemoryBytes => bounds.memory_bytes,
             Self::UploadBytes => bounds.upload_bytes,
             Self::BodyBits => f64::from(bounds.body_bits),
+            Self::MaskBits => f64::from(bounds.public_key_mask_bits),
             Self::Latency => bounds.latency,
             Self::BatchTime => bounds.batch_time,
         }
@@ -164,6 +172,7 @@ impl Metric {
             Self::MemoryBytes => lifted.memory_bytes = none.memory_bytes,
             Self::UploadBytes => lifted.upload_bytes = none.upload_bytes,
             Self::BodyBits => lifted.body_bits = none.body_bits,
+            Self::MaskBits => lifted.public_key_mask_bits = none.public_key_mask_bits,
             Self::Latency => lifted.latency = none.latency,
             Self::BatchTime => lifted.batch_time = none.batch_time,
         }
@@ -179,7 +188,8 @@ impl Metric {
             Self::KeyBytes => format!("a server key of {:.1} MiB", value / MIB),
             Self::MemoryBytes => format!("{:.1} MiB of server key in memory", value / MIB),
             Self::UploadBytes => format!("uploads of {value} bytes for 1024 blocks"),
-            Self::BodyBits => format!("{value} bits of an upload's coefficients"),
+            Self::BodyBits => format!("{value} bits of an upload's body coefficients"),
+            Self::MaskBits => format!("{value} bits of a public-key upload's mask coefficients"),
             Self::Latency => format!("{:.2} ms for one bootstrap", value * 1e3),
             Self::BatchTime => format!("{:.2} ms for a bootstrap in a batch", value * 1e3),
         }

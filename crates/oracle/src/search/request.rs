@@ -89,6 +89,8 @@ pub struct Bounds {
     pub upload_bytes: f64,
     /// Bits of every body coefficient of an upload.
     pub body_bits: u32,
+    /// Bits of every mask coefficient of a public-key upload.
+    pub public_key_mask_bits: u32,
     /// Seconds of one bootstrap by itself.
     pub latency: f64,
     /// Seconds of a bootstrap in a batch.
@@ -105,6 +107,7 @@ impl Bounds {
         memory_bytes: f64::INFINITY,
         upload_bytes: f64::INFINITY,
         body_bits: 64,
+        public_key_mask_bits: 64,
         latency: f64::INFINITY,
         batch_time: f64::INFINITY,
     };
