@@ -8,13 +8,17 @@
 use crate::blind_rotation::BlindRotation;
 use crate::noise_budget::PbsParameters;
 
-/// Operations of one bootstrapping of one ciphertext.
+/// Operations of one bootstrapping of one ciphertext, and the keys that it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlgorithmicCost {
-    /// Of the blind rotation.
+    /// Operations of the blind rotation.
     pub blind_rotation: f64,
-    /// Of the key switch.
+    /// Operations of the key switch.
     pub key_switch: f64,
+    /// Bytes of the bootstrapping key, n R (k+1) N coefficients of the big torus.
+    pub bootstrap_key_bytes: f64,
+    /// Bytes of the key-switching key, n_in t (n+1) coefficients of the small torus.
+    pub key_switch_key_bytes: f64,
 }
 
 impl AlgorithmicCost {
@@ -45,15 +49,23 @@ impl AlgorithmicCost {
         let switch = parameters.key_switch();
         let digits = (switch.input_dimension * switch.gadget.level) as f64;
         let key_switch = digits + digits * (n + 1.0) + (digits - 1.0) * (n + 1.0) + 1.0;
+        let bytes = |coefficients: f64, torus_log2: u32| coefficients * f64::from(torus_log2) / 8.0;
         Self {
             blind_rotation,
             key_switch,
+            bootstrap_key_bytes: bytes(n * products, parameters.torus_log2),
+            key_switch_key_bytes: bytes(digits * (n + 1.0), parameters.small_torus_log2),
         }
     }
 
     /// All operations.
     pub fn total(self) -> f64 {
         self.blind_rotation + self.key_switch
+    }
+
+    /// Bytes of both keys.
+    pub fn key_bytes(self) -> f64 {
+        self.bootstrap_key_bytes + self.key_switch_key_bytes
     }
 
     /// All operations in millions: TFHE-rs's "algorithmic cost".
@@ -138,6 +150,8 @@ mod tests {
             cost(&controlled).key_switch,
             5120.0 * 601.0 + 5119.0 * 601.0 + 5120.0 + 1.0
         );
+        let bytes = 600.0 * 6.0 * 3.0 * 512.0 * 8.0 + 5120.0 * 601.0 * 8.0;
+        assert_eq!(cost(&controlled).key_bytes(), bytes);
         let uneven = PbsParameters {
             pbs: GgswGadgets {
                 body: Gadget {

@@ -14,6 +14,8 @@
 //! - [`search`]: the cheapest set for a task.
 //! - [`algorithmic_cost`]: a bootstrapping in counted operations, as TFHE-rs and Concrete state it.
 //! - [`published`]: TFHE-rs's sets and what it states beside them.
+//! - [`klemsa`]: an earlier guide's bounds, search and sets.
+//! - [`reproduce`]: what these formulas say about published sets, beside what is published.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
@@ -27,11 +29,13 @@ pub mod blind_rotation;
 pub mod cost;
 pub mod estimator;
 pub mod failure;
+pub mod klemsa;
 pub mod noise;
 pub mod noise_budget;
 pub mod parameter_file;
 pub mod prediction;
 pub mod published;
+pub mod reproduce;
 pub mod search;
 pub mod security;
 pub mod special_functions;
