@@ -89,8 +89,10 @@ fn the_examples_of_keys_and_certificates_make_their_files() {
 
 #[test]
 fn the_example_of_params_has_levels() {
-    let text = run_example(Path::new("."), "params");
-    for words in ["lambda 129.", "\"lambda\": "] {
+    let directory = tempfile::tempdir().unwrap();
+    let text = run_example(directory.path(), "params");
+    assert!(directory.path().join("own/server.tsbc").is_file());
+    for words in ["own_2_2", "lambda 129.", "\"lambda\": ", "tfhe-sbc-table-3"] {
         assert!(text.text().contains(words), "{}", text.text());
     }
 }

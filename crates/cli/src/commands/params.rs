@@ -1,7 +1,9 @@
-//! `params`: what parameters are worth. [`find`] searches for a set, [`security`] prices the attacks
-//! on a key, [`shipped`] makes the project's own sets again.
+//! `params`: what parameters are worth. [`find`] searches for a set, [`shipped`] finds the project's
+//! own again, [`reproduce`] holds the formulas against what others published, [`security`] prices the
+//! attacks on a key.
 
 mod find;
+mod reproduce;
 mod security;
 mod shipped;
 
@@ -15,7 +17,7 @@ use crate::failure::{Explain, Outcome};
 /// Finds parameter sets, and says what they are worth: how fast, how often wrong, how secure.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json"
+    after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2 --out own.toml\n  tfhe-sbc keygen --parameters own.toml --out own\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json\n  tfhe-sbc params reproduce --only paper"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -26,6 +28,8 @@ pub(crate) struct Arguments {
 enum Question {
     /// Find the parameter set for a task
     Find(Box<find::Arguments>),
+    /// Hold the formulas against what others published
+    Reproduce(reproduce::Arguments),
     /// Price the attacks on an LWE key
     Security(security::Arguments),
     /// Find the shipped sets again, each by its command
@@ -35,6 +39,7 @@ enum Question {
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.question {
         Question::Find(arguments) => find::run(arguments),
+        Question::Reproduce(arguments) => reproduce::run(arguments),
         Question::Security(arguments) => security::run(arguments),
         Question::Shipped(arguments) => shipped::run(arguments),
     }
