@@ -169,7 +169,8 @@ fn module(all: &[Found]) -> String {
         .to_owned();
     for found in all {
         text.push('\n');
-        text.push_str(&to_rust(&found.set, found.constant, &found.command));
+        let constant = to_rust(&found.set, found.constant, &found.command);
+        text.push_str(&constant.replace("pub const", "pub(super) const"));
     }
     text
 }
