@@ -141,6 +141,8 @@ fn keys_can_be_made_for_what_is_found() {
             "eval",
             "--readings",
             "day.tsbc",
+            "--columns",
+            "columns.toml",
             "max(flow)",
             "--out",
             "answer.tsbc",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_oracle::cost::{CostModel, bootstrap_key_bytes, key_switch_key_bytes};
+use tfhe_sbc_oracle::failure::safe_variance;
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::parameter_file::to_rust;
@@ -214,6 +215,8 @@ impl Answer<'_> {
             log2_sigma: log2_sigma(variance),
             share,
         };
+        let request = &self.answered.request;
+        let allowed = safe_variance(request.half_width(), request.log2_p_fail);
         let linear = match self.answered.request.order {
             BootstrapOrder::KeySwitchFirst => budget.pbs * norm,
             BootstrapOrder::BootstrapFirst => (budget.pbs + budget.key_switch) * norm,
@@ -231,6 +234,11 @@ impl Answer<'_> {
                 Some(shares.modulus_switch),
             ),
             step("at the look-up", best.worst_total, Some(1.0)),
+            step(
+                "allowed there",
+                allowed,
+                Some(allowed.0 / best.worst_total.0),
+            ),
         ]
     }
 
