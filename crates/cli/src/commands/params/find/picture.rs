@@ -2,6 +2,7 @@
 //! failure probability.
 
 use plotters::style::RGBColor;
+use tfhe_sbc_core::parameters::PlaintextKind;
 use tfhe_sbc_oracle::search::Candidate;
 
 use crate::commands::params::find::answer::{Answer, size};
@@ -114,12 +115,15 @@ pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
     let best = &answered.found.best;
     let heading = "What a bootstrap takes, and what its key weighs";
     sheet.text(heading, (48, 36), HEADING, WIDTH - 96)?;
+    let request = &answered.request;
+    let plaintexts = match request.plaintext {
+        PlaintextKind::Boolean => "booleans".to_owned(),
+        PlaintextKind::Radix => format!("{} + {} bits", request.message_bits, request.carry_bits),
+    };
     let subtitle = format!(
-        "{} + {} bits, 2-norm {}, {} bits of security; one bootstrap by itself, {}",
-        answered.request.message_bits,
-        answered.request.carry_bits,
-        answered.request.noise_level,
-        answered.request.lambda,
+        "{plaintexts}, 2-norm {}, {} bits of security; one bootstrap by itself, {}",
+        request.noise_level,
+        request.lambda,
         answer.source.describe(answer.model)
     );
     sheet.text(&subtitle, (48, 66), SUBTITLE, WIDTH - 96)?;
