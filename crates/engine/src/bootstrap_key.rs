@@ -13,8 +13,9 @@ use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::bits::packed_len;
 
-use crate::external_product::{CacheAligned, ExternalProduct};
+use crate::external_product::{CacheAligned, ExternalProduct, cache_aligned};
 use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
+use crate::timing_key::noise;
 
 /// Rows of one GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
@@ -103,6 +104,17 @@ impl BootstrapKey {
     ) -> Self {
         let product = ExternalProduct::of_blind_rotation(parameters, Isa::detect());
         let fourier = seeded.rows.prepare(&product, 1.0, progress);
+        Self { product, fourier }
+    }
+
+    /// What encrypts nothing: noise in the place of every polynomial, about as large.
+    pub(crate) fn of_noise(parameters: &Parameters) -> Self {
+        let product = ExternalProduct::of_blind_rotation(parameters, Isa::detect());
+        let steps = parameters.lwe_dimension.0 / product.shape().block_size;
+        let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
+        let mut fourier = cache_aligned(0.0, steps * product.key_len());
+        let values = fourier.iter_mut().zip(noise());
+        values.for_each(|(value, noise)| *value = noise as f64 * scale);
         Self { product, fourier }
     }
 

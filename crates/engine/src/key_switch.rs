@@ -16,6 +16,7 @@ use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 
 use crate::external_product::{CacheAligned, cache_aligned};
+use crate::timing_key::noise;
 
 const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 /// Ciphertexts whose sums of one tile fit the registers.
@@ -91,6 +92,23 @@ impl KeySwitchKey {
                 tiles[t * rows + r] = *columns;
             }
         }
+        Self {
+            isa: Isa::detect(),
+            input: parameters.big_lwe_dimension(),
+            output,
+            decomposition: parameters.key_switch,
+            tiles,
+        }
+    }
+
+    /// What encrypts nothing: noise in the place of every scalar.
+    pub(crate) fn of_noise(parameters: &Parameters) -> Self {
+        let output = parameters.lwe_dimension;
+        let tile_count = (output.0 + 1).div_ceil(TILE);
+        let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
+        let mut tiles = cache_aligned([0u32; TILE], row_count);
+        let scalars = tiles.as_flattened_mut().iter_mut().zip(noise());
+        scalars.for_each(|(scalar, noise)| *scalar = noise as u32);
         Self {
             isa: Isa::detect(),
             input: parameters.big_lwe_dimension(),

@@ -11,7 +11,7 @@
 //! questions about columns of integers.
 //!
 //! Nothing here holds a secret; [`server_key`] is where the key owner's secrets become
-//! public evaluation keys.
+//! public evaluation keys. [`timing_key`] has the shape of those and nothing in it, for clocks.
 #![forbid(unsafe_code)]
 
 pub mod analytics;
@@ -28,3 +28,4 @@ pub mod lookup_table;
 pub mod modulus_switch;
 pub mod seeded_rows;
 pub mod server_key;
+pub mod timing_key;

@@ -187,11 +187,11 @@ pub(crate) fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), S
 
 /// Bootstrapping and key-switching keys as they compute. Never serialised.
 pub struct ServerKey<T> {
-    parameters: Parameters,
-    fingerprint: KeyFingerprint,
+    pub(crate) parameters: Parameters,
+    pub(crate) fingerprint: KeyFingerprint,
     pub(crate) bootstrap: BootstrapKey,
     pub(crate) key_switch: KeySwitchKey,
-    torus: std::marker::PhantomData<T>,
+    pub(crate) torus: std::marker::PhantomData<T>,
 }
 
 impl<T> ServerKey<T> {

@@ -12,7 +12,8 @@
 //! bits. In it `rows` digits are transformed, `outputs` sums transformed back, and every row
 //! multiplied with the key for every output and bit. A thread takes up to [`LOCKSTEP`] ciphertexts
 //! through a pass over the key, which costs a ciphertext a share of its bytes; what a byte costs
-//! beside the arithmetic depends on the cache that the keys fit into.
+//! beside the arithmetic depends on how many there are. A key switch reads its key once for a few
+//! ciphertexts, or multiplies for as long.
 
 mod built_in;
 mod bytes;
@@ -21,15 +22,16 @@ mod seconds;
 
 pub use bytes::{bootstrap_key_bytes, key_switch_key_bytes, server_key_file_bytes};
 pub use counts::{LOCKSTEP, lockstep};
-pub use seconds::{Counts, Seconds, TERMS, Term};
+pub use seconds::{ByWorkingSet, TERMS, Terms, WORKING_SETS};
 
+use seconds::dot;
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::parameters::ParameterSet;
 
-/// Transforms of 2^8 to 2^16 coefficients.
+/// Sizes of transforms: 2^8 to 2^16 coefficients.
 pub const SIZES: usize = 9;
 
-/// log2 of the smallest polynomial size.
+/// log2 of the smallest of them.
 pub const SMALLEST_SIZE_LOG2: u32 = 8;
 
 /// The machine that a model is of, and what of it the terms depend on.
@@ -44,24 +46,8 @@ pub struct Machine {
     pub threads: usize,
     /// Bytes of a core's second-level cache.
     pub level_2_bytes: usize,
-    /// Bytes of the largest cache.
-    pub level_3_bytes: usize,
     /// Outputs whose sums the product of digits and key keeps in registers.
     pub outputs_at_once: usize,
-}
-
-/// Seconds of a transform, by log2 of its size from [`SMALLEST_SIZE_LOG2`] on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Transforms {
-    /// Of a digit of a polynomial mod 2^32.
-    pub forward_32: [f64; SIZES],
-    /// Of a digit of a polynomial mod 2^64.
-    pub forward_64: [f64; SIZES],
-    /// Of a sum, back and into a polynomial mod 2^32.
-    pub inverse_32: [f64; SIZES],
-    /// Of a sum, back and into a polynomial mod 2^64.
-    pub inverse_64: [f64; SIZES],
 }
 
 /// How far the model is from what it was fitted to, as shares of the times measured.
@@ -78,14 +64,16 @@ pub struct Residual {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostModel {
+    /// Seconds of a transform by itself, by its size from 2^[`SMALLEST_SIZE_LOG2`] on.
+    pub transforms: [f64; SIZES],
+    /// A factor, at least 1: of all threads at once over a single one.
+    pub crowding: f64,
     /// Where it was measured.
     pub machine: Machine,
     /// How well it fits.
     pub residual: Residual,
-    /// Seconds of transforms by themselves.
-    pub transforms: Transforms,
     /// Seconds of a unit of every term.
-    pub seconds: Seconds,
+    pub seconds: Terms,
 }
 
 /// The seconds of a bootstrap by what they go into.
@@ -125,34 +113,50 @@ impl CostModel {
 
     /// [`bootstrap`](Self::bootstrap) by what it goes into.
     pub fn breakdown(&self, set: &ParameterSet, batch: usize, threads: usize) -> Breakdown {
-        let counts = self.counts(set, batch, threads);
-        let seconds = self.seconds.of(&counts);
-        let crowd = self.crowding(threads);
-        let sum = |terms: &[Term]| {
-            terms
-                .iter()
-                .map(|&term| seconds[term as usize] * crowd)
-                .sum()
-        };
+        self.priced(&self.counts(set, batch, threads), threads)
+    }
+
+    /// What so much of every term takes on so many threads.
+    pub fn priced(&self, counts: &Terms, threads: usize) -> Breakdown {
+        let (unit, crowd) = (&self.seconds, self.crowd(threads));
         Breakdown {
-            transforms: sum(&Term::TRANSFORMS),
-            products: sum(&Term::PRODUCTS),
-            key_streaming: sum(&Term::KEY_STREAMING),
-            key_switch: sum(&Term::KEY_SWITCH),
-            rest: sum(&Term::REST),
+            transforms: crowd * counts.transform * unit.transform,
+            products: crowd
+                * (counts.multiply_add * unit.multiply_add + counts.factor * unit.factor),
+            key_streaming: crowd * dot(&counts.key_byte, &unit.key_byte),
+            key_switch: crowd
+                * (counts.switch_multiply * unit.switch_multiply
+                    + dot(&counts.switch_byte, &unit.switch_byte)
+                    + counts.switch_again * unit.switch_again
+                    + counts.switch_digit * unit.switch_digit),
+            rest: crowd
+                * (counts.coefficient * unit.coefficient
+                    + counts.meeting * unit.meeting
+                    + counts.exchange * unit.exchange),
         }
     }
 
-    /// How much of every term a bootstrap of a batch has: what
-    /// [`breakdown`](Self::breakdown) multiplies with [`seconds`](Self::seconds).
-    pub fn counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Counts {
-        counts::counts(&self.machine, &self.transforms, set, batch, threads)
-    }
-
     /// How much longer everything takes beside other threads at work.
-    pub fn crowding(&self, threads: usize) -> f64 {
+    pub fn crowd(&self, threads: usize) -> f64 {
         let most = self.machine.threads.max(2) - 1;
         let share = (threads.max(1) - 1) as f64 / most as f64;
-        1.0 + (self.seconds.crowding - 1.0) * share.min(1.0)
+        1.0 + (self.crowding - 1.0) * share.min(1.0)
+    }
+
+    /// Whether every price is a number that a machine can have, and something takes time.
+    pub fn is_sound(&self) -> bool {
+        let prices = self.seconds.to_array();
+        let fine = |&price: &f64| price.is_finite() && price >= 0.0;
+        prices.iter().chain(&self.transforms).all(fine)
+            && self.transforms.iter().all(|&seconds| seconds > 0.0)
+            && prices.iter().any(|&price| price > 0.0)
+            && (1.0..=16.0).contains(&self.crowding)
+            && [self.residual.median, self.residual.worst].iter().all(fine)
+            && self.machine.threads > 0
+            && self.machine.outputs_at_once > 0
+            && self.machine.level_2_bytes > 0
     }
 }
+
+#[cfg(test)]
+mod tests;

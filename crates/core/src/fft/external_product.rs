@@ -91,6 +91,12 @@ impl ExternalProductPlan {
         self.shape
     }
 
+    /// Outputs whose sums [`multiply`](Self::multiply) keeps in registers: for each group of so
+    /// many it takes the factors and reads the digits once.
+    pub fn outputs_at_once(&self) -> usize {
+        dispatch!(self.fft.isa(), |simd| outputs_at_once_of(simd))
+    }
+
     /// Number of doubles of the key of one step: all polynomials of all rows of
     /// `block_size` GGSW ciphertexts, output by output.
     pub fn key_len(&self) -> usize {
@@ -220,6 +226,11 @@ impl ExternalProductPlan {
             TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, next_key),
         });
     }
+}
+
+#[inline(always)]
+fn outputs_at_once_of<S: Simd>(_simd: S) -> usize {
+    S::PRODUCT_OUTPUTS
 }
 
 #[inline(always)]

@@ -2,137 +2,125 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of terms.
-pub const TERMS: usize = 14;
+/// MiB that are read again and again, between which the price of a byte is interpolated.
+pub const WORKING_SETS: [f64; 4] = [8.0, 32.0, 96.0, 160.0];
 
-/// Amounts of every term, by [`Term`].
-pub type Counts = [f64; TERMS];
+/// A price for each of [`WORKING_SETS`].
+pub type ByWorkingSet = [f64; WORKING_SETS.len()];
 
-/// A term: what takes time in proportion to how much of it there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Term {
-    /// Transforms: seconds by themselves.
-    Transform,
-    /// Complex products of a digit and a key's polynomial, by half a point.
-    MultiplyAdd,
-    /// Products of a bit's sums with `X^a - 1`, likewise.
-    Turn,
-    /// That factor, likewise.
-    Factor,
-    /// Steps of a blind rotation.
-    Step,
-    /// Bytes of keys in the second-level cache.
-    Level2Byte,
-    /// Bytes of keys in the last cache.
-    Level3Byte,
-    /// Bytes of keys in memory.
-    MemoryByte,
-    /// Products of a digit and a scalar of the key-switching key.
-    SwitchMultiply,
-    /// Bytes of that key, for as many ciphertexts as registers hold.
-    SwitchByte,
-    /// Digits of a key switch.
-    SwitchDigit,
-    /// Coefficients of accumulators.
-    Coefficient,
-    /// Batches that threads are woken for.
-    Wake,
-    /// Times that threads wait for each other.
-    Meeting,
-}
-
-impl Term {
-    pub(super) const TRANSFORMS: [Self; 1] = [Self::Transform];
-    pub(super) const PRODUCTS: [Self; 3] = [Self::MultiplyAdd, Self::Turn, Self::Factor];
-    pub(super) const KEY_STREAMING: [Self; 3] =
-        [Self::Level2Byte, Self::Level3Byte, Self::MemoryByte];
-    pub(super) const KEY_SWITCH: [Self; 3] =
-        [Self::SwitchMultiply, Self::SwitchByte, Self::SwitchDigit];
-    pub(super) const REST: [Self; 4] = [Self::Step, Self::Coefficient, Self::Wake, Self::Meeting];
-}
-
-/// Seconds of a unit of every [`Term`], and of all of them together in a crowd.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The terms of the model: seconds of a unit of each, or how much of each a bootstrap has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seconds {
-    /// A factor: of a transform in a blind rotation over one by itself.
+pub struct Terms {
+    /// Transforms, in seconds of such transforms by themselves: the price is a factor.
     pub transform: f64,
-    /// See [`Term::MultiplyAdd`].
+    /// Complex multiply-adds, by half a point: of a digit and a key's polynomial, or of a bit's
+    /// sum and its factor.
     pub multiply_add: f64,
-    /// See [`Term::Turn`].
-    pub turn: f64,
-    /// See [`Term::Factor`].
+    /// Factors `X^a - 1` and digits read again, by half a point.
     pub factor: f64,
-    /// See [`Term::Step`].
-    pub step: f64,
-    /// See [`Term::Level2Byte`].
-    pub level_2_byte: f64,
-    /// See [`Term::Level3Byte`].
-    pub level_3_byte: f64,
-    /// See [`Term::MemoryByte`].
-    pub memory_byte: f64,
-    /// See [`Term::SwitchMultiply`].
-    pub switch_multiply: f64,
-    /// See [`Term::SwitchByte`].
-    pub switch_byte: f64,
-    /// See [`Term::SwitchDigit`].
-    pub switch_digit: f64,
-    /// See [`Term::Coefficient`].
+    /// Bytes of the bootstrapping key, in a working set of both keys.
+    pub key_byte: ByWorkingSet,
+    /// Coefficients of accumulators, made and extracted.
     pub coefficient: f64,
-    /// See [`Term::Wake`].
-    pub wake: f64,
-    /// See [`Term::Meeting`].
+    /// Steps after which threads that share a ciphertext wait for each other.
     pub meeting: f64,
-    /// A factor, at least 1: of everything on all threads at once over a single one.
-    pub crowding: f64,
+    /// Coefficients of digits that such a thread has of others.
+    pub exchange: f64,
+    /// Multiply-adds of a digit and a scalar of the key-switching key.
+    pub switch_multiply: f64,
+    /// Bytes of that key, where reading them takes longer than multiplying.
+    pub switch_byte: ByWorkingSet,
+    /// Bytes of it that further ciphertexts read again, past the second-level cache.
+    pub switch_again: f64,
+    /// Digits of key switches.
+    pub switch_digit: f64,
 }
 
-impl Seconds {
-    /// From units in the order of [`Term`].
-    pub fn new(units: Counts, crowding: f64) -> Self {
-        let of = |term: Term| units[term as usize];
-        Self {
-            transform: of(Term::Transform),
-            multiply_add: of(Term::MultiplyAdd),
-            turn: of(Term::Turn),
-            factor: of(Term::Factor),
-            step: of(Term::Step),
-            level_2_byte: of(Term::Level2Byte),
-            level_3_byte: of(Term::Level3Byte),
-            memory_byte: of(Term::MemoryByte),
-            switch_multiply: of(Term::SwitchMultiply),
-            switch_byte: of(Term::SwitchByte),
-            switch_digit: of(Term::SwitchDigit),
-            coefficient: of(Term::Coefficient),
-            wake: of(Term::Wake),
-            meeting: of(Term::Meeting),
-            crowding,
-        }
-    }
+/// Number of scalars in [`Terms`].
+pub const TERMS: usize = 17;
 
-    /// The units in the order of [`Term`].
-    pub fn units(&self) -> Counts {
+impl Terms {
+    /// All of them, in the order of the fields.
+    pub fn to_array(&self) -> [f64; TERMS] {
+        let [a, b, c, d] = self.key_byte;
+        let [e, f, g, h] = self.switch_byte;
         [
             self.transform,
             self.multiply_add,
-            self.turn,
             self.factor,
-            self.step,
-            self.level_2_byte,
-            self.level_3_byte,
-            self.memory_byte,
-            self.switch_multiply,
-            self.switch_byte,
-            self.switch_digit,
+            a,
+            b,
+            c,
+            d,
             self.coefficient,
-            self.wake,
             self.meeting,
+            self.exchange,
+            self.switch_multiply,
+            e,
+            f,
+            g,
+            h,
+            self.switch_again,
+            self.switch_digit,
         ]
     }
 
-    /// Seconds of every term, without the crowd.
-    pub fn of(&self, counts: &Counts) -> Counts {
-        let units = self.units();
-        std::array::from_fn(|term| units[term] * counts[term])
+    /// From all of them, likewise.
+    pub fn from_array(terms: [f64; TERMS]) -> Self {
+        let [
+            transform,
+            multiply_add,
+            factor,
+            a,
+            b,
+            c,
+            d,
+            coefficient,
+            meeting,
+            exchange,
+            switch_multiply,
+            e,
+            f,
+            g,
+            h,
+            switch_again,
+            switch_digit,
+        ] = terms;
+        Self {
+            transform,
+            multiply_add,
+            factor,
+            key_byte: [a, b, c, d],
+            coefficient,
+            meeting,
+            exchange,
+            switch_multiply,
+            switch_byte: [e, f, g, h],
+            switch_again,
+            switch_digit,
+        }
     }
+}
+
+/// The sum of products.
+pub(super) fn dot(amounts: &ByWorkingSet, prices: &ByWorkingSet) -> f64 {
+    amounts.iter().zip(prices).map(|(a, b)| a * b).sum()
+}
+
+/// `amount`, shared among the two of [`WORKING_SETS`] that so many bytes lie between.
+pub(super) fn by_working_set(amount: f64, bytes: usize) -> ByWorkingSet {
+    let mut shares = [0.0; WORKING_SETS.len()];
+    let place = (bytes as f64 / (1 << 20) as f64).log2();
+    let last = WORKING_SETS.len() - 1;
+    for low in 0..last {
+        let [from, to] = [WORKING_SETS[low], WORKING_SETS[low + 1]].map(f64::log2);
+        if place <= to || low + 1 == last {
+            let beyond = ((place - from) / (to - from)).clamp(0.0, 1.0);
+            shares[low] = amount * (1.0 - beyond);
+            shares[low + 1] = amount * beyond;
+            break;
+        }
+    }
+    shares
 }

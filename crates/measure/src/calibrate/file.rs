@@ -1,0 +1,119 @@
+//! The file of a cost model: TOML that people can read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tfhe_sbc_oracle::cost::CostModel;
+use thiserror::Error;
+
+/// Why a file is no cost model.
+#[derive(Debug, Error)]
+pub enum CostFileError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It cannot be written.
+    #[error("cannot write {path}: {error}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is no TOML, or has other fields.
+    #[error("not a cost model of this version: {0}")]
+    Syntax(String),
+    /// Its figures cannot be a machine's.
+    #[error("its figures are not those of a machine: a price is negative or no number")]
+    Unsound,
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// If a figure has no spelling in TOML.
+pub fn to_toml(model: &CostModel) -> Result<String, CostFileError> {
+    let text = toml::to_string(model).map_err(|error| CostFileError::Syntax(error.to_string()))?;
+    Ok(format!(
+        "# Seconds of the engine's kernels on this machine, by `tfhe-sbc params calibrate`.\n{text}"
+    ))
+}
+
+/// The model in a text.
+///
+/// # Errors
+/// If it is none, or one of no machine.
+pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
+    let model: CostModel =
+        toml::from_str(text).map_err(|error| CostFileError::Syntax(error.message().to_owned()))?;
+    match model.is_sound() {
+        true => Ok(model),
+        false => Err(CostFileError::Unsound),
+    }
+}
+
+/// The model in a file; `None` if there is no file.
+///
+/// # Errors
+/// If the file cannot be read or is no model.
+pub fn load(path: &Path) -> Result<Option<CostModel>, CostFileError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => from_toml(&text).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CostFileError::Read {
+            path: path.to_owned(),
+            error,
+        }),
+    }
+}
+
+/// Writes a file, in a directory that is made if there is none.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn save(path: &Path, model: &CostModel) -> Result<(), CostFileError> {
+    let text = to_toml(model)?;
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(path, text))
+        .map_err(|error| CostFileError::Write {
+            path: path.to_owned(),
+            error,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_survives_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/cost.toml");
+        assert!(load(&path).unwrap().is_none());
+        save(&path, &CostModel::built_in()).unwrap();
+        assert_eq!(load(&path).unwrap(), Some(CostModel::built_in()));
+        assert!(load(directory.path()).is_err());
+    }
+
+    #[test]
+    fn spoilt_files_are_refused() {
+        let good = to_toml(&CostModel::built_in()).unwrap();
+        let spoilt = [
+            good.replace("crowding = 1.0", "crowding = 0.1"),
+            good.replace("switch_digit = ", "switch_digit = -"),
+            good.replace("switch_digit = ", "switch_digits = "),
+            good.replace("crowding = 1.0", "crowding = nan"),
+            good[..good.len() / 2].to_owned(),
+            String::new(),
+        ];
+        for text in spoilt {
+            assert_ne!(text, good);
+            assert!(from_toml(&text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Prices from times: non-negative least squares on relative errors (Lawson and Hanson: Solving
+//! Least Squares Problems, chapter 23, by coordinates instead of active sets: Franc, Hlaváč and
+//! Navara, CAIP 2005).
+
+use tfhe_sbc_oracle::cost::{CostModel, Machine, Residual, SIZES, TERMS, Terms};
+
+use super::timing::Case;
+
+/// Crowding factors that are tried: 1 to 2.
+const CROWDS: usize = 26;
+/// Of which key switches are bound by reading depends on prices: fits until that settles.
+const REFITS: usize = 8;
+/// Sweeps over the coordinates.
+const SWEEPS: usize = 2000;
+
+/// Products of columns of the relative system, that is all that is needed of it.
+struct Normal {
+    products: [[f64; TERMS]; TERMS],
+    /// With the right side, which is 1 everywhere.
+    right: [f64; TERMS],
+}
+
+impl Normal {
+    fn new(rows: &[[f64; TERMS]]) -> Self {
+        let mut normal = Self {
+            products: [[0.0; TERMS]; TERMS],
+            right: [0.0; TERMS],
+        };
+        for row in rows {
+            for (i, a) in row.iter().enumerate() {
+                normal.right[i] += a;
+                for (to, b) in normal.products[i].iter_mut().zip(row) {
+                    *to += a * b;
+                }
+            }
+        }
+        normal
+    }
+
+    /// The non-negative combination of columns that comes closest to 1.
+    fn solve(&self) -> [f64; TERMS] {
+        let mut x = [0.0; TERMS];
+        for _ in 0..SWEEPS {
+            for i in 0..TERMS {
+                let diagonal = self.products[i][i];
+                if diagonal > 0.0 {
+                    let product: f64 = self.products[i].iter().zip(&x).map(|(a, x)| a * x).sum();
+                    x[i] = (x[i] - (product - self.right[i]) / diagonal).max(0.0);
+                }
+            }
+        }
+        x
+    }
+}
+
+/// The model of times, and how far it is from those of bootstraps.
+pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) -> CostModel {
+    let start = CostModel {
+        machine,
+        transforms,
+        ..CostModel::built_in()
+    };
+    let crowds = (0..CROWDS).map(|step| 1.0 + step as f64 / (CROWDS - 1) as f64);
+    let single = start.machine.threads < 2;
+    let models = crowds.take(if single { 1 } else { CROWDS }).map(|crowd| {
+        let mut model = CostModel {
+            crowding: crowd,
+            ..start.clone()
+        };
+        for _ in 0..REFITS {
+            let rows = relative_counts(&model, cases);
+            // Terms are of all magnitudes.
+            let mut scales = [0.0f64; TERMS];
+            for row in &rows {
+                for (scale, count) in scales.iter_mut().zip(row) {
+                    *scale = scale.max(*count);
+                }
+            }
+            let scaled: Vec<[f64; TERMS]> = rows
+                .iter()
+                .map(|row| std::array::from_fn(|i| row[i] / scales[i].max(f64::MIN_POSITIVE)))
+                .collect();
+            let x = Normal::new(&scaled).solve();
+            model.seconds = Terms::from_array(std::array::from_fn(|i| {
+                x[i] / scales[i].max(f64::MIN_POSITIVE)
+            }));
+            fill_unmeasured(&mut model.seconds, &scales);
+        }
+        model
+    });
+    let squares = |model: &CostModel| {
+        let errors = errors(model, cases);
+        errors.iter().map(|error| error * error).sum::<f64>()
+    };
+    let mut best = models
+        .min_by(|a, b| squares(a).total_cmp(&squares(b)))
+        .unwrap_or(start);
+    let mut errors: Vec<f64> = errors(&best, cases).into_iter().map(f64::abs).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    best.residual = Residual {
+        median: errors.get(errors.len() / 2).copied().unwrap_or(0.0),
+        worst: errors.last().copied().unwrap_or(0.0),
+    };
+    best
+}
+
+/// A working set that nothing was measured with costs as much as the next smaller one, and the
+/// smallest as the next larger one.
+fn fill_unmeasured(terms: &mut Terms, scales: &[f64; TERMS]) {
+    let measured = Terms::from_array(*scales);
+    let pairs = [
+        (&mut terms.key_byte, measured.key_byte),
+        (&mut terms.switch_byte, measured.switch_byte),
+    ];
+    for (prices, measured) in pairs {
+        for i in (0..prices.len() - 1).rev() {
+            if measured[i] == 0.0 {
+                prices[i] = prices[i + 1];
+            }
+        }
+        for i in 1..prices.len() {
+            // A byte from farther off is not cheaper.
+            prices[i] = match measured[i] == 0.0 {
+                true => prices[i - 1],
+                false => prices[i].max(prices[i - 1]),
+            };
+        }
+    }
+}
+
+/// Counts of every measurement over its time: with right prices each row sums to 1.
+fn relative_counts(model: &CostModel, cases: &[Case]) -> Vec<[f64; TERMS]> {
+    let mut rows = Vec::new();
+    for case in cases {
+        for sample in &case.samples {
+            let (batch, threads) = (sample.batch, sample.threads);
+            let crowd = model.crowd(threads);
+            let set = &case.parameters;
+            let all = model.counts(set, batch, threads).to_array();
+            rows.push(all.map(|count| count * crowd / sample.bootstrap));
+            let switch = model.switch_counts(set, batch, threads).to_array();
+            rows.push(switch.map(|count| count * crowd / sample.key_switch));
+        }
+    }
+    rows
+}
+
+/// Relative errors of bootstraps.
+fn errors(model: &CostModel, cases: &[Case]) -> Vec<f64> {
+    let of = |case: &Case| -> Vec<f64> {
+        let error = |sample: &super::timing::Sample| {
+            model.bootstrap(&case.parameters, sample.batch, sample.threads) / sample.bootstrap - 1.0
+        };
+        case.samples.iter().map(error).collect()
+    };
+    cases.iter().flat_map(of).collect()
+}

@@ -1,0 +1,128 @@
+//! The machine, and its transforms timed by themselves.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use aligned_vec::{AVec, ConstAlign};
+use tfhe_sbc_core::dimensions::PolynomialSize;
+use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
+use tfhe_sbc_core::simd::{DigitPlace, Isa};
+use tfhe_sbc_oracle::cost::{Machine, SIZES, SMALLEST_SIZE_LOG2};
+
+/// Asks the system.
+pub(super) fn machine(threads: usize) -> Machine {
+    let isa = Isa::detect();
+    let caches: Vec<(u32, usize)> = (0..8).filter_map(cache).collect();
+    let of_level = |level| {
+        let sizes = caches.iter().filter(|cache| cache.0 == level);
+        sizes.map(|cache| cache.1).max()
+    };
+    Machine {
+        processor: processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        instruction_set: isa.name().to_owned(),
+        threads,
+        // What most processors have at least, where the system says nothing.
+        level_2_bytes: of_level(2).unwrap_or(1 << 20),
+        outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
+    }
+}
+
+fn processor() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "model name").then(|| value.trim().to_owned())
+    })
+}
+
+/// Level and bytes of a cache of the first core.
+fn cache(index: usize) -> Option<(u32, usize)> {
+    let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
+    let line = |name: &str| std::fs::read_to_string(format!("{at}/{name}")).ok();
+    let size = line("size")?;
+    let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
+    Some((line("level")?.trim().parse().ok()?, kibibytes << 10))
+}
+
+fn plan(size_log2: u32, isa: Isa) -> Option<ExternalProductPlan> {
+    let shape = ProductShape {
+        block_size: 1,
+        rows: 1,
+        outputs: 1,
+    };
+    let size = PolynomialSize::new(1 << size_log2).ok()?;
+    Some(ExternalProductPlan::new(size, shape, isa))
+}
+
+/// Polynomials of one size, so many that their transforms come and go through the second-level
+/// cache as in a blind rotation. The torus makes no difference to the time.
+struct Polynomials {
+    plan: ExternalProductPlan,
+    scalars: Vec<AVec<u64, ConstAlign<64>>>,
+    doubles: Vec<AVec<f64, ConstAlign<64>>>,
+}
+
+const BYTES: usize = 128 << 10;
+
+impl Polynomials {
+    fn new(size_log2: u32) -> Option<Self> {
+        let size = 1usize << size_log2;
+        let count = (BYTES / (size * size_of::<f64>())).clamp(1, 64);
+        let scalars = (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Some(Self {
+            plan: plan(size_log2, Isa::detect())?,
+            scalars: vec![AVec::from_iter(64, scalars); count],
+            doubles: vec![AVec::from_iter(64, (0..size).map(|_| 0.5)); count],
+        })
+    }
+
+    /// Seconds of a transform, the mean of both directions.
+    fn time(&mut self) -> f64 {
+        let place = DigitPlace::new(u64::BITS, 8, 1, 0);
+        let count = self.scalars.len() as f64;
+        let mut least = [Duration::MAX; 2];
+        // Twice, for the first time brings code and tables near.
+        for _ in 0..2 {
+            let start = Instant::now();
+            for (input, out) in self.scalars.iter().zip(&mut self.doubles) {
+                self.plan.forward_digit(black_box(out), input, place, &[]);
+            }
+            least[0] = least[0].min(start.elapsed());
+            // Small, so that what is rounded stays in range.
+            self.doubles.iter_mut().for_each(|sum| sum.fill(1e-9));
+            let start = Instant::now();
+            for (acc, sum) in self.scalars.iter_mut().zip(&mut self.doubles) {
+                self.plan.inverse_add(black_box(acc), sum, &[]);
+            }
+            least[1] = least[1].min(start.elapsed());
+        }
+        (least[0] + least[1]).as_secs_f64() / (2.0 * count)
+    }
+}
+
+/// Times of every transform, taken in rounds: the least of each.
+pub(super) struct TransformTimes {
+    polynomials: Vec<Polynomials>,
+    least: [f64; SIZES],
+}
+
+impl TransformTimes {
+    pub(super) fn new() -> Self {
+        let sizes = SMALLEST_SIZE_LOG2..SMALLEST_SIZE_LOG2 + SIZES as u32;
+        Self {
+            polynomials: sizes.filter_map(Polynomials::new).collect(),
+            least: [f64::INFINITY; SIZES],
+        }
+    }
+
+    /// A round.
+    pub(super) fn round(&mut self) {
+        for (least, polynomials) in self.least.iter_mut().zip(&mut self.polynomials) {
+            *least = least.min(polynomials.time());
+        }
+    }
+
+    pub(super) fn least(&self) -> [f64; SIZES] {
+        self.least
+    }
+}

@@ -1,0 +1,100 @@
+//! Bootstraps and key switches, timed in rounds with keys of noise.
+
+use std::time::Instant;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_engine::server_key::ServerKeyError;
+use tfhe_sbc_engine::timing_key::TimingKey;
+
+/// Batches from this size on are timed once a round, and warm up by themselves.
+const LARGE: usize = 8;
+
+/// Thread pools of one thread and of all.
+pub(super) struct Pools(Vec<ThreadPool>);
+
+impl Pools {
+    /// Pools that cannot be made are left out.
+    pub(super) fn new(threads: usize) -> Self {
+        let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        Self([1, threads].into_iter().filter_map(pool).collect())
+    }
+
+    fn run<R: Send>(&self, threads: usize, work: impl FnOnce() -> R + Send) -> R {
+        let of = |pool: &&ThreadPool| pool.current_num_threads() == threads;
+        match self.0.iter().find(of) {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// The least times of a batch: seconds for each of it.
+pub(super) struct Sample {
+    pub(super) batch: usize,
+    pub(super) threads: usize,
+    pub(super) bootstrap: f64,
+    pub(super) key_switch: f64,
+}
+
+/// A parameter set and its batches.
+pub(super) struct Case {
+    pub(super) parameters: Parameters,
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Case {
+    pub(super) fn new(parameters: Parameters, batches: &[(usize, usize)]) -> Self {
+        let sample = |&(batch, threads): &(usize, usize)| Sample {
+            batch,
+            threads,
+            bootstrap: f64::INFINITY,
+            key_switch: f64::INFINITY,
+        };
+        Self {
+            parameters,
+            samples: batches.iter().map(sample).collect(),
+        }
+    }
+
+    /// Times every batch, with a key whose pages lie elsewhere than in the round before.
+    pub(super) fn round(&mut self, pools: &Pools) -> Result<(), ServerKeyError> {
+        match self.parameters.torus_bits {
+            32 => self.round_with(&TimingKey::<u32>::new(&self.parameters)?, pools),
+            _ => self.round_with(&TimingKey::<u64>::new(&self.parameters)?, pools),
+        }
+        Ok(())
+    }
+
+    fn round_with<T: MaskTorus>(&mut self, key: &TimingKey<T>, pools: &Pools) {
+        for sample in &mut self.samples {
+            let batch = sample.batch;
+            let [bootstrap, key_switch] = pools.run(sample.threads, || {
+                [
+                    least(batch, || key.bootstrap_batch(batch)),
+                    least(batch, || key.key_switch_batch(batch)),
+                ]
+            });
+            sample.bootstrap = sample.bootstrap.min(bootstrap);
+            sample.key_switch = sample.key_switch.min(key_switch);
+        }
+    }
+}
+
+/// Seconds of each of a batch, the least of two times after one that brings the key near.
+fn least(batch: usize, work: impl Fn()) -> f64 {
+    let runs = match batch < LARGE {
+        true => {
+            work();
+            2
+        }
+        false => 1,
+    };
+    let time = |_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    (0..runs).map(time).fold(f64::INFINITY, f64::min) / batch as f64
+}
