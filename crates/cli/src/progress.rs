@@ -65,6 +65,12 @@ impl Vanishing {
         self.0.inc(steps);
     }
 
+    /// Shows a share of the total done.
+    pub(crate) fn reach_share(&self, share: f64) {
+        let total = self.0.length().unwrap_or(0) as f64;
+        self.0.set_position((share * total) as u64);
+    }
+
     /// Shows how many bootstraps are done, and, once the total is known, how long the others
     /// will take.
     pub(crate) fn reach(&self, bootstraps: u64, total: u64) {

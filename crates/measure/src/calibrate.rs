@@ -16,7 +16,7 @@ mod kernels;
 mod sets;
 mod timing;
 
-pub use file::{CostFileError, from_toml, load, save, to_toml};
+pub use file::{CostFileError, default_path, from_toml, load, save, to_toml};
 
 use std::time::{Duration, Instant};
 
@@ -133,7 +133,7 @@ pub fn calibrate(plan: &Plan, progress: &dyn Fn(f64)) -> Result<Calibration, Ser
                 cases.len() - 1 - place
             };
             transforms.round();
-            cases[index].round(&pools)?;
+            cases[index].round(&pools, index < count)?;
             let of_round = (place + 1) as f64 / cases.len() as f64;
             let of_time = start.elapsed().as_secs_f64() / plan.time.as_secs_f64().max(1e-9);
             progress(if plan.quick {

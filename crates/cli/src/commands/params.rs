@@ -1,7 +1,8 @@
 //! `params`: what parameters are worth. [`find`] searches for a set, [`shipped`] finds the project's
 //! own again, [`reproduce`] holds the formulas against what others published, [`security`] prices the
-//! attacks on a key.
+//! attacks on a key, [`calibrate`] the engine's work on this machine.
 
+mod calibrate;
 mod find;
 mod reproduce;
 mod security;
@@ -10,6 +11,7 @@ mod shipped;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use tfhe_sbc_measure::calibrate::{default_path, from_toml, load};
 use tfhe_sbc_oracle::cost::CostModel;
 
 use crate::failure::{Explain, Outcome};
@@ -34,6 +36,8 @@ enum Question {
     Security(security::Arguments),
     /// Find the shipped sets again, each by its command
     Shipped(shipped::Arguments),
+    /// Measure what bootstraps cost on this machine
+    Calibrate(calibrate::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -42,6 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         Question::Reproduce(arguments) => reproduce::run(arguments),
         Question::Security(arguments) => security::run(arguments),
         Question::Shipped(arguments) => shipped::run(arguments),
+        Question::Calibrate(arguments) => calibrate::run(arguments),
     }
 }
 
@@ -65,13 +70,23 @@ impl CostSource {
 /// The cost model that was named, or this machine's if it has one.
 fn cost_model(named: Option<&str>) -> Outcome<(CostModel, CostSource)> {
     match named {
-        Some("built-in") | None => Ok((CostModel::built_in(), CostSource::BuiltIn)),
+        Some("built-in") => Ok((CostModel::built_in(), CostSource::BuiltIn)),
+        None => {
+            let stored = default_path().map_or(Ok(None), |path| load(&path)).advise(
+                "the prices of this machine are of no use",
+                "run `tfhe-sbc params calibrate` again, or name `built-in`",
+            )?;
+            Ok(match stored {
+                Some(model) => (model, CostSource::Calibrated),
+                None => (CostModel::built_in(), CostSource::BuiltIn),
+            })
+        }
         Some(path) => {
             let text = crate::parameters::read_small(
                 Path::new(path),
                 "`built-in`, or a file that `tfhe-sbc params calibrate` wrote",
             )?;
-            let model = toml::from_str(&text).advise(
+            let model = from_toml(&text).advise(
                 format_args!("{path} is no cost model"),
                 "name `built-in`, or a file that `tfhe-sbc params calibrate` wrote",
             )?;

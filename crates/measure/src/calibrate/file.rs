@@ -57,6 +57,14 @@ pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
     }
 }
 
+/// Where a machine's model is kept; `None` where the system names no home.
+pub fn default_path() -> Option<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let config = named("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let config = config.or_else(|| Some(named("HOME")?.join(".config")));
+    Some(config?.join("tfhe-sbc").join("cost.toml"))
+}
+
 /// The model in a file; `None` if there is no file.
 ///
 /// # Errors

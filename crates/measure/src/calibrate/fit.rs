@@ -155,3 +155,67 @@ fn errors(model: &CostModel, cases: &[Case]) -> Vec<f64> {
     };
     cases.iter().flat_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets;
+    use super::*;
+
+    #[test]
+    fn prices_are_found_again_from_the_times_that_they_make() {
+        let mut truth = CostModel::built_in();
+        truth.crowding = 1.12;
+        truth.seconds.multiply_add *= 1.7;
+        truth.seconds.meeting *= 0.4;
+        truth.seconds.switch_multiply *= 1.3;
+        let mut cases = sets::fitted(false, 2);
+        for case in &mut cases {
+            let set = case.parameters;
+            for sample in &mut case.samples {
+                let (batch, threads) = (sample.batch, sample.threads);
+                let switch = truth.switch_counts(&set, batch, threads);
+                sample.bootstrap = truth.bootstrap(&set, batch, threads);
+                sample.key_switch = truth.priced(&switch, threads).total();
+            }
+        }
+        let found = fit(truth.machine.clone(), truth.transforms, &cases);
+        assert!(found.residual.median < 0.005, "{found:?}");
+        assert!(found.residual.worst < 0.03, "{found:?}");
+        let close = |a: f64, b: f64, share: f64| assert!((a / b - 1.0).abs() < share, "{a} {b}");
+        close(found.crowding, truth.crowding, 0.01);
+        close(found.seconds.transform, truth.seconds.transform, 0.05);
+        close(found.seconds.multiply_add, truth.seconds.multiply_add, 0.05);
+        close(found.seconds.meeting, truth.seconds.meeting, 0.1);
+        close(
+            found.seconds.switch_multiply,
+            truth.seconds.switch_multiply,
+            0.05,
+        );
+        // Sets that were not among them.
+        for case in sets::held_out(false, 2) {
+            for sample in &case.samples {
+                let [a, b] = [&found, &truth]
+                    .map(|model| model.bootstrap(&case.parameters, sample.batch, sample.threads));
+                close(a, b, 0.05);
+            }
+        }
+    }
+
+    #[test]
+    fn least_squares_stay_out_of_the_negative() {
+        let mut rows = [[0.0; TERMS]; 3];
+        rows[0][..2].copy_from_slice(&[1.0, 0.5]);
+        rows[1][..2].copy_from_slice(&[1.0, 1.0]);
+        rows[2][..2].copy_from_slice(&[0.5, 1.0]);
+        let x = Normal::new(&rows).solve();
+        // By hand: the normal equations are 2.25 a + 2 b = 2.5 for both.
+        assert!((x[0] - x[1]).abs() < 1e-9 && (x[0] - 2.5 / 4.25).abs() < 1e-9);
+        // The second column would have to be negative.
+        rows[1] = [0.0; TERMS];
+        rows[1][..2].copy_from_slice(&[1.0, 3.0]);
+        rows[2] = [0.0; TERMS];
+        rows[2][0] = 0.9;
+        let x = Normal::new(&rows).solve();
+        assert!(x[1] == 0.0 && (x[0] - 2.9 / 2.81).abs() < 1e-9, "{x:?}");
+    }
+}

@@ -58,22 +58,25 @@ impl Case {
         }
     }
 
-    /// Times every batch, with a key whose pages lie elsewhere than in the round before.
-    pub(super) fn round(&mut self, pools: &Pools) -> Result<(), ServerKeyError> {
+    /// Times every batch, and its key switch if that is wanted, with a key whose pages lie elsewhere than in the round before.
+    pub(super) fn round(&mut self, pools: &Pools, switches: bool) -> Result<(), ServerKeyError> {
         match self.parameters.torus_bits {
-            32 => self.round_with(&TimingKey::<u32>::new(&self.parameters)?, pools),
-            _ => self.round_with(&TimingKey::<u64>::new(&self.parameters)?, pools),
+            32 => self.round_with(&TimingKey::<u32>::new(&self.parameters)?, pools, switches),
+            _ => self.round_with(&TimingKey::<u64>::new(&self.parameters)?, pools, switches),
         }
         Ok(())
     }
 
-    fn round_with<T: MaskTorus>(&mut self, key: &TimingKey<T>, pools: &Pools) {
+    fn round_with<T: MaskTorus>(&mut self, key: &TimingKey<T>, pools: &Pools, switches: bool) {
         for sample in &mut self.samples {
             let batch = sample.batch;
             let [bootstrap, key_switch] = pools.run(sample.threads, || {
                 [
                     least(batch, || key.bootstrap_batch(batch)),
-                    least(batch, || key.key_switch_batch(batch)),
+                    match switches {
+                        true => least(batch, || key.key_switch_batch(batch)),
+                        false => f64::INFINITY,
+                    },
                 ]
             });
             sample.bootstrap = sample.bootstrap.min(bootstrap);
