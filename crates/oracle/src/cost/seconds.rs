@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// MiB that are read again and again, between which the price of a byte is interpolated.
 pub const WORKING_SETS: [f64; 4] = [8.0, 32.0, 96.0, 160.0];
 
+/// Their log2.
+const PLACES: [f64; WORKING_SETS.len()] = [3.0, 5.0, 6.584_962_500_721_156, 7.321_928_094_887_363];
+
 /// A price for each of [`WORKING_SETS`].
 pub type ByWorkingSet = [f64; WORKING_SETS.len()];
 
@@ -114,7 +117,7 @@ pub(super) fn by_working_set(amount: f64, bytes: usize) -> ByWorkingSet {
     let place = (bytes as f64 / (1 << 20) as f64).log2();
     let last = WORKING_SETS.len() - 1;
     for low in 0..last {
-        let [from, to] = [WORKING_SETS[low], WORKING_SETS[low + 1]].map(f64::log2);
+        let [from, to] = [PLACES[low], PLACES[low + 1]];
         if place <= to || low + 1 == last {
             let beyond = ((place - from) / (to - from)).clamp(0.0, 1.0);
             shares[low] = amount * (1.0 - beyond);

@@ -114,6 +114,9 @@ fn prices_of_bytes_are_interpolated() {
     assert_eq!(shares(32.0), [0.0, 1.0, 0.0, 0.0]);
     assert_eq!(shares(16.0), [0.5, 0.5, 0.0, 0.0]);
     assert_eq!(shares(1e5), [0.0, 0.0, 0.0, 1.0]);
+    for (i, place) in WORKING_SETS.iter().enumerate() {
+        assert!((shares(*place)[i] - 1.0).abs() < 1e-6);
+    }
 }
 
 #[test]
