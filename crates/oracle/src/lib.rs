@@ -5,6 +5,7 @@
 //! - [`blind_rotation`]: that of the largest one, by bits or by blocks.
 //! - [`noise_budget`]: the operations of a parameter set put together.
 //! - [`failure`]: from a variance to a failure probability, and back.
+//! - [`convolution`]: the same without taking every noise as Gaussian.
 //! - [`prediction`]: all of that for a parameter set of tfhe-sbc.
 //! - [`upload`]: the noise of uploads, and how few bits they can travel with.
 //! - [`security`]: from a dimension and a noise to a security level, by
@@ -17,6 +18,8 @@
 //! - [`klemsa`]: an earlier guide's bounds, search and sets.
 //! - [`reproduce`]: what these formulas say about published sets, beside what is published.
 //! - [`statistics`]: is a measured noise the predicted one?
+//! - [`splitting`]: probabilities too small to count, by simulation with a [`generator`];
+//!   [`noise_sum`] is what is simulated.
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
 //! All variances and standard deviations are *torus-normalised*: those of the
@@ -26,12 +29,15 @@
 
 pub mod algorithmic_cost;
 pub mod blind_rotation;
+pub mod convolution;
 pub mod cost;
 pub mod estimator;
 pub mod failure;
+pub mod generator;
 pub mod klemsa;
 pub mod noise;
 pub mod noise_budget;
+pub mod noise_sum;
 pub mod parameter_file;
 pub mod prediction;
 pub mod published;
@@ -39,5 +45,6 @@ pub mod reproduce;
 pub mod search;
 pub mod security;
 pub mod special_functions;
+pub mod splitting;
 pub mod statistics;
 pub mod upload;

@@ -1,5 +1,6 @@
 //! Calibration of the statistics on samples of known laws.
 
+use tfhe_sbc_oracle::generator::Generator;
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::special_functions::{gamma_p, normal_quantile};
 use tfhe_sbc_oracle::statistics::{
@@ -7,25 +8,8 @@ use tfhe_sbc_oracle::statistics::{
     variance_interval, variance_is_consistent, variance_within,
 };
 
-/// SplitMix64: enough for calibrations, and the same everywhere.
-struct Generator(u64);
-
-impl Generator {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 4.0
-    }
-
-    fn gaussian(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    fn gaussians(&mut self, count: usize) -> Vec<f64> {
-        (0..count).map(|_| self.gaussian()).collect()
-    }
+fn gaussians(generator: &mut Generator, count: usize) -> Vec<f64> {
+    (0..count).map(|_| generator.gaussian()).collect()
 }
 
 #[test]
@@ -61,11 +45,11 @@ fn chi_square_known_values() {
 
 #[test]
 fn intervals_cover_as_often_as_they_say() {
-    let mut generator = Generator(1);
+    let mut generator = Generator::new(1);
     let (mut means, mut variances) = (0, 0);
     const REPETITIONS: u32 = 4000;
     for _ in 0..REPETITIONS {
-        let samples = generator.gaussians(200);
+        let samples = gaussians(&mut generator, 200);
         means += u32::from(mean_interval(&samples, 0.95).contains(0.0));
         let interval = variance_interval(samples.len(), variance(&samples), 0.95);
         variances += u32::from(interval.contains(1.0));
@@ -79,11 +63,11 @@ fn intervals_cover_as_often_as_they_say() {
 
 #[test]
 fn shapiro_francia_rejects_as_often_as_it_says() {
-    let mut generator = Generator(2);
+    let mut generator = Generator::new(2);
     for (count, repetitions) in [(100, 2000), (1000, 1000), (5000, 300)] {
         let rejected = (0..repetitions)
             .filter(|_| {
-                let samples = generator.gaussians(count);
+                let samples = gaussians(&mut generator, count);
                 shapiro_francia(&samples).unwrap().p_value < 0.05
             })
             .count();
@@ -94,7 +78,7 @@ fn shapiro_francia_rejects_as_often_as_it_says() {
 
 #[test]
 fn shapiro_francia_sees_what_is_not_normal() {
-    let mut generator = Generator(3);
+    let mut generator = Generator::new(3);
     let uniform: Vec<f64> = (0..1000).map(|_| generator.uniform()).collect();
     assert!(shapiro_francia(&uniform).unwrap().p_value < 1e-6);
     let heavy: Vec<f64> = (0..1000).map(|_| generator.gaussian().powi(3)).collect();
@@ -108,7 +92,7 @@ fn shapiro_francia_sees_what_is_not_normal() {
 
 #[test]
 fn shapiro_francia_does_not_depend_on_scale_or_place() {
-    let samples = Generator(4).gaussians(500);
+    let samples = gaussians(&mut Generator::new(4), 500);
     let moved: Vec<f64> = samples.iter().map(|x| x.mul_add(1e-9, 0.25)).collect();
     let (a, b) = (shapiro_francia(&samples), shapiro_francia(&moved));
     assert!((a.unwrap().w - b.unwrap().w).abs() < 1e-6);
@@ -119,7 +103,7 @@ fn shapiro_francia_does_not_depend_on_scale_or_place() {
 
 #[test]
 fn a_measured_variance_is_compared_with_its_prediction() {
-    let samples = Generator(5).gaussians(16_000);
+    let samples = gaussians(&mut Generator::new(5), 16_000);
     let check = variance_within(&samples, Variance(1.0), 0.0625);
     assert!(check.within, "{check:?}");
     assert!(check.interval.contains(check.measured.0));
