@@ -1,29 +1,23 @@
-//! The noise of every step of the engine, measured under shipped parameter sets,
-//! against the oracle's formulas. Seeds are fixed: a failure is a change, not chance.
+//! The noise of uploads, of switches between device keys and of modulus switches under keys of
+//! all block sizes, against the oracle's formulas. (That of every step of a bootstrap is
+//! the `measure` crate's to check.) Seeds are fixed: a failure is a change, not chance.
 
 mod common;
 
 use common::Keys;
 use tfhe_sbc_core::dimensions::{LweDimension, PolynomialSize};
-use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
-use tfhe_sbc_core::parameter_sets::{
-    BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40,
-    MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_3_CARRY_3,
-};
+use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, Seed, SeedSequence, fill_uniform};
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
-use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
-use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_oracle::noise::{
     self, KeyBlocks, Variance, centred_modulus_switch_variance, truncation_variance,
 };
-use tfhe_sbc_oracle::noise_budget::{NoiseBudget, PbsParameters};
+use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::statistics::{mean, shapiro_francia, variance_within};
 use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
 
@@ -184,97 +178,23 @@ fn device_switches() {
     device_switch::<u64>(GATES);
 }
 
-/// Ciphertexts with uniform masks under the big key.
-fn uniform_ciphertexts<T: MaskTorus>(keys: &Keys, count: usize) -> Vec<LweCiphertext<T>> {
-    let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([3; 32]), 0);
-    (0..count)
-        .map(|_| {
-            let mut data = vec![T::ZERO; keys.big.dimension().0 + 1];
-            fill_uniform(&mut stream, &mut data);
-            LweCiphertext::from_vec(data).unwrap()
-        })
-        .collect()
-}
-
-fn key_switch<T: MaskTorus>(keys: &Keys, server: &ServerKey<T>, count: usize) {
-    let inputs = uniform_ciphertexts::<T>(keys, count);
-    let outputs = Evaluator::new(server).key_switch_batch(&inputs).unwrap();
-    let errors: Vec<f64> = outputs
-        .iter()
-        .zip(&inputs)
-        .map(|(out, input)| {
-            let before = keys.big.phase(input).to_signed_fraction();
-            centred(keys.secret.lwe().phase(out).to_signed_fraction() - before)
-        })
-        .collect();
-    let parameters = PbsParameters::from(keys.secret.parameters());
-    let predicted = noise::key_switch_variance(&parameters.key_switch());
-    // The digits' mean of -1/2 meets the key's errors: the part of the predicted second
-    // moment that is the same for all ciphertexts of a key.
-    let rows = (parameters.key_switch().input_dimension * parameters.ks_level) as f64;
-    let per_key = parameters.lwe_variance * (rows / 4.0);
-    let spread = Variance(predicted.0 - per_key.0);
-    check_variance("key switch", &errors, spread);
-    check_mean("key switch", &errors, 0.0, spread, per_key);
-    check_normality("key switch", &errors);
-}
-
 fn key_weight(key: &LweSecretKey) -> f64 {
     f64::from(key.bits().iter().map(|&bit| u32::from(bit)).sum::<u32>())
-}
-
-fn modulus_switch(keys: &mut Keys, count: usize) {
-    let parameters = *keys.secret.parameters();
-    let size = parameters.polynomial_size();
-    let log2_steps = size.log2() + 1;
-    let steps = f64::from(1 << log2_steps);
-    let key = PbsParameters::from(&parameters).small_key;
-    let weight = key_weight(keys.secret.lwe());
-    // Plaintexts all over the step, or the errors would be multiples of it.
-    let inputs: Vec<_> = (0..count as u32)
-        .map(|i| keys.encrypt_small(i.wrapping_mul(0x9e37_79b9)))
-        .collect();
-    for kind in [ModulusSwitch::Plain, ModulusSwitch::MeanCompensated] {
-        let errors: Vec<f64> = inputs
-            .iter()
-            .map(|input| {
-                let mut exponents = vec![0; input.as_slice().len()];
-                modulus_switch_into(
-                    &mut exponents,
-                    input.as_slice(),
-                    size,
-                    kind,
-                    parameters.lwe_block_size,
-                );
-                let (&body, mask) = exponents.split_last().unwrap();
-                let phase = f64::from(body) - f64::from(keys.secret.lwe().mask_product(mask));
-                let before = keys.secret.lwe().phase(input).to_signed_fraction();
-                centred(phase / steps - before)
-            })
-            .collect();
-        // Rounding the compensated body down is not noise for the table's boxes, but is
-        // here: uniform over the step below, as to nearest.
-        let body = truncation_variance(log2_steps);
-        let (mask, expected_mean) = match kind {
-            ModulusSwitch::Plain => (body * weight, 0.0),
-            ModulusSwitch::MeanCompensated => (
-                centred_modulus_switch_variance(key, weight, size.get(), 32),
-                -0.5 / steps,
-            ),
-        };
-        let variance = mask + body;
-        let what = format!("modulus switch, {kind:?}");
-        check_variance(&what, &errors, variance);
-        check_mean(&what, &errors, expected_mean, variance, Variance::ZERO);
-        check_normality(&what, &errors);
-    }
 }
 
 /// Keys of blocks, each of its own weight: the compensation is by the mean of a coefficient.
 #[test]
 fn modulus_switches_under_keys_of_blocks() {
     let size = PolynomialSize::new(1024).unwrap();
-    for (stream, block_size) in (1..=3).enumerate() {
+    for (stream, (block_size, kind)) in [
+        (1, ModulusSwitch::Plain),
+        (1, ModulusSwitch::MeanCompensated),
+        (2, ModulusSwitch::MeanCompensated),
+        (3, ModulusSwitch::MeanCompensated),
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let shape = KeyBlocks {
             dimension: 600,
             block_size,
@@ -286,7 +206,6 @@ fn modulus_switches_under_keys_of_blocks() {
                 let mut lwe = vec![0u32; 601];
                 fill_uniform(&mut stream, &mut lwe);
                 let mut exponents = vec![0; 601];
-                let kind = ModulusSwitch::MeanCompensated;
                 modulus_switch_into(&mut exponents, &lwe, size, kind, block_size);
                 let (&body, mask) = exponents.split_last().unwrap();
                 let after = f64::from(body) - f64::from(key.mask_product(mask));
@@ -295,84 +214,24 @@ fn modulus_switches_under_keys_of_blocks() {
             })
             .collect();
         let weight = key_weight(&key);
-        // Rounding the body down is not noise for the table's boxes, but is here.
-        let mask = centred_modulus_switch_variance(shape, weight, 1024, 32);
-        let predicted = mask + truncation_variance(11);
-        let what = format!("modulus switch, blocks of {block_size}");
+        // Rounding the body down is not noise for the table's boxes, but is here: uniform over the
+        // step below, as to nearest.
+        let body = truncation_variance(11);
+        let (mask, expected_mean) = match kind {
+            ModulusSwitch::Plain => (body * weight, 0.0),
+            ModulusSwitch::MeanCompensated => (
+                centred_modulus_switch_variance(shape, weight, 1024, 32),
+                -0.5 / 2048.0,
+            ),
+        };
+        let predicted = mask + body;
+        let what = format!("modulus switch, {kind:?}, blocks of {block_size}");
         check_variance(&what, &errors, predicted);
-        check_mean(&what, &errors, -0.5 / 2048.0, predicted, Variance::ZERO);
+        check_mean(&what, &errors, expected_mean, predicted, Variance::ZERO);
+        check_normality(&what, &errors);
         assert!(block_size == 1 || weight <= shape.mean_weight());
         // Compensation by a half would leave more than the tolerance for larger blocks.
         let by_half = 600.0 / (4.0 * 12.0 * 2048.0 * 2048.0);
         assert!(block_size < 3 || by_half > 1.2 * mask.0);
     }
-}
-
-fn bootstraps<T: MaskTorus>(keys: &mut Keys, server: &ServerKey<T>, count: usize) -> Vec<f64> {
-    let value: T = boolean::encode(true);
-    let table = LookupTable::sign(server.parameters().polynomial_size(), value);
-    let jobs: Vec<_> = (0..count)
-        .map(|_| Job {
-            input: keys.encrypt(T::ONE << (T::BITS - 2)),
-            table: &table,
-        })
-        .collect();
-    Evaluator::new(server)
-        .bootstrap_batch(&jobs)
-        .unwrap()
-        .iter()
-        .map(|out| keys.big.phase(out).sub(value).to_signed_fraction())
-        .collect()
-}
-
-/// Key switch, modulus switch and `count` bootstraps under each of two keys.
-fn evaluation<T: MaskTorus>(set: ParameterSet, count: usize) {
-    let mut errors = Vec::new();
-    for seed in [32, 33] {
-        let (mut keys, server) = Keys::generate::<T>(set, seed);
-        key_switch(&keys, &server, 2500);
-        modulus_switch(&mut keys, 2500);
-        errors.extend(bootstraps(&mut keys, &server, count));
-    }
-    let predicted = NoiseBudget::new(&PbsParameters::from(&set.validate().unwrap())).pbs;
-    check_variance("bootstrap", &errors, predicted);
-    check_mean("bootstrap", &errors, 0.0, predicted, Variance::ZERO);
-    check_normality("bootstrap", &errors);
-}
-
-#[test]
-fn evaluation_of_integers() {
-    evaluation::<u64>(MESSAGE_2_CARRY_2, 1000);
-}
-
-#[test]
-fn evaluation_of_booleans() {
-    evaluation::<u64>(GATES, 1000);
-}
-
-#[test]
-fn evaluation_of_booleans_in_large_polynomials() {
-    evaluation::<u32>(BOOLEAN_1024, 1000);
-}
-
-#[test]
-fn evaluation_of_looser_integers() {
-    evaluation::<u64>(MESSAGE_2_CARRY_2_P_FAIL_2M40, 1000);
-}
-
-#[test]
-fn evaluation_of_small_blocks() {
-    evaluation::<u64>(MESSAGE_1_CARRY_1, 1000);
-    evaluation::<u64>(MESSAGE_1_CARRY_1_P_FAIL_2M40, 1000);
-}
-
-#[test]
-#[ignore = "over a thousand bootstraps of N = 8192: a minute"]
-fn evaluation_of_large_blocks() {
-    evaluation::<u64>(MESSAGE_3_CARRY_3, 640);
-}
-
-#[test]
-fn evaluation_of_booleans_under_bounded_noise() {
-    evaluation::<u32>(BOOLEAN_1024_TUNIFORM, 1000);
 }

@@ -49,7 +49,12 @@ pub fn mean_interval(samples: &[f64], confidence: f64) -> Interval {
 /// Gaussian samples have the variance `measured`: (M-1) s²/χ².
 pub fn variance_interval(count: usize, measured: Variance, confidence: f64) -> Interval {
     assert!(count >= 2, "a variance needs two samples");
-    let freedom = (count - 1) as f64;
+    variance_interval_of_freedom((count - 1) as f64, measured, confidence)
+}
+
+/// [`variance_interval`] for an estimate with `freedom` degrees of freedom, above 0: an estimate whose
+/// relative variance is 2/`freedom`.
+pub fn variance_interval_of_freedom(freedom: f64, measured: Variance, confidence: f64) -> Interval {
     let tail = 0.5 * (1.0 - confidence);
     Interval {
         low: freedom * measured.0 / chi_square_quantile(1.0 - tail, freedom),

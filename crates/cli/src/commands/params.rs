@@ -1,8 +1,10 @@
 //! `params`: what parameters are worth. [`find`] searches for a set, [`shipped`] finds the project's
-//! own again, [`reproduce`] holds the formulas against what others published, [`security`] prices the
-//! attacks on a key, [`calibrate`] the engine's work on this machine.
+//! own again, [`check`] holds the engine's noise against what is predicted, [`reproduce`] the formulas
+//! against what others published, [`security`] prices the attacks on a key, [`calibrate`] the engine's
+//! work on this machine.
 
 mod calibrate;
+mod check;
 mod find;
 mod reproduce;
 mod security;
@@ -34,6 +36,8 @@ enum Question {
     Reproduce(reproduce::Arguments),
     /// Price the attacks on an LWE key
     Security(security::Arguments),
+    /// Run the engine under a set and hold its noise against what is predicted
+    Check(Box<check::Arguments>),
     /// Find the shipped sets again, each by its command
     Shipped(shipped::Arguments),
     /// Measure what bootstraps cost on this machine
@@ -45,6 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         Question::Find(arguments) => find::run(arguments),
         Question::Reproduce(arguments) => reproduce::run(arguments),
         Question::Security(arguments) => security::run(arguments),
+        Question::Check(arguments) => check::run(arguments),
         Question::Shipped(arguments) => shipped::run(arguments),
         Question::Calibrate(arguments) => calibrate::run(arguments),
     }
