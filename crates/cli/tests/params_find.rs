@@ -214,7 +214,8 @@ fn what_cannot_be_had_says_what_binds() {
     refused(&["--minimise", "beauty"], &["beauty", "latency"]);
     refused(&["--max-key", "1 parsec"], &["16MiB"]);
     refused(&["--polynomial-size", "1000"], &["1000"]);
-    refused(&["--glwe-log2-sigma=-25"], &["--insecure-for-tests"]);
+    refused(&["--glwe-sigma", "1"], &["between 2^-64 and 1/16"]);
+    refused(&["--glwe-sigma", "small"], &["2^-25"]);
     let no_model = ["params", "find", "--cost", "nothing.toml"];
     tfhe_sbc(Path::new("."), &no_model).refused(&["nothing.toml"]);
     refused(&["--threads", "0"], &["at least 1"]);

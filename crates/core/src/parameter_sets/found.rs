@@ -6,7 +6,7 @@ use super::{
     NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,
 };
 
-/// `tfhe-sbc params find --message 2 --carry 2 --max-body-bits 12 --max-mask-bits 19 --name message_2_carry_2 --cost built-in`
+/// `tfhe-sbc params find --message 2 --carry 2 --max-body-bits 12 --max-mask-bits 19 --name message_2_carry_2 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2"),
     torus_bits: 64,
@@ -34,7 +34,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 1 --carry 1 --max-body-bits 9 --max-mask-bits 16 --name message_1_carry_1 --cost built-in`
+/// `tfhe-sbc params find --message 1 --carry 1 --max-body-bits 9 --max-mask-bits 16 --name message_1_carry_1 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1"),
     torus_bits: 64,
@@ -62,7 +62,7 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1024 --name message_3_carry_3 --cost built-in`
+/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1024 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     name: ParameterName::new("message_3_carry_3"),
     torus_bits: 64,
@@ -90,14 +90,14 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --cost built-in`
+/// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2_p_fail_2m40"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(981),
+    lwe_dimension: LweDimension(861),
     lwe_block_size: 3,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 2.685e-7,
+        standard_deviation: 2.284e-6,
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
@@ -106,19 +106,19 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(23, 1),
     pbs_body: Decomposition::new(21, 1),
-    key_switch: Decomposition::new(7, 2),
+    key_switch: Decomposition::new(4, 4),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(2),
     carry_bits: CarryBits(2),
     max_noise_level: 5,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 11,
-    public_key_mask_bits: 18,
-    log2_p_fail: -40.1,
+    public_key_mask_bits: 17,
+    log2_p_fail: -41.3,
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 1 --carry 1 --p-fail 2^-40 --max-body-bits 8 --max-mask-bits 14 --name message_1_carry_1_p_fail_2m40 --cost built-in`
+/// `tfhe-sbc params find --message 1 --carry 1 --p-fail 2^-40 --max-body-bits 8 --max-mask-bits 14 --name message_1_carry_1_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1_p_fail_2m40"),
     torus_bits: 64,
@@ -146,14 +146,14 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --cost built-in`
+/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(822),
+    lwe_dimension: LweDimension(726),
     lwe_block_size: 3,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 4.526e-6,
+        standard_deviation: 2.484e-5,
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
@@ -162,34 +162,6 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(18, 1),
     pbs_body: Decomposition::new(16, 1),
-    key_switch: Decomposition::new(6, 2),
-    plaintext: PlaintextKind::Boolean,
-    message_bits: MessageBits(1),
-    carry_bits: CarryBits(1),
-    max_noise_level: 4,
-    modulus_switch: ModulusSwitch::MeanCompensated,
-    body_bits: 5,
-    public_key_mask_bits: 12,
-    log2_p_fail: -130.8,
-    security_bits: 128.0,
-};
-
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --name boolean_1024 --cost built-in`
-pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
-    name: ParameterName::new("boolean_1024"),
-    torus_bits: 32,
-    lwe_dimension: LweDimension(702),
-    lwe_block_size: 3,
-    lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 3.785e-5,
-    },
-    glwe_dimension: GlweDimension(1),
-    polynomial_size: 1024,
-    glwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 7.521e-8,
-    },
-    pbs: Decomposition::new(5, 4),
-    pbs_body: Decomposition::new(5, 3),
     key_switch: Decomposition::new(3, 4),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
@@ -198,11 +170,39 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -143.4,
+    log2_p_fail: -135.8,
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 7.87e-8 --name boolean_1024 --minimise latency --cost built-in`
+pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
+    name: ParameterName::new("boolean_1024"),
+    torus_bits: 32,
+    lwe_dimension: LweDimension(729),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.358e-5,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 1024,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.87e-8,
+    },
+    pbs: Decomposition::new(5, 4),
+    pbs_body: Decomposition::new(5, 3),
+    key_switch: Decomposition::new(4, 3),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 4,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 5,
+    public_key_mask_bits: 12,
+    log2_p_fail: -131.6,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in`
 pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024_tuniform"),
     torus_bits: 32,
@@ -228,7 +228,7 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-log2-sigma=-25 --insecure-for-tests --name paper_n1024_lambda_122 --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --insecure-for-tests --name paper_n1024_lambda_122 --minimise latency --cost built-in`
 pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_lambda_122"),
     torus_bits: 32,
@@ -240,7 +240,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
     glwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 2.981e-8,
+        standard_deviation: 2.9802322387695313e-8,
     },
     pbs: Decomposition::new(6, 3),
     pbs_body: Decomposition::new(6, 2),
@@ -256,7 +256,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     security_bits: 121.8,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-log2-sigma=-25 --noise tuniform --insecure-for-tests --name paper_n1024_tuniform_lambda_122 --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --noise tuniform --insecure-for-tests --name paper_n1024_tuniform_lambda_122 --minimise latency --cost built-in`
 pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_tuniform_lambda_122"),
     torus_bits: 32,

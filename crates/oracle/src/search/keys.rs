@@ -137,14 +137,23 @@ fn glwe_keys(request: &Request) -> Vec<GlweKey> {
             {
                 continue;
             }
-            let least = request
-                .glwe_log2_sigma
-                .or_else(|| least_log2_sigma(request.lambda, dimension, secret));
-            if let Some(log2_sigma) = least {
+            let noise = match (request.glwe_sigma, request.noise) {
+                (Some(standard_deviation), NoiseKind::Gaussian) => {
+                    Some(NoiseDistribution::Gaussian { standard_deviation })
+                }
+                (Some(sigma), NoiseKind::TUniform) => Some(distribution(
+                    request.noise,
+                    sigma.log2(),
+                    request.torus_bits,
+                )),
+                (None, kind) => least_log2_sigma(request.lambda, dimension, secret)
+                    .map(|log2_sigma| distribution(kind, log2_sigma, request.torus_bits)),
+            };
+            if let Some(noise) = noise {
                 found.push(GlweKey {
                     glwe_dimension,
                     polynomial_size,
-                    noise: distribution(request.noise, log2_sigma, request.torus_bits),
+                    noise,
                 });
             }
         }

@@ -149,9 +149,10 @@ pub struct Request {
     /// The noise of GLWE ciphertexts, and for other engines of the small key's too. This
     /// engine's small key is always Gaussian: no device draws its noise.
     pub noise: NoiseKind,
-    /// The least noise of GLWE ciphertexts, as log2(σ/q), where it is given: for comparison
-    /// with what others publish. The level of security is the small key's alone then.
-    pub glwe_log2_sigma: Option<f64>,
+    /// The noise of GLWE ciphertexts, σ/q, where it is given: for comparison with what others
+    /// publish, or because it is in use. The search then keeps only the small key to the level asked
+    /// for; what the set states is the level of both.
+    pub glwe_sigma: Option<f64>,
     /// How keys are drawn.
     pub secrets: Secrets,
     /// What comes first.
@@ -205,6 +206,9 @@ pub enum BadRequest {
     /// No weight counts.
     #[error("what to minimise: weights from 0 up, one of them at least above it")]
     Weights,
+    /// Noise that is no noise.
+    #[error("a noise of {0} of the torus is not between 2^-64 and 1/16")]
+    GlweSigma(f64),
     /// Keys that the engine does not have.
     #[error(
         "this engine has small keys that are binary or of blocks, and binary GLWE keys: \
@@ -247,7 +251,7 @@ impl Request {
             lambda: 128.0,
             torus_bits: 64,
             noise: NoiseKind::Gaussian,
-            glwe_log2_sigma: None,
+            glwe_sigma: None,
             secrets: Secrets::Blocks,
             order: BootstrapOrder::KeySwitchFirst,
             shape: Shape::default(),
@@ -283,6 +287,11 @@ impl Request {
         }
         if !(1..=1 << 16).contains(&self.noise_level) {
             return Err(BadRequest::NoiseLevel(self.noise_level));
+        }
+        if let Some(sigma) = self.glwe_sigma
+            && !(f64::exp2(-64.0)..=1.0 / 16.0).contains(&sigma)
+        {
+            return Err(BadRequest::GlweSigma(sigma));
         }
         if !self.minimise.are_usable() {
             return Err(BadRequest::Weights);

@@ -105,15 +105,10 @@ pub(crate) struct Arguments {
     /// The block size of the small key, 1 to 3, and no other
     #[arg(long, value_name = "BITS")]
     block_size: Option<u32>,
-    /// log2 of the noise of GLWE ciphertexts over q, whatever its security: for comparison with
-    /// published sets
-    #[arg(
-        long,
-        value_name = "BITS",
-        allow_negative_numbers = true,
-        requires = "insecure_for_tests"
-    )]
-    glwe_log2_sigma: Option<f64>,
+    /// The noise of GLWE ciphertexts as a standard deviation over q, such as 2^-25, and no other: for
+    /// comparison with published sets, or because it is in use
+    #[arg(long, value_name = "SIGMA", value_parser = deviation)]
+    glwe_sigma: Option<f64>,
     /// Allow a set that is too weak to use
     #[arg(long)]
     insecure_for_tests: bool,
@@ -198,6 +193,14 @@ fn probability(text: &str) -> Result<f64, String> {
         }
     };
     log2.is_finite().then_some(log2).ok_or_else(wrong)
+}
+
+fn deviation(text: &str) -> Result<f64, String> {
+    let wrong = |_| format!("`{text}` is no deviation: write 2^-25, or a number such as 3e-8");
+    match text.strip_prefix("2^") {
+        Some(exponent) => exponent.parse().map(f64::exp2).map_err(wrong),
+        None => text.parse().map_err(wrong),
+    }
 }
 
 fn weights(text: &str) -> Result<Weights, String> {
@@ -292,7 +295,7 @@ impl Arguments {
             OrderOption::KeySwitchFirst => BootstrapOrder::KeySwitchFirst,
             OrderOption::BootstrapFirst => BootstrapOrder::BootstrapFirst,
         };
-        request.glwe_log2_sigma = self.glwe_log2_sigma;
+        request.glwe_sigma = self.glwe_sigma;
         request.shape = Shape {
             polynomial_size: self.polynomial_size,
             glwe_dimension: self.glwe_dimension,
