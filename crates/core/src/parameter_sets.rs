@@ -13,9 +13,7 @@ use crate::random::NoiseDistribution;
 
 /// Radix blocks of 2 message and 2 carry bits, the default for integers.
 ///
-/// k and N are those of TFHE-rs 1.x's sets of 2 and 2 bits; everything else is the oracle
-/// crate's search's, the cheapest single bootstrap whose uploads take 12 bits. The noise
-/// under the small key is below what the average failure probability needs: each key-switching key
+/// The search's choice among sets whose uploads take 12 bits. The noise under the small key is below what the average failure probability needs: each key-switching key
 /// shifts every phase by a constant (half the sum of its errors), and a key that shifts as much
 /// as one in a thousand is to stay below 2^-128 too. That the squares of a key's errors vary as
 /// well, by 2% about their mean, is not in that: one key in a thousand has 2^-126.9 on
@@ -33,8 +31,7 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 
 /// Radix blocks of 3 message and 3 carry bits.
 ///
-/// k and N are those of TFHE-rs 1.x's sets of 3 and 3 bits; at N = 4096 the modulus switch alone
-/// leaves too little. The noise of the GLWE key is the least that is used over 2^64, four steps.
+/// At N = 4096 the modulus switch alone leaves too little. The noise of the GLWE key is the least that is used over 2^64, four steps.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-130.3, on uploads with 2^-144.4, on
 /// public-key uploads with 2^-133.1.
@@ -54,19 +51,18 @@ pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = found::MESSAGE_1_CARRY_1
 /// independent bootstrap outputs: where both are the same ciphertext, 8 times their variance.
 /// XOR doubles both the weights and the distance.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-249.6, on uploads with 2^-184.5, on
-/// public-key uploads with 2^-132.9.
+/// A bootstrap on bootstrap outputs fails with 2^-258.2, on uploads with 2^-190.3, on
+/// public-key uploads with 2^-135.8.
 pub const GATES: ParameterSet = found::GATES;
 
 /// Booleans in polynomials of 1024 coefficients: one mask polynomial, and exactly 1024 bits
 /// a ciphertext.
 ///
 /// The shape of the uploads is that of the TFHE-SBC paper (table 3). Their noise is 2^-23.6
-/// of the torus instead of its 2^-25, which gives a binary key 122 bits. Everything else is
-/// the cheapest by the oracle crate's model that reaches the target with 128 bits.
+/// of the torus instead of its 2^-25, which gives a binary key 122 bits.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-144.3, on uploads with 2^-179.5, on
-/// public-key uploads with 2^-143.3.
+/// A bootstrap on bootstrap outputs fails with 2^-134.2, on uploads with 2^-161.1, on
+/// public-key uploads with 2^-131.6.
 pub const BOOLEAN_1024: ParameterSet = found::BOOLEAN_1024;
 
 /// [`BOOLEAN_1024`] for devices that would rather draw TUniform noise: a few bits for each
@@ -156,7 +152,11 @@ mod tests {
             |set| set.pbs_body = Decomposition::new(23, 0),
             |set| set.lwe_block_size = 0,
             |set| set.lwe_block_size = 4,
-            |set| set.lwe_noise = gaussian(f64::NAN),
+            |set| {
+                set.lwe_noise = NoiseDistribution::Gaussian {
+                    standard_deviation: f64::NAN,
+                }
+            },
             |set| set.body_bits = 4,
             |set| set.public_key_mask_bits = 65,
         ];
