@@ -13,9 +13,10 @@ use crate::random::NoiseDistribution;
 
 /// Radix blocks of 2 message and 2 carry bits, the default for integers.
 ///
-/// The search's choice among sets whose uploads take 12 bits. The noise under the small key is below what the average failure probability needs: each key-switching key
-/// shifts every phase by a constant (half the sum of its errors), and a key that shifts as much
-/// as one in a thousand is to stay below 2^-128 too. That the squares of a key's errors vary as
+/// The search's choice among sets whose uploads take 12 bits. The noise under the small key is
+/// below what the average failure probability needs: each key-switching key shifts every phase by
+/// a constant (half the sum of its errors), and a key that shifts as much as one in a thousand is
+/// to stay below 2^-128 too. That the squares of a key's errors vary as
 /// well, by 2% about their mean, is not in that: one key in a thousand has 2^-126.9 on
 /// public-key uploads for it.
 ///
@@ -31,7 +32,8 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 
 /// Radix blocks of 3 message and 3 carry bits.
 ///
-/// At N = 4096 the modulus switch alone leaves too little. The noise of the GLWE key is the least that is used over 2^64, four steps.
+/// At N = 4096 the modulus switch alone leaves too little. The noise of the GLWE key is the least
+/// that is used over 2^64, four steps.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-130.3, on uploads with 2^-144.4, on
 /// public-key uploads with 2^-133.1.

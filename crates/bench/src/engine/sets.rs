@@ -93,8 +93,10 @@ fn compare<T: MaskTorus, U: MaskTorus>(
         eprintln!("{name}: timing batches of {batch}");
         let [new, old] = pool(1)?.install(|| {
             let (mut ours, mut starting) = (ours.subject(batch), starting.subject(batch));
-            let subjects = [(&mut *ours, batch), (&mut *starting, batch)];
-            interleave(subjects, budget / COMPARISONS)
+            interleave(
+                [(&mut *ours, batch), (&mut *starting, batch)],
+                budget / COMPARISONS,
+            )
         })?;
         let row = format!("{name}_batch{batch}");
         rows.push(Row::times(&row, new, Some(old), 1, note.clone()));
