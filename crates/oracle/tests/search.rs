@@ -321,6 +321,16 @@ fn the_impossible_says_what_binds() {
         (found_binding.metric, found_binding.nearest),
         (Metric::PolynomialSize, 2048.0)
     );
+    let NotFound::Impossible(Impossible::Bounds(both)) = refused(&with(Bounds {
+        key_bytes: 10e6,
+        ..small_polynomial
+    })) else {
+        panic!("one of two bounds is enough");
+    };
+    let nearest: Vec<_> = both.iter().map(|one| (one.metric, one.nearest)).collect();
+    assert_eq!(nearest[0], (Metric::PolynomialSize, 2048.0));
+    assert_eq!(nearest[1].0, Metric::KeyBytes);
+    assert!(nearest[1].1 > 10e6);
     let NotFound::Impossible(Impossible::Noise { least, norm, .. }) = refused(&radix(8, 6)) else {
         panic!("8 and 6 bits are possible");
     };

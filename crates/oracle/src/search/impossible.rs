@@ -61,8 +61,11 @@ pub enum Impossible {
     /// One bound stands in the way.
     #[error("{0}")]
     Bound(Binding),
-    /// Bounds that single sets meet, but none all of them.
-    #[error("no set is within all bounds at once; each by itself is met: {}", list(.0))]
+    /// Several bounds stand in the way. Each with the least that is possible without the others.
+    #[error(
+        "no set is within all bounds at once, nor within all but one. Without the others the least \
+         possible is {}", list(.0)
+    )]
     Bounds(Vec<Binding>),
 }
 
@@ -81,8 +84,11 @@ fn p_fail_hint(possible: Option<f64>) -> String {
 }
 
 fn list(bindings: &[Binding]) -> String {
-    let texts: Vec<String> = bindings.iter().map(Binding::to_string).collect();
-    texts.join("; ")
+    let each = bindings.iter().map(|one| {
+        let (least, bound) = (one.metric.show(one.nearest), one.metric.show(one.bound));
+        format!("{least} (asked for: {bound})")
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// A metric that is bounded.
@@ -265,12 +271,24 @@ pub(super) fn explain(
     if let Some(binding) = alone {
         return Impossible::Bound(binding);
     }
-    let all: Vec<Binding> = bounded
+    let unbounded = Request {
+        bounds: Bounds::NONE,
+        ..*request
+    };
+    let all = self::pool(&unbounded, pricing, keys);
+    let least = |metric: Metric| all.iter().map(|c| metric.of(c)).min_by(f64::total_cmp);
+    let each: Vec<Binding> = bounded
         .iter()
-        .filter_map(|&metric| binding(metric, Bounds::NONE))
+        .filter_map(|&metric| {
+            Some(Binding {
+                metric,
+                bound: metric.bound(&request.bounds),
+                nearest: least(metric)?,
+            })
+        })
         .collect();
-    if !all.is_empty() {
-        return Impossible::Bounds(all);
+    if !each.is_empty() {
+        return Impossible::Bounds(each);
     }
     noise(request, pricing, keys)
 }
