@@ -44,6 +44,7 @@ use crate::dimensions::PolynomialSize;
 use crate::simd::{self, Isa, dispatch};
 
 pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
+pub use trigonometry::root_of_unity;
 
 /// The number of doubles that the twiddles of a plan take.
 pub const fn twiddle_len(size: PolynomialSize) -> usize {

@@ -4,8 +4,9 @@
 //! exact; there the polynomials of fdlibm's `__kernel_sin` and `__kernel_cos`
 //! (Sun Microsystems, 1993) are good to less than an ulp.
 
-/// `(cos, sin)` of `2 pi step / 2^log_steps`, for `3 <= log_steps <= 20`.
-pub(super) const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
+/// `(cos, sin)` of `2 pi step / 2^log_steps`, for `3 <= log_steps <= 20`: the same bits on
+/// every platform, within two ulps.
+pub const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
     debug_assert!(3 <= log_steps && log_steps <= 20);
     let octant_log = log_steps - 3;
     let octant_steps = 1 << octant_log;

@@ -73,7 +73,7 @@ impl BlockSource for Blake2xbBlocks {
 }
 
 /// What all blocks of an output have in common.
-struct Output {
+pub(super) struct Output {
     /// The root hash `H_0`, which every block hashes.
     root: [u64; 8],
     /// The XOF digest length.
@@ -83,7 +83,7 @@ struct Output {
 impl Output {
     /// `H_0 = BLAKE2b(key, input)` of the paper's section 2.1. `key` has at most 64
     /// bytes, and is not empty.
-    fn new(key: &[u8], input: &[u8], xof_length: u32) -> Self {
+    pub(super) fn new(key: &[u8], input: &[u8], xof_length: u32) -> Self {
         // Digest length 64, key length, fanout and depth 1.
         let parameters = 64 | (key.len() as u64) << 8 | 1 << 16 | 1 << 24;
         let mut root = IV;
@@ -92,15 +92,9 @@ impl Output {
 
         let mut block = Scratch::<u8, MESSAGE_BYTES>::new();
         block[..key.len()].copy_from_slice(key);
-        let mut taken = MESSAGE_BYTES as u128;
+        let taken = MESSAGE_BYTES as u128;
         compress(&mut root, &block, taken, input.is_empty());
-        for piece in input.chunks(MESSAGE_BYTES) {
-            block.fill(0);
-            block[..piece.len()].copy_from_slice(piece);
-            taken += piece.len() as u128;
-            let last = taken == (MESSAGE_BYTES + input.len()) as u128;
-            compress(&mut root, &block, taken, last);
-        }
+        absorb(&mut root, taken, input);
         Self { root, xof_length }
     }
 }
@@ -137,6 +131,36 @@ impl CounterMode for Output {
             v[i] ^= v[i + 8] ^ state[i];
         }
         v
+    }
+}
+
+/// BLAKE2b with a digest of 32 bytes and no key (RFC 7693, section 3.3). Not
+/// constant-time in the number of bytes.
+pub fn blake2b_256(input: &[u8]) -> [u8; 32] {
+    let mut state = IV;
+    // Digest length, fanout and depth 1.
+    state[0] ^= 32 | 1 << 16 | 1 << 24;
+    if input.is_empty() {
+        compress(&mut state, &[0; MESSAGE_BYTES], 0, true);
+    } else {
+        absorb(&mut state, 0, input);
+    }
+    let mut digest = [0; 32];
+    for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
+        *bytes = word.to_le_bytes();
+    }
+    digest
+}
+
+/// Compresses `input`, the last of a message, after `taken` bytes. Nothing if it is empty.
+fn absorb(state: &mut [u64; 8], mut taken: u128, input: &[u8]) {
+    let end = taken + input.len() as u128;
+    let mut block = Scratch::<u8, MESSAGE_BYTES>::new();
+    for piece in input.chunks(MESSAGE_BYTES) {
+        block.fill(0);
+        block[..piece.len()].copy_from_slice(piece);
+        taken += piece.len() as u128;
+        compress(state, &block, taken, taken == end);
     }
 }
 
@@ -179,6 +203,25 @@ mod tests {
         ];
         for (seen, expected) in out.as_flattened().as_chunks().0.iter().zip(expected) {
             assert_eq!(u128::from_be_bytes(*seen), expected);
+        }
+    }
+
+    /// Digests of the reference code, by their first bytes: messages of about the length of
+    /// a block, and none.
+    #[test]
+    fn known_answers_of_256_bits() {
+        let bytes: [u8; 257] = core::array::from_fn(|i| i as u8);
+        for (input, expected) in [
+            (&b"abc"[..], 0xbddd813c634239723171ef3fee98579b),
+            (&[], 0x0e5751c026e543b2e8ab2eb06099daa1),
+            (&bytes[..127], 0xf2fe67ff342e21b8f45e8f2e0bcd1d92),
+            (&bytes[..128], 0xc3582f71ebb2be66fa5dd750f80baae9),
+            (&bytes[..129], 0xf7f3c46ba2564ff4c4c162da1f5b605f),
+            (&bytes[..], 0x45f7f084c30bac7cbae2e1963bc6e6b0),
+        ] {
+            let digest = blake2b_256(input);
+            let first = u128::from_be_bytes(*digest.first_chunk().unwrap());
+            assert_eq!(first, expected, "{} bytes", input.len());
         }
     }
 

@@ -41,6 +41,8 @@ mod keystream;
 mod noise;
 #[cfg(feature = "std")]
 mod polar;
+#[cfg(feature = "blake2")]
+mod seal;
 mod seed;
 #[cfg(feature = "shake256")]
 mod shake256;
@@ -56,8 +58,12 @@ mod tests;
 
 pub(crate) use keystream::Scratch;
 
+#[cfg(feature = "blake2")]
+pub use blake2x::blake2b_256;
 pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
+#[cfg(feature = "blake2")]
+pub use seal::{SealGenerator, SealPrng};
 pub use seed::{
     EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
 };

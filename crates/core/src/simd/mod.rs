@@ -186,6 +186,14 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
+/// Runs `kernel`, a plain loop, compiled for `isa`, so that the compiler's own vectors are as
+/// wide as that instruction set's. That works for a closure marked `#[inline(always)]` and what
+/// it calls marked so too; anything else is compiled for the target's baseline.
+#[inline(always)]
+pub fn vectorize<R>(isa: Isa, kernel: impl FnOnce() -> R) -> R {
+    dispatch!(isa, |_simd| kernel())
+}
+
 #[track_caller]
 fn check_fourier(length: usize, others: &[usize]) {
     assert!(
