@@ -10,7 +10,7 @@ use crate::failure::{Failure, succeed};
 pub(crate) const PROFILE: &str = "ci";
 
 /// What `test` runs: a name, then the arguments of cargo.
-const STEPS: [(&str, &[&str]); 6] = [
+const STEPS: [(&str, &[&str]); 7] = [
     ("formatting", &["fmt", "--all", "--check"]),
     (
         "lints",
@@ -51,6 +51,17 @@ const STEPS: [(&str, &[&str]); 6] = [
             "--no-default-features",
             "--features",
             "fft",
+        ],
+    ),
+    (
+        "CKKS library without an allocator",
+        &[
+            "check",
+            "--profile",
+            PROFILE,
+            "--package",
+            "tfhe-sbc-ckks",
+            "--no-default-features",
         ],
     ),
     (

@@ -1,0 +1,94 @@
+//! CKKS encoding and encryption for small boards, for servers that run Microsoft SEAL.
+//!
+//! An [`Encryptor`] has a secret key, a [`PublicEncryptor`] a public one; both live in one buffer that
+//! the caller provides and turn up to `n / 2` real or complex values ([`Slots`]) into a ciphertext,
+//! which they send piece by piece: in SEAL's native serialization, expanded or with its second
+//! polynomial as a seed, or as SEAL-Embedded's raw stream ([`Format`]). Nothing here allocates.
+//! How large the buffer is, and what is kept in it, is a [`MemoryPlan`]; ciphertexts are the
+//! same whatever the plan.
+//!
+//! ```text
+//! values ─encoding─▶ integer coefficients ─ntt, one prime at a time─▶ + noise + mask · key ─▶ sink
+//! ```
+//!
+//! Keys are read where they lie: [`seal::secret_key`] and [`seal::public_key`] take SEAL's files,
+//! [`SecretKey::from_packed`] and [`PublicKey::from_parts`] SEAL-Embedded's. [`Parameters`] are
+//! SEAL-Embedded's or one's own.
+//!
+//! Everything that touches a secret is constant-time on processors whose multiplication and
+//! arithmetic in doubles are; where doubles are computed in software, the time of encoding depends on the
+//! values. Every ciphertext has seeds of its own, one for the mask and an independent one for the noise.
+//!
+//! What a ciphertext says is not protected against change, and whoever gets the *decryption* of
+//! a CKKS ciphertext learns its noise, hence something of the key (Li and Micciancio,
+//! "On the security of homomorphic encryption on approximate numbers", 2021): give decryptions to those
+//! who have the key.
+//!
+//! ```
+//! use tfhe_sbc_ckks::{
+//!     Encryptor, Format, KeyMode, MemoryPlan, Parameters, SealGenerator, SecretKey, Seed,
+//!     SeedSequence, Slots, Workspace, workspace_bytes,
+//! };
+//! # use tfhe_sbc_ckks::packed_bytes;
+//! # let mut sk_4096 = vec![0; packed_bytes(4096)];
+//! # let mut owner = SeedSequence::new(Seed::from_bytes([1; 32]));
+//! # SecretKey::generate(&Parameters::N4096, &mut owner, &mut sk_4096)?;
+//! # let mut calls = 0;
+//! # let trng = |seed: &mut [u8]| { calls += 1; for (i, byte) in seed.iter_mut().enumerate() { *byte = i as u8 * calls } Ok(()) };
+//! const PARAMETERS: Parameters = Parameters::N4096;
+//! const PLAN: MemoryPlan = MemoryPlan::Small;
+//! const BYTES: usize = workspace_bytes(&PARAMETERS, PLAN, KeyMode::Symmetric);
+//! let mut workspace = Workspace::<BYTES>::new(); // on a board, a static
+//!
+//! let key = SecretKey::from_packed(&PARAMETERS, &sk_4096)?; // in flash
+//! let seeds = SeedSequence::from_entropy(trng)?; // the board's TRNG
+//! let mut board = Encryptor::new(
+//!     &PARAMETERS,
+//!     key,
+//!     PLAN,
+//!     SealGenerator::Blake2xb,
+//!     seeds,
+//!     workspace.as_mut_slice(),
+//! )?;
+//!
+//! let readings = [21.5, 22.0, 19.25];
+//! let scale = (1 << 25) as f64;
+//! let mut file = Vec::new(); // or a socket, a radio, a serial line
+//! let len = board.encrypt(Slots::Real(&readings), scale, Format::SealSeeded, &mut |piece| {
+//!     file.extend_from_slice(piece);
+//!     Ok(())
+//! })?;
+//! assert_eq!(len, file.len()); // what SEAL's `Ciphertext::load` takes
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod encoding;
+mod error;
+mod mask;
+mod modulus;
+mod ntt;
+mod numbers;
+mod output;
+mod parameters;
+mod plan;
+mod public;
+pub mod seal;
+mod state;
+mod symmetric;
+mod ternary;
+
+pub use encoding::Slots;
+pub use error::{CkksError, KeyError, SinkError};
+pub use output::{Format, MAX_PIECE_BYTES};
+pub use parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
+pub use plan::{KeyMode, MemoryPlan, workspace_bytes};
+pub use public::{PublicEncryptor, PublicKey};
+pub use symmetric::Encryptor;
+pub use ternary::{SecretKey, packed_bytes};
+
+pub use tfhe_sbc_core::random::{
+    EntropyError, EntropySource, NoSource, ReseedPolicy, SealGenerator, Seed, SeedSequence,
+};
+pub use tfhe_sbc_core::workspace::{Workspace, WorkspaceError};

@@ -1,0 +1,139 @@
+//! How much memory an encryptor takes, and what for.
+
+use core::fmt;
+
+use crate::encoding::table_len;
+use crate::parameters::Parameters;
+use crate::ternary::packed_bytes;
+
+/// What an encryptor keeps. All plans give the same bytes.
+///
+/// They are those of the paper on SEAL-Embedded (Natarajan and Dai, "SEAL-Embedded: a homomorphic
+/// encryption library for the internet of things", 2021, tables 1 and 5), in KiB for
+/// n = 4096 and three primes:
+///
+/// | plan | roots of the transforms | transformed secrets | symmetric | public key |
+/// |---|---|---|---|---|
+/// | small | on the fly, each from the one before | made again for each prime | 64 | 81 |
+/// | balanced | a table made again for each transform ("one-shot") | made again for each prime | 80 | 97 |
+/// | fast | the encoding's are kept | the key's are kept | 128 | 129 |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryPlan {
+    /// No tables.
+    Small,
+    /// One table, made when it is needed.
+    Balanced,
+    /// What does not change from message to message is kept.
+    Fast,
+}
+
+impl MemoryPlan {
+    /// Every plan, from the smallest.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Balanced, Self::Fast];
+
+    /// Its name for people: `small`, `balanced`, `fast`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Balanced => "balanced",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+impl fmt::Display for MemoryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whose key an encryptor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyMode {
+    /// A secret key: [`Encryptor`](crate::Encryptor).
+    Symmetric,
+    /// A public key: [`PublicEncryptor`](crate::PublicEncryptor).
+    Public,
+}
+
+/// Number of bytes of an encryptor's workspace, for array lengths too.
+///
+/// ```
+/// use tfhe_sbc_ckks::{KeyMode, MemoryPlan, Parameters, Workspace, workspace_bytes};
+///
+/// const BYTES: usize = workspace_bytes(&Parameters::N4096, MemoryPlan::Small, KeyMode::Symmetric);
+/// assert_eq!(BYTES, 64 * 1024);
+/// static WORKSPACE: Workspace<BYTES> = Workspace::new(); // in a lock of your choice
+/// ```
+pub const fn workspace_bytes(parameters: &Parameters, plan: MemoryPlan, mode: KeyMode) -> usize {
+    Layout::new(parameters, plan, mode).bytes()
+}
+
+/// What a workspace is cut into.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout {
+    /// Bytes of the plaintext: doubles, then 64-bit integers.
+    pub(crate) message: usize,
+    /// Bytes of the encoding's roots, if they have a place of their own.
+    pub(crate) encoding_table: usize,
+    /// Bytes of a prime's roots, and before them of the encoding's if those have none.
+    pub(crate) table: usize,
+    /// Numbers of the residues in the making.
+    pub(crate) work: usize,
+    /// Numbers of transformed ternary polynomials.
+    pub(crate) key: usize,
+    /// Numbers of a public-key ciphertext's error polynomials.
+    pub(crate) errors: usize,
+    /// Bytes of a packed ternary polynomial.
+    pub(crate) packed: usize,
+}
+
+impl Layout {
+    pub(crate) const fn new(parameters: &Parameters, plan: MemoryPlan, mode: KeyMode) -> Self {
+        let n = parameters.polynomial_size();
+        let (encoding_table, table) = match plan {
+            MemoryPlan::Small => (0, 0),
+            MemoryPlan::Balanced => (0, 4 * n),
+            MemoryPlan::Fast => (8 * table_len(n), 4 * n),
+        };
+        let (key, errors, packed) = match (mode, plan) {
+            (KeyMode::Symmetric, MemoryPlan::Fast) => (n * parameters.data_prime_count(), 0, 0),
+            (KeyMode::Symmetric, _) => (n, 0, 0),
+            (KeyMode::Public, MemoryPlan::Fast) => (n, 2 * n, packed_bytes(n)),
+            (KeyMode::Public, _) => (n, n, packed_bytes(n)),
+        };
+        Self {
+            message: 8 * n,
+            encoding_table,
+            table,
+            work: n,
+            key,
+            errors,
+            packed,
+        }
+    }
+
+    const fn bytes(&self) -> usize {
+        let numbers = self.work + self.key + self.errors;
+        self.message + self.encoding_table + self.table + 4 * numbers + self.packed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No plan takes more than SEAL-Embedded in the paper's tables, in kB as there.
+    #[test]
+    fn memory_is_at_most_that_of_seal_embedded() {
+        for (mode, theirs) in [
+            (KeyMode::Symmetric, [65, 129, 137]),
+            (KeyMode::Public, [85, 128, 136]),
+        ] {
+            for (plan, theirs) in MemoryPlan::ALL.into_iter().zip(theirs) {
+                let ours = workspace_bytes(&Parameters::N4096, plan, mode);
+                assert!(ours <= theirs * 1000 + 999, "{plan} {mode:?}: {ours}");
+            }
+        }
+    }
+}

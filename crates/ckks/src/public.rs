@@ -1,0 +1,424 @@
+//! Encryption under a public key `(p0, p1)`.
+//!
+//! `c_i = p_i·u + e_i`, `u` ternary, and the plaintext in `c0`. With a key that has a special prime
+//! `P` this is done modulo `P` and the data primes, and divided by `P` and rounded before the
+//! plaintext is added, as SEAL does: what `u` and the key's error multiply to is then far
+//! below the rounding. In terms of one data prime, with `r_i = [p_i·u + e_i]_P` nearest to zero,
+//! `c_i = (p_i/P)·u + (e_i - r_i)/P`, so that the small polynomial `e_i - r_i` is all that is kept
+//! of the special prime. Keys without, SEAL-Embedded's, give that library's larger noise.
+
+use tfhe_sbc_core::random::{
+    EntropySource, ExpanderKind, NoSource, NoiseDistribution, NoiseSeed, SeedSequence, add_noise,
+};
+use tfhe_sbc_core::simd::{Isa, vectorize};
+
+use crate::encoding::Slots;
+use crate::error::{CkksError, KeyError, SinkError};
+use crate::mask::CHUNK;
+use crate::modulus::Modulus;
+use crate::numbers::numbers;
+use crate::output::{Format, Output};
+use crate::parameters::{MAX_DATA_PRIME_BITS, Parameters};
+use crate::plan::{KeyMode, MemoryPlan};
+use crate::seal;
+use crate::state::{NOISE_ETA, State};
+use crate::ternary;
+
+/// A public key, in memory that somebody else keeps: a board's flash, or a file that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct PublicKey<'k> {
+    source: Source<'k>,
+    /// Primes that the key has polynomials for.
+    primes: usize,
+}
+
+/// Where residues lie.
+#[derive(Clone, Copy, Debug)]
+enum Source<'k> {
+    /// 64-bit words: all primes of `p0`, then those of `p1`.
+    Seal(&'k [u8]),
+    /// 32-bit words: `p0` and `p1` of each prime.
+    Parts(&'k [[&'k [u8]; 2]]),
+}
+
+impl<'k> PublicKey<'k> {
+    /// Takes a key in SEAL-Embedded's files: for each data prime the contents of
+    /// `pk0_ntt_N_PRIME.dat` and `pk1_ntt_N_PRIME.dat`, `n` little-endian 32-bit words each. There may be
+    /// one more pair of the same form, for a special prime below 2^31.
+    ///
+    /// # Errors
+    /// If there are too few or too many, or they have another length or numbers that are not
+    /// residues.
+    pub fn from_parts(
+        parameters: &Parameters,
+        parts: &'k [[&'k [u8]; 2]],
+    ) -> Result<Self, KeyError> {
+        let needed = 4 * parameters.polynomial_size();
+        for part in parts.as_flattened() {
+            let found = part.len();
+            if found != needed {
+                return Err(KeyError::Length { needed, found });
+            }
+        }
+        Self::new(parameters, Source::Parts(parts), parts.len())
+    }
+
+    /// Takes the words of a SEAL key, of all key primes.
+    pub(crate) fn from_words(parameters: &Parameters, words: &'k [u8]) -> Result<Self, KeyError> {
+        let primes = parameters.key_prime_count();
+        let (needed, found) = (16 * primes * parameters.polynomial_size(), words.len());
+        if found != needed {
+            return Err(KeyError::Length { needed, found });
+        }
+        Self::new(parameters, Source::Seal(words), primes)
+    }
+
+    fn new(parameters: &Parameters, source: Source<'k>, found: usize) -> Result<Self, KeyError> {
+        let needed = parameters.data_prime_count();
+        if found != needed && found != parameters.key_prime_count() {
+            return Err(KeyError::PrimeCount { needed, found });
+        }
+        let key = Self {
+            source,
+            primes: found,
+        };
+        let n = parameters.polynomial_size();
+        let reduced = |(index, prime): (usize, u64)| {
+            (0..2).all(|polynomial| match key.polynomial(polynomial, index, n) {
+                Polynomial::Wide(words) => words.iter().all(|w| u64::from_le_bytes(*w) < prime),
+                Polynomial::Narrow(words) => words
+                    .iter()
+                    .all(|w| u64::from(u32::from_le_bytes(*w)) < prime),
+            })
+        };
+        match parameters.key_primes().take(found).enumerate().all(reduced) {
+            true => Ok(key),
+            false => Err(KeyError::NotReduced),
+        }
+    }
+
+    /// The special prime, if the key has it and its arithmetic is the data primes'.
+    fn special_prime(&self, parameters: &Parameters) -> Option<u32> {
+        let prime = u32::try_from(parameters.special_prime()?).ok()?;
+        let usable = self.primes == parameters.key_prime_count();
+        (usable && prime >> MAX_DATA_PRIME_BITS == 0).then_some(prime)
+    }
+
+    fn polynomial(&self, polynomial: usize, prime: usize, n: usize) -> Polynomial<'k> {
+        match self.source {
+            Source::Seal(words) => {
+                let words = words.as_chunks().0;
+                Polynomial::Wide(&words[(polynomial * self.primes + prime) * n..][..n])
+            }
+            Source::Parts(parts) => Polynomial::Narrow(parts[prime][polynomial].as_chunks().0),
+        }
+    }
+}
+
+/// One polynomial modulo one prime.
+#[derive(Clone, Copy)]
+enum Polynomial<'k> {
+    Wide(&'k [[u8; 8]]),
+    Narrow(&'k [[u8; 4]]),
+}
+
+impl Polynomial<'_> {
+    /// Chunk `index`, of a prime below 2^32.
+    #[inline(always)]
+    fn chunk(&self, index: usize) -> [u32; CHUNK] {
+        let mut out = [0; CHUNK];
+        match self {
+            Self::Wide(words) => {
+                for (out, word) in out.iter_mut().zip(&words[index * CHUNK..]) {
+                    *out = u64::from_le_bytes(*word) as u32;
+                }
+            }
+            Self::Narrow(words) => {
+                for (out, word) in out.iter_mut().zip(&words[index * CHUNK..]) {
+                    *out = u32::from_le_bytes(*word);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Encrypts with a public key, in a borrowed workspace. Drop wipes what it holds.
+///
+/// Constant-time in values, `u` and noise, where the processor's arithmetic is, its doubles included. A message
+/// stays closed to who takes the session, workspace and seeds, afterwards.
+pub struct PublicEncryptor<'w, S = NoSource> {
+    state: State<'w>,
+    key: PublicKey<'w>,
+    plan: MemoryPlan,
+    seeds: SeedSequence<S>,
+}
+
+impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
+    /// Starts a session.
+    ///
+    /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
+    /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; what it holds is
+    /// lost. `key` was read for these parameters. `seeds` must be fresh.
+    ///
+    /// # Errors
+    /// If the key is of other parameters, or the workspace too small or misaligned.
+    pub fn new(
+        parameters: &Parameters,
+        key: PublicKey<'w>,
+        plan: MemoryPlan,
+        seeds: SeedSequence<S>,
+        workspace: &'w mut [u8],
+    ) -> Result<Self, CkksError> {
+        Self::on(Isa::detect(), parameters, key, plan, seeds, workspace)
+    }
+
+    /// [`new`](Self::new) on a given instruction set.
+    pub(crate) fn on(
+        isa: Isa,
+        parameters: &Parameters,
+        key: PublicKey<'w>,
+        plan: MemoryPlan,
+        seeds: SeedSequence<S>,
+        workspace: &'w mut [u8],
+    ) -> Result<Self, CkksError> {
+        let key = match key.source {
+            Source::Seal(words) => PublicKey::from_words(parameters, words)?,
+            Source::Parts(parts) => PublicKey::from_parts(parameters, parts)?,
+        };
+        Ok(Self {
+            state: State::new(parameters, plan, KeyMode::Public, isa, workspace)?,
+            key,
+            plan,
+            seeds,
+        })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.state.parameters
+    }
+
+    /// Whether ciphertexts have the small noise that a special prime gives, or else
+    /// about fifty times that of a secret key's at n = 4096.
+    ///
+    /// It takes a key with a special prime below 2^31.
+    pub fn divides_noise(&self) -> bool {
+        self.key.special_prime(&self.state.parameters).is_some()
+    }
+
+    /// Encrypts `slots`, times `scale` and rounded, and gives the number of bytes, as
+    /// [`Encryptor::encrypt`](crate::Encryptor::encrypt).
+    ///
+    /// With the small and balanced plans and a special prime, [`Format::Raw`] takes about
+    /// twice as long as [`Format::Seal`], because its order alternates between the polynomials.
+    ///
+    /// # Errors
+    /// As there, and [`CkksError::NotSeedable`] for [`Format::SealSeeded`].
+    pub fn encrypt(
+        &mut self,
+        slots: Slots<'_>,
+        scale: f64,
+        format: Format,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, CkksError> {
+        if format == Format::SealSeeded {
+            return Err(CkksError::NotSeedable);
+        }
+        let result = self.encrypt_to(slots, scale, &mut Output::new(sink, format));
+        self.state.forget_message();
+        tfhe_sbc_core::workspace::wipe(self.state.key);
+        result.map(|()| format.ciphertext_bytes(&self.state.parameters))
+    }
+
+    fn encrypt_to(
+        &mut self,
+        slots: Slots<'_>,
+        scale: f64,
+        out: &mut Output<'_>,
+    ) -> Result<(), CkksError> {
+        self.state.encode(slots, scale)?;
+        let (_, noise) = self.seeds.next_pair()?;
+        self.seeds.forget_past();
+        ternary::draw(&noise, U_STREAM, self.state.packed);
+        let special = self.key.special_prime(&self.state.parameters);
+        if special.is_none() {
+            add_errors(&noise, 0, numbers::<u64>(self.state.message)?);
+        }
+        seal::write_ciphertext_header(&self.state.parameters, scale, out)?;
+
+        let primes = self.state.parameters.data_prime_count();
+        let mut message = Message {
+            state: &mut self.state,
+            key: self.key,
+            plan: self.plan,
+            noise,
+            special,
+            errors_of: [None; 2],
+            transformed: None,
+        };
+        match out.format() {
+            Format::Raw => {
+                for prime in 0..primes {
+                    for polynomial in 0..2 {
+                        message.send(polynomial, prime, out)?;
+                    }
+                }
+            }
+            Format::Seal | Format::SealSeeded => {
+                for polynomial in 0..2 {
+                    for prime in 0..primes {
+                        message.send(polynomial, prime, out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The stream of `u`; the errors of polynomial `i` are stream `1 + i`.
+const U_STREAM: u32 = 0;
+
+fn add_errors<T: tfhe_sbc_core::torus::Torus>(noise: &NoiseSeed, polynomial: usize, out: &mut [T]) {
+    let mut stream = ExpanderKind::ChaCha20.noise_stream(noise, 1 + polynomial as u32);
+    let distribution = NoiseDistribution::CenteredBinomial { eta: NOISE_ETA };
+    add_noise(distribution, &mut stream, out);
+}
+
+/// A message in the making.
+struct Message<'m, 'w> {
+    state: &'m mut State<'w>,
+    key: PublicKey<'w>,
+    plan: MemoryPlan,
+    noise: NoiseSeed,
+    special: Option<u32>,
+    /// Whose errors are at each place of the workspace.
+    errors_of: [Option<usize>; 2],
+    /// The prime that the workspace has the transform of `u` for.
+    transformed: Option<usize>,
+}
+
+impl Message<'_, '_> {
+    /// One polynomial modulo one prime.
+    fn send(
+        &mut self,
+        polynomial: usize,
+        prime: usize,
+        out: &mut Output<'_>,
+    ) -> Result<(), CkksError> {
+        let place = match self.plan {
+            MemoryPlan::Fast => polynomial,
+            MemoryPlan::Small | MemoryPlan::Balanced => 0,
+        };
+        // Without a special prime the first polynomial's errors are in the plaintext.
+        let in_message = self.special.is_none() && polynomial == 0;
+        if !in_message && self.errors_of[place] != Some(polynomial) {
+            match self.special {
+                Some(special) => self.divided_errors(special, polynomial, place)?,
+                None => {
+                    let n = self.state.parameters.polynomial_size();
+                    let errors = cleared(&mut self.state.errors[place * n..][..n]);
+                    add_errors(&self.noise, polynomial, errors);
+                }
+            }
+            self.errors_of[place] = Some(polynomial);
+        }
+
+        let ntt = self.state.data_ntt(prime);
+        let modulus = ntt.modulus();
+        let factor = match self.special {
+            Some(special) => modulus.invert(modulus.to_montgomery(special)),
+            None => modulus.one(),
+        };
+        let mut parts = self.state.parts(&ntt)?;
+        if self.transformed != Some(prime) {
+            parts.transform_ternary(&ntt, parts.packed, 0, factor);
+            self.transformed = Some(prime);
+        }
+        if in_message {
+            parts.transform_message(&ntt);
+        } else {
+            parts.transform_errors(&ntt, place, factor, polynomial == 0);
+        }
+        let public = self.key.polynomial(polynomial, prime, parts.work.len());
+        let works = parts.work.as_chunks_mut::<CHUNK>().0;
+        let keys = parts.key.as_chunks::<CHUNK>().0;
+        for (index, (work, key)) in works.iter_mut().zip(keys).enumerate() {
+            multiply_add(parts.isa, modulus, public.chunk(index), key, work);
+            out.residues(work)?;
+        }
+        Ok(())
+    }
+
+    /// `e_i - r_i`, in the place of errors.
+    fn divided_errors(
+        &mut self,
+        special: u32,
+        polynomial: usize,
+        place: usize,
+    ) -> Result<(), CkksError> {
+        let parameters = self.state.parameters;
+        let n = parameters.polynomial_size();
+        let ntt = self.state.special_ntt(special)?;
+        let modulus = ntt.modulus();
+        let public = self
+            .key
+            .polynomial(polynomial, parameters.data_prime_count(), n);
+        let mut parts = self.state.parts(&ntt)?;
+        parts.transform_ternary(&ntt, parts.packed, 0, modulus.one());
+        self.transformed = None;
+        let values = cleared(&mut parts.errors[place * n..][..n]);
+        let keys = parts.key.as_chunks::<CHUNK>().0;
+        let chunks = values.as_chunks_mut::<CHUNK>().0.iter_mut();
+        for (index, (values, key)) in chunks.zip(keys).enumerate() {
+            multiply_add(parts.isa, modulus, public.chunk(index), key, values);
+        }
+        ntt.inverse(parts.roots, values);
+        let noise = cleared(parts.work);
+        add_errors(&self.noise, polynomial, noise);
+        vectorize(
+            parts.isa,
+            #[inline(always)]
+            || {
+                for (value, &error) in values.iter_mut().zip(&*noise) {
+                    // The error is far above -2^16, hence above -q.
+                    let residue = modulus.add(*value, reduce_error(modulus, error));
+                    *value = error.wrapping_sub(modulus.centre(residue) as u32);
+                }
+            },
+        );
+        Ok(())
+    }
+}
+
+/// The residue of an error, a signed number that is smaller than any prime.
+#[inline(always)]
+fn reduce_error(modulus: Modulus, error: u32) -> u32 {
+    error.min(error.wrapping_add(modulus.value()))
+}
+
+/// `out += public · key`, in the transform's order; `key` is in Montgomery form.
+#[inline(always)]
+fn multiply_add(
+    isa: Isa,
+    modulus: Modulus,
+    public: [u32; CHUNK],
+    key: &[u32; CHUNK],
+    out: &mut [u32; CHUNK],
+) {
+    vectorize(
+        isa,
+        #[inline(always)]
+        || {
+            for ((out, &key), public) in out.iter_mut().zip(key).zip(public) {
+                *out = modulus.add(*out, modulus.mul(public, key));
+            }
+        },
+    );
+}
+
+fn cleared(values: &mut [u32]) -> &mut [u32] {
+    values.fill(0);
+    values
+}

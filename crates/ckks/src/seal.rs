@@ -1,0 +1,143 @@
+//! Microsoft SEAL's native serialization, uncompressed.
+//!
+//! Written is the form of version 3.7, which SEAL 4.0 to 4.4 load; read are the forms of 3.4
+//! and later. An object begins with a header of 16 bytes: `5E A1`, its own size, major and minor version, kind of
+//! compression, two zeros, and the object's whole size. All numbers are little-endian.
+//!
+//! SEAL takes the last prime of its `EncryptionParameters` as special if there are several. So
+//! the parameters that the server makes its context of are [`Parameters::key_primes`], and
+//! ciphertexts are of its first data level.
+
+mod read;
+
+pub use read::{SealError, encryption_parameters, public_key, secret_key};
+pub use tfhe_sbc_core::random::SealGenerator;
+
+use tfhe_sbc_core::random::blake2b_256;
+
+use crate::error::{CkksError, SinkError};
+use crate::mask::SEED_BYTES;
+use crate::output::{Format, Output};
+use crate::parameters::{MAX_DATA_PRIMES, Parameters};
+
+/// Bytes of a header.
+const HEADER_BYTES: usize = 16;
+/// Bytes of a ciphertext before its words: its header, eight members and the words' own.
+const CIPHERTEXT_PREFIX: usize = HEADER_BYTES + 32 + 1 + 4 * 8 + ARRAY_PREFIX;
+/// Bytes of an array before its words.
+const ARRAY_PREFIX: usize = HEADER_BYTES + 8;
+/// Bytes of a seed with what is before it.
+const SEED_INFO_BYTES: usize = HEADER_BYTES + 1 + SEED_BYTES;
+/// Bytes of a modulus.
+const MODULUS_BYTES: usize = HEADER_BYTES + 8;
+/// SEAL's number for CKKS.
+const CKKS: u8 = 2;
+
+impl Format {
+    /// Number of bytes of a ciphertext.
+    pub const fn ciphertext_bytes(self, parameters: &Parameters) -> usize {
+        let residues = parameters.polynomial_size() * parameters.data_prime_count();
+        match self {
+            Self::Seal => CIPHERTEXT_PREFIX + 16 * residues,
+            Self::SealSeeded => CIPHERTEXT_PREFIX + 8 * residues + SEED_INFO_BYTES,
+            Self::Raw => 8 * residues,
+        }
+    }
+}
+
+/// A level of SEAL's modulus switching chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The keys', with the special prime.
+    Key,
+    /// Fresh ciphertexts'.
+    Data,
+}
+
+/// SEAL's `parms_id` of a level: which parameters an object is of.
+pub fn parms_id(parameters: &Parameters, level: Level) -> [u8; 32] {
+    // Scheme, size, primes, and no plain modulus.
+    let mut bytes = [0; 8 * (MAX_DATA_PRIMES + 4)];
+    let primes = match level {
+        Level::Key => parameters.key_prime_count(),
+        Level::Data => parameters.data_prime_count(),
+    };
+    let scheme_and_size = [u64::from(CKKS), parameters.polynomial_size() as u64];
+    let words = scheme_and_size
+        .into_iter()
+        .chain(parameters.key_primes().take(primes));
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    blake2b_256(&bytes[..8 * (primes + 3)])
+}
+
+/// Number of bytes of [`write_encryption_parameters`]' object.
+pub const fn encryption_parameters_bytes(parameters: &Parameters) -> usize {
+    HEADER_BYTES + 1 + 8 + 8 + MODULUS_BYTES * (parameters.key_prime_count() + 1)
+}
+
+/// Gives `sink` SEAL's `EncryptionParameters` with all primes of keys, and their number of
+/// bytes.
+///
+/// # Errors
+/// The sink's.
+pub fn write_encryption_parameters(
+    parameters: &Parameters,
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+) -> Result<usize, SinkError> {
+    let total = encryption_parameters_bytes(parameters);
+    sink(&header(total))?;
+    sink(&[CKKS])?;
+    sink(&(parameters.polynomial_size() as u64).to_le_bytes())?;
+    sink(&(parameters.key_prime_count() as u64).to_le_bytes())?;
+    // The plain modulus, which CKKS has not, is last.
+    for modulus in parameters.key_primes().chain([0]) {
+        sink(&header(MODULUS_BYTES))?;
+        sink(&modulus.to_le_bytes())?;
+    }
+    Ok(total)
+}
+
+/// The header of an object of `total` bytes.
+fn header(total: usize) -> [u8; HEADER_BYTES] {
+    let mut header = [0x5e, 0xa1, 16, 3, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    header[8..].copy_from_slice(&(total as u64).to_le_bytes());
+    header
+}
+
+/// What is before the words of a ciphertext, if the form has it.
+pub(crate) fn write_ciphertext_header(
+    parameters: &Parameters,
+    scale: f64,
+    out: &mut Output<'_>,
+) -> Result<(), CkksError> {
+    let polynomials = match out.format() {
+        Format::Raw => return Ok(()),
+        Format::Seal => 2,
+        Format::SealSeeded => 1,
+    };
+    let primes = parameters.data_prime_count();
+    let words = polynomials * primes * parameters.polynomial_size();
+    out.bytes(&header(out.format().ciphertext_bytes(parameters)))?;
+    out.bytes(&parms_id(parameters, Level::Data))?;
+    // It is a transform, of two polynomials.
+    out.bytes(&[1])?;
+    for number in [2, parameters.polynomial_size(), primes] {
+        out.bytes(&(number as u64).to_le_bytes())?;
+    }
+    out.bytes(&scale.to_le_bytes())?;
+    out.bytes(&header(ARRAY_PREFIX + 8 * words))?;
+    out.bytes(&(words as u64).to_le_bytes())
+}
+
+/// What is behind the words of a seeded ciphertext.
+pub(crate) fn write_seed(
+    generator: SealGenerator,
+    seed: &[u8; SEED_BYTES],
+    out: &mut Output<'_>,
+) -> Result<(), CkksError> {
+    out.bytes(&header(SEED_INFO_BYTES))?;
+    out.bytes(&[generator as u8])?;
+    out.bytes(seed)
+}

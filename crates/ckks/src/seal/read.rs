@@ -1,0 +1,317 @@
+//! Keys and parameters out of SEAL's objects. Nothing is believed that has not been checked, and
+//! nothing is allocated.
+
+use thiserror::Error;
+
+use tfhe_sbc_core::simd::{Isa, vectorize};
+
+use super::{CKKS, HEADER_BYTES, Level, MODULUS_BYTES, parms_id};
+use crate::error::KeyError;
+use crate::modulus::Modulus;
+use crate::ntt::{Ntt, Roots, least_primitive_root};
+use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
+use crate::public::PublicKey;
+use crate::ternary::{SecretKey, packed_bytes};
+
+/// Why bytes are not the object that they should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SealError {
+    /// They do not begin as SEAL's objects do.
+    #[error("this is not an object of Microsoft SEAL's")]
+    NotSeal,
+    /// Another version's form.
+    #[error("SEAL {0}.{1} wrote this: save it with a version from 3.4 to 4")]
+    Version(u8, u8),
+    /// Compressed data.
+    #[error("this is compressed: save it with compr_mode_type::none")]
+    Compressed,
+    /// Bytes are missing, or too many.
+    #[error("the object should have {needed} bytes and has {found}")]
+    Length {
+        /// What the object's header or its parameters ask for.
+        needed: u64,
+        /// Bytes given.
+        found: usize,
+    },
+    /// Another scheme's parameters.
+    #[error("these are not parameters of CKKS")]
+    Scheme,
+    /// The object is of other parameters.
+    #[error("this object was made with other parameters")]
+    OtherParameters,
+    /// A member that such an object cannot have.
+    #[error("this is not the object it should be: its {0} is wrong")]
+    Member(&'static str),
+    /// A key without its second polynomial.
+    #[error("this public key is seeded: load it into SEAL and save it again")]
+    Seeded,
+    /// Buffers of another size.
+    #[error("a buffer has {found} places, not {needed}")]
+    Buffer {
+        /// Places needed.
+        needed: usize,
+        /// Places given.
+        found: usize,
+    },
+    /// Parameters that this library does not take.
+    #[error(transparent)]
+    Parameters(#[from] ParametersError),
+    /// The key's polynomials.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+/// Reads SEAL's `EncryptionParameters`, of which the last prime is special if there are
+/// several.
+///
+/// # Errors
+/// If it is not one, of CKKS, uncompressed, whole, of parameters that
+/// [`Parameters::new`] takes.
+pub fn encryption_parameters(object: &[u8]) -> Result<Parameters, SealError> {
+    let (mut object, _) = Reader::open(object)?;
+    if object.take::<1>()? != [CKKS] {
+        return Err(SealError::Scheme);
+    }
+    let polynomial_size = object.word()?;
+    let count = object.word()?;
+    let mut primes = [0; MAX_DATA_PRIMES + 1];
+    let primes = usize::try_from(count)
+        .ok()
+        .and_then(|count| primes.get_mut(..count))
+        .ok_or(SealError::Member("number of primes"))?;
+    for prime in primes.iter_mut() {
+        *prime = object.modulus()?;
+    }
+    if object.modulus()? != 0 {
+        return Err(SealError::Member("plain modulus"));
+    }
+    object.end()?;
+
+    let (special, data) = match primes {
+        [data @ .., special] if !data.is_empty() => (Some(*special), data),
+        data => (None, data),
+    };
+    let mut narrow = [0; MAX_DATA_PRIMES];
+    for (narrow, &mut prime) in narrow.iter_mut().zip(&mut *data) {
+        *narrow = u32::try_from(prime).map_err(|_| ParametersError::TooLarge(prime))?;
+    }
+    let polynomial_size = usize::try_from(polynomial_size).unwrap_or(usize::MAX);
+    let data = narrow.get(..data.len()).unwrap_or(&[]);
+    Ok(Parameters::new(polynomial_size, data, special)?)
+}
+
+/// Reads SEAL's `PublicKey`, and checks every number in it.
+///
+/// # Errors
+/// If it is not one, uncompressed, whole, unseeded, of these parameters.
+pub fn public_key<'k>(
+    parameters: &Parameters,
+    object: &'k [u8],
+) -> Result<PublicKey<'k>, SealError> {
+    let (mut object, major) = Reader::open(object)?;
+    if object.take::<32>()? != parms_id(parameters, Level::Key) {
+        return Err(SealError::OtherParameters);
+    }
+    if object.take::<1>()? != [1] {
+        return Err(SealError::Member("transform"));
+    }
+    let (n, primes) = (parameters.polynomial_size(), parameters.key_prime_count());
+    for (expected, name) in [
+        (2, "size"),
+        (n, "polynomial size"),
+        (primes, "number of primes"),
+    ] {
+        if object.word()? != expected as u64 {
+            return Err(SealError::Member(name));
+        }
+    }
+    // The scale, which a key has none of, and the correction factor of BGV.
+    object.word()?;
+    if major == 4 {
+        object.word()?;
+    }
+    let words = object.array()?;
+    if words.len() == 8 * n * primes {
+        return Err(SealError::Seeded);
+    }
+    object.end()?;
+    Ok(PublicKey::from_words(parameters, words)?)
+}
+
+/// Reads SEAL's `SecretKey` into `packed`, of [`packed_bytes`], where
+/// [`SecretKey::from_packed`] finds it. `scratch` has `n` places and is wiped.
+///
+/// Every data prime's transform is compared with the first one's. Constant-time in the key but for its refusal.
+///
+/// # Errors
+/// If it is not one, uncompressed, whole, of these parameters, and ternary; or a
+/// buffer has another size.
+pub fn secret_key<'k>(
+    parameters: &Parameters,
+    object: &[u8],
+    packed: &'k mut [u8],
+    scratch: &mut [u32],
+) -> Result<SecretKey<'k>, SealError> {
+    let n = parameters.polynomial_size();
+    for (needed, found) in [(packed_bytes(n), packed.len()), (n, scratch.len())] {
+        if found != needed {
+            return Err(SealError::Buffer { needed, found });
+        }
+    }
+    let (mut object, _) = Reader::open(object)?;
+    if object.take::<32>()? != parms_id(parameters, Level::Key) {
+        return Err(SealError::OtherParameters);
+    }
+    let needed = n * parameters.key_prime_count();
+    if object.word()? != needed as u64 {
+        return Err(SealError::Member("number of coefficients"));
+    }
+    object.word()?;
+    let words = object.array()?;
+    object.end()?;
+    let words: &[[u8; 8]] = words.as_chunks().0;
+    if words.len() != needed {
+        return Err(SealError::Member("number of words"));
+    }
+    let result = pack(parameters, words, packed, scratch);
+    tfhe_sbc_core::workspace::wipe(scratch);
+    if result.is_err() {
+        tfhe_sbc_core::workspace::wipe(packed);
+    }
+    result?;
+    Ok(SecretKey::from_packed(parameters, packed)?)
+}
+
+/// Takes the polynomial out of its transform modulo the first prime, and checks the others.
+fn pack(
+    parameters: &Parameters,
+    words: &[[u8; 8]],
+    packed: &mut [u8],
+    scratch: &mut [u32],
+) -> Result<(), SealError> {
+    let isa = Isa::detect();
+    let polynomials = words.chunks_exact(scratch.len());
+    for (index, (&prime, words)) in parameters.data_primes().iter().zip(polynomials).enumerate() {
+        let modulus = Modulus::new(prime);
+        let root = least_primitive_root(modulus, parameters.log_n())
+            .ok_or(ParametersError::NoTransform(u64::from(prime)))?;
+        let ntt = Ntt::new(modulus, parameters.log_n(), root, isa);
+        let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let mut wrong = words.iter().fold(0, |wrong, bytes| {
+            wrong | u64::from(word(bytes) >= u64::from(prime))
+        });
+        if index == 0 {
+            for (residue, bytes) in scratch.iter_mut().zip(words) {
+                *residue = modulus.reduce(word(bytes));
+            }
+            ntt.inverse(Roots::OnTheFly, scratch);
+            for (byte, residues) in packed.iter_mut().zip(scratch.as_chunks::<4>().0) {
+                let mut codes = residues.map(|residue| modulus.add(residue, 1));
+                for code in &mut codes {
+                    wrong |= u64::from(*code > 2);
+                }
+                *byte = codes
+                    .iter()
+                    .fold(0, |byte, &code| byte << 2 | (code & 3) as u8);
+            }
+        } else {
+            vectorize(
+                isa,
+                #[inline(always)]
+                || crate::ternary::unpack(modulus, packed, scratch),
+            );
+            ntt.forward(Roots::OnTheFly, scratch);
+            for (&residue, bytes) in scratch.iter().zip(words) {
+                wrong |= u64::from(residue) ^ word(bytes);
+            }
+        }
+        if wrong != 0 {
+            return Err(KeyError::NotTernary.into());
+        }
+    }
+    Ok(())
+}
+
+/// An object that is read from its beginning to its end.
+struct Reader<'o> {
+    rest: &'o [u8],
+}
+
+impl<'o> Reader<'o> {
+    /// The outermost object, which is all of `object`, without its header; and the major version that wrote it.
+    fn open(object: &'o [u8]) -> Result<(Self, u8), SealError> {
+        let mut reader = Self { rest: object };
+        let (size, major) = reader.header()?;
+        let found = object.len();
+        match size == found as u64 {
+            true => Ok((reader, major)),
+            false => Err(SealError::Length {
+                needed: size,
+                found,
+            }),
+        }
+    }
+
+    /// A header: the size of its object, and the major version.
+    fn header(&mut self) -> Result<(u64, u8), SealError> {
+        let [magic @ .., major, minor, compression, zero, zero_too] = self.take::<8>()?;
+        if magic != [0x5e, 0xa1, HEADER_BYTES as u8] || [zero, zero_too] != [0; 2] {
+            return Err(SealError::NotSeal);
+        }
+        if !matches!((major, minor), (3, 4..) | (4, _)) {
+            return Err(SealError::Version(major, minor));
+        }
+        if compression != 0 {
+            return Err(SealError::Compressed);
+        }
+        Ok((self.word()?, major))
+    }
+
+    fn take<const LEN: usize>(&mut self) -> Result<[u8; LEN], SealError> {
+        let found = self.rest.len();
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(SealError::Length {
+            needed: LEN as u64,
+            found,
+        })?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    fn word(&mut self) -> Result<u64, SealError> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn modulus(&mut self) -> Result<u64, SealError> {
+        match self.header()?.0 == MODULUS_BYTES as u64 {
+            true => self.word(),
+            false => Err(SealError::Member("modulus")),
+        }
+    }
+
+    /// The words of an array.
+    fn array(&mut self) -> Result<&'o [u8], SealError> {
+        let (size, _) = self.header()?;
+        let bytes = self.word()?.checked_mul(8);
+        let found = self.rest.len();
+        let bytes = bytes.ok_or(SealError::Member("number of words"))?;
+        if bytes.checked_add(super::ARRAY_PREFIX as u64) != Some(size) {
+            return Err(SealError::Member("number of words"));
+        }
+        let too_short = SealError::Length {
+            needed: bytes,
+            found,
+        };
+        let len = usize::try_from(bytes).map_err(|_| too_short)?;
+        let (words, rest) = self.rest.split_at_checked(len).ok_or(too_short)?;
+        self.rest = rest;
+        Ok(words)
+    }
+
+    fn end(&self) -> Result<(), SealError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            found => Err(SealError::Length { needed: 0, found }),
+        }
+    }
+}

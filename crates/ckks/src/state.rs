@@ -1,0 +1,258 @@
+//! What both kinds of encryptor do: encode, and make residues of small polynomials and their
+//! transforms, in one workspace.
+
+use tfhe_sbc_core::simd::{Isa, vectorize};
+use tfhe_sbc_core::workspace::{Carver, wipe};
+
+use crate::encoding::{Slots, encode, fill_table};
+use crate::error::CkksError;
+use crate::modulus::Modulus;
+use crate::ntt::{Ntt, Roots, least_primitive_root};
+use crate::numbers::numbers;
+use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
+use crate::plan::{KeyMode, Layout, MemoryPlan};
+use crate::ternary;
+
+/// The standard error of fresh ciphertexts, SEAL's: a centred binomial distribution of
+/// this many bits on each side.
+pub(crate) const NOISE_ETA: u32 = 21;
+
+/// A workspace, with what follows from the parameters. Drop wipes all that is secret.
+pub(crate) struct State<'w> {
+    pub(crate) parameters: Parameters,
+    pub(crate) isa: Isa,
+    plan: MemoryPlan,
+    /// The least primitive root of every data prime.
+    roots: [u32; MAX_DATA_PRIMES],
+    pub(crate) message: &'w mut [u8],
+    encoding_table: &'w mut [u8],
+    table: &'w mut [u8],
+    pub(crate) work: &'w mut [u32],
+    pub(crate) key: &'w mut [u32],
+    pub(crate) errors: &'w mut [u32],
+    pub(crate) packed: &'w mut [u8],
+}
+
+impl<'w> State<'w> {
+    pub(crate) fn new(
+        parameters: &Parameters,
+        plan: MemoryPlan,
+        mode: KeyMode,
+        isa: Isa,
+        workspace: &'w mut [u8],
+    ) -> Result<Self, CkksError> {
+        let layout = Layout::new(parameters, plan, mode);
+        let mut carver = Carver::new(workspace, crate::workspace_bytes(parameters, plan, mode))?;
+        let mut state = Self {
+            parameters: *parameters,
+            isa,
+            plan,
+            roots: [0; MAX_DATA_PRIMES],
+            message: carver.take(layout.message)?,
+            encoding_table: carver.take(layout.encoding_table)?,
+            table: carver.take(layout.table)?,
+            work: carver.take(layout.work)?,
+            key: carver.take(layout.key)?,
+            errors: carver.take(layout.errors)?,
+            packed: carver.take(layout.packed)?,
+        };
+        for (root, &prime) in state.roots.iter_mut().zip(parameters.data_primes()) {
+            *root = root_of(parameters, prime)?;
+        }
+        if plan == MemoryPlan::Fast {
+            fill_table(numbers(state.encoding_table)?);
+        }
+        Ok(state)
+    }
+
+    /// The plaintext for `slots`, as integers in `message`.
+    pub(crate) fn encode(&mut self, slots: Slots<'_>, scale: f64) -> Result<(), CkksError> {
+        let largest = self.parameters.largest_coefficient();
+        let table: Option<&mut [f64]> = match self.plan {
+            MemoryPlan::Small => None,
+            MemoryPlan::Balanced => {
+                let table = numbers(self.table)?;
+                fill_table(table);
+                Some(table)
+            }
+            MemoryPlan::Fast => Some(numbers(self.encoding_table)?),
+        };
+        encode(
+            self.isa,
+            slots,
+            scale,
+            largest,
+            table.as_deref(),
+            self.message,
+        )
+    }
+
+    /// The transform modulo data prime `index`.
+    pub(crate) fn data_ntt(&self, index: usize) -> Ntt {
+        let modulus = Modulus::new(self.parameters.data_primes()[index]);
+        Ntt::new(
+            modulus,
+            self.parameters.log_n(),
+            self.roots[index],
+            self.isa,
+        )
+    }
+
+    /// The transform modulo a special prime that is no larger than a data prime.
+    pub(crate) fn special_ntt(&self, prime: u32) -> Result<Ntt, CkksError> {
+        let root = root_of(&self.parameters, prime)?;
+        Ok(Ntt::new(
+            Modulus::new(prime),
+            self.parameters.log_n(),
+            root,
+            self.isa,
+        ))
+    }
+
+    /// The transform's roots, made where the plan has a place for them. A macro would
+    /// borrow less; this takes the fields apart.
+    pub(crate) fn parts(&mut self, ntt: &Ntt) -> Result<Parts<'_>, CkksError> {
+        let roots = match self.plan {
+            MemoryPlan::Small => Roots::OnTheFly,
+            MemoryPlan::Balanced | MemoryPlan::Fast => {
+                let table = numbers(self.table)?;
+                ntt.fill_table(table);
+                Roots::Table(table)
+            }
+        };
+        Ok(Parts {
+            isa: self.isa,
+            roots,
+            message: self.message.as_chunks().0,
+            work: self.work,
+            key: self.key,
+            errors: self.errors,
+            packed: self.packed,
+        })
+    }
+
+    /// Overwrites all that was made for a message.
+    pub(crate) fn forget_message(&mut self) {
+        wipe(self.message);
+        wipe(self.work);
+        wipe(self.errors);
+        wipe(self.packed);
+    }
+}
+
+fn root_of(parameters: &Parameters, prime: u32) -> Result<u32, CkksError> {
+    least_primitive_root(Modulus::new(prime), parameters.log_n())
+        .ok_or(ParametersError::NoTransform(u64::from(prime)).into())
+}
+
+impl Drop for State<'_> {
+    fn drop(&mut self) {
+        self.forget_message();
+        wipe(self.key);
+    }
+}
+
+/// A [`State`] whose roots are those of one prime.
+pub(crate) struct Parts<'s> {
+    pub(crate) isa: Isa,
+    pub(crate) roots: Roots<'s>,
+    message: &'s [[u8; 8]],
+    pub(crate) work: &'s mut [u32],
+    pub(crate) key: &'s mut [u32],
+    pub(crate) errors: &'s mut [u32],
+    pub(crate) packed: &'s [u8],
+}
+
+impl Parts<'_> {
+    /// The plaintext's transform, in `work`.
+    pub(crate) fn transform_message(&mut self, ntt: &Ntt) {
+        let modulus = ntt.modulus();
+        let offset = modulus.signed_offset();
+        vectorize(
+            self.isa,
+            #[inline(always)]
+            || {
+                for (out, bytes) in self.work.iter_mut().zip(self.message) {
+                    *out = modulus.reduce_signed(i64::from_ne_bytes(*bytes), offset);
+                }
+            },
+        );
+        ntt.forward(self.roots, self.work);
+    }
+
+    /// The transform of `factor` times error polynomial `place`, with the plaintext added to it if it is
+    /// `with_message`, in `work`. `factor` is in Montgomery form.
+    pub(crate) fn transform_errors(
+        &mut self,
+        ntt: &Ntt,
+        place: usize,
+        factor: u32,
+        with_message: bool,
+    ) {
+        let modulus = ntt.modulus();
+        let n = self.work.len();
+        let errors = &self.errors[place * n..][..n];
+        // A signed number less -2^31 is what is multiplied.
+        let error_offset = modulus.mul(1 << 31, factor);
+        let offset = modulus.signed_offset();
+        vectorize(
+            self.isa,
+            #[inline(always)]
+            || {
+                for (out, &error) in self.work.iter_mut().zip(errors) {
+                    let product = modulus.mul(error ^ 1 << 31, factor);
+                    *out = modulus.sub(product, error_offset);
+                }
+                if with_message {
+                    for (out, bytes) in self.work.iter_mut().zip(self.message) {
+                        let value = modulus.reduce_signed(i64::from_ne_bytes(*bytes), offset);
+                        *out = modulus.add(*out, value);
+                    }
+                }
+            },
+        );
+        ntt.forward(self.roots, self.work);
+    }
+
+    /// `factor` times the transform of a packed ternary polynomial, in Montgomery form, at place
+    /// `place` of `key`. `factor` is in Montgomery form.
+    pub(crate) fn transform_ternary(
+        &mut self,
+        ntt: &Ntt,
+        packed: &[u8],
+        place: usize,
+        factor: u32,
+    ) {
+        let n = self.work.len();
+        let key = &mut self.key[place * n..][..n];
+        transform_ternary(self.isa, ntt, self.roots, packed, factor, key);
+    }
+}
+
+/// See [`Parts::transform_ternary`].
+pub(crate) fn transform_ternary(
+    isa: Isa,
+    ntt: &Ntt,
+    roots: Roots<'_>,
+    packed: &[u8],
+    factor: u32,
+    out: &mut [u32],
+) {
+    let modulus = ntt.modulus();
+    vectorize(
+        isa,
+        #[inline(always)]
+        || ternary::unpack(modulus, packed, out),
+    );
+    ntt.forward(roots, out);
+    let factor = modulus.to_montgomery(factor);
+    vectorize(
+        isa,
+        #[inline(always)]
+        || {
+            for value in out {
+                *value = modulus.mul(*value, factor);
+            }
+        },
+    );
+}

@@ -1,0 +1,200 @@
+//! Encryption under a secret key: `c0 = m - (a·s + e)`, `c1 = a`, modulo every data prime, in the
+//! transform's order.
+
+use tfhe_sbc_core::random::{
+    EntropySource, ExpanderKind, NoSource, NoiseDistribution, SealGenerator, SeedSequence,
+    add_noise,
+};
+use tfhe_sbc_core::simd::{Isa, vectorize};
+
+use crate::encoding::Slots;
+use crate::error::{CkksError, SinkError};
+use crate::mask::{CHUNK, Mask, seal_seed};
+use crate::modulus::Modulus;
+use crate::numbers::numbers;
+use crate::output::{Format, Output};
+use crate::parameters::Parameters;
+use crate::plan::{KeyMode, MemoryPlan};
+use crate::seal;
+use crate::state::{NOISE_ETA, State};
+use crate::ternary::SecretKey;
+
+/// Encrypts with a secret key, in a borrowed workspace. Drop wipes what it holds.
+///
+/// Constant-time in values, key and noise, where the processor's arithmetic is, its doubles
+/// included; the mask and its seed are public.
+pub struct Encryptor<'w, S = NoSource> {
+    state: State<'w>,
+    key: SecretKey<'w>,
+    plan: MemoryPlan,
+    generator: SealGenerator,
+    seeds: SeedSequence<S>,
+}
+
+impl<'w, S: EntropySource> Encryptor<'w, S> {
+    /// Starts a session.
+    ///
+    /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
+    /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; what it holds is
+    /// lost. `generator` is what SEAL expands the masks of seeded ciphertexts with. `seeds` must be
+    /// fresh: it is what makes this session's ciphertexts different from any other's.
+    ///
+    /// # Errors
+    /// If the key is of another size, or the workspace too small or misaligned.
+    pub fn new(
+        parameters: &Parameters,
+        key: SecretKey<'w>,
+        plan: MemoryPlan,
+        generator: SealGenerator,
+        seeds: SeedSequence<S>,
+        workspace: &'w mut [u8],
+    ) -> Result<Self, CkksError> {
+        Self::on(
+            Isa::detect(),
+            parameters,
+            key,
+            plan,
+            generator,
+            seeds,
+            workspace,
+        )
+    }
+
+    /// [`new`](Self::new) on a given instruction set.
+    pub(crate) fn on(
+        isa: Isa,
+        parameters: &Parameters,
+        key: SecretKey<'w>,
+        plan: MemoryPlan,
+        generator: SealGenerator,
+        seeds: SeedSequence<S>,
+        workspace: &'w mut [u8],
+    ) -> Result<Self, CkksError> {
+        // A key that was made for other parameters has another length.
+        let key = SecretKey::from_packed(parameters, key.packed())?;
+        let mut state = State::new(parameters, plan, KeyMode::Symmetric, isa, workspace)?;
+        if plan == MemoryPlan::Fast {
+            for prime in 0..parameters.data_prime_count() {
+                let ntt = state.data_ntt(prime);
+                let mut parts = state.parts(&ntt)?;
+                parts.transform_ternary(&ntt, key.packed(), prime, ntt.modulus().one());
+            }
+        }
+        Ok(Self {
+            state,
+            key,
+            plan,
+            generator,
+            seeds,
+        })
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.state.parameters
+    }
+
+    /// Encrypts `slots`, times `scale` and rounded, and gives the number of bytes.
+    ///
+    /// `sink` gets the ciphertext in order, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES)
+    /// at a time, while it is made. Slots without a value are zero.
+    ///
+    /// # Errors
+    /// Before the first piece: values that are too many, not finite, or too large for the moduli
+    /// at this scale; a source of randomness that fails. Later, only the sink's.
+    pub fn encrypt(
+        &mut self,
+        slots: Slots<'_>,
+        scale: f64,
+        format: Format,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, CkksError> {
+        let result = self.encrypt_to(slots, scale, &mut Output::new(sink, format));
+        self.state.forget_message();
+        result.map(|()| format.ciphertext_bytes(&self.state.parameters))
+    }
+
+    fn encrypt_to(
+        &mut self,
+        slots: Slots<'_>,
+        scale: f64,
+        out: &mut Output<'_>,
+    ) -> Result<(), CkksError> {
+        self.state.encode(slots, scale)?;
+        let (mask_seed, noise_seed) = self.seeds.next_pair()?;
+        let mut noise = ExpanderKind::ChaCha20.noise_stream(&noise_seed, 0);
+        let distribution = NoiseDistribution::CenteredBinomial { eta: NOISE_ETA };
+        // The error is symmetric, so it may as well be added.
+        add_noise::<u64>(distribution, &mut noise, numbers(self.state.message)?);
+
+        let seed = seal_seed(&mask_seed);
+        seal::write_ciphertext_header(&self.state.parameters, scale, out)?;
+        let mut mask = self.mask(&seed);
+        for prime in 0..self.state.parameters.data_prime_count() {
+            self.send_prime(prime, &mut mask, out)?;
+        }
+        match out.format() {
+            Format::Raw => Ok(()),
+            Format::SealSeeded => seal::write_seed(self.generator, &seed, out),
+            Format::Seal => {
+                let mut mask = self.mask(&seed);
+                let mut chunk = [0; CHUNK];
+                for &prime in self.state.parameters.data_primes() {
+                    for _ in 0..self.state.parameters.polynomial_size() / CHUNK {
+                        mask.next(Modulus::new(prime), &mut chunk);
+                        out.residues(&chunk)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn mask(&self, seed: &[u8; 64]) -> Mask {
+        Mask::new(self.generator, seed, &self.state.parameters, self.state.isa)
+    }
+
+    /// The first polynomial modulo one prime and, in the raw form, the second.
+    fn send_prime(
+        &mut self,
+        prime: usize,
+        mask: &mut Mask,
+        out: &mut Output<'_>,
+    ) -> Result<(), CkksError> {
+        let ntt = self.state.data_ntt(prime);
+        let modulus = ntt.modulus();
+        let mut parts = self.state.parts(&ntt)?;
+        let place = match self.plan {
+            MemoryPlan::Fast => prime,
+            MemoryPlan::Small | MemoryPlan::Balanced => {
+                parts.transform_ternary(&ntt, self.key.packed(), 0, modulus.one());
+                0
+            }
+        };
+        parts.transform_message(&ntt);
+        let key = &parts.key[place * parts.work.len()..];
+        let keys = key.as_chunks::<CHUNK>().0;
+        for (work, key) in parts.work.as_chunks_mut::<CHUNK>().0.iter_mut().zip(keys) {
+            let mut a = [0; CHUNK];
+            mask.next(modulus, &mut a);
+            vectorize(
+                parts.isa,
+                #[inline(always)]
+                || {
+                    for ((work, &key), &a) in work.iter_mut().zip(key).zip(&a) {
+                        *work = modulus.sub(*work, modulus.mul(a, key));
+                    }
+                },
+            );
+            out.residues(work)?;
+            // What has been sent makes room for what may be sent next.
+            *work = a;
+        }
+        if out.format() == Format::Raw {
+            for a in parts.work.chunks(CHUNK) {
+                out.residues(a)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Ternary polynomials, packed: secret keys, and what takes their place in public-key
+//! encryption.
+//!
+//! Coefficient `i` is bits `6 - 2·(i mod 4)` and up of byte `i / 4`, 1 more than its value, as in
+//! SEAL-Embedded's secret key files.
+
+use core::fmt;
+
+use tfhe_sbc_core::random::{EntropySource, ExpanderKind, NoiseSeed, SeedSequence, fill_uniform};
+use tfhe_sbc_core::workspace::wipe;
+
+use crate::error::KeyError;
+use crate::modulus::Modulus;
+use crate::parameters::Parameters;
+
+/// Words read from a stream at a time.
+const CHUNK: usize = 128;
+
+/// Number of bytes of a packed ternary polynomial, and of a secret key.
+pub const fn packed_bytes(polynomial_size: usize) -> usize {
+    polynomial_size / 4
+}
+
+/// A ternary secret key, in memory that somebody else keeps: a board's flash, or what
+/// [`generate`](SecretKey::generate) or a reader of [`seal`](crate::seal) filled, and its owner wipes.
+#[derive(Clone, Copy)]
+pub struct SecretKey<'k> {
+    packed: &'k [u8],
+}
+
+impl<'k> SecretKey<'k> {
+    /// Takes a packed key, which is SEAL-Embedded's `sk_N.dat`: 2 bits a coefficient, the
+    /// first in the highest bits of its byte, 1 more than its value. Constant-time but
+    /// for the refusal.
+    ///
+    /// # Errors
+    /// If it has another length, or a coefficient is not ternary.
+    pub fn from_packed(parameters: &Parameters, packed: &'k [u8]) -> Result<Self, KeyError> {
+        let (needed, found) = (packed_bytes(parameters.polynomial_size()), packed.len());
+        if found != needed {
+            return Err(KeyError::Length { needed, found });
+        }
+        // The code 3 is the only one with both bits.
+        let wrong = packed
+            .iter()
+            .fold(0, |wrong, &byte| wrong | (byte & byte >> 1 & 0x55));
+        if wrong != 0 {
+            return Err(KeyError::NotTernary);
+        }
+        Ok(Self { packed })
+    }
+
+    /// Draws a uniform key into `packed`, of [`packed_bytes`], by the noise seed of the
+    /// next pair. Constant-time.
+    ///
+    /// # Errors
+    /// Those of [`SeedSequence::next_pair`], and of [`from_packed`](Self::from_packed).
+    pub fn generate<S: EntropySource>(
+        parameters: &Parameters,
+        seeds: &mut SeedSequence<S>,
+        packed: &'k mut [u8],
+    ) -> Result<Self, crate::CkksError> {
+        let (_, noise) = seeds.next_pair()?;
+        draw(&noise, 0, packed);
+        Ok(Self::from_packed(parameters, packed)?)
+    }
+
+    pub(crate) fn packed(&self) -> &'k [u8] {
+        self.packed
+    }
+}
+
+impl fmt::Debug for SecretKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+/// Overwrites `packed` with uniform coefficients, 64 bits of a stream each, whose probabilities
+/// are 1/3 to within 2^-64. Constant-time.
+pub(crate) fn draw(seed: &NoiseSeed, stream: u32, packed: &mut [u8]) {
+    /// The least words that are one third and two thirds of 2^64.
+    const THIRDS: [u64; 2] = [u64::MAX / 3 + 1, u64::MAX / 3 * 2 + 1];
+    let mut expander = ExpanderKind::ChaCha20.noise_stream(seed, stream);
+    let mut words = [0u64; CHUNK];
+    for packed in packed.chunks_mut(CHUNK / 4) {
+        let words = &mut words[..4 * packed.len()];
+        fill_uniform(&mut expander, words);
+        for (byte, words) in packed.iter_mut().zip(words.as_chunks::<4>().0) {
+            let code = |word| {
+                THIRDS
+                    .iter()
+                    .map(|&third| u8::from(word >= third))
+                    .sum::<u8>()
+            };
+            *byte = words.iter().fold(0, |byte, &word| byte << 2 | code(word));
+        }
+    }
+    wipe(&mut words);
+}
+
+/// Overwrites `out` with the residues. Constant-time; `inline(always)` for instruction sets.
+#[inline(always)]
+pub(crate) fn unpack(modulus: Modulus, packed: &[u8], out: &mut [u32]) {
+    for (out, &byte) in out.as_chunks_mut::<4>().0.iter_mut().zip(packed) {
+        *out = [6, 4, 2, 0].map(|shift| modulus.sub(u32::from(byte >> shift & 3), 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use tfhe_sbc_core::random::Seed;
+
+    use super::*;
+
+    /// A third of the coefficients is -1, 0 and 1 each, at every place of a byte.
+    #[test]
+    fn coefficients_are_uniform() {
+        let mut seeds = SeedSequence::new(Seed::from_bytes([3; 32]));
+        let mut packed = vec![0; packed_bytes(16384)];
+        let mut counts = [[0u32; 4]; 4];
+        for _ in 0..16 {
+            SecretKey::generate(&Parameters::N16384, &mut seeds, &mut packed).unwrap();
+            for byte in &packed {
+                for (place, counts) in counts.iter_mut().enumerate() {
+                    counts[usize::from(byte >> (6 - 2 * place) & 3)] += 1;
+                }
+            }
+        }
+        // 2^16 at each place; the standard deviation is 121.
+        for counts in counts {
+            assert_eq!(counts[3], 0);
+            for &count in &counts[..3] {
+                assert!(count.abs_diff((1 << 16) / 3) < 600, "{counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let parameters = Parameters::N1024;
+        let key = |packed: &[u8]| SecretKey::from_packed(&parameters, packed).map(drop);
+        assert_eq!(key(&[0b00_01_10_00; 256]), Ok(()));
+        let length = |found| Err(KeyError::Length { needed: 256, found });
+        assert_eq!(key(&[0; 255]), length(255));
+        assert_eq!(key(&[]), length(0));
+        for place in 0..4 {
+            let mut packed = [0b10_01_10_00; 256];
+            packed[200] |= 3 << (2 * place);
+            assert_eq!(key(&packed), Err(KeyError::NotTernary));
+        }
+    }
+
+    #[test]
+    fn codes_are_residues() {
+        let modulus = Modulus::new(12289);
+        let mut out = [7; 8];
+        unpack(modulus, &[0b10_00_01_10, 0b00_00_10_10], &mut out);
+        let minus_one = 12288;
+        assert_eq!(out, [1, minus_one, 0, 1, minus_one, minus_one, 1, 1]);
+    }
+}
