@@ -2,6 +2,9 @@
 //! `R = 2^32`. Residues are fully reduced, in `[0, q)`. Constant-time, branch-free in a way that
 //! the compiler makes vectors of.
 
+/// The low half of 64 bits.
+const LOW: u64 = u32::MAX as u64;
+
 /// A prime with what its arithmetic needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modulus {
@@ -62,10 +65,12 @@ impl Modulus {
     /// form is their product.
     #[inline(always)]
     pub(crate) fn mul(self, a: u32, b: u32) -> u32 {
+        // In 64 bits throughout, so that lanes of vectors need not change their width.
         let product = u64::from(a) * u64::from(b);
-        let quotient = (product as u32).wrapping_mul(self.inverse);
-        let low = (u64::from(quotient) * u64::from(self.q)) >> 32;
-        let difference = ((product >> 32) as u32).wrapping_sub(low as u32);
+        let quotient = ((product & LOW) * u64::from(self.inverse)) & LOW;
+        let multiple = quotient * u64::from(self.q);
+        // Their low halves are equal.
+        let difference = (product.wrapping_sub(multiple) >> 32) as u32;
         difference.min(difference.wrapping_add(self.q))
     }
 

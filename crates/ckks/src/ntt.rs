@@ -114,21 +114,17 @@ impl Ntt {
             self.isa,
             #[inline(always)]
             || {
-                for depth in (0..self.log_n).rev() {
-                    // The inverse of a node's root is minus the root of the node's mirror.
-                    let last = (1 << depth) - 1;
-                    match roots {
-                        Roots::Table(table) => {
-                            let roots = &table[1 << depth..2 << depth];
-                            for (node, &root) in roots.iter().rev().enumerate() {
-                                let block = &mut values[self.block(depth, node)];
+                // The inverse of a node's root is minus the root of the node's mirror.
+                match roots {
+                    Roots::Table(table) => self.inverse_with(table, values),
+                    Roots::OnTheFly => {
+                        for depth in (0..self.log_n).rev() {
+                            let last = (1 << depth) - 1;
+                            self.each_node(depth, |node, root| {
+                                let block = &mut values[self.block(depth, last - node)];
                                 inverse_block(self.modulus, block, root);
-                            }
+                            });
                         }
-                        Roots::OnTheFly => self.each_node(depth, |node, root| {
-                            let block = &mut values[self.block(depth, last - node)];
-                            inverse_block(self.modulus, block, root);
-                        }),
                     }
                 }
                 let n = self.modulus.to_montgomery(1 << self.log_n);
@@ -148,18 +144,58 @@ impl Ntt {
                 forward_block(self.modulus, block, root);
             }
         }
-        // The last three layers are done where their blocks are: the nodes of 8 neighbours.
-        let (eights, _) = polynomial.as_chunks_mut::<8>();
-        let (top, rest) = table[eights.len()..].split_at(eights.len());
-        let (middle, rest) = rest.split_at(2 * eights.len());
-        let (middle, low) = (middle.as_chunks::<2>().0, rest.as_chunks::<4>().0);
-        for (((x, &top), middle), low) in eights.iter_mut().zip(top).zip(middle).zip(low) {
-            forward_block(self.modulus, x, top);
-            for (x, &root) in x.as_chunks_mut::<4>().0.iter_mut().zip(middle) {
-                forward_block(self.modulus, x, root);
-            }
-            for (x, &root) in x.as_chunks_mut::<2>().0.iter_mut().zip(low) {
-                forward_block(self.modulus, x, root);
+        // The last three layers are done together: straight code over eight neighbours, which the
+        // compiler does for as many eights at once as a vector has lanes.
+        let (eights, nodes) = (polynomial.as_chunks_mut::<8>().0, Nodes::of(table));
+        for (x, nodes) in eights.iter_mut().zip(nodes) {
+            let butterfly = |a, b, root| {
+                let product = self.modulus.mul(b, root);
+                (self.modulus.add(a, product), self.modulus.sub(a, product))
+            };
+            let [a0, a1, a2, a3, a4, a5, a6, a7] = *x;
+            let (a0, a4) = butterfly(a0, a4, nodes.top);
+            let (a1, a5) = butterfly(a1, a5, nodes.top);
+            let (a2, a6) = butterfly(a2, a6, nodes.top);
+            let (a3, a7) = butterfly(a3, a7, nodes.top);
+            let (a0, a2) = butterfly(a0, a2, nodes.middle[0]);
+            let (a1, a3) = butterfly(a1, a3, nodes.middle[0]);
+            let (a4, a6) = butterfly(a4, a6, nodes.middle[1]);
+            let (a5, a7) = butterfly(a5, a7, nodes.middle[1]);
+            let (a0, a1) = butterfly(a0, a1, nodes.low[0]);
+            let (a2, a3) = butterfly(a2, a3, nodes.low[1]);
+            let (a4, a5) = butterfly(a4, a5, nodes.low[2]);
+            let (a6, a7) = butterfly(a6, a7, nodes.low[3]);
+            *x = [a0, a1, a2, a3, a4, a5, a6, a7];
+        }
+    }
+
+    #[inline(always)]
+    fn inverse_with(&self, table: &[u32], values: &mut [u32]) {
+        let (eights, nodes) = (values.as_chunks_mut::<8>().0, Nodes::of(table));
+        for (x, mirror) in eights.iter_mut().zip(nodes.rev()) {
+            let butterfly = |a, b, root| {
+                let difference = self.modulus.sub(b, a);
+                (self.modulus.add(a, b), self.modulus.mul(difference, root))
+            };
+            let [a0, a1, a2, a3, a4, a5, a6, a7] = *x;
+            let (a0, a1) = butterfly(a0, a1, mirror.low[3]);
+            let (a2, a3) = butterfly(a2, a3, mirror.low[2]);
+            let (a4, a5) = butterfly(a4, a5, mirror.low[1]);
+            let (a6, a7) = butterfly(a6, a7, mirror.low[0]);
+            let (a0, a2) = butterfly(a0, a2, mirror.middle[1]);
+            let (a1, a3) = butterfly(a1, a3, mirror.middle[1]);
+            let (a4, a6) = butterfly(a4, a6, mirror.middle[0]);
+            let (a5, a7) = butterfly(a5, a7, mirror.middle[0]);
+            let (a0, a4) = butterfly(a0, a4, mirror.top);
+            let (a1, a5) = butterfly(a1, a5, mirror.top);
+            let (a2, a6) = butterfly(a2, a6, mirror.top);
+            let (a3, a7) = butterfly(a3, a7, mirror.top);
+            *x = [a0, a1, a2, a3, a4, a5, a6, a7];
+        }
+        for depth in (0..self.log_n - 3).rev() {
+            let blocks = values.chunks_exact_mut(1 << (self.log_n - depth));
+            for (block, &root) in blocks.zip(table[1 << depth..2 << depth].iter().rev()) {
+                inverse_block(self.modulus, block, root);
             }
         }
     }
@@ -182,6 +218,28 @@ impl Ntt {
             visit(node, root);
             root = self.modulus.mul(root, step);
         }
+    }
+}
+
+/// The roots of a node and its descendants, which have eight values below them.
+struct Nodes<'a> {
+    top: u32,
+    middle: &'a [u32; 2],
+    low: &'a [u32; 4],
+}
+
+impl<'a> Nodes<'a> {
+    #[inline(always)]
+    fn of(table: &'a [u32]) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
+        let count = table.len() / 8;
+        let middle = table[2 * count..4 * count].as_chunks().0;
+        let low = table[4 * count..].as_chunks().0;
+        let top = &table[count..2 * count];
+        (0..count).map(move |node| Self {
+            top: top[node],
+            middle: &middle[node],
+            low: &low[node],
+        })
     }
 }
 

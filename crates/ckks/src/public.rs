@@ -16,6 +16,7 @@ use crate::encoding::Slots;
 use crate::error::{CkksError, KeyError, SinkError};
 use crate::mask::CHUNK;
 use crate::modulus::Modulus;
+use crate::ntt::Ntt;
 use crate::numbers::numbers;
 use crate::output::{Format, Output};
 use crate::parameters::{MAX_DATA_PRIME_BITS, Parameters};
@@ -186,8 +187,12 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
             Source::Seal(words) => PublicKey::from_words(parameters, words)?,
             Source::Parts(parts) => PublicKey::from_parts(parameters, parts)?,
         };
+        let mut state = State::new(parameters, plan, KeyMode::Public, isa, workspace)?;
+        if let Some(special) = key.special_prime(parameters) {
+            state.set_special(special)?;
+        }
         Ok(Self {
-            state: State::new(parameters, plan, KeyMode::Public, isa, workspace)?,
+            state,
             key,
             plan,
             seeds,
@@ -204,7 +209,7 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
     ///
     /// It takes a key with a special prime below 2^31.
     pub fn divides_noise(&self) -> bool {
-        self.key.special_prime(&self.state.parameters).is_some()
+        self.state.special_ntt().is_some()
     }
 
     /// Encrypts `slots`, times `scale` and rounded, and gives the number of bytes, as
@@ -241,7 +246,7 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
         let (_, noise) = self.seeds.next_pair()?;
         self.seeds.forget_past();
         ternary::draw(&noise, U_STREAM, self.state.packed);
-        let special = self.key.special_prime(&self.state.parameters);
+        let special = self.state.special_ntt();
         if special.is_none() {
             add_errors(&noise, 0, numbers::<u64>(self.state.message)?);
         }
@@ -292,7 +297,7 @@ struct Message<'m, 'w> {
     key: PublicKey<'w>,
     plan: MemoryPlan,
     noise: NoiseSeed,
-    special: Option<u32>,
+    special: Option<Ntt>,
     /// Whose errors are at each place of the workspace.
     errors_of: [Option<usize>; 2],
     /// The prime that the workspace has the transform of `u` for.
@@ -315,20 +320,20 @@ impl Message<'_, '_> {
         let in_message = self.special.is_none() && polynomial == 0;
         if !in_message && self.errors_of[place] != Some(polynomial) {
             match self.special {
-                Some(special) => self.divided_errors(special, polynomial, place)?,
+                Some(special) => self.divided_errors(&special, polynomial)?,
                 None => {
                     let n = self.state.parameters.polynomial_size();
                     let errors = cleared(&mut self.state.errors[place * n..][..n]);
                     add_errors(&self.noise, polynomial, errors);
+                    self.errors_of[place] = Some(polynomial);
                 }
             }
-            self.errors_of[place] = Some(polynomial);
         }
 
         let ntt = self.state.data_ntt(prime);
         let modulus = ntt.modulus();
         let factor = match self.special {
-            Some(special) => modulus.invert(modulus.to_montgomery(special)),
+            Some(special) => modulus.invert(modulus.to_montgomery(special.modulus().value())),
             None => modulus.one(),
         };
         let mut parts = self.state.parts(&ntt)?;
@@ -351,43 +356,44 @@ impl Message<'_, '_> {
         Ok(())
     }
 
-    /// `e_i - r_i`, in the place of errors.
-    fn divided_errors(
-        &mut self,
-        special: u32,
-        polynomial: usize,
-        place: usize,
-    ) -> Result<(), CkksError> {
+    /// `e_i - r_i` for polynomial `wanted`, or for both if there is a place for each.
+    fn divided_errors(&mut self, ntt: &Ntt, wanted: usize) -> Result<(), CkksError> {
         let parameters = self.state.parameters;
         let n = parameters.polynomial_size();
-        let ntt = self.state.special_ntt(special)?;
         let modulus = ntt.modulus();
-        let public = self
-            .key
-            .polynomial(polynomial, parameters.data_prime_count(), n);
-        let mut parts = self.state.parts(&ntt)?;
-        parts.transform_ternary(&ntt, parts.packed, 0, modulus.one());
+        let mut parts = self.state.parts(ntt)?;
+        parts.transform_ternary(ntt, parts.packed, 0, modulus.one());
         self.transformed = None;
-        let values = cleared(&mut parts.errors[place * n..][..n]);
-        let keys = parts.key.as_chunks::<CHUNK>().0;
-        let chunks = values.as_chunks_mut::<CHUNK>().0.iter_mut();
-        for (index, (values, key)) in chunks.zip(keys).enumerate() {
-            multiply_add(parts.isa, modulus, public.chunk(index), key, values);
+        let polynomials = match self.plan {
+            MemoryPlan::Fast => 0..2,
+            MemoryPlan::Small | MemoryPlan::Balanced => wanted..wanted + 1,
+        };
+        let places = parts.errors.chunks_exact_mut(n);
+        for ((values, place_of), polynomial) in places.zip(&mut self.errors_of).zip(polynomials) {
+            let public = self
+                .key
+                .polynomial(polynomial, parameters.data_prime_count(), n);
+            values.fill(0);
+            let keys = parts.key.as_chunks::<CHUNK>().0;
+            let chunks = values.as_chunks_mut::<CHUNK>().0.iter_mut();
+            for (index, (values, key)) in chunks.zip(keys).enumerate() {
+                multiply_add(parts.isa, modulus, public.chunk(index), key, values);
+            }
+            ntt.inverse(parts.roots, values);
+            let noise = cleared(parts.work);
+            add_errors(&self.noise, polynomial, noise);
+            vectorize(
+                parts.isa,
+                #[inline(always)]
+                || {
+                    for (value, &error) in values.iter_mut().zip(&*noise) {
+                        let residue = modulus.add(*value, reduce_error(modulus, error));
+                        *value = error.wrapping_sub(modulus.centre(residue) as u32);
+                    }
+                },
+            );
+            *place_of = Some(polynomial);
         }
-        ntt.inverse(parts.roots, values);
-        let noise = cleared(parts.work);
-        add_errors(&self.noise, polynomial, noise);
-        vectorize(
-            parts.isa,
-            #[inline(always)]
-            || {
-                for (value, &error) in values.iter_mut().zip(&*noise) {
-                    // The error is far above -2^16, hence above -q.
-                    let residue = modulus.add(*value, reduce_error(modulus, error));
-                    *value = error.wrapping_sub(modulus.centre(residue) as u32);
-                }
-            },
-        );
         Ok(())
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct State<'w> {
     plan: MemoryPlan,
     /// The least primitive root of every data prime.
     roots: [u32; MAX_DATA_PRIMES],
+    /// A special prime that is no larger than a data prime, and its root.
+    special: Option<(u32, u32)>,
     pub(crate) message: &'w mut [u8],
     encoding_table: &'w mut [u8],
     table: &'w mut [u8],
@@ -48,6 +50,7 @@ impl<'w> State<'w> {
             isa,
             plan,
             roots: [0; MAX_DATA_PRIMES],
+            special: None,
             message: carver.take(layout.message)?,
             encoding_table: carver.take(layout.encoding_table)?,
             table: carver.take(layout.table)?,
@@ -98,19 +101,21 @@ impl<'w> State<'w> {
         )
     }
 
-    /// The transform modulo a special prime that is no larger than a data prime.
-    pub(crate) fn special_ntt(&self, prime: u32) -> Result<Ntt, CkksError> {
-        let root = root_of(&self.parameters, prime)?;
-        Ok(Ntt::new(
-            Modulus::new(prime),
-            self.parameters.log_n(),
-            root,
-            self.isa,
-        ))
+    /// Takes a special prime that is no larger than a data prime.
+    pub(crate) fn set_special(&mut self, prime: u32) -> Result<(), CkksError> {
+        self.special = Some((prime, root_of(&self.parameters, prime)?));
+        Ok(())
     }
 
-    /// The transform's roots, made where the plan has a place for them. A macro would
-    /// borrow less; this takes the fields apart.
+    /// The transform modulo the special prime that was taken.
+    pub(crate) fn special_ntt(&self) -> Option<Ntt> {
+        let (prime, root) = self.special?;
+        let log_n = self.parameters.log_n();
+        Some(Ntt::new(Modulus::new(prime), log_n, root, self.isa))
+    }
+
+    /// What there is to work with, and a transform's roots, made where the plan has a place for
+    /// them.
     pub(crate) fn parts(&mut self, ntt: &Ntt) -> Result<Parts<'_>, CkksError> {
         let roots = match self.plan {
             MemoryPlan::Small => Roots::OnTheFly,
