@@ -2,6 +2,7 @@
 
 use super::expander::Expander;
 use super::keystream::Scratch;
+use crate::simd::{Isa, vectorize};
 use crate::torus::Torus;
 
 /// The largest number of coins on each side.
@@ -31,17 +32,24 @@ fn add_words<T: Torus, const WIDTH: usize>(
     values: &mut [T],
 ) {
     let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
+    let isa = Isa::detect();
     let mask = (1u64 << eta) - 1;
     for values in values.chunks_mut(CHUNK_BYTES / WIDTH) {
         let bytes = &mut buffer[..values.len() * WIDTH];
         expander.fill(bytes);
-        for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
-            let mut word = [0; 8];
-            word[..WIDTH].copy_from_slice(bytes);
-            let word = u64::from_le_bytes(word);
-            let heads = (word & mask).count_ones();
-            let tails = ((word >> (4 * WIDTH)) & mask).count_ones();
-            *value = value.add(T::from_i64(i64::from(heads) - i64::from(tails)));
-        }
+        vectorize(
+            isa,
+            #[inline(always)]
+            || {
+                for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
+                    let mut word = [0; 8];
+                    word[..WIDTH].copy_from_slice(bytes);
+                    let word = u64::from_le_bytes(word);
+                    let heads = (word & mask).count_ones();
+                    let tails = ((word >> (4 * WIDTH)) & mask).count_ones();
+                    *value = value.add(T::from_i64(i64::from(heads) - i64::from(tails)));
+                }
+            },
+        );
     }
 }
