@@ -78,6 +78,7 @@ pub mod seal;
 mod state;
 mod symmetric;
 mod ternary;
+mod wide;
 
 pub use encoding::Slots;
 pub use error::{CkksError, KeyError, SinkError};

@@ -9,7 +9,7 @@ pub(crate) const MAX_LOG_N: u32 = 14;
 /// The most primes that ciphertexts are made modulo.
 pub const MAX_DATA_PRIMES: usize = 16;
 /// Data primes are below 2 to this power.
-pub(crate) const MAX_DATA_PRIME_BITS: u32 = 31;
+const MAX_DATA_PRIME_BITS: u32 = 31;
 /// SEAL's bound on the special prime.
 const MAX_SPECIAL_PRIME_BITS: u32 = 60;
 /// The most bits that the product of all primes may have for 128 bits of security with ternary
@@ -205,6 +205,14 @@ impl Parameters {
     /// The prime that only keys have.
     pub const fn special_prime(&self) -> Option<u64> {
         self.special
+    }
+
+    /// Whether the special prime is larger than data primes may be.
+    pub(crate) const fn special_is_wide(&self) -> bool {
+        match self.special {
+            Some(prime) => prime >> MAX_DATA_PRIME_BITS != 0,
+            None => false,
+        }
     }
 
     /// The primes of keys: data primes, then the special one.

@@ -82,7 +82,7 @@ pub(crate) struct Layout {
     pub(crate) work: usize,
     /// Numbers of transformed ternary polynomials.
     pub(crate) key: usize,
-    /// Numbers of a public-key ciphertext's error polynomials.
+    /// Bytes of a public-key ciphertext's error polynomials.
     pub(crate) errors: usize,
     /// Bytes of a packed ternary polynomial.
     pub(crate) packed: usize,
@@ -96,11 +96,15 @@ impl Layout {
             MemoryPlan::Balanced => (0, 4 * n),
             MemoryPlan::Fast => (8 * table_len(n), 4 * n),
         };
+        let error = match parameters.special_is_wide() {
+            true => 8 * n,
+            false => 4 * n,
+        };
         let (key, errors, packed) = match (mode, plan) {
             (KeyMode::Symmetric, MemoryPlan::Fast) => (n * parameters.data_prime_count(), 0, 0),
             (KeyMode::Symmetric, _) => (n, 0, 0),
-            (KeyMode::Public, MemoryPlan::Fast) => (n, 2 * n, packed_bytes(n)),
-            (KeyMode::Public, _) => (n, n, packed_bytes(n)),
+            (KeyMode::Public, MemoryPlan::Fast) => (n, 2 * error, packed_bytes(n)),
+            (KeyMode::Public, _) => (n, error, packed_bytes(n)),
         };
         Self {
             message: 8 * n,
@@ -114,8 +118,8 @@ impl Layout {
     }
 
     const fn bytes(&self) -> usize {
-        let numbers = self.work + self.key + self.errors;
-        self.message + self.encoding_table + self.table + 4 * numbers + self.packed
+        let bytes = self.message + self.encoding_table + self.errors + self.table + self.packed;
+        bytes + 4 * (self.work + self.key)
     }
 }
 

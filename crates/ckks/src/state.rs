@@ -12,6 +12,7 @@ use crate::numbers::numbers;
 use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
 use crate::plan::{KeyMode, Layout, MemoryPlan};
 use crate::ternary;
+use crate::wide::WideRing;
 
 /// The standard error of fresh ciphertexts, SEAL's: a centred binomial distribution of
 /// this many bits on each side.
@@ -24,14 +25,14 @@ pub(crate) struct State<'w> {
     plan: MemoryPlan,
     /// The least primitive root of every data prime.
     roots: [u32; MAX_DATA_PRIMES],
-    /// A special prime that is no larger than a data prime, and its root.
-    special: Option<(u32, u32)>,
+    /// What a public key's special prime takes.
+    special: Option<Special>,
     pub(crate) message: &'w mut [u8],
     encoding_table: &'w mut [u8],
     table: &'w mut [u8],
     pub(crate) work: &'w mut [u32],
     pub(crate) key: &'w mut [u32],
-    pub(crate) errors: &'w mut [u32],
+    pub(crate) errors: &'w mut [u8],
     pub(crate) packed: &'w mut [u8],
 }
 
@@ -53,10 +54,10 @@ impl<'w> State<'w> {
             special: None,
             message: carver.take(layout.message)?,
             encoding_table: carver.take(layout.encoding_table)?,
+            errors: carver.take(layout.errors)?,
             table: carver.take(layout.table)?,
             work: carver.take(layout.work)?,
             key: carver.take(layout.key)?,
-            errors: carver.take(layout.errors)?,
             packed: carver.take(layout.packed)?,
         };
         for (root, &prime) in state.roots.iter_mut().zip(parameters.data_primes()) {
@@ -101,17 +102,22 @@ impl<'w> State<'w> {
         )
     }
 
-    /// Takes a special prime that is no larger than a data prime.
-    pub(crate) fn set_special(&mut self, prime: u32) -> Result<(), CkksError> {
-        self.special = Some((prime, root_of(&self.parameters, prime)?));
+    /// Takes the special prime.
+    pub(crate) fn set_special(&mut self, prime: u64) -> Result<(), CkksError> {
+        let log_n = self.parameters.log_n();
+        self.special = Some(if self.parameters.special_is_wide() {
+            let ring = WideRing::new(prime, log_n);
+            Special::Wide(ring.ok_or(ParametersError::NoTransform(prime))?)
+        } else {
+            let root = root_of(&self.parameters, prime as u32)?;
+            Special::Narrow(Ntt::new(Modulus::new(prime as u32), log_n, root, self.isa))
+        });
         Ok(())
     }
 
-    /// The transform modulo the special prime that was taken.
-    pub(crate) fn special_ntt(&self) -> Option<Ntt> {
-        let (prime, root) = self.special?;
-        let log_n = self.parameters.log_n();
-        Some(Ntt::new(Modulus::new(prime), log_n, root, self.isa))
+    /// The special prime that was taken.
+    pub(crate) fn special(&self) -> Option<Special> {
+        self.special
     }
 
     /// What there is to work with, and a transform's roots, made where the plan has a place for
@@ -157,6 +163,26 @@ impl Drop for State<'_> {
     }
 }
 
+/// The special prime, and how it is computed with.
+#[derive(Clone, Copy)]
+pub(crate) enum Special {
+    /// As a data prime. Errors are 32-bit integers.
+    Narrow(Ntt),
+    /// With larger words. Errors are 64-bit integers.
+    Wide(WideRing),
+}
+
+impl Special {
+    /// Its inverse modulo a data prime, in Montgomery form.
+    pub(crate) fn inverse(&self, modulus: Modulus) -> u32 {
+        let value = match self {
+            Self::Narrow(ntt) => u64::from(ntt.modulus().value()),
+            Self::Wide(ring) => ring.value(),
+        };
+        modulus.invert(modulus.to_montgomery(modulus.reduce(value)))
+    }
+}
+
 /// A [`State`] whose roots are those of one prime.
 pub(crate) struct Parts<'s> {
     pub(crate) isa: Isa,
@@ -164,7 +190,7 @@ pub(crate) struct Parts<'s> {
     message: &'s [[u8; 8]],
     pub(crate) work: &'s mut [u32],
     pub(crate) key: &'s mut [u32],
-    pub(crate) errors: &'s mut [u32],
+    pub(crate) errors: &'s mut [u8],
     pub(crate) packed: &'s [u8],
 }
 
@@ -185,9 +211,9 @@ impl Parts<'_> {
         ntt.forward(self.roots, self.work);
     }
 
-    /// The transform of `factor` times error polynomial `place`, with the plaintext added to it if it is
-    /// `with_message`, in `work`. `factor` is in Montgomery form.
-    pub(crate) fn transform_errors(
+    /// The transform of `factor` times `errors`, signed integers of 32 or, if `WIDE`, of 64 bits,
+    /// with the plaintext added to it if it is `with_message`, in `work`. `factor` is in Montgomery form.
+    pub(crate) fn transform_errors<const WIDE: bool>(
         &mut self,
         ntt: &Ntt,
         place: usize,
@@ -195,18 +221,26 @@ impl Parts<'_> {
         with_message: bool,
     ) {
         let modulus = ntt.modulus();
-        let n = self.work.len();
-        let errors = &self.errors[place * n..][..n];
-        // A signed number less -2^31 is what is multiplied.
-        let error_offset = modulus.mul(1 << 31, factor);
+        let bytes = if WIDE { 8 } else { 4 } * self.work.len();
+        let errors = &self.errors[place * bytes..][..bytes];
+        // What a narrow number is larger by when it is multiplied.
+        let narrow_offset = modulus.mul(1 << 31, factor);
         let offset = modulus.signed_offset();
         vectorize(
             self.isa,
             #[inline(always)]
             || {
-                for (out, &error) in self.work.iter_mut().zip(errors) {
-                    let product = modulus.mul(error ^ 1 << 31, factor);
-                    *out = modulus.sub(product, error_offset);
+                if WIDE {
+                    for (out, error) in self.work.iter_mut().zip(errors.as_chunks().0) {
+                        let error = modulus.reduce_signed(i64::from_ne_bytes(*error), offset);
+                        *out = modulus.mul(error, factor);
+                    }
+                } else {
+                    for (out, error) in self.work.iter_mut().zip(errors.as_chunks().0) {
+                        let error = u32::from_ne_bytes(*error);
+                        let product = modulus.mul(error ^ 1 << 31, factor);
+                        *out = modulus.sub(product, narrow_offset);
+                    }
                 }
                 if with_message {
                     for (out, bytes) in self.work.iter_mut().zip(self.message) {

@@ -137,6 +137,38 @@ fn every_size_of_seal_embedded() {
     }
 }
 
+/// A public key with a special prime of more than 32 bits, by the definition, as SEAL stores it.
+#[test]
+fn public_keys_with_wide_special_primes() {
+    for parameters in [Parameters::N8192, Parameters::N16384] {
+        let n = parameters.polynomial_size();
+        let key = secret_key(&parameters);
+        let secret = ternary(&key);
+        let file = seal_public_key(&parameters, &secret);
+        let public = seal::public_key(&parameters, &file).unwrap();
+        let values: Vec<f64> = (0..n / 2).map(|i| (i % 100) as f64 / 16.0 - 3.0).collect();
+        let slots = Slots::Real(&values);
+        let [small, fast] = [
+            (MemoryPlan::Small, Format::Raw),
+            (MemoryPlan::Fast, Format::Seal),
+        ]
+        .map(|(plan, format)| {
+            let bytes = encrypt_public(&parameters, public, plan, seeds(9), slots, SCALE, format);
+            residues(&parameters, format, &bytes.unwrap())
+        });
+        assert!(small == fast, "{n}");
+        let slots = decode(&decrypt(&parameters, &small, &secret), SCALE);
+        // The division's rounding, in c0 and, times the secret, in c1.
+        let weight = secret.iter().filter(|&&s| s != 0).count() as f64;
+        let expected = ((1.0 + weight) / 12.0 * n as f64 / 2.0).sqrt() / SCALE;
+        let error = rms(&slots, &values);
+        assert!(
+            (error / expected - 1.0).abs() < 0.1,
+            "{n} {error:e} {expected:e}"
+        );
+    }
+}
+
 /// Bytes that must be the same on every target and in every version.
 #[test]
 fn golden_bytes() {

@@ -155,12 +155,16 @@ fn expanded(parameters: &Parameters, generator: SealGenerator, seed: &[u8]) -> V
         .collect()
 }
 
+fn multiply(a: u64, b: u64, q: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(q)) as u64
+}
+
 fn power(base: u64, exponent: u64, q: u64) -> u64 {
     let bits = (0..64 - exponent.leading_zeros()).rev();
     bits.fold(1, |result, bit| {
-        let square = result * result % q;
+        let square = multiply(result, result, q);
         if exponent >> bit & 1 == 1 {
-            square * base % q
+            multiply(square, base, q)
         } else {
             square
         }
@@ -201,7 +205,7 @@ impl SlowNtt {
             for i in 0..nodes {
                 let root = power(self.root, self.exponent(nodes + i), q);
                 for j in 2 * i * half..(2 * i + 1) * half {
-                    let (a, b) = (x[j], x[j + half] * root % q);
+                    let (a, b) = (x[j], multiply(x[j + half], root, q));
                     (x[j], x[j + half]) = ((a + b) % q, (a + q - b) % q);
                 }
             }
@@ -219,14 +223,54 @@ impl SlowNtt {
                 let root = inverse(power(self.root, self.exponent(nodes + i), q));
                 for j in 2 * i * half..(2 * i + 1) * half {
                     let (a, b) = (x[j], x[j + half]);
-                    (x[j], x[j + half]) = ((a + b) % q, (a + q - b) % q * root % q);
+                    (x[j], x[j + half]) = ((a + b) % q, multiply((a + q - b) % q, root, q));
                 }
             }
             (nodes, half) = (nodes / 2, 2 * half);
         }
         let scale = inverse(self.n as u64);
-        x.iter().map(|&value| value * scale % q).collect()
+        x.iter().map(|&value| multiply(value, scale, q)).collect()
     }
+}
+
+/// SEAL's file of a public key `(-(a·s + e), a)`, with an error that everybody knows.
+pub(crate) fn seal_public_key(parameters: &Parameters, secret: &[i64]) -> Vec<u8> {
+    let (n, primes) = (parameters.polynomial_size(), parameters.key_prime_count());
+    let error: Vec<i64> = (0..n as i64).map(|i| i * 7919 % 7 - 3).collect();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for q in parameters.key_primes() {
+        let ntt = SlowNtt::new(q, n);
+        let wide = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(q)) as u64;
+        let (s, e) = (ntt.forward(secret), ntt.forward(&error));
+        for j in 0..n {
+            let a = wide(
+                0x9e37_79b9_7f4a_7c15 % q,
+                wide(j as u64 * j as u64 + 977, 1 << 29),
+            );
+            first.extend(((2 * q - wide(a, s[j]) - e[j]) % q).to_le_bytes());
+            second.extend(a.to_le_bytes());
+        }
+    }
+    let header = |total: usize| {
+        let mut header = vec![0x5e, 0xa1, 16, 3, 7, 0, 0, 0];
+        header.extend((total as u64).to_le_bytes());
+        header
+    };
+    let words = first.len() + second.len();
+    let mut file = header(PREFIX + words);
+    file.extend(tfhe_sbc_ckks::seal::parms_id(
+        parameters,
+        tfhe_sbc_ckks::seal::Level::Key,
+    ));
+    file.push(1);
+    for number in [2, n as u64, primes as u64, 1f64.to_bits()] {
+        file.extend(number.to_le_bytes());
+    }
+    file.extend(header(24 + words));
+    file.extend((words as u64 / 8).to_le_bytes());
+    file.extend(first);
+    file.extend(second);
+    file
 }
 
 /// `c0 + c1·s` as integers, which all primes have to agree on.
