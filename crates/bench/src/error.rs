@@ -1,5 +1,7 @@
 //! What stops a benchmark.
 
+use tfhe_sbc_ckks::CkksError;
+use tfhe_sbc_ckks::seal::SealError;
 use tfhe_sbc_core::encoding::BlockOutOfRange;
 use tfhe_sbc_core::parameters::ParameterError;
 use tfhe_sbc_core::random::EntropyError;
@@ -48,6 +50,12 @@ pub(crate) enum BenchError {
     /// A device that does not encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A board that does not encrypt for SEAL.
+    #[error(transparent)]
+    Ckks(#[from] CkksError),
+    /// A key of SEAL's that does not read.
+    #[error(transparent)]
+    Seal(#[from] SealError),
     /// A message that does not read.
     #[error(transparent)]
     Wire(#[from] WireError),

@@ -6,6 +6,7 @@
 //! a wrong answer ends the run.
 
 mod board;
+mod ckks;
 mod constant_time;
 mod device;
 mod engine;
@@ -57,6 +58,8 @@ struct Args {
 enum TableName {
     /// Encryption on a device: time, bytes sent, memory.
     Device,
+    /// CKKS encryption for Microsoft SEAL: time, memory, precision.
+    Ckks,
     /// Whether the time of an encryption depends on its secrets; fails where it does.
     ConstantTime,
     /// The tables of the TFHE-SBC paper, its figures beside ours.
@@ -106,6 +109,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
     let rows = match args.table {
         TableName::Device => device::rows(budget)?,
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
+        TableName::Ckks => ckks::rows(budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;
             let text = if args.json {
