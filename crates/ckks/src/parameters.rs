@@ -228,8 +228,8 @@ impl Parameters {
         self.count + self.special.is_some() as usize
     }
 
-    /// Twice the largest coefficient that a plaintext may have, half a data modulus
-    /// less room for noise, as a double.
+    /// The largest coefficient that a plaintext may have: half the modulus of ciphertexts, less
+    /// room for noise.
     pub(crate) fn largest_coefficient(&self) -> f64 {
         /// More than eight standard deviations of public-key noise at the largest size.
         const NOISE: f64 = 4096.0;

@@ -8,8 +8,12 @@
 //! the parameters that the server makes its context of are [`Parameters::key_primes`], and
 //! ciphertexts are of its first data level.
 
+mod keys;
 mod read;
 
+pub use keys::{
+    key_scratch_bytes, public_key_bytes, secret_key_bytes, write_public_key, write_secret_key,
+};
 pub use read::{SealError, encryption_parameters, public_key, secret_key};
 pub use tfhe_sbc_core::random::SealGenerator;
 

@@ -1,8 +1,8 @@
-//! Products modulo a special prime that does not fit 31 bits, SEAL's way for large parameters:
+//! Arithmetic modulo any of a key's primes, the special one with up to 60 bits among them:
 //! Montgomery's method with `R = 2^64`, and the transform of [`ntt`](crate::ntt) with its roots on the fly.
 //!
-//! Only the product of a key and a ternary polynomial is wanted, twice a message, so it is made
-//! in the place of its outcome and nothing is kept. Constant-time as there.
+//! An encryptor wants the product of a public key and a ternary polynomial twice a message, so it is made
+//! in the place of its outcome and nothing is kept; keys are made with it too. Constant-time as there.
 
 use crate::parameters::MAX_LOG_N;
 
@@ -81,6 +81,11 @@ impl WideRing {
         difference.min(difference.wrapping_add(self.q))
     }
 
+    /// `-a`.
+    pub(crate) fn negate(&self, a: u64) -> u64 {
+        self.sub(0, a)
+    }
+
     /// `a · b / 2^64`.
     #[inline(always)]
     fn mul(&self, a: u64, b: u64) -> u64 {
@@ -121,32 +126,53 @@ impl WideRing {
         a.wrapping_sub(self.q & above) as i64
     }
 
+    /// The residue of a product of residues.
+    #[inline(always)]
+    pub(crate) fn product(&self, a: u64, b: u64) -> u64 {
+        self.mul(self.mul(a, b), self.square)
+    }
+
     /// Overwrites `out` with the product of a packed ternary polynomial and one whose transform
     /// is given.
     pub(crate) fn ternary_product(&self, packed: &[u8], transform: &[[u8; 8]], out: &mut [u64]) {
-        for (out, &byte) in out.as_chunks_mut::<4>().0.iter_mut().zip(packed) {
-            *out = [6, 4, 2, 0].map(|shift| self.sub(u64::from(byte >> shift & 3), 1));
-        }
-        for depth in 0..self.log_n {
-            self.each_node(depth, |node, root| {
-                let (low, high) = halves(out, self.log_n - depth, node);
-                for (low, high) in low.iter_mut().zip(high) {
-                    let product = self.mul(*high, root);
-                    (*low, *high) = (self.add(*low, product), self.sub(*low, product));
-                }
-            });
-        }
+        self.transform_ternary(packed, out);
         // The inverse leaves a factor n, and a product with this one 2^64.
         let n = self.to_montgomery(1 << self.log_n);
         let scale = self.to_montgomery(self.power(n, self.q - 2));
         for (value, bytes) in out.iter_mut().zip(transform) {
             *value = self.mul(self.mul(*value, u64::from_le_bytes(*bytes)), scale);
         }
+        self.inverse(out);
+    }
+
+    /// Overwrites `out` with the transform of a packed ternary polynomial.
+    pub(crate) fn transform_ternary(&self, packed: &[u8], out: &mut [u64]) {
+        for (out, &byte) in out.as_chunks_mut::<4>().0.iter_mut().zip(packed) {
+            *out = [6, 4, 2, 0].map(|shift| self.sub(u64::from(byte >> shift & 3), 1));
+        }
+        self.forward(out);
+    }
+
+    /// Coefficients to values, in place.
+    pub(crate) fn forward(&self, polynomial: &mut [u64]) {
+        for depth in 0..self.log_n {
+            self.each_node(depth, |node, root| {
+                let (low, high) = halves(polynomial, self.log_n - depth, node);
+                for (low, high) in low.iter_mut().zip(high) {
+                    let product = self.mul(*high, root);
+                    (*low, *high) = (self.add(*low, product), self.sub(*low, product));
+                }
+            });
+        }
+    }
+
+    /// Values to `n` times the coefficients, in place.
+    fn inverse(&self, values: &mut [u64]) {
         for depth in (0..self.log_n).rev() {
             // The inverse of a node's root is minus the root of the node's mirror.
             let last = (1 << depth) - 1;
             self.each_node(depth, |node, root| {
-                let (low, high) = halves(out, self.log_n - depth, last - node);
+                let (low, high) = halves(values, self.log_n - depth, last - node);
                 for (low, high) in low.iter_mut().zip(high) {
                     let difference = self.sub(*high, *low);
                     (*low, *high) = (self.add(*low, *high), self.mul(difference, root));

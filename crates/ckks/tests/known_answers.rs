@@ -7,6 +7,7 @@ use tfhe_sbc_ckks::seal::{self, Level};
 use tfhe_sbc_ckks::{
     Format, MemoryPlan, Parameters, SealGenerator, SecretKey, Slots, packed_bytes,
 };
+use tfhe_sbc_core::workspace::HeapWorkspace;
 
 /// Their files have headers of version 4.4, ours of 3.7.
 fn as_version_37(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -59,6 +60,24 @@ fn secret_keys() {
     assert!(packed == expected);
     assert!(scratch.iter().all(|&word| word == 0));
     assert!(SecretKey::from_packed(&parameters, &expected).is_ok());
+}
+
+/// What SEAL wrote of a key is what we write of it.
+#[test]
+fn secret_keys_in_seals_form() {
+    let parameters = Parameters::N4096;
+    let packed = vector("sk_4096.dat");
+    let key = SecretKey::from_packed(&parameters, &packed).unwrap();
+    let mut scratch = HeapWorkspace::new(seal::key_scratch_bytes(&parameters));
+    let mut file = Vec::new();
+    let sink = &mut |piece: &[u8]| {
+        file.extend_from_slice(piece);
+        Ok(())
+    };
+    let len = seal::write_secret_key(&parameters, key, scratch.as_mut_slice(), sink);
+    assert_eq!(len, Ok(file.len()));
+    assert!(file == as_version_37(vector("sk.seal")));
+    assert!(scratch.as_mut_slice().iter().all(|&byte| byte == 0));
 }
 
 /// The tests' own decryption reads SEAL's ciphertext. Ours has the same form: the same bytes

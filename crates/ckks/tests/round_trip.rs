@@ -9,6 +9,7 @@ use tfhe_sbc_ckks::{
     CkksError, Format, MemoryPlan, Parameters, PublicKey, SealGenerator, Slots, seal,
 };
 use tfhe_sbc_core::random::blake2b_256;
+use tfhe_sbc_core::workspace::HeapWorkspace;
 
 const GENERATORS: [SealGenerator; 2] = [SealGenerator::Blake2xb, SealGenerator::Shake256];
 
@@ -169,6 +170,74 @@ fn public_keys_with_wide_special_primes() {
     }
 }
 
+/// A public key of ours: `p0 + p1·s` is minus the ciphertexts' error, the same modulo every
+/// prime, `p1` is uniform, and it encrypts. Its file is SEAL's form.
+#[test]
+fn public_keys_of_ours() {
+    for parameters in [Parameters::N2048, Parameters::N8192] {
+        let (n, primes) = (parameters.polynomial_size(), parameters.key_prime_count());
+        let packed = secret_key(&parameters);
+        let secret = ternary(&packed);
+        let key = tfhe_sbc_ckks::SecretKey::from_packed(&parameters, &packed).unwrap();
+        let mut scratch = HeapWorkspace::new(seal::key_scratch_bytes(&parameters));
+        let (mut file, mut seeds_of_keys) = (Vec::new(), seeds(20));
+        let sink = &mut |piece: &[u8]| {
+            file.extend_from_slice(piece);
+            Ok(())
+        };
+        let scratch = scratch.as_mut_slice();
+        let len = seal::write_public_key(&parameters, key, &mut seeds_of_keys, scratch, sink);
+        assert_eq!(len, Ok(seal::public_key_bytes(&parameters)));
+        assert_eq!(file.len(), seal::public_key_bytes(&parameters));
+        assert!(scratch.iter().all(|&byte| byte == 0));
+
+        let words = file[PREFIX..]
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_le_bytes(*word));
+        let words: Vec<Vec<u64>> = words
+            .collect::<Vec<_>>()
+            .chunks(n)
+            .map(<[u64]>::to_vec)
+            .collect();
+        let errors: Vec<Vec<i64>> = (0..primes)
+            .zip(parameters.key_primes())
+            .map(|(i, q)| {
+                let ntt = SlowNtt::new(q, n);
+                let s = ntt.forward(&secret);
+                let wide = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(q)) as u64;
+                let (p0, p1) = (&words[i], &words[primes + i]);
+                let mean = p1.iter().map(|&a| a as f64 / q as f64).sum::<f64>() / n as f64;
+                assert!((mean - 0.5).abs() < 0.035, "{mean}");
+                let values: Vec<u64> = (0..n).map(|j| (p0[j] + wide(p1[j], s[j])) % q).collect();
+                let centred = |c: u64| {
+                    if c > q / 2 {
+                        c as i64 - q as i64
+                    } else {
+                        c as i64
+                    }
+                };
+                ntt.inverse(&values).into_iter().map(centred).collect()
+            })
+            .collect();
+        assert!(errors.windows(2).all(|pair| pair[0] == pair[1]));
+        assert!(errors[0].iter().all(|e| e.abs() <= 21));
+        let variance = errors[0].iter().map(|e| e * e).sum::<i64>() as f64 / n as f64;
+        assert!((variance - 10.5).abs() < 1.5, "{variance}");
+
+        let public = seal::public_key(&parameters, &file).unwrap();
+        let (slots, plan, format) = (Slots::Real(&[1.0, 2.0]), MemoryPlan::Small, Format::Raw);
+        let bytes = encrypt_public(&parameters, public, plan, seeds(21), slots, SCALE, format);
+        let slots = decode(
+            &decrypted(&parameters, format, &bytes.unwrap(), &packed),
+            SCALE,
+        );
+        let error = rms(&slots, &[1.0, 2.0]);
+        assert!(error < 1e-4, "{error}");
+    }
+}
+
 /// Bytes that must be the same on every target and in every version.
 #[test]
 fn golden_bytes() {
@@ -219,7 +288,7 @@ fn no_two_ciphertexts_share_a_word() {
         MemoryPlan::Fast,
         tfhe_sbc_ckks::KeyMode::Symmetric,
     );
-    let mut workspace = tfhe_sbc_core::workspace::HeapWorkspace::new(bytes);
+    let mut workspace = HeapWorkspace::new(bytes);
     let mut encryptor = tfhe_sbc_ckks::Encryptor::new(
         &parameters,
         tfhe_sbc_ckks::SecretKey::from_packed(&parameters, &key).unwrap(),
@@ -263,7 +332,7 @@ fn a_failing_sink_ends_the_message() {
         MemoryPlan::Small,
         tfhe_sbc_ckks::KeyMode::Symmetric,
     );
-    let mut workspace = tfhe_sbc_core::workspace::HeapWorkspace::new(bytes);
+    let mut workspace = HeapWorkspace::new(bytes);
     let mut encryptor = tfhe_sbc_ckks::Encryptor::new(
         &parameters,
         tfhe_sbc_ckks::SecretKey::from_packed(&parameters, &key).unwrap(),

@@ -1,0 +1,189 @@
+//! SEAL's keys, for owners who have none yet: a secret key that [`SecretKey::generate`] drew, in SEAL's
+//! form, and a public key for it.
+
+use tfhe_sbc_core::random::{
+    AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoiseDistribution, SeedSequence, add_noise,
+    fill_uniform,
+};
+use tfhe_sbc_core::workspace::{Carver, wipe};
+
+use super::{ARRAY_PREFIX, CIPHERTEXT_PREFIX, HEADER_BYTES, Level, header, parms_id};
+use crate::error::{CkksError, SinkError};
+use crate::parameters::{Parameters, ParametersError};
+use crate::state::NOISE_ETA;
+use crate::ternary::SecretKey;
+use crate::wide::WideRing;
+
+/// Bytes of a secret key before its words.
+const SECRET_PREFIX: usize = HEADER_BYTES + 32 + 8 + 8 + ARRAY_PREFIX;
+
+/// Words that a sink is given at a time.
+const CHUNK: usize = 128;
+
+type Sink<'s> = &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>;
+
+/// Number of bytes of [`write_secret_key`]'s object.
+pub const fn secret_key_bytes(parameters: &Parameters) -> usize {
+    SECRET_PREFIX + 8 * parameters.key_prime_count() * parameters.polynomial_size()
+}
+
+/// Number of bytes of [`write_public_key`]'s object.
+pub const fn public_key_bytes(parameters: &Parameters) -> usize {
+    CIPHERTEXT_PREFIX + 16 * parameters.key_prime_count() * parameters.polynomial_size()
+}
+
+/// Number of bytes that making keys takes beside what it gives.
+pub const fn key_scratch_bytes(parameters: &Parameters) -> usize {
+    16 * parameters.polynomial_size()
+}
+
+/// Gives `sink` SEAL's `SecretKey`, and the number of its bytes. What it is given is secret.
+///
+/// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key.
+///
+/// # Errors
+/// If the key is of another size or the scratch too small or misaligned; the sink's.
+pub fn write_secret_key(
+    parameters: &Parameters,
+    key: SecretKey<'_>,
+    scratch: &mut [u8],
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+) -> Result<usize, CkksError> {
+    let key = SecretKey::from_packed(parameters, key.packed())?;
+    let n = parameters.polynomial_size();
+    let mut carver = Carver::new(scratch, key_scratch_bytes(parameters))?;
+    let values: &mut [u64] = carver.take(n)?;
+    let words = parameters.key_prime_count() * n;
+    let mut write = || {
+        send(sink, &header(secret_key_bytes(parameters)))?;
+        send(sink, &parms_id(parameters, Level::Key))?;
+        send(sink, &(words as u64).to_le_bytes())?;
+        // The scale, which a key has none of.
+        send(sink, &1f64.to_le_bytes())?;
+        send(sink, &header(ARRAY_PREFIX + 8 * words))?;
+        send(sink, &(words as u64).to_le_bytes())?;
+        for prime in parameters.key_primes() {
+            ring(parameters, prime)?.transform_ternary(key.packed(), values);
+            send_words(sink, values)?;
+        }
+        Ok(secret_key_bytes(parameters))
+    };
+    let result = write();
+    wipe(values);
+    result
+}
+
+/// Gives `sink` SEAL's `PublicKey` `(-(a·s + e), a)` for a secret key, and the number of its
+/// bytes: `a` uniform, `e` with the error of ciphertexts, both of the next pair of `seeds`.
+///
+/// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key and the error.
+///
+/// # Errors
+/// If the key is of another size or the scratch too small or misaligned; a source of randomness that
+/// fails; the sink's.
+pub fn write_public_key<S: EntropySource>(
+    parameters: &Parameters,
+    key: SecretKey<'_>,
+    seeds: &mut SeedSequence<S>,
+    scratch: &mut [u8],
+    sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+) -> Result<usize, CkksError> {
+    let key = SecretKey::from_packed(parameters, key.packed())?;
+    let (n, primes) = (parameters.polynomial_size(), parameters.key_prime_count());
+    let mut carver = Carver::new(scratch, key_scratch_bytes(parameters))?;
+    let (secret, values): (&mut [u64], &mut [u64]) = (carver.take(n)?, carver.take(n)?);
+    let (mask_seed, noise_seed) = seeds.next_pair()?;
+    let words = 2 * primes * n;
+    let mut write = || {
+        send(sink, &header(public_key_bytes(parameters)))?;
+        send(sink, &parms_id(parameters, Level::Key))?;
+        // It is a transform, of two polynomials.
+        send(sink, &[1])?;
+        for number in [2, n, primes] {
+            send(sink, &(number as u64).to_le_bytes())?;
+        }
+        send(sink, &1f64.to_le_bytes())?;
+        send(sink, &header(ARRAY_PREFIX + 8 * words))?;
+        send(sink, &(words as u64).to_le_bytes())?;
+        for (index, prime) in parameters.key_primes().enumerate() {
+            let ring = ring(parameters, prime)?;
+            ring.transform_ternary(key.packed(), secret);
+            values.fill(0);
+            // The same error modulo every prime.
+            let mut noise = ExpanderKind::ChaCha20.noise_stream(&noise_seed, 0);
+            let distribution = NoiseDistribution::CenteredBinomial { eta: NOISE_ETA };
+            add_noise::<u64>(distribution, &mut noise, values);
+            for value in values.iter_mut() {
+                *value = ring.reduce_small(*value as i32);
+            }
+            ring.forward(values);
+            let mut mask = Uniform::new(&mask_seed, index, prime);
+            for (value, secret) in values.iter_mut().zip(&*secret) {
+                let sum = ring.add(*value, ring.product(mask.next(), *secret));
+                *value = ring.negate(sum);
+            }
+            send_words(sink, values)?;
+        }
+        for (index, prime) in parameters.key_primes().enumerate() {
+            let mut mask = Uniform::new(&mask_seed, index, prime);
+            values.fill_with(|| mask.next());
+            send_words(sink, values)?;
+        }
+        Ok(public_key_bytes(parameters))
+    };
+    let result = write();
+    wipe(secret);
+    wipe(values);
+    result
+}
+
+fn ring(parameters: &Parameters, prime: u64) -> Result<WideRing, CkksError> {
+    let ring = WideRing::new(prime, parameters.log_n());
+    Ok(ring.ok_or(ParametersError::NoTransform(prime))?)
+}
+
+fn send(sink: Sink<'_>, bytes: &[u8]) -> Result<(), CkksError> {
+    sink(bytes).map_err(CkksError::Sink)
+}
+
+fn send_words(sink: Sink<'_>, words: &[u64]) -> Result<(), CkksError> {
+    let mut piece = [[0; 8]; CHUNK];
+    let mut result = Ok(());
+    for words in words.chunks(CHUNK) {
+        for (bytes, word) in piece.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
+        }
+        result = send(sink, piece[..words.len()].as_flattened());
+        if result.is_err() {
+            break;
+        }
+    }
+    wipe(piece.as_flattened_mut());
+    result
+}
+
+/// Public uniform residues of one prime.
+struct Uniform {
+    stream: AnyExpander,
+    prime: u64,
+    /// The last multiple of the prime below 2^64, from which on words are drawn again.
+    limit: u64,
+}
+
+impl Uniform {
+    fn new(seed: &MaskSeed, index: usize, prime: u64) -> Self {
+        Self {
+            stream: ExpanderKind::ChaCha20.mask_stream(seed, index as u32),
+            prime,
+            limit: u64::MAX - u64::MAX % prime,
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        let mut word = [self.limit];
+        while word[0] >= self.limit {
+            fill_uniform::<u64>(&mut self.stream, &mut word);
+        }
+        word[0] % self.prime
+    }
+}
