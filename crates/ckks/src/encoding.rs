@@ -2,16 +2,17 @@
 //!
 //! The plaintext is the real polynomial `m` with `m(ζ^(3^i)) = scale · slot[i]`, `ζ = exp(πi/n)`,
 //! as in SEAL ("Homomorphic encryption for arithmetic of approximate numbers", 2017, section 3.2,
-//! with 3 for 5). `c_k = m_k + i·m_(k + n/2)` are the coefficients of a complex polynomial
-//! mod `X^(n/2) - i` that has the same values at the roots, `ζ^e` for `e = 1 mod 4`: `ζ^(3^i)` for even `i`
-//! and its conjugate for odd. The transform goes up the tree that splits `X^2m - z²` into
-//! `X^m - z` and `X^m + z`, from the roots to `c`; in memory are all real and then all imaginary
-//! parts, so what comes out is `m` in order.
+//! with 3 for 5). `c_k = m_k + i·m_(k + n/2)` are the coefficients of a complex polynomial mod
+//! `X^(n/2) - i` that has the same values at the roots, `ζ^e` for `e = 1 mod 4`: `ζ^(3^i)` for
+//! even `i` and its conjugate for odd. The transform goes up the tree that splits `X^2m - z²`
+//! into `X^m - z` and `X^m + z`, from the roots to `c`; in memory are all real and then all
+//! imaginary parts, so what comes out is `m` in order.
 //!
-//! Roots come from `core`'s polynomials, not from libm, and no multiplication is fused with an addition:
-//! every target gives the same bytes.
+//! Roots come from `core`'s polynomials, not from libm, and no multiplication is fused with an
+//! addition: every target gives the same bytes.
 //!
-//! Constant-time in the values where the processor's arithmetic in doubles is, apart from the refusal of values.
+//! Constant-time in the values where the processor's arithmetic in doubles is, apart from the
+//! refusal of values.
 
 use tfhe_sbc_core::fft::root_of_unity;
 use tfhe_sbc_core::simd::{Isa, vectorize};

@@ -1,11 +1,11 @@
 //! CKKS encoding and encryption for small boards, for servers that run Microsoft SEAL.
 //!
-//! An [`Encryptor`] has a secret key, a [`PublicEncryptor`] a public one; both live in one buffer that
-//! the caller provides and turn up to `n / 2` real or complex values ([`Slots`]) into a ciphertext,
-//! which they send piece by piece: in SEAL's native serialization, expanded or with its second
-//! polynomial as a seed, or as SEAL-Embedded's raw stream ([`Format`]). Nothing here allocates.
-//! How large the buffer is, and what is kept in it, is a [`MemoryPlan`]; ciphertexts are the
-//! same whatever the plan.
+//! An [`Encryptor`] has a secret key, a [`PublicEncryptor`] a public one; both live in one buffer
+//! that the caller provides and turn up to `n / 2` real or complex values ([`Slots`]) into a
+//! ciphertext, which they send piece by piece: in SEAL's native serialization, expanded or with
+//! its second polynomial as a seed, or as SEAL-Embedded's raw stream ([`Format`]). Nothing here
+//! allocates. How large the buffer is, and what is kept in it, is a [`MemoryPlan`]; ciphertexts
+//! are the same whatever the plan.
 //!
 //! ```text
 //! values ─encoding─▶ integer coefficients ─ntt, one prime at a time─▶ + noise + mask · key ─▶ sink
@@ -16,12 +16,13 @@
 //! SEAL-Embedded's or one's own.
 //!
 //! Everything that touches a secret is constant-time on processors whose multiplication and
-//! arithmetic in doubles are; where doubles are computed in software, the time of encoding depends on the
-//! values. Every ciphertext has seeds of its own, one for the mask and an independent one for the noise.
+//! arithmetic in doubles are; where doubles are computed in software, the time of encoding
+//! depends on the values. Every ciphertext has seeds of its own, one for the mask and an
+//! independent one for the noise.
 //!
-//! What a ciphertext says is not protected against change, and whoever gets the *decryption* of
-//! a CKKS ciphertext learns its noise, hence something of the key (Li and Micciancio,
-//! "On the security of homomorphic encryption on approximate numbers", 2021): give decryptions to those
+//! What a ciphertext says is not protected against change, and whoever gets the *decryption* of a
+//! CKKS ciphertext learns its noise, hence something of the key (Li and Micciancio, "On the
+//! security of homomorphic encryption on approximate numbers", 2021): give decryptions to those
 //! who have the key.
 //!
 //! ```
@@ -74,6 +75,7 @@ mod output;
 mod parameters;
 mod plan;
 mod public;
+mod public_key;
 pub mod seal;
 mod state;
 mod symmetric;
@@ -85,7 +87,8 @@ pub use error::{CkksError, KeyError, SinkError};
 pub use output::{Format, MAX_PIECE_BYTES};
 pub use parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
 pub use plan::{KeyMode, MemoryPlan, workspace_bytes};
-pub use public::{PublicEncryptor, PublicKey};
+pub use public::PublicEncryptor;
+pub use public_key::PublicKey;
 pub use symmetric::Encryptor;
 pub use ternary::{SecretKey, packed_bytes};
 

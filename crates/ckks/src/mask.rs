@@ -1,9 +1,9 @@
 //! The mask of a symmetric ciphertext, as SEAL expands it from a seed.
 //!
-//! One little-endian word of 64 bits a coefficient, prime after prime, reduced modulo the prime; the
-//! values are taken as the mask's transform. A word that is in the last, incomplete multiple of the prime below
-//! 2^64 is drawn again, from the words after those of all primes: so the generator's state after
-//! the last prime matters, and a prime's words do not move.
+//! One little-endian word of 64 bits a coefficient, prime after prime, reduced modulo the prime;
+//! the values are taken as the mask's transform. A word that is in the last, incomplete multiple
+//! of the prime below 2^64 is drawn again, from the words after those of all primes: so the
+//! generator's state after the last prime matters, and a prime's words do not move.
 
 use tfhe_sbc_core::random::{Expander, SealGenerator, SealPrng};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};

@@ -15,7 +15,8 @@ pub enum Format {
     /// Microsoft SEAL's native serialization with both polynomials, one after the other,
     /// uncompressed. See [`seal`](crate::seal).
     Seal,
-    /// The same with a seed in place of the second polynomial: half the size. Only under a secret key.
+    /// The same with a seed in place of the second polynomial: half the size. Only under a secret
+    /// key.
     SealSeeded,
     /// SEAL-Embedded's stream: for each prime the residues of the first polynomial, then those of
     /// the second, as 32-bit words, in their transforms' order.

@@ -21,140 +21,16 @@ use crate::numbers::numbers;
 use crate::output::{Format, Output};
 use crate::parameters::Parameters;
 use crate::plan::{KeyMode, MemoryPlan};
+use crate::public_key::{Polynomial, PublicKey};
 use crate::seal;
 use crate::state::{NOISE_ETA, Special, State};
 use crate::ternary;
 use crate::wide::WideRing;
 
-/// A public key, in memory that somebody else keeps: a board's flash, or a file that was read.
-#[derive(Clone, Copy, Debug)]
-pub struct PublicKey<'k> {
-    source: Source<'k>,
-    /// Primes that the key has polynomials for.
-    primes: usize,
-}
-
-/// Where residues lie.
-#[derive(Clone, Copy, Debug)]
-enum Source<'k> {
-    /// 64-bit words: all primes of `p0`, then those of `p1`.
-    Seal(&'k [u8]),
-    /// 32-bit words: `p0` and `p1` of each prime.
-    Parts(&'k [[&'k [u8]; 2]]),
-}
-
-impl<'k> PublicKey<'k> {
-    /// Takes a key in SEAL-Embedded's files: for each data prime the contents of
-    /// `pk0_ntt_N_PRIME.dat` and `pk1_ntt_N_PRIME.dat`, `n` little-endian 32-bit words each. There may be
-    /// one more pair of the same form, for a special prime below 2^31.
-    ///
-    /// # Errors
-    /// If there are too few or too many, or they have another length or numbers that are not
-    /// residues.
-    pub fn from_parts(
-        parameters: &Parameters,
-        parts: &'k [[&'k [u8]; 2]],
-    ) -> Result<Self, KeyError> {
-        let needed = 4 * parameters.polynomial_size();
-        for part in parts.as_flattened() {
-            let found = part.len();
-            if found != needed {
-                return Err(KeyError::Length { needed, found });
-            }
-        }
-        Self::new(parameters, Source::Parts(parts), parts.len())
-    }
-
-    /// Takes the words of a SEAL key, of all key primes.
-    pub(crate) fn from_words(parameters: &Parameters, words: &'k [u8]) -> Result<Self, KeyError> {
-        let primes = parameters.key_prime_count();
-        let (needed, found) = (16 * primes * parameters.polynomial_size(), words.len());
-        if found != needed {
-            return Err(KeyError::Length { needed, found });
-        }
-        Self::new(parameters, Source::Seal(words), primes)
-    }
-
-    fn new(parameters: &Parameters, source: Source<'k>, found: usize) -> Result<Self, KeyError> {
-        let needed = parameters.data_prime_count();
-        // 32-bit words hold no residues of a wide prime.
-        let special = match source {
-            Source::Seal(_) => true,
-            Source::Parts(_) => !parameters.special_is_wide(),
-        };
-        if found != needed && !(special && found == parameters.key_prime_count()) {
-            return Err(KeyError::PrimeCount { needed, found });
-        }
-        let key = Self {
-            source,
-            primes: found,
-        };
-        let n = parameters.polynomial_size();
-        let reduced = |(index, prime): (usize, u64)| {
-            (0..2).all(|polynomial| match key.polynomial(polynomial, index, n) {
-                Polynomial::Wide(words) => words.iter().all(|w| u64::from_le_bytes(*w) < prime),
-                Polynomial::Narrow(words) => words
-                    .iter()
-                    .all(|w| u64::from(u32::from_le_bytes(*w)) < prime),
-            })
-        };
-        match parameters.key_primes().take(found).enumerate().all(reduced) {
-            true => Ok(key),
-            false => Err(KeyError::NotReduced),
-        }
-    }
-
-    /// The special prime, if the key has it.
-    fn special_prime(&self, parameters: &Parameters) -> Option<u64> {
-        match self.primes == parameters.key_prime_count() {
-            true => parameters.special_prime(),
-            false => None,
-        }
-    }
-
-    fn polynomial(&self, polynomial: usize, prime: usize, n: usize) -> Polynomial<'k> {
-        match self.source {
-            Source::Seal(words) => {
-                let words = words.as_chunks().0;
-                Polynomial::Wide(&words[(polynomial * self.primes + prime) * n..][..n])
-            }
-            Source::Parts(parts) => Polynomial::Narrow(parts[prime][polynomial].as_chunks().0),
-        }
-    }
-}
-
-/// One polynomial modulo one prime.
-#[derive(Clone, Copy)]
-enum Polynomial<'k> {
-    Wide(&'k [[u8; 8]]),
-    Narrow(&'k [[u8; 4]]),
-}
-
-impl Polynomial<'_> {
-    /// Chunk `index`, of a prime below 2^32.
-    #[inline(always)]
-    fn chunk(&self, index: usize) -> [u32; CHUNK] {
-        let mut out = [0; CHUNK];
-        match self {
-            Self::Wide(words) => {
-                for (out, word) in out.iter_mut().zip(&words[index * CHUNK..]) {
-                    *out = u64::from_le_bytes(*word) as u32;
-                }
-            }
-            Self::Narrow(words) => {
-                for (out, word) in out.iter_mut().zip(&words[index * CHUNK..]) {
-                    *out = u32::from_le_bytes(*word);
-                }
-            }
-        }
-        out
-    }
-}
-
 /// Encrypts with a public key, in a borrowed workspace. Drop wipes what it holds.
 ///
-/// Constant-time in values, `u` and noise, where the processor's arithmetic is, its doubles included. A message
-/// stays closed to who takes the session, workspace and seeds, afterwards.
+/// Constant-time in values, `u` and noise, where the processor's arithmetic is, its doubles
+/// included. A message stays closed to who takes the session, workspace and seeds, afterwards.
 pub struct PublicEncryptor<'w, S = NoSource> {
     state: State<'w>,
     key: PublicKey<'w>,
@@ -190,10 +66,7 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
         seeds: SeedSequence<S>,
         workspace: &'w mut [u8],
     ) -> Result<Self, CkksError> {
-        let key = match key.source {
-            Source::Seal(words) => PublicKey::from_words(parameters, words)?,
-            Source::Parts(parts) => PublicKey::from_parts(parameters, parts)?,
-        };
+        let key = key.checked(parameters)?;
         let mut state = State::new(parameters, plan, KeyMode::Public, isa, workspace)?;
         if let Some(special) = key.special_prime(parameters) {
             state.set_special(special)?;
@@ -211,8 +84,8 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
         &self.state.parameters
     }
 
-    /// Whether ciphertexts have the small noise that a key with a special prime gives, about 5 times
-    /// that of a secret key's at n = 4096, or that of a key without, about 70 times.
+    /// Whether ciphertexts have the small noise that a key with a special prime gives, about 5
+    /// times that of a secret key's at n = 4096, or that of a key without, about 70 times.
     pub fn divides_noise(&self) -> bool {
         self.state.special().is_some()
     }
@@ -465,4 +338,61 @@ fn multiply_add(
 fn cleared(values: &mut [u32]) -> &mut [u32] {
     values.fill(0);
     values
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use tfhe_sbc_core::random::Seed;
+    use tfhe_sbc_core::workspace::HeapWorkspace;
+
+    use super::*;
+
+    /// Every loop on vectors against the portable ones, at every plan, with a special prime and
+    /// without. What the key says does not matter.
+    #[test]
+    fn every_instruction_set_gives_the_same_bytes() {
+        let parameters = Parameters::N2048;
+        let words = |prime: u64, factor: u64| -> Vec<u8> {
+            let residues = (0..2048u64).map(|i| (i * i * factor + 12345) % prime);
+            residues
+                .flat_map(|residue| (residue as u32).to_le_bytes())
+                .collect()
+        };
+        let parts: Vec<[Vec<u8>; 2]> = parameters
+            .key_primes()
+            .map(|prime| [words(prime, 104729), words(prime, 1299709)])
+            .collect();
+        let parts: Vec<[&[u8]; 2]> = parts.iter().map(|[p0, p1]| [&p0[..], &p1[..]]).collect();
+        let values: Vec<f64> = (0..1024).map(|i| f64::from(i % 37) - 18.5).collect();
+        for parts in [&parts[..], &parts[..1]] {
+            let key = PublicKey::from_parts(&parameters, parts).unwrap();
+            let encrypt = |isa, plan| {
+                let bytes = crate::workspace_bytes(&parameters, plan, KeyMode::Public);
+                let mut workspace = HeapWorkspace::new(bytes);
+                let seeds = SeedSequence::new(Seed::from_bytes([8; 32]));
+                let workspace = workspace.as_mut_slice();
+                let mut encryptor =
+                    PublicEncryptor::on(isa, &parameters, key, plan, seeds, workspace).unwrap();
+                assert_eq!(encryptor.divides_noise(), parts.len() == 2);
+                let mut out = Vec::new();
+                let sink = &mut |piece: &[u8]| {
+                    out.extend_from_slice(piece);
+                    Ok(())
+                };
+                encryptor
+                    .encrypt(Slots::Real(&values), 1e6, Format::Raw, sink)
+                    .unwrap();
+                out
+            };
+            let expected = encrypt(Isa::Portable, MemoryPlan::Small);
+            for isa in Isa::available() {
+                for plan in MemoryPlan::ALL {
+                    assert!(encrypt(isa, plan) == expected, "{} {plan}", isa.name());
+                }
+            }
+        }
+    }
 }

@@ -1,8 +1,9 @@
 //! Microsoft SEAL's native serialization, uncompressed.
 //!
-//! Written is the form of version 3.7, which SEAL 4.0 to 4.4 load; read are the forms of 3.4
-//! and later. An object begins with a header of 16 bytes: `5E A1`, its own size, major and minor version, kind of
-//! compression, two zeros, and the object's whole size. All numbers are little-endian.
+//! Written is the form of version 3.7, which SEAL 4.0 to 4.4 load; read are the forms of 3.4 and
+//! later. An object begins with a header of 16 bytes: `5E A1`, its own size, major and minor
+//! version, kind of compression, two zeros, and the object's whole size. All numbers are
+//! little-endian.
 //!
 //! SEAL takes the last prime of its `EncryptionParameters` as special if there are several. So
 //! the parameters that the server makes its context of are [`Parameters::key_primes`], and
@@ -15,9 +16,7 @@ pub use keys::{
     key_scratch_bytes, public_key_bytes, secret_key_bytes, write_public_key, write_secret_key,
 };
 pub use read::{SealError, encryption_parameters, public_key, secret_key};
-pub use tfhe_sbc_core::random::SealGenerator;
-
-use tfhe_sbc_core::random::blake2b_256;
+use tfhe_sbc_core::random::{SealGenerator, blake2b_256};
 
 use crate::error::{CkksError, SinkError};
 use crate::mask::SEED_BYTES;

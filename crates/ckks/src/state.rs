@@ -212,7 +212,8 @@ impl Parts<'_> {
     }
 
     /// The transform of `factor` times `errors`, signed integers of 32 or, if `WIDE`, of 64 bits,
-    /// with the plaintext added to it if it is `with_message`, in `work`. `factor` is in Montgomery form.
+    /// with the plaintext added to it if it is `with_message`, in `work`. `factor` is in
+    /// Montgomery form.
     pub(crate) fn transform_errors<const WIDE: bool>(
         &mut self,
         ntt: &Ntt,

@@ -198,3 +198,52 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+    use std::vec::Vec;
+
+    use tfhe_sbc_core::random::Seed;
+    use tfhe_sbc_core::workspace::HeapWorkspace;
+
+    use super::*;
+
+    /// Every loop on vectors against the portable ones, at every plan.
+    #[test]
+    fn every_instruction_set_gives_the_same_bytes() {
+        let parameters = Parameters::N2048;
+        let packed = vec![0b00_10_01_10; 512];
+        let values: Vec<f64> = (0..1024).map(|i| f64::from(i % 37) - 18.5).collect();
+        let encrypt = |isa, plan| {
+            let bytes = crate::workspace_bytes(&parameters, plan, KeyMode::Symmetric);
+            let mut workspace = HeapWorkspace::new(bytes);
+            let mut encryptor = Encryptor::on(
+                isa,
+                &parameters,
+                SecretKey::from_packed(&parameters, &packed).unwrap(),
+                plan,
+                SealGenerator::Blake2xb,
+                SeedSequence::new(Seed::from_bytes([8; 32])),
+                workspace.as_mut_slice(),
+            )
+            .unwrap();
+            let mut out = Vec::new();
+            let sink = &mut |piece: &[u8]| {
+                out.extend_from_slice(piece);
+                Ok(())
+            };
+            encryptor
+                .encrypt(Slots::Real(&values), 1e6, Format::Raw, sink)
+                .unwrap();
+            out
+        };
+        let expected = encrypt(Isa::Portable, MemoryPlan::Small);
+        for isa in Isa::available() {
+            for plan in MemoryPlan::ALL {
+                assert!(encrypt(isa, plan) == expected, "{} {plan}", isa.name());
+            }
+        }
+    }
+}

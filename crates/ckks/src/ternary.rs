@@ -22,7 +22,8 @@ pub const fn packed_bytes(polynomial_size: usize) -> usize {
 }
 
 /// A ternary secret key, in memory that somebody else keeps: a board's flash, or what
-/// [`generate`](SecretKey::generate) or a reader of [`seal`](crate::seal) filled, and its owner wipes.
+/// [`generate`](SecretKey::generate) or a reader of [`seal`](crate::seal) filled, and its owner
+/// wipes.
 #[derive(Clone, Copy)]
 pub struct SecretKey<'k> {
     packed: &'k [u8],

@@ -1,8 +1,10 @@
 //! Arithmetic modulo any of a key's primes, the special one with up to 60 bits among them:
-//! Montgomery's method with `R = 2^64`, and the transform of [`ntt`](crate::ntt) with its roots on the fly.
+//! Montgomery's method with `R = 2^64`, and the transform of [`ntt`](crate::ntt) with its roots
+//! on the fly.
 //!
-//! An encryptor wants the product of a public key and a ternary polynomial twice a message, so it is made
-//! in the place of its outcome and nothing is kept; keys are made with it too. Constant-time as there.
+//! An encryptor wants the product of a public key and a ternary polynomial twice a message, so it
+//! is made in the place of its outcome and nothing is kept; keys are made with it too.
+//! Constant-time as there.
 
 use crate::parameters::MAX_LOG_N;
 

@@ -1,5 +1,5 @@
-//! SEAL's keys, for owners who have none yet: a secret key that [`SecretKey::generate`] drew, in SEAL's
-//! form, and a public key for it.
+//! SEAL's keys, for owners who have none yet: a secret key that [`SecretKey::generate`] drew, in
+//! SEAL's form, and a public key for it.
 
 use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoiseDistribution, SeedSequence, add_noise,
@@ -76,11 +76,12 @@ pub fn write_secret_key(
 /// Gives `sink` SEAL's `PublicKey` `(-(a·s + e), a)` for a secret key, and the number of its
 /// bytes: `a` uniform, `e` with the error of ciphertexts, both of the next pair of `seeds`.
 ///
-/// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key and the error.
+/// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key and
+/// the error.
 ///
 /// # Errors
-/// If the key is of another size or the scratch too small or misaligned; a source of randomness that
-/// fails; the sink's.
+/// If the key is of another size or the scratch too small or misaligned; a source of randomness
+/// that fails; the sink's.
 pub fn write_public_key<S: EntropySource>(
     parameters: &Parameters,
     key: SecretKey<'_>,

@@ -10,7 +10,7 @@ use crate::error::KeyError;
 use crate::modulus::Modulus;
 use crate::ntt::{Ntt, Roots, least_primitive_root};
 use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
-use crate::public::PublicKey;
+use crate::public_key::PublicKey;
 use crate::ternary::{SecretKey, packed_bytes};
 
 /// Why bytes are not the object that they should be.
@@ -142,7 +142,8 @@ pub fn public_key<'k>(
 /// Reads SEAL's `SecretKey` into `packed`, of [`packed_bytes`], where
 /// [`SecretKey::from_packed`] finds it. `scratch` has `n` places and is wiped.
 ///
-/// Every data prime's transform is compared with the first one's. Constant-time in the key but for its refusal.
+/// Every data prime's transform is compared with the first one's. Constant-time in the key but
+/// for its refusal.
 ///
 /// # Errors
 /// If it is not one, uncompressed, whole, of these parameters, and ternary; or a
@@ -239,7 +240,8 @@ struct Reader<'o> {
 }
 
 impl<'o> Reader<'o> {
-    /// The outermost object, which is all of `object`, without its header; and the major version that wrote it.
+    /// The outermost object, which is all of `object`, without its header; and the major version
+    /// that wrote it.
     fn open(object: &'o [u8]) -> Result<(Self, u8), SealError> {
         let mut reader = Self { rest: object };
         let (size, major) = reader.header()?;
