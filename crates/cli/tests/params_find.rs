@@ -209,6 +209,10 @@ fn what_cannot_be_had_says_what_binds() {
     refused(&["--p-fail", "0"], &["2^-128"]);
     refused(&["--p-fail", "likely"], &["likely"]);
     refused(&["--norm", "nan"], &["2-norm"]);
+    refused(
+        &["--boolean", "--norm", "1"],
+        &["2-norm of 1", "gates need 4"],
+    );
     refused(&["--torus", "48"], &["48", "64"]);
     refused(&["--secret", "ternary"], &["TFHEpp"]);
     refused(&["--minimise", "beauty"], &["beauty", "latency"]);

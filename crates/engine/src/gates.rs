@@ -87,6 +87,15 @@ impl Gate {
 /// What gates refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
+    /// A parameter set for smaller sums than gates make.
+    #[error(
+        "the parameter set has a noise level of {found}, and gates need {NOISE_LEVEL}: a gate on \
+         two multiplexer outputs sums four bootstraps"
+    )]
+    NoiseLevel {
+        /// The set's.
+        found: u32,
+    },
     /// The key's parameter set is not for booleans.
     #[error(
         "gates need a parameter set whose plaintexts are booleans: use the set 'gates' or 'boolean_1024'"
@@ -104,6 +113,10 @@ pub enum GateError {
     },
 }
 
+/// The noise level that gates need: of one on two multiplexer outputs, each the sum of two
+/// bootstraps.
+pub const NOISE_LEVEL: u32 = 4;
+
 /// Gates on ciphertexts under the big key. Every output is a fresh bootstrap output,
 /// except those of [`not`](Gates::not) and [`mux_batch`](Gates::mux_batch) (the sum of
 /// two), and every gate takes every output.
@@ -114,10 +127,18 @@ pub struct Gates<'e, 'k, T> {
 
 impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
     /// Gates over an evaluator whose parameter set is for booleans.
+    ///
+    /// # Errors
+    /// Another parameter set, or one whose noise level is below [`NOISE_LEVEL`].
     pub fn new(evaluator: &'e Evaluator<'k, T>) -> Result<Self, GateError> {
         let parameters = evaluator.parameters();
         if parameters.plaintext != PlaintextKind::Boolean {
             return Err(GateError::NotBoolean);
+        }
+        if parameters.max_noise_level < NOISE_LEVEL {
+            return Err(GateError::NoiseLevel {
+                found: parameters.max_noise_level,
+            });
         }
         Ok(Self {
             evaluator,

@@ -6,6 +6,7 @@ use common::Keys;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
+use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::gates::{Gate, GateError, Gates};
 
@@ -68,6 +69,19 @@ fn not_and_mux_and_chains_of_gates() {
         clear = gate.apply(clear, expected[i % 8]);
         assert_eq!(decrypt(&state), clear, "after {gate:?}");
     }
+}
+
+#[test]
+fn gates_refuse_a_set_for_smaller_sums_than_they_make() {
+    let set = ParameterSet {
+        max_noise_level: 3,
+        ..GATES
+    };
+    let (_, server) = Keys::generate::<u64>(set, 9);
+    assert!(matches!(
+        Gates::new(&Evaluator::new(&server)),
+        Err(GateError::NoiseLevel { found: 3 })
+    ));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use tfhe_sbc_core::parameters::{ParameterName, ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_engine::gates;
 use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::parameter_file::{name_suffix, to_toml, weakness};
@@ -198,6 +199,17 @@ impl Arguments {
             // Budgets are counted in whole ciphertexts. What no u32 holds is refused as too large,
             // what is no number as 0.
             request.noise_level = norm.ceil() as u32;
+        }
+        let for_gates = self.boolean && matches!(self.engine, EngineOption::TfheSbc);
+        if for_gates && request.noise_level < gates::NOISE_LEVEL {
+            return Err(failure(
+                format_args!(
+                    "a 2-norm of {} for booleans: gates need {}",
+                    request.noise_level,
+                    gates::NOISE_LEVEL
+                ),
+                "leave out --norm: a gate on two multiplexer outputs sums four bootstraps",
+            ));
         }
         request.engine = match self.engine {
             EngineOption::TfheSbc => Engine::TfheSbc,
