@@ -154,6 +154,18 @@ fn keys_can_be_made_for_what_is_found() {
 }
 
 #[test]
+fn a_set_that_carries_no_integers_says_so() {
+    let run = find(Path::new("."), &[&SMALL[..], &["--norm", "1"]].concat()).succeeded();
+    assert!(
+        run.stderr.contains("for single lookups only"),
+        "{}",
+        run.stderr
+    );
+    let run = find(Path::new("."), &SMALL).succeeded();
+    assert!(!run.stderr.contains("for single lookups"), "{}", run.stderr);
+}
+
+#[test]
 fn sets_are_printed_as_rust() {
     let ours = find(Path::new("."), &[&SMALL[..], &["--rust"]].concat()).succeeded();
     for words in [

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use tfhe_sbc_core::parameters::{ParameterName, ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::gates;
 use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
@@ -384,6 +385,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         return output::emit(answer.to_rust().trim_end());
     }
     answer.print();
+    if let Some(set) = &answered.set
+        && set.plaintext == PlaintextKind::Radix
+        && let Err(why) = Circuit::new(set)
+    {
+        output::note(format_args!("for single lookups only: {why}"));
+    }
     for path in arguments.out.iter().chain(&arguments.plot) {
         output::note(format_args!("wrote {}", path.display()));
     }
