@@ -8,8 +8,9 @@
 
 use alloc::vec::Vec;
 
+use crate::glwe::GlweSecretKey;
 use crate::glwe_product::MaskTorus;
-use crate::keys::SecretKey;
+use crate::keys::{DeviceKey, SecretKey};
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::random::{EntropyError, ExpanderKind, MaskSeed, NoiseSeed, SeedSequence, fill_uniform};
 use crate::wire::public_key::{PublicKeyBytes, public_key_header};
@@ -32,48 +33,66 @@ impl SecretKey {
         &self,
         seeds: &mut SeedSequence,
     ) -> Result<DevicePublicKey, EntropyError> {
+        DevicePublicKey::generate(self.parameters(), self.fingerprint(), self.glwe(), seeds)
+    }
+}
+
+impl DeviceKey {
+    /// Draws a public key: what is encrypted with it is under this key. Each call gives
+    /// another one.
+    pub fn public_key(&self, seeds: &mut SeedSequence) -> Result<DevicePublicKey, EntropyError> {
+        DevicePublicKey::generate(self.parameters(), self.fingerprint(), self.glwe(), seeds)
+    }
+}
+
+/// Bodies of k encryptions of zero, as bytes.
+fn zero_bodies<T: MaskTorus>(
+    parameters: &Parameters,
+    key: &GlweSecretKey,
+    expander: ExpanderKind,
+    mask_seed: &MaskSeed,
+    noise_seed: &NoiseSeed,
+) -> Vec<u8> {
+    let key = key.prepare();
+    let mut mask = alloc::vec![T::ZERO; parameters.big_lwe_dimension().0];
+    let mut scratch = zeroize::Zeroizing::new(alloc::vec![0.0; key.scratch_len::<T>()]);
+    let mut bytes = Vec::new();
+    for row in 0..parameters.glwe_dimension.0 as u32 {
+        let mut body = alloc::vec![T::ZERO; parameters.polynomial_size().get()];
+        fill_uniform(&mut expander.mask_stream(mask_seed, row), &mut mask);
+        let mut noise_stream = expander.noise_stream(noise_seed, row);
+        let noise = parameters.glwe_noise;
+        key.encrypt_body_into(&mut body, &mask, noise, &mut noise_stream, &mut scratch);
+        for scalar in body {
+            let width = T::BITS as usize / 8;
+            bytes.extend_from_slice(&scalar.to_u64().to_le_bytes()[..width]);
+        }
+    }
+    bytes
+}
+
+impl DevicePublicKey {
+    fn generate(
+        parameters: &Parameters,
+        fingerprint: KeyFingerprint,
+        key: &GlweSecretKey,
+        seeds: &mut SeedSequence,
+    ) -> Result<Self, EntropyError> {
         let (mask_seed, noise_seed) = seeds.next_pair()?;
         let expander = ExpanderKind::ChaCha20;
-        let bodies = match self.parameters().torus_bits {
-            32 => self.zero_bodies::<u32>(expander, &mask_seed, &noise_seed),
-            _ => self.zero_bodies::<u64>(expander, &mask_seed, &noise_seed),
+        let bodies = match parameters.torus_bits {
+            32 => zero_bodies::<u32>(parameters, key, expander, &mask_seed, &noise_seed),
+            _ => zero_bodies::<u64>(parameters, key, expander, &mask_seed, &noise_seed),
         };
-        Ok(DevicePublicKey {
-            parameters: *self.parameters(),
-            fingerprint: self.fingerprint(),
+        Ok(Self {
+            parameters: *parameters,
+            fingerprint,
             expander,
             mask_seed,
             bodies,
         })
     }
 
-    /// Bodies of k encryptions of zero, as bytes.
-    fn zero_bodies<T: MaskTorus>(
-        &self,
-        expander: ExpanderKind,
-        mask_seed: &MaskSeed,
-        noise_seed: &NoiseSeed,
-    ) -> Vec<u8> {
-        let (parameters, key) = (self.parameters(), self.glwe().prepare());
-        let mut mask = alloc::vec![T::ZERO; parameters.big_lwe_dimension().0];
-        let mut scratch = zeroize::Zeroizing::new(alloc::vec![0.0; key.scratch_len::<T>()]);
-        let mut bytes = Vec::new();
-        for row in 0..parameters.glwe_dimension.0 as u32 {
-            let mut body = alloc::vec![T::ZERO; parameters.polynomial_size().get()];
-            fill_uniform(&mut expander.mask_stream(mask_seed, row), &mut mask);
-            let mut noise_stream = expander.noise_stream(noise_seed, row);
-            let noise = parameters.glwe_noise;
-            key.encrypt_body_into(&mut body, &mask, noise, &mut noise_stream, &mut scratch);
-            for scalar in body {
-                let width = T::BITS as usize / 8;
-                bytes.extend_from_slice(&scalar.to_u64().to_le_bytes()[..width]);
-            }
-        }
-        bytes
-    }
-}
-
-impl DevicePublicKey {
     /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::device_issue::DeviceIssue;
 use crate::glwe::GlweSecretKey;
@@ -13,6 +13,9 @@ use crate::random::{EntropyError, Expander, ExpanderKind, NoiseSeed, SeedSequenc
 use crate::wire::bits::binary_at;
 use crate::wire::key::{Binding, KeyBytes, write};
 use crate::wire::{Kind, WireError};
+
+/// What the hash of an imported key is for (BLAKE3, section 2.3: `derive_key`).
+const IMPORTED_KEY_CONTEXT: &str = "tfhe-sbc 2026-11-22 fingerprint of an imported GLWE key";
 
 /// Both secret keys of a key set. Stays with the key owner.
 #[derive(Debug)]
@@ -167,6 +170,36 @@ pub struct DeviceKey {
 }
 
 impl DeviceKey {
+    /// A device key of a GLWE key that another library made: its ciphertexts are for a
+    /// server that has that library. The fingerprint is a hash of parameters and key, so that
+    /// whoever imports a key again gets the same one; what it says of the key is no more than
+    /// any hash of so many unknown bits does.
+    ///
+    /// `None` if the key is not of the shape that the parameters state.
+    pub fn import(parameters: Parameters, glwe: GlweSecretKey) -> Option<Self> {
+        let size = parameters.polynomial_size();
+        if glwe.polynomial_size() != size || glwe.bits().len() != parameters.big_lwe_dimension().0 {
+            return None;
+        }
+        let mut hasher = blake3::Hasher::new_derive_key(IMPORTED_KEY_CONTEXT);
+        hasher.update(&parameters.to_bytes());
+        hasher.update(glwe.bits());
+        let mut fingerprint = KeyFingerprint::default();
+        fingerprint
+            .0
+            .copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        hasher.zeroize();
+        Some(Self {
+            parameters,
+            fingerprint,
+            binding: Binding {
+                key_set: fingerprint,
+                issue: None,
+            },
+            glwe,
+        })
+    }
+
     /// The parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters

@@ -4,10 +4,11 @@
 //!
 //! Writing: put the payload behind [`HEADER_BYTES`] free bytes, then
 //! [`Header::seal`]; or stream header, payload and [`Checksum`]. Reading: [`Message::parse`] checks sizes, version, kind, flags
-//! and checksum before anything looks at the payload; [`glwe`], [`lwe`], [`key`]
-//! and [`public_key`] read the payloads.
+//! and checksum before anything looks at the payload; [`glwe`], [`lwe`], [`key`],
+//! [`public_key`] and [`card`] read the payloads.
 
 pub mod bits;
+pub mod card;
 pub mod glwe;
 mod header;
 pub mod key;

@@ -113,7 +113,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
             assert!(error.to_string().contains(&format!("version {version} ")));
         }
         assert_eq!(read(5, 1), Err(WireError::Version(257)));
-        for kind in [0, 10, 255] {
+        for kind in [0, 11, 255] {
             let error = read(6, kind).unwrap_err();
             assert_eq!(error, WireError::UnknownKind(kind));
             assert!(error.to_string().contains(&format!("kind {kind} ")));
@@ -173,7 +173,7 @@ fn other_parameters_and_other_keys_are_refused() {
                 ]
             )),
             // A key file is what says which key set it is.
-            Kind::SecretKey | Kind::DevicePublicKey => assert_eq!(
+            Kind::SecretKey | Kind::DevicePublicKey | Kind::Card => assert_eq!(
                 refused,
                 [Err(WireError::Field("parameter fingerprint")), Ok(())]
             ),

@@ -4,11 +4,13 @@
 mod common;
 
 use common::{
-    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden,
-    device_public_key, issued_device_key, lwe_list, secret_key,
+    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden, card,
+    device_public_key, issued_device_key, lwe_list, secret_key, seeds,
 };
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::wire::{Message, lwe};
+use tfhe_sbc_core::parameters::{ParameterName, ParameterSet};
+use tfhe_sbc_core::wire::card::Card;
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Message, lwe};
 
 #[test]
 fn device_keys() {
@@ -131,6 +133,66 @@ fn boolean_secret_key() {
             "597969de23b8e99eb8ae5c7908ab166d0c0511920811240129ea08cd5c",
         ],
         None,
+    );
+}
+
+#[test]
+fn cards() {
+    let card = card(&secret_key(FROZEN_RADIX, 1));
+    let bytes = card.to_bytes();
+    assert_golden(
+        "card",
+        &bytes,
+        &[
+            "5453424301000a0009ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
+            "b3ce324422af4b3e000000000000000000000000000000000000000000000000",
+            "0000000000000000000000000000000000000000000000000000000090000000",
+            "0000000066726f7a656e5f726164697800000000000000000000000000000000",
+            "0000000040000000460000000100000001000000000000000000003f01000000",
+            "0001000001000000000000000000f03c17000000010000001700000001000000",
+            "030000000500000002000000020000000200000005000000010000000d000000",
+            "00000000002044c0000000000000e03f02000000f044ee02",
+        ],
+        None,
+    );
+    assert_eq!(Card::from_bytes(&bytes), Ok(card));
+}
+
+/// Whoever imports a key again gets the same fingerprint, which no other key or set has.
+#[test]
+fn imported_keys() {
+    let secret = secret_key(FROZEN_RADIX, 1);
+    let parameters = *secret.parameters();
+    let import = |parameters, key: &SecretKey| {
+        DeviceKey::import(parameters, key.glwe().clone()).map(|key| key.fingerprint())
+    };
+    let fingerprint = import(parameters, &secret).unwrap();
+    assert_eq!(fingerprint.to_string(), "5dd446c4d5fb2e5194863658bf6b67f6");
+    let other_set = ParameterSet {
+        name: ParameterName::new("other"),
+        ..FROZEN_RADIX
+    };
+    assert_ne!(
+        import(other_set.validate().unwrap(), &secret),
+        Some(fingerprint)
+    );
+    assert_ne!(
+        import(parameters, &secret_key(FROZEN_RADIX, 2)),
+        Some(fingerprint)
+    );
+    assert_eq!(import(parameters, &secret_key(FROZEN_BOOLEAN, 1)), None);
+
+    let key = DeviceKey::import(parameters, secret.glwe().clone()).unwrap();
+    let read = DeviceKey::from_bytes(&key.to_bytes().unwrap()).unwrap();
+    assert_eq!(read.fingerprint(), fingerprint);
+    assert_eq!(read.glwe().bits(), secret.glwe().bits());
+    let public = key.public_key(&mut seeds(61)).unwrap();
+    assert_eq!(public.fingerprint(), fingerprint);
+    let same_seed = secret.device_public_key(&mut seeds(61)).unwrap();
+    let payload = |bytes: Vec<u8>| bytes[HEADER_BYTES..bytes.len() - CHECKSUM_BYTES].to_vec();
+    assert_eq!(
+        payload(public.to_bytes().unwrap()),
+        payload(same_seed.to_bytes().unwrap())
     );
 }
 

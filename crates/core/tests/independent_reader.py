@@ -33,6 +33,7 @@ KINDS = {
     7: "device_public_key",
     8: "glwe_list",
     9: "device_switch_key",
+    10: "card",
 }
 SEEDED = {2, 6, 7, 9}
 EXPANDERS = {1: "ChaCha20", 2: "AES-128-CTR", 3: "BLAKE2Xb", 4: "BLAKE3", 5: "SHAKE256"}

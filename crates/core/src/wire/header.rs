@@ -46,6 +46,8 @@ pub enum Kind {
     /// What a server needs to bring a device's ciphertexts under the evaluation key,
     /// seeded.
     DeviceSwitchKey = 9,
+    /// What a server with another library needs to convert uploads: no key at all.
+    Card = 10,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
             7 => Self::DevicePublicKey,
             8 => Self::GlweList,
             9 => Self::DeviceSwitchKey,
+            10 => Self::Card,
             _ => return None,
         })
     }
@@ -87,6 +90,7 @@ impl fmt::Display for Kind {
             Self::DevicePublicKey => "device public key",
             Self::GlweList => "GLWE ciphertext list",
             Self::DeviceSwitchKey => "device switch key",
+            Self::Card => "card",
         })
     }
 }

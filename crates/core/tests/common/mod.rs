@@ -10,6 +10,7 @@ use tfhe_sbc_core::parameters::{
     Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
 };
 use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
+use tfhe_sbc_core::wire::card::{Card, Peer};
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Header, Message, lwe};
 
 /// Radix blocks over the 64-bit torus. The dimension of the small key is no multiple
@@ -100,6 +101,15 @@ pub(crate) fn issued_device_key(secret: &SecretKey) -> DeviceKey {
 pub(crate) fn device_public_key(secret: &SecretKey) -> Vec<u8> {
     let key = secret.device_public_key(&mut seeds(61)).unwrap();
     key.to_bytes().unwrap()
+}
+
+/// The card of that key set, as if TFHEpp had made it.
+pub(crate) fn card(secret: &SecretKey) -> Card {
+    Card {
+        parameters: *secret.parameters(),
+        key: secret.fingerprint(),
+        peer: Peer::Tfhepp,
+    }
 }
 
 /// The message of small LWE encryptions of block values, of known seed.

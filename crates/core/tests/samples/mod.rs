@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
+use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::glwe::{
     self, GlweList, SeededGlweList, masked_header, masked_payload_len, message_len,
 };
@@ -12,7 +13,7 @@ use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError, lwe};
 
 use crate::common::{
-    FROZEN_PUBLIC_RADIX, device_public_key, issued_device_key, lwe_list, resealed, secret_key,
+    FROZEN_PUBLIC_RADIX, card, device_public_key, issued_device_key, lwe_list, resealed, secret_key,
 };
 
 /// A good message and the reader of its kind.
@@ -72,6 +73,11 @@ fn make_samples() -> Vec<Sample> {
             kind: Kind::DeviceKey,
             bytes: issued_device_key(&key).to_bytes().unwrap().to_vec(),
             read: |bytes, _| DeviceKey::from_bytes(bytes).map(drop),
+        },
+        Sample {
+            kind: Kind::Card,
+            bytes: card(&key).to_bytes().to_vec(),
+            read: |bytes, _| Card::from_bytes(bytes).map(drop),
         },
         Sample {
             kind: Kind::ServerKey,
