@@ -3,10 +3,12 @@
 //! The path of an upload: [`readings`] parses its two messages, metadata and seeded
 //! GLWE list, and checks them against each other and against the key set;
 //! [`extract`] expands the masks and takes LWE ciphertexts out of the polynomials, in
-//! bulk; [`sums`] adds rows up before that, polynomial by polynomial.
+//! bulk; [`sums`] adds rows up before that, polynomial by polynomial. [`foreign`] tells what
+//! files of other libraries are.
 #![forbid(unsafe_code)]
 
 pub mod extract;
+pub mod foreign;
 pub mod metadata;
 pub mod readings;
 pub mod sums;

@@ -1,12 +1,14 @@
 //! The subcommands, one module each.
 
 mod certs;
+mod convert;
 pub(crate) mod decrypt;
 mod device_key;
 mod encrypt;
 mod eval;
 mod inspect;
 pub(crate) mod keygen;
+mod keys;
 mod params;
 pub(crate) mod query;
 mod sample;
@@ -48,6 +50,10 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Decrypt a result
     Decrypt(decrypt::Arguments),
+    /// Turn what boards encrypted into ciphertexts of TFHE-rs, TFHEpp or Microsoft SEAL
+    Convert(Box<convert::Arguments>),
+    /// Take keys of TFHE-rs, TFHEpp or Microsoft SEAL
+    Keys(keys::Arguments),
     /// Say what a file is, or how large uploads will be
     Inspect(inspect::Arguments),
     /// Say what parameters are worth
@@ -69,6 +75,8 @@ impl Command {
             Self::Query(arguments) => query::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,
+            Self::Convert(arguments) => convert::run(&arguments)?,
+            Self::Keys(arguments) => keys::run(&arguments)?,
             Self::Inspect(arguments) => inspect::run(&arguments)?,
             Self::Params(arguments) => params::run(&arguments)?,
         }

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
+use tfhe_sbc_adapter::{foreign, metadata};
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
 use tfhe_sbc_service::query::request::Request;
@@ -47,6 +48,16 @@ struct Description {
     bytes: u64,
     parameter_fingerprint: String,
     key_fingerprint: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Detail>,
+}
+
+/// What a file of another library is.
+#[derive(Serialize)]
+struct ForeignDescription {
+    kind: String,
+    library: &'static str,
+    bytes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     details: Vec<Detail>,
 }
@@ -100,6 +111,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         let sizes = arguments.readings.under_key(file, &bytes)?;
         return upload_size::show(&sizes, arguments.json);
     }
+    if let Some(foreign) = foreign::describe(&bytes) {
+        return show_foreign(foreign, bytes.len() as u64, arguments.json);
+    }
     let messages = describe(file, &bytes)?;
     if arguments.json {
         return output::print_json(&messages);
@@ -125,6 +139,37 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
+/// Shows what a file of another library is.
+fn show_foreign(file: foreign::Description, bytes: u64, json: bool) -> Outcome<()> {
+    if json {
+        let description = ForeignDescription {
+            kind: file.kind,
+            library: file.library,
+            bytes,
+            details: file
+                .details
+                .into_iter()
+                .map(|(name, value)| Detail {
+                    name,
+                    value: value.into(),
+                })
+                .collect(),
+        };
+        return output::print_json(&[description]);
+    }
+    output::emit(format_args!(
+        "{} of {} ({})",
+        file.kind,
+        file.library,
+        report::bytes(bytes)
+    ))?;
+    for (name, value) in &file.details {
+        // A forged file must not steer the terminal.
+        output::emit(format_args!("  {name:<24} {}", report::plain(value)))?;
+    }
+    Ok(())
+}
+
 fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
     let mut rest = bytes;
     let mut messages = Vec::new();
@@ -139,12 +184,17 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
             | Kind::DeviceKey
             | Kind::ServerKey
             | Kind::DevicePublicKey
-            | Kind::DeviceSwitchKey => {
+            | Kind::DeviceSwitchKey
+            | Kind::Card => {
                 let (parameters, rest) = parameters_of(&message).explain(path.display())?;
                 if let Kind::DeviceKey | Kind::DeviceSwitchKey = header.kind {
                     let (binding, _) = Binding::parse(header.key, rest).explain(path.display())?;
                     say("key set", binding.key_set.to_string().into());
                     say("issued to", issued_to(&binding).into());
+                }
+                if let Kind::Card = header.kind {
+                    let card = Card::read(&message).explain(path.display())?;
+                    say("for a server with", card.peer.to_string().into());
                 }
                 describe_parameters(&parameters, &mut say);
             }

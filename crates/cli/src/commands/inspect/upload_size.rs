@@ -79,7 +79,7 @@ impl Readings {
                 self.sizes(&parameters()?, &[KeyMode::Symmetric])
             }
             Kind::DevicePublicKey => self.sizes(&parameters()?, &[KeyMode::Public]),
-            Kind::SecretKey | Kind::ServerKey => self.under_set(&parameters()?),
+            Kind::SecretKey | Kind::ServerKey | Kind::Card => self.under_set(&parameters()?),
             kind @ (Kind::Metadata | Kind::SeededGlweList | Kind::GlweList | Kind::LweList) => {
                 Err(failure(
                     format_args!(
