@@ -6,14 +6,14 @@
 
 use core::fmt;
 
-use tfhe_sbc_core::random::{EntropySource, ExpanderKind, NoiseSeed, SeedSequence, fill_uniform};
+use tfhe_sbc_core::random::{EntropySource, ExpanderKind, NoiseSeed, SeedSequence, fill_ternary};
 use tfhe_sbc_core::workspace::wipe;
 
 use crate::error::KeyError;
 use crate::modulus::Modulus;
 use crate::parameters::Parameters;
 
-/// Words read from a stream at a time.
+/// Coefficients drawn at a time.
 const CHUNK: usize = 128;
 
 /// Number of bytes of a packed ternary polynomial, and of a secret key.
@@ -80,24 +80,16 @@ impl fmt::Debug for SecretKey<'_> {
 /// Overwrites `packed` with uniform coefficients, 64 bits of a stream each, whose probabilities
 /// are 1/3 to within 2^-64. Constant-time.
 pub(crate) fn draw(seed: &NoiseSeed, stream: u32, packed: &mut [u8]) {
-    /// The least words that are one third and two thirds of 2^64.
-    const THIRDS: [u64; 2] = [u64::MAX / 3 + 1, u64::MAX / 3 * 2 + 1];
     let mut expander = ExpanderKind::ChaCha20.noise_stream(seed, stream);
-    let mut words = [0u64; CHUNK];
+    let mut coefficients = [0; CHUNK];
     for packed in packed.chunks_mut(CHUNK / 4) {
-        let words = &mut words[..4 * packed.len()];
-        fill_uniform(&mut expander, words);
-        for (byte, words) in packed.iter_mut().zip(words.as_chunks::<4>().0) {
-            let code = |word| {
-                THIRDS
-                    .iter()
-                    .map(|&third| u8::from(word >= third))
-                    .sum::<u8>()
-            };
-            *byte = words.iter().fold(0, |byte, &word| byte << 2 | code(word));
+        let coefficients = &mut coefficients[..4 * packed.len()];
+        fill_ternary(&mut expander, coefficients);
+        for (byte, four) in packed.iter_mut().zip(coefficients.as_chunks::<4>().0) {
+            *byte = four.iter().fold(0, |byte, &s| byte << 2 | (s + 1) as u8);
         }
     }
-    wipe(&mut words);
+    wipe(&mut coefficients);
 }
 
 /// Overwrites `out` with the residues. Constant-time; `inline(always)` for instruction sets.

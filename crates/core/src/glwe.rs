@@ -12,6 +12,7 @@ use crate::glwe_product::{
     MaskProduct, MaskTorus, mask_product_scratch_len, prepare_key_polynomial,
 };
 use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::parameters::GlweSecret;
 use crate::random::{self, Expander, ExpanderKind, MaskSeed, NoiseDistribution};
 use crate::sample_extract::sample_extract_into;
 use crate::torus::Torus;
@@ -98,46 +99,57 @@ impl<T: Torus> GlweCiphertext<T> {
     }
 }
 
-/// A binary GLWE secret key. Zeroized on drop; `Debug` shows the dimensions only.
+/// A GLWE secret key. Zeroized on drop; `Debug` shows the dimensions only.
 #[derive(Clone)]
 pub struct GlweSecretKey {
-    bits: Zeroizing<Vec<u8>>,
+    coefficients: Zeroizing<Vec<i8>>,
     polynomial_size: PolynomialSize,
 }
 
 impl GlweSecretKey {
-    /// Draws a uniform binary key.
+    /// Draws a uniform key. Constant-time.
     pub fn generate(
+        secret: GlweSecret,
         glwe_dimension: GlweDimension,
         polynomial_size: PolynomialSize,
         expander: &mut impl Expander,
     ) -> Self {
-        let mut bits = Zeroizing::new(alloc::vec![0; glwe_dimension.0 * polynomial_size.get()]);
-        random::fill_binary(expander, &mut bits);
+        let len = glwe_dimension.0 * polynomial_size.get();
+        let mut coefficients = Zeroizing::new(alloc::vec![0; len]);
+        random::fill_secret(secret, expander, &mut coefficients);
         Self {
-            bits,
+            coefficients,
             polynomial_size,
         }
     }
 
-    /// A key of coefficients in `{0, 1}`, polynomial after polynomial. `None` if one
-    /// is not, or if the length is not a positive multiple of the polynomial size.
-    pub fn from_bits(bits: Zeroizing<Vec<u8>>, polynomial_size: PolynomialSize) -> Option<Self> {
-        let whole = !bits.is_empty() && bits.len().is_multiple_of(polynomial_size.get());
-        (whole && bits.iter().all(|&bit| bit <= 1)).then_some(Self {
-            bits,
+    /// A key of these coefficients, polynomial after polynomial. `None` if one is not of
+    /// such a key, or if the length is not a positive multiple of the polynomial size.
+    /// Constant-time but for the refusal.
+    pub fn from_coefficients(
+        secret: GlweSecret,
+        coefficients: Zeroizing<Vec<i8>>,
+        polynomial_size: PolynomialSize,
+    ) -> Option<Self> {
+        let whole =
+            !coefficients.is_empty() && coefficients.len().is_multiple_of(polynomial_size.get());
+        let all = coefficients
+            .iter()
+            .fold(true, |all, &coefficient| all & secret.holds(coefficient));
+        (whole && all).then_some(Self {
+            coefficients,
             polynomial_size,
         })
     }
 
-    /// The coefficients, each 0 or 1, polynomial after polynomial.
-    pub fn bits(&self) -> &[u8] {
-        &self.bits
+    /// The coefficients, each 0 or 1, or each -1, 0 or 1, polynomial after polynomial.
+    pub fn coefficients(&self) -> &[i8] {
+        &self.coefficients
     }
 
     /// Number of key polynomials.
     pub fn glwe_dimension(&self) -> GlweDimension {
-        GlweDimension(self.bits.len() / self.polynomial_size.get())
+        GlweDimension(self.coefficients.len() / self.polynomial_size.get())
     }
 
     /// The polynomial size.
@@ -148,7 +160,7 @@ impl GlweSecretKey {
     /// The same coefficients as the LWE key of what sample extraction gives.
     pub fn to_lwe_secret_key(&self) -> LweSecretKey {
         LweSecretKey {
-            bits: self.bits.clone(),
+            coefficients: self.coefficients.clone(),
         }
     }
 
@@ -156,7 +168,7 @@ impl GlweSecretKey {
     pub fn prepare(&self) -> PreparedGlweSecretKey {
         let size = self.polynomial_size.get();
         let plan = OwnedFftPlan::new(self.polynomial_size);
-        let mut fourier = AVec::from_iter(64, self.bits.iter().map(|&bit| f64::from(bit)));
+        let mut fourier = AVec::from_iter(64, self.coefficients.iter().map(|&s| f64::from(s)));
         for polynomial in fourier.chunks_exact_mut(size) {
             prepare_key_polynomial(plan.plan(), polynomial);
         }

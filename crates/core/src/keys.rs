@@ -8,9 +8,9 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::device_issue::DeviceIssue;
 use crate::glwe::GlweSecretKey;
 use crate::lwe::{LweCiphertext, LweKeyError, LweSecretKey};
-use crate::parameters::{KeyFingerprint, Parameters};
+use crate::parameters::{GlweSecret, KeyFingerprint, Parameters};
 use crate::random::{EntropyError, Expander, ExpanderKind, NoiseSeed, SeedSequence};
-use crate::wire::bits::binary_at;
+use crate::wire::bits::unpack_secret;
 use crate::wire::key::{Binding, KeyBytes, write};
 use crate::wire::{Kind, WireError};
 
@@ -38,6 +38,7 @@ impl SecretKey {
             parameters,
             fingerprint,
             glwe: GlweSecretKey::generate(
+                parameters.glwe_secret,
                 parameters.glwe_dimension,
                 parameters.polynomial_size(),
                 &mut draw(0),
@@ -110,6 +111,7 @@ impl SecretKey {
                 issue: Some(issue),
             },
             glwe: GlweSecretKey::generate(
+                self.parameters.glwe_secret,
                 self.parameters.glwe_dimension,
                 self.parameters.polynomial_size(),
                 &mut ExpanderKind::ChaCha20.noise_stream(&secret, 0),
@@ -124,7 +126,10 @@ impl SecretKey {
             &self.parameters,
             self.fingerprint,
             None,
-            &[self.glwe.bits(), self.lwe.bits()],
+            &[
+                (self.parameters.glwe_secret, self.glwe.coefficients()),
+                (GlweSecret::Binary, self.lwe.coefficients()),
+            ],
         )
     }
 
@@ -132,17 +137,13 @@ impl SecretKey {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let read = KeyBytes::parse_secret_key(bytes)?;
         let parameters = read.parameters;
-        let glwe = GlweSecretKey::from_bits(
-            unpack(read.glwe, parameters.big_lwe_dimension().0),
-            parameters.polynomial_size(),
-        );
-        let bits = unpack(read.lwe, parameters.lwe_dimension.0);
-        let lwe = LweSecretKey::from_bits(bits, parameters.lwe_block_size)
+        let small = unpack(GlweSecret::Binary, read.lwe, parameters.lwe_dimension.0);
+        let lwe = LweSecretKey::from_coefficients(small, parameters.lwe_block_size)
             .map_err(|error| WireError::Field(field_of(error)))?;
         Ok(Self {
             parameters,
             fingerprint: read.key,
-            glwe: glwe.ok_or(WireError::Field("dimension"))?,
+            glwe: glwe_key(&read)?,
             lwe,
         })
     }
@@ -175,15 +176,24 @@ impl DeviceKey {
     /// whoever imports a key again gets the same one; what it says of the key is no more than
     /// any hash of so many unknown bits does.
     ///
-    /// `None` if the key is not of the shape that the parameters state.
+    /// `None` if the key is not of the shape and kind that the parameters state.
     pub fn import(parameters: Parameters, glwe: GlweSecretKey) -> Option<Self> {
         let size = parameters.polynomial_size();
-        if glwe.polynomial_size() != size || glwe.bits().len() != parameters.big_lwe_dimension().0 {
+        let coefficients = glwe.coefficients();
+        let is_such_key = coefficients
+            .iter()
+            .fold(true, |all, &s| all & parameters.glwe_secret.holds(s));
+        if glwe.polynomial_size() != size
+            || coefficients.len() != parameters.big_lwe_dimension().0
+            || !is_such_key
+        {
             return None;
         }
         let mut hasher = blake3::Hasher::new_derive_key(IMPORTED_KEY_CONTEXT);
         hasher.update(&parameters.to_bytes());
-        hasher.update(glwe.bits());
+        for &s in glwe.coefficients() {
+            hasher.update(&[s as u8]);
+        }
         let mut fingerprint = KeyFingerprint::default();
         fingerprint
             .0
@@ -227,20 +237,18 @@ impl DeviceKey {
             &self.parameters,
             self.fingerprint,
             Some(&self.binding),
-            &[self.glwe.bits()],
+            &[(self.parameters.glwe_secret, self.glwe.coefficients())],
         )
     }
 
     /// Reads the bytes of a device key file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let read = KeyBytes::parse_device_key(bytes)?;
-        let bits = unpack(read.glwe, read.parameters.big_lwe_dimension().0);
         Ok(Self {
             parameters: read.parameters,
             fingerprint: read.key,
             binding: read.binding,
-            glwe: GlweSecretKey::from_bits(bits, read.parameters.polynomial_size())
-                .ok_or(WireError::Field("dimension"))?,
+            glwe: glwe_key(&read)?,
         })
     }
 }
@@ -255,6 +263,16 @@ fn field_of(error: LweKeyError) -> &'static str {
     }
 }
 
-fn unpack(packed: &[u8], count: usize) -> Zeroizing<Vec<u8>> {
-    Zeroizing::new((0..count).map(|i| binary_at(packed, i)).collect())
+/// The GLWE key of a file.
+fn glwe_key(read: &KeyBytes<'_>) -> Result<GlweSecretKey, WireError> {
+    let secret = read.parameters.glwe_secret;
+    let coefficients = unpack(secret, read.glwe, read.parameters.big_lwe_dimension().0);
+    GlweSecretKey::from_coefficients(secret, coefficients, read.parameters.polynomial_size())
+        .ok_or(WireError::Field("GLWE key coefficient"))
+}
+
+fn unpack(secret: GlweSecret, packed: &[u8], count: usize) -> Zeroizing<Vec<i8>> {
+    let mut coefficients = Zeroizing::new(alloc::vec![0; count]);
+    unpack_secret(secret, packed, &mut coefficients, |s| s);
+    coefficients
 }

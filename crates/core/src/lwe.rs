@@ -133,9 +133,9 @@ fn is_made_of_blocks(dimension: usize, block_size: u32) -> bool {
 }
 
 /// Whether a key has more ones than the mean.
-fn is_heavy(bits: &[u8], block_size: u32) -> bool {
-    let weight: usize = bits.iter().map(|&bit| usize::from(bit)).sum();
-    weight * (block_size as usize + 1) > bits.len()
+fn is_heavy(coefficients: &[i8], block_size: u32) -> bool {
+    let weight = coefficients.iter().filter(|&&bit| bit == 1).count();
+    weight * (block_size as usize + 1) > coefficients.len()
 }
 
 /// Uniform below `bound`, 1 to 256: bytes of the stream until one is below the largest
@@ -151,9 +151,10 @@ fn draw_below(bound: u32, expander: &mut impl Expander) -> usize {
     }
 }
 
-/// A binary LWE secret key. Zeroized on drop; `Debug` shows the dimension only.
+/// An LWE secret key: a binary small key, or the coefficients of a GLWE key, binary or
+/// ternary. Zeroized on drop; `Debug` shows the dimension only.
 pub struct LweSecretKey {
-    pub(crate) bits: Zeroizing<Vec<u8>>,
+    pub(crate) coefficients: Zeroizing<Vec<i8>>,
 }
 
 impl LweSecretKey {
@@ -178,20 +179,20 @@ impl LweSecretKey {
             "blocks of {block_size} in dimension {}",
             dimension.0
         );
-        let mut bits = Zeroizing::new(alloc::vec![0; dimension.0]);
+        let mut coefficients = Zeroizing::new(alloc::vec![0; dimension.0]);
         if block_size == 1 {
-            random::fill_binary(expander, &mut bits);
-            return Self { bits };
+            random::fill_binary(expander, &mut coefficients);
+            return Self { coefficients };
         }
         loop {
-            for block in bits.chunks_exact_mut(block_size as usize) {
+            for block in coefficients.chunks_exact_mut(block_size as usize) {
                 block.fill(0);
                 if let Some(bit) = block.get_mut(draw_below(block_size + 1, expander)) {
                     *bit = 1;
                 }
             }
-            if !is_heavy(&bits, block_size) {
-                return Self { bits };
+            if !is_heavy(&coefficients, block_size) {
+                return Self { coefficients };
             }
         }
     }
@@ -199,31 +200,37 @@ impl LweSecretKey {
     /// A key of blocks of `block_size` coefficients in `{0, 1}`.
     ///
     /// Not constant-time for blocks larger than 1.
-    pub fn from_bits(bits: Zeroizing<Vec<u8>>, block_size: u32) -> Result<Self, LweKeyError> {
-        if !is_made_of_blocks(bits.len(), block_size) {
+    pub fn from_coefficients(
+        coefficients: Zeroizing<Vec<i8>>,
+        block_size: u32,
+    ) -> Result<Self, LweKeyError> {
+        if !is_made_of_blocks(coefficients.len(), block_size) {
             return Err(LweKeyError::Dimension);
         }
-        if bits.iter().any(|&bit| bit > 1) {
+        if coefficients.iter().any(|bit| !(0..=1).contains(bit)) {
             return Err(LweKeyError::Coefficient);
         }
-        let ones = |block: &[u8]| block.iter().filter(|&&bit| bit == 1).count();
-        if bits.chunks_exact(block_size as usize).any(|b| ones(b) > 1) {
+        let ones = |block: &[i8]| block.iter().filter(|&&bit| bit == 1).count();
+        if coefficients
+            .chunks_exact(block_size as usize)
+            .any(|b| ones(b) > 1)
+        {
             return Err(LweKeyError::Block);
         }
-        if block_size > 1 && is_heavy(&bits, block_size) {
+        if block_size > 1 && is_heavy(&coefficients, block_size) {
             return Err(LweKeyError::Weight);
         }
-        Ok(Self { bits })
+        Ok(Self { coefficients })
     }
 
     /// The dimension.
     pub fn dimension(&self) -> LweDimension {
-        LweDimension(self.bits.len())
+        LweDimension(self.coefficients.len())
     }
 
-    /// The coefficients, each 0 or 1.
-    pub fn bits(&self) -> &[u8] {
-        &self.bits
+    /// The coefficients, each 0 or 1; of a ternary GLWE key, -1, 0 or 1.
+    pub fn coefficients(&self) -> &[i8] {
+        &self.coefficients
     }
 
     /// `⟨mask, s⟩`. Constant-time.
@@ -233,11 +240,11 @@ impl LweSecretKey {
     pub fn mask_product<T: Torus>(&self, mask: &[T]) -> T {
         assert_eq!(
             mask.len(),
-            self.bits.len(),
+            self.coefficients.len(),
             "LWE mask and key differ in dimension"
         );
         mask.iter()
-            .zip(self.bits.iter())
+            .zip(self.coefficients.iter())
             .fold(T::ZERO, |sum, (&a, &s)| {
                 sum.add(a.mul(T::from_i64(i64::from(s))))
             })
@@ -251,8 +258,8 @@ impl LweSecretKey {
         mask_stream: &mut impl Expander,
         noise_stream: &mut impl Expander,
     ) -> LweCiphertext<T> {
-        let mut data = alloc::vec![T::ZERO; self.bits.len() + 1];
-        let (mask, body) = data.split_at_mut(self.bits.len());
+        let mut data = alloc::vec![T::ZERO; self.coefficients.len() + 1];
+        let (mask, body) = data.split_at_mut(self.coefficients.len());
         random::fill_uniform(mask_stream, mask);
         body[0] = plaintext.add(self.mask_product(mask));
         random::add_noise(noise, noise_stream, body);
@@ -270,7 +277,11 @@ impl LweSecretKey {
 
 impl core::fmt::Debug for LweSecretKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "LweSecretKey(dimension {}, redacted)", self.bits.len())
+        write!(
+            f,
+            "LweSecretKey(dimension {}, redacted)",
+            self.coefficients.len()
+        )
     }
 }
 
@@ -284,8 +295,8 @@ mod tests {
         LweSecretKey::generate(LweDimension(dimension), block_size, &mut stream)
     }
 
-    fn from(bits: &[u8], block_size: u32) -> Result<LweSecretKey, LweKeyError> {
-        LweSecretKey::from_bits(Zeroizing::new(bits.to_vec()), block_size)
+    fn from(bits: &[i8], block_size: u32) -> Result<LweSecretKey, LweKeyError> {
+        LweSecretKey::from_coefficients(Zeroizing::new(bits.to_vec()), block_size)
     }
 
     /// The mean number of zero blocks of keys up to the mean weight: of a binomial
@@ -315,8 +326,8 @@ mod tests {
             let keys = 400u32;
             for stream in 0..keys {
                 let key = key(dimension, block_size, stream);
-                assert!(from(key.bits(), block_size).is_ok());
-                for block in key.bits().chunks_exact(block_size as usize) {
+                assert!(from(key.coefficients(), block_size).is_ok());
+                for block in key.coefficients().chunks_exact(block_size as usize) {
                     let place = block.iter().position(|&bit| bit == 1);
                     seen[place.unwrap_or(block_size as usize)] += 1;
                 }
@@ -339,7 +350,7 @@ mod tests {
 
     #[test]
     fn weights_up_to_the_mean_are_kept_and_all_of_uniform_keys() {
-        let weight = |key: &LweSecretKey| key.bits().iter().map(|&b| u32::from(b)).sum::<u32>();
+        let weight = |key: &LweSecretKey| key.coefficients().iter().map(|&b| b as u32).sum::<u32>();
         // The mean of 30 blocks of 2 is 20, with probability 0.15; of those up to it 0.26.
         let mean = (0..400).filter(|&i| weight(&key(60, 2, i)) == 20).count();
         assert!((70..140).contains(&mean), "{mean}");
@@ -355,6 +366,7 @@ mod tests {
             (&[0, 1, 0][..], 2, LweKeyError::Dimension),
             (&[0, 1], 0, LweKeyError::Dimension),
             (&[0, 2], 2, LweKeyError::Coefficient),
+            (&[0, -1], 1, LweKeyError::Coefficient),
             (&[0, 1, 1, 1, 0, 0], 2, LweKeyError::Block),
             (&[0, 1, 1, 0, 0, 1], 2, LweKeyError::Weight),
         ] {

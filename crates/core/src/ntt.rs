@@ -4,17 +4,17 @@
 //! gives.
 //!
 //! ```text
-//! binary polynomial ─prepare_binary─▶ prepared ┐
-//! uniform polynomial ─limbs─▶ forward ─────────┴▶ pointwise ─▶ inverse ─▶ body += · 2^(w·limb)
+//! small polynomial ─prepare_small─▶ prepared ┐
+//! uniform polynomial ─limbs─▶ forward ────────┴▶ pointwise ─▶ inverse ─▶ body += · 2^(w·limb)
 //! ```
 //!
 //! The uniform polynomial, modulo q = 2^32 or 2^64, is cut into signed limbs of
-//! [`limb_bits`] bits: a limb times a binary polynomial has coefficients of at most
+//! [`limb_bits`] bits: a limb times a binary or ternary polynomial has coefficients of at most
 //! `2^(w-1)·N`, below half the prime, and so is known exactly. Up to N = 4096 a limb has
 //! 16 bits, which makes 2 or 4 of them.
 //!
 //! Symmetric encryption prepares the key and multiplies masks by it. Public-key
-//! encryption prepares the ephemeral binary polynomial `r` and multiplies every
+//! encryption prepares the ephemeral polynomial `r` and multiplies every
 //! polynomial of the public key by it. Nothing is allocated; a working polynomial of N
 //! words is the caller's, who also wipes it: like a prepared polynomial it holds secrets.
 //!
@@ -56,12 +56,12 @@ pub const fn limb_count<T: Torus>(size: PolynomialSize) -> u32 {
     T::BITS.div_ceil(limb_bits(size))
 }
 
-/// Overwrites `out`, whose coefficients are those of a binary polynomial, 0 or 1, with
+/// Overwrites `out`, whose coefficients are those of a small polynomial, -1, 0 or 1, with
 /// what [`add_product`] multiplies by.
 ///
 /// # Panics
 /// If `out` does not have `N` places.
-pub fn prepare_binary(size: PolynomialSize, out: &mut [i32]) {
+pub fn prepare_small(size: PolynomialSize, out: &mut [i32]) {
     assert_eq!(out.len(), size.get(), "a polynomial of another size");
     forward(out);
     // The inverse leaves a factor N, and the product with this scale and then that with
@@ -72,8 +72,8 @@ pub fn prepare_binary(size: PolynomialSize, out: &mut [i32]) {
     }
 }
 
-/// `body += uniform · binary mod X^N + 1`, exactly, where `prepared` is the binary
-/// polynomial after [`prepare_binary`]. `work` is overwritten, and secret afterwards.
+/// `body += uniform · small mod X^N + 1`, exactly, where `prepared` is the small
+/// polynomial after [`prepare_small`]. `work` is overwritten, and secret afterwards.
 ///
 /// # Panics
 /// If a slice does not have `N` elements.
@@ -102,7 +102,7 @@ pub fn load_limb<T: Torus>(size: PolynomialSize, limb: u32, uniform: &[T], out: 
     limb_into(uniform, limb * bits, bits, out);
 }
 
-/// `body += limb · binary · 2^(w·limb) mod X^N + 1`, exactly, where `work` is the limb
+/// `body += limb · small · 2^(w·limb) mod X^N + 1`, exactly, where `work` is the limb
 /// as [`load_limb`] gives it. `work` is overwritten, and secret afterwards.
 ///
 /// # Panics

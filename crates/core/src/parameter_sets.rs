@@ -6,8 +6,8 @@ mod found;
 
 use crate::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use crate::parameters::{
-    Decomposition, ModulusSwitch, ParameterError, ParameterName, ParameterSet, Parameters,
-    PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterError, ParameterName, ParameterSet,
+    Parameters, PlaintextKind,
 };
 use crate::random::NoiseDistribution;
 

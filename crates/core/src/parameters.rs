@@ -17,6 +17,7 @@ use crate::encoding::BlockEncoding;
 use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
+use crate::wire::bits::packed_len;
 
 /// Number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;
@@ -72,6 +73,50 @@ pub enum PlaintextKind {
     Radix = 2,
 }
 
+/// How the coefficients of a GLWE secret key are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum GlweSecret {
+    /// Uniform over {0, 1}: the keys of tfhe-sbc and TFHE-rs.
+    Binary = 0,
+    /// Uniform over {-1, 0, 1}: TFHEpp's.
+    Ternary = 1,
+}
+
+impl GlweSecret {
+    /// Bits of a packed coefficient, which is its value in two's complement: 1, or 2.
+    pub const fn packed_bits(self) -> u32 {
+        match self {
+            Self::Binary => 1,
+            Self::Ternary => 2,
+        }
+    }
+
+    /// Whether a coefficient is one of such a key.
+    pub const fn holds(self, coefficient: i8) -> bool {
+        match self {
+            Self::Binary => coefficient & !1 == 0,
+            Self::Ternary => (coefficient + 1) as u8 <= 2,
+        }
+    }
+
+    /// E\[s²\] of a coefficient.
+    pub const fn mean_square(self) -> f64 {
+        match self {
+            Self::Binary => 0.5,
+            Self::Ternary => 2.0 / 3.0,
+        }
+    }
+
+    /// Var(s) of a coefficient.
+    pub const fn variance(self) -> f64 {
+        match self {
+            Self::Binary => 0.25,
+            Self::Ternary => 2.0 / 3.0,
+        }
+    }
+}
+
 /// Mask polynomials of a GLWE ciphertext at most.
 pub const MAX_GLWE_DIMENSION: usize = 8;
 
@@ -98,6 +143,9 @@ pub struct ParameterSet {
     pub glwe_dimension: GlweDimension,
     /// Polynomial size of the GLWE key.
     pub polynomial_size: usize,
+    /// Coefficients of the GLWE key. Those of the ephemeral key of a public-key upload are
+    /// distributed alike.
+    pub glwe_secret: GlweSecret,
     /// Noise under the GLWE key.
     pub glwe_noise: NoiseDistribution,
     /// Decomposition of the mask polynomials inside the external product.
@@ -289,6 +337,11 @@ impl Parameters {
         self.polynomial_size
     }
 
+    /// Number of bytes of a GLWE key, packed.
+    pub fn packed_glwe_key_len(&self) -> usize {
+        packed_len(self.big_lwe_dimension().0, self.glwe_secret.packed_bits())
+    }
+
     /// Dimension of the LWE ciphertexts that sample extraction gives.
     pub fn big_lwe_dimension(&self) -> LweDimension {
         self.glwe_dimension
@@ -346,7 +399,8 @@ impl Parameters {
         writer.u32(self.message_bits.0);
         writer.u32(self.carry_bits.0);
         writer.u32(self.max_noise_level);
-        writer.u32(self.modulus_switch as u32);
+        writer.u16(self.modulus_switch as u16);
+        writer.u16(self.glwe_secret as u16);
         writer.u16(self.body_bits as u16);
         writer.u16(self.public_key_mask_bits as u16);
         writer.put(&self.log2_p_fail.to_le_bytes());
@@ -376,10 +430,15 @@ impl Parameters {
         let message_bits = MessageBits(reader.u32());
         let carry_bits = CarryBits(reader.u32());
         let max_noise_level = reader.u32();
-        let modulus_switch = match reader.u32() {
+        let modulus_switch = match reader.u16() {
             0 => ModulusSwitch::Plain,
             1 => ModulusSwitch::MeanCompensated,
             _ => return Err(ParameterError("its modulus switch is unknown")),
+        };
+        let glwe_secret = match reader.u16() {
+            0 => GlweSecret::Binary,
+            1 => GlweSecret::Ternary,
+            _ => return Err(ParameterError("its kind of GLWE key is unknown")),
         };
         ParameterSet {
             name,
@@ -389,6 +448,7 @@ impl Parameters {
             lwe_noise,
             glwe_dimension,
             polynomial_size,
+            glwe_secret,
             glwe_noise,
             pbs,
             pbs_body,

@@ -26,6 +26,13 @@ impl Words {
         (0..n).map(|_| i64::from(self.next() as i32)).collect()
     }
 
+    /// `n` of -1, 0 and 1.
+    pub(crate) fn ternary<S: From<i8>>(&mut self, n: usize) -> Vec<S> {
+        (0..n)
+            .map(|_| S::from(((self.next() >> 33) % 3) as i8 - 1))
+            .collect()
+    }
+
     /// `n` bits.
     pub(crate) fn binary<B: From<bool>>(&mut self, n: usize) -> Vec<B> {
         (0..n).map(|_| B::from(self.next() >> 63 == 1)).collect()

@@ -92,6 +92,7 @@ impl fmt::Debug for HeapWorkspace {
 
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for i8 {}
     impl Sealed for u8 {}
     impl Sealed for i32 {}
     impl Sealed for u32 {}
@@ -110,7 +111,7 @@ macro_rules! impl_number {
     )*};
 }
 
-impl_number!(u8, i32, u32, u64, f64);
+impl_number!(i8, u8, i32, u32, u64, f64);
 
 /// Cuts typed slices off the front of a buffer.
 pub struct Carver<'w> {

@@ -4,13 +4,15 @@
 mod common;
 
 use common::{
-    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden, card,
-    device_public_key, issued_device_key, lwe_list, secret_key, seeds,
+    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, FROZEN_TERNARY,
+    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, secret_key,
+    seeds,
 };
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::parameters::{ParameterName, ParameterSet};
+use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterName, ParameterSet};
 use tfhe_sbc_core::wire::card::Card;
-use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Message, lwe};
+use tfhe_sbc_core::wire::key::BINDING_BYTES;
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Message, WireError, lwe};
 
 #[test]
 fn device_keys() {
@@ -55,8 +57,8 @@ fn device_keys() {
     assert_eq!(read.binding(), issued.binding());
     assert_eq!(read.binding().key_set, secret.fingerprint());
     assert_eq!(read.fingerprint(), issued.fingerprint());
-    assert_eq!(read.glwe().bits(), issued.glwe().bits());
-    assert_ne!(read.glwe().bits(), secret.glwe().bits());
+    assert_eq!(read.glwe().coefficients(), issued.glwe().coefficients());
+    assert_ne!(read.glwe().coefficients(), secret.glwe().coefficients());
 }
 
 #[test]
@@ -110,8 +112,8 @@ fn secret_keys() {
     let read = SecretKey::from_bytes(&bytes).unwrap();
     assert_eq!(read.parameters(), key.parameters());
     assert_eq!(read.fingerprint(), key.fingerprint());
-    assert_eq!(read.glwe().bits(), key.glwe().bits());
-    assert_eq!(read.lwe().bits(), key.lwe().bits());
+    assert_eq!(read.glwe().coefficients(), key.glwe().coefficients());
+    assert_eq!(read.lwe().coefficients(), key.lwe().coefficients());
 }
 
 #[test]
@@ -133,6 +135,44 @@ fn boolean_secret_key() {
             "597969de23b8e99eb8ae5c7908ab166d0c0511920811240129ea08cd5c",
         ],
         None,
+    );
+}
+
+/// Two bits a coefficient, and the kind of key in the upper half of the modulus switch's word.
+#[test]
+fn device_key_of_a_ternary_set() {
+    let secret = secret_key(FROZEN_TERNARY, 2);
+    let bytes = secret.device_key().to_bytes().unwrap();
+    assert_golden(
+        "ternary device key",
+        &bytes,
+        &[
+            "5453424301000500a8616bfbad90e99fdd31db7e405ab0b4edcc7c65d3a9b801",
+            "cb2d40e86b7929f3000000000000000000000000000000000000000000000000",
+            "0000000000000000000000000000000000000000000000000000000030010000",
+            "0000000066726f7a656e5f7465726e6172790000000000000000000000000000",
+            "0000000020000000480000000300000002000000100000000000000002000000",
+            "000100000200000007000000000000000a000000020000000a00000001000000",
+            "0300000004000000010000000100000001000000030000000000010009000f00",
+            "0000000000003ec0000000000000e03fedcc7c65d3a9b801cb2d40e86b7929f3",
+            "00000000000000000000000000000000000000000007f574f5fcd13440f444f5",
+            "115730fffff5311d11f511f3d34d304f47153035557c155000757314f33131f5",
+            "c133333c331d47fdfc351f355d4073035d03dd755d5c051c453dcd447407fd41",
+            "10c3107dc7c07d4305d5550d71f43d4dcdf50cccdcf13dc3c37471517341c7dc",
+            "540f437f41cf313d431151ff540d571f71713f338ccaf81e",
+        ],
+        None,
+    );
+    let read = DeviceKey::from_bytes(&bytes).unwrap();
+    assert_eq!(read.glwe().coefficients(), secret.glwe().coefficients());
+    assert!(read.glwe().coefficients().contains(&-1));
+
+    // Behind the binding, the first field.
+    let at = HEADER_BYTES + PARAMETERS_BYTES + BINDING_BYTES;
+    let refused = patched(&bytes, at, &[bytes[at] & !3 | 2]);
+    assert_eq!(
+        DeviceKey::from_bytes(&refused).map(drop),
+        Err(WireError::Field("GLWE key coefficient"))
     );
 }
 
@@ -181,11 +221,13 @@ fn imported_keys() {
         Some(fingerprint)
     );
     assert_eq!(import(parameters, &secret_key(FROZEN_BOOLEAN, 1)), None);
+    let boolean = FROZEN_PUBLIC_BOOLEAN.validate().unwrap();
+    assert_eq!(import(boolean, &secret_key(FROZEN_TERNARY, 1)), None);
 
     let key = DeviceKey::import(parameters, secret.glwe().clone()).unwrap();
     let read = DeviceKey::from_bytes(&key.to_bytes().unwrap()).unwrap();
     assert_eq!(read.fingerprint(), fingerprint);
-    assert_eq!(read.glwe().bits(), secret.glwe().bits());
+    assert_eq!(read.glwe().coefficients(), secret.glwe().coefficients());
     let public = key.public_key(&mut seeds(61)).unwrap();
     assert_eq!(public.fingerprint(), fingerprint);
     let same_seed = secret.device_public_key(&mut seeds(61)).unwrap();

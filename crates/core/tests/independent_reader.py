@@ -328,12 +328,15 @@ class Parameters:
             self.message_bits,
             self.carry_bits,
             _max_noise_level,
-            _modulus_switch,
+            modulus_switch,
             self.body_bits,
             self.public_key_mask_bits,
             _log2_p_fail,
             _security_bits,
         ) = struct.unpack("<32sIIII8sIII8s6I5IHHdd", data)
+        # Upper half: how coefficients of the GLWE key are distributed.
+        self.glwe_key_bits = {0: 1, 1: 2}[modulus_switch >> 16]
+        assert modulus_switch & 0xFFFF in (0, 1)
         self.name = name.rstrip(b"\0").decode("ascii")
         self.fingerprint = blake3(data)[:16]
 
@@ -363,8 +366,10 @@ class Key:
         rest = message.payload[PARAMETERS_BYTES:]
         if message.kind == "device_key":
             self.key_set, self.device, self.epoch, rest = binding(rest, self.fingerprint)
-        glwe_len = p.glwe_dimension * p.polynomial_size // 8
-        self.glwe = bit_fields(rest[:glwe_len], 1, p.glwe_dimension * p.polynomial_size)
+        glwe_len = p.glwe_dimension * p.polynomial_size * p.glwe_key_bits // 8
+        fields = bit_fields(rest[:glwe_len], p.glwe_key_bits, p.glwe_dimension * p.polynomial_size)
+        value = [{0: 0, 1: 1}, {0: 0, 1: 1, 3: -1}][p.glwe_key_bits - 1]
+        self.glwe = [value[field] for field in fields]
         if message.kind == "secret_key":
             self.lwe = bit_fields(rest[glwe_len:], 1, p.lwe_dimension)
         else:
@@ -372,7 +377,10 @@ class Key:
 
 
 def negacyclic_product(a, b):
-    """`a · b mod X^N + 1` over the integers, by one product of big integers."""
+    """`a · b mod X^N + 1` over the integers, `a` not negative, by one product of big integers."""
+    if min(b) < 0:
+        halves = ([max(x, 0) for x in b], [max(-x, 0) for x in b])
+        return [x - y for x, y in zip(*(negacyclic_product(a, half) for half in halves))]
     pack = lambda values: int.from_bytes(b"".join(x.to_bytes(12, "little") for x in values), "little")
     size = len(a)
     product = (pack(a) * pack(b)).to_bytes(24 * size, "little")

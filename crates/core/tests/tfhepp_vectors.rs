@@ -7,6 +7,7 @@ use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::GlweSecret;
 
 const N: usize = 1024;
 /// Where lvl1 begins in `secretkey.bin`: archive byte, u16 lvl0[636], u32 lvlhalf[760].
@@ -60,18 +61,23 @@ fn tlwe_vector(name: &str) -> Vec<LweCiphertext<u32>> {
 
 fn key() -> GlweSecretKey {
     let words = scalars(&file("secretkey.bin")[LVL1_AT..LVL1_AT + 4 * N]);
-    let bits: Vec<u8> = words
+    let bits: Vec<i8> = words
         .iter()
-        .map(|&word| u8::try_from(word).unwrap())
+        .map(|&word| i8::try_from(word).unwrap())
         .collect();
     assert!(
         bits.iter()
-            .map(|&bit| usize::from(bit))
+            .map(|&bit| bit as usize)
             .sum::<usize>()
             .abs_diff(N / 2)
             < 5 * 16
     );
-    GlweSecretKey::from_bits(bits.into(), PolynomialSize::new(N).unwrap()).unwrap()
+    GlweSecretKey::from_coefficients(
+        GlweSecret::Binary,
+        bits.into(),
+        PolynomialSize::new(N).unwrap(),
+    )
+    .unwrap()
 }
 
 fn trlwe() -> GlweCiphertext<u32> {

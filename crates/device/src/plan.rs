@@ -108,7 +108,7 @@ pub const fn workspace_bytes(set: &ParameterSet, plan: MemoryPlan, mode: KeyMode
     };
     let scalars = (1 + uniform) * scalar_polynomial;
     let product = match plan {
-        MemoryPlan::Small => 2 * 4 * size + k * size / 8,
+        MemoryPlan::Small => 2 * 4 * size + k * size * set.glwe_secret.packed_bits() as usize / 8,
         MemoryPlan::Balanced => (1 + k) * 4 * size,
         MemoryPlan::Fast => 8 * (size * k + fourier_len(set)),
     };

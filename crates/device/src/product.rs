@@ -1,8 +1,8 @@
-//! Products of uniform polynomials with binary ones, as the memory plans have them.
+//! Products of uniform polynomials with small ones, as the memory plans have them.
 //!
 //! Symmetric encryption multiplies masks by the key, public-key encryption the
-//! polynomials of the public key by the ephemeral `r`: both are a [`Product`] of k binary
-//! polynomials, set by [`set_binary`](Product::set_binary), with k
+//! polynomials of the public key by the ephemeral `r`: both are a [`Product`] of k binary or
+//! ternary polynomials, set by [`set_secret`](Product::set_secret), with k
 //! [`UniformPolynomials`].
 
 #[cfg(feature = "fft")]
@@ -11,7 +11,8 @@ mod fourier;
 mod number_theoretic;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
+use tfhe_sbc_core::wire::bits::{packed_len, unpack_secret};
 use tfhe_sbc_core::workspace::Carver;
 
 use crate::error::DeviceError;
@@ -41,7 +42,7 @@ pub(crate) trait UniformPolynomials<T> {
     fn pieces(&mut self, index: usize, take: &mut dyn FnMut(&[T]));
 }
 
-/// k binary polynomials, secret, and what multiplies by them. Drop wipes it.
+/// k small polynomials, secret, and what multiplies by them. Drop wipes it.
 pub(crate) enum Product<'w, T: MaskTorus> {
     #[cfg(feature = "fft")]
     Fourier(FourierProduct<'w, T>),
@@ -76,20 +77,25 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
-    /// Sets binary polynomial `index` to the coefficients that `fill` writes, packed
-    /// eight a byte, piece after piece.
-    pub(crate) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+    /// Sets small polynomial `index` to the coefficients that `fill` writes, packed as those
+    /// of a `secret`, piece after piece.
+    pub(crate) fn set_secret(
+        &mut self,
+        secret: GlweSecret,
+        index: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) {
         match self {
             #[cfg(feature = "fft")]
-            Self::Fourier(product) => product.set_binary(index, fill),
+            Self::Fourier(product) => product.set_secret(secret, index, fill),
             #[cfg(feature = "ntt")]
-            Self::Kept(product) => product.set_binary(index, fill),
+            Self::Kept(product) => product.set_secret(secret, index, fill),
             #[cfg(feature = "ntt")]
-            Self::Remade(product) => product.set_binary(index, fill),
+            Self::Remade(product) => product.set_secret(secret, index, fill),
         }
     }
 
-    /// Overwrites the binary polynomials and all that was computed with them.
+    /// Overwrites the small polynomials and all that was computed with them.
     pub(crate) fn wipe(&mut self) {
         match self {
             #[cfg(feature = "fft")]
@@ -101,7 +107,7 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
-    /// `out += Σ uniform_j · binary_j`, exactly. Constant-time.
+    /// `out += Σ uniform_j · small_j`, exactly. Constant-time.
     pub(crate) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         match self {
             #[cfg(feature = "fft")]
@@ -114,17 +120,19 @@ impl<'w, T: MaskTorus> Product<'w, T> {
     }
 }
 
-/// Overwrites `out` with coefficients that `fill` gives packed, each made a `T` by
-/// `number`.
-fn unpack_binary<N>(out: &mut [N], fill: &mut dyn FnMut(&mut [u8]), number: impl Fn(u8) -> N) {
+/// Overwrites `out` with coefficients of a `secret` that `fill` gives packed, each made an `N`
+/// by `number`.
+fn unpack_into<N>(
+    secret: GlweSecret,
+    out: &mut [N],
+    fill: &mut dyn FnMut(&mut [u8]),
+    number: impl Fn(i8) -> N,
+) {
     let mut packed = zeroize::Zeroizing::new([0; PACKED_PIECE]);
-    for out in out.chunks_mut(8 * PACKED_PIECE) {
-        let packed = &mut packed[..out.len() / 8];
+    let bits = secret.packed_bits();
+    for out in out.chunks_mut(8 * PACKED_PIECE / bits as usize) {
+        let packed = &mut packed[..packed_len(out.len(), bits)];
         fill(packed);
-        for (out, byte) in out.chunks_mut(8).zip(packed.iter()) {
-            for (bit, out) in out.iter_mut().enumerate() {
-                *out = number((byte >> bit) & 1);
-            }
-        }
+        unpack_secret(secret, packed, out, &number);
     }
 }

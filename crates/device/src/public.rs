@@ -1,7 +1,7 @@
 //! Public-key encryption: with a key that does not decrypt, masks in full.
 //!
 //! A ciphertext is `Σ_j r_j · (A_j, B_j) + e + (0, m)`: the k rows of the public key,
-//! GLWE encryptions of zero, combined with binary polynomials `r_j`, and fresh noise in
+//! GLWE encryptions of zero, combined with polynomials `r_j` that are distributed as the key is, and fresh noise in
 //! every component (Lyubashevsky, Peikert and Regev, 2010). The `r_j` are transformed
 //! once for all k + 1 components.
 //!
@@ -12,7 +12,7 @@
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{
-    EntropySource, Expander, ExpanderKind, MaskSeed, NoSource, SeedSequence,
+    EntropySource, ExpanderKind, MaskSeed, NoSource, SeedSequence, fill_packed_secret,
 };
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Header;
@@ -162,10 +162,10 @@ impl<T: MaskTorus> Key<T> for Public<'_, T> {
         let (size, dimension) = (state.body.len(), state.parameters.glwe_dimension.0);
         let first_stream = index * (dimension as u32 + 2);
         let mut random = state.expander.noise_stream(&seeds.noise, first_stream);
+        let secret = state.parameters.glwe_secret;
         for row in 0..dimension {
-            state
-                .product
-                .set_binary(row, &mut |packed| random.fill(packed));
+            let fill = &mut |packed: &mut [u8]| fill_packed_secret(secret, &mut random, packed);
+            state.product.set_secret(secret, row, fill);
         }
         for (component, stream) in (0..=dimension).zip(first_stream + 1..) {
             let (used, bits) = if component < dimension {

@@ -48,11 +48,13 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
         let (mut state, _) = State::carve(parameters, plan, mode, header, expander, workspace)?;
         let mut packed = key.glwe;
         for index in 0..parameters.glwe_dimension.0 {
-            state.product.set_binary(index, &mut |out| {
-                let (piece, rest) = packed.split_at(out.len());
-                out.copy_from_slice(piece);
-                packed = rest;
-            });
+            state
+                .product
+                .set_secret(parameters.glwe_secret, index, &mut |out| {
+                    let (piece, rest) = packed.split_at(out.len());
+                    out.copy_from_slice(piece);
+                    packed = rest;
+                });
         }
         Ok(Self {
             state,

@@ -6,7 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, lwe_list, resealed};
+use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, FROZEN_TERNARY, lwe_list, resealed};
 use common::{Device, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
@@ -109,4 +109,5 @@ fn shipped_boolean_set() {
 fn frozen_sets() {
     the_reader_agrees::<u64>(FROZEN_RADIX, "reader-frozen-radix");
     the_reader_agrees::<u32>(FROZEN_BOOLEAN, "reader-frozen-boolean");
+    the_reader_agrees::<u32>(FROZEN_TERNARY, "reader-frozen-ternary");
 }

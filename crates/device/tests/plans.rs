@@ -3,11 +3,11 @@
 mod common;
 
 use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
-use common::{Device, send, stream, varied_values};
+use common::{Device, PUBLIC_TERNARY, send, stream, varied_values};
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_core::workspace::ALIGNMENT;
 use tfhe_sbc_device::{
     Encryptor, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, Workspace, workspace_bytes,
@@ -44,6 +44,11 @@ fn all_plans_give_the_same_bytes_for_every_set() {
     all_plans_give_the_same_bytes::<u32>(ParameterSet {
         body_bits: 32,
         ..FROZEN_BOOLEAN
+    });
+    all_plans_give_the_same_bytes::<u32>(PUBLIC_TERNARY);
+    all_plans_give_the_same_bytes::<u64>(ParameterSet {
+        glwe_secret: GlweSecret::Ternary,
+        ..MESSAGE_2_CARRY_2
     });
     all_plans_give_the_same_bytes::<u64>(ParameterSet {
         body_bits: 64,

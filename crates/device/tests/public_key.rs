@@ -4,12 +4,12 @@
 mod common;
 
 use common::frozen::{FROZEN_RADIX, forged, seeds};
-use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, send, stream, varied_values};
+use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, PUBLIC_TERNARY, send, stream, varied_values};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Header, Kind, Message};
 use tfhe_sbc_device::{
@@ -72,10 +72,12 @@ fn all_plans_give_the_same_bytes_for_every_set() {
         ..PUBLIC_RADIX
     });
     all_plans_give_the_same_bytes::<u32>(PUBLIC_BOOLEAN);
+    all_plans_give_the_same_bytes::<u32>(PUBLIC_TERNARY);
 }
 
-/// The variance under binary `r` and `S`, per coefficient and as a fraction of q²: noise
-/// in the body, `Σ r_j · e_j` and `Σ e_i · S_i` (k·N products of half the variance each),
+/// The variance per coefficient and as a fraction of q²: noise in the body, `Σ r_j · e_j` and
+/// `Σ e_i · S_i` (k·N products each of the noise with a coefficient of `r` or `S`, whose mean
+/// square is 1/2 or, ternary, 2/3),
 /// and the roundings of masks, which meet the key as the noise does, and of bodies.
 fn predicted(set: &ParameterSet) -> f64 {
     let rounding = |bits: u32| match bits == set.torus_bits {
@@ -83,9 +85,13 @@ fn predicted(set: &ParameterSet) -> f64 {
         false => 0.25f64.powi(bits as i32) / 12.0,
     };
     let sigma2 = set.glwe_noise.variance(set.torus_bits);
-    let half = (set.glwe_dimension.0 * set.polynomial_size) as f64 / 2.0;
-    sigma2 * (1.0 + 2.0 * half)
-        + half * rounding(set.public_key_mask_bits)
+    let mean_square = match set.glwe_secret {
+        GlweSecret::Binary => 1.0 / 2.0,
+        GlweSecret::Ternary => 2.0 / 3.0,
+    };
+    let squares = (set.glwe_dimension.0 * set.polynomial_size) as f64 * mean_square;
+    sigma2 * (1.0 + 2.0 * squares)
+        + squares * rounding(set.public_key_mask_bits)
         + rounding(set.body_bits)
 }
 
@@ -112,6 +118,7 @@ fn noise_is_as_predicted<T: MaskTorus>(set: ParameterSet) {
 fn noise_is_that_of_theory() {
     noise_is_as_predicted::<u64>(PUBLIC_RADIX);
     noise_is_as_predicted::<u32>(PUBLIC_BOOLEAN);
+    noise_is_as_predicted::<u32>(PUBLIC_TERNARY);
     // Masks rounded so coarsely that it is most of the noise.
     noise_is_as_predicted::<u64>(ParameterSet {
         public_key_mask_bits: 40,

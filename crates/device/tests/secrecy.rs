@@ -14,7 +14,7 @@ use common::{Device, Opened, chi_square_score, send};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
+use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::{NoiseSeed, add_noise};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Message;
@@ -68,7 +68,7 @@ fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
     let others = secret_key(set, 22);
     let size = others.parameters().polynomial_size();
     let zero = vec![0; set.glwe_dimension.0 * size.get()];
-    let zero = GlweSecretKey::from_bits(zero.into(), size).unwrap();
+    let zero = GlweSecretKey::from_coefficients(GlweSecret::Binary, zero.into(), size).unwrap();
     for expander in ExpanderKind::ALL {
         // Which plan it was shows in nothing, so the others have one value each.
         let first = match plan == MemoryPlan::recommended() {

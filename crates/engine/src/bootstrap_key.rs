@@ -43,7 +43,7 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
 
     pub(crate) fn generate(
         parameters: &Parameters,
-        lwe_bits: &[u8],
+        lwe_bits: &[i8],
         glwe: &GlweSecretKey,
         seeds: (MaskSeed, &NoiseSeed),
         progress: Progress<'_>,
@@ -69,7 +69,7 @@ fn row_plaintext_into<T: MaskTorus>(
     out: &mut [T],
     parameters: &Parameters,
     glwe: &GlweSecretKey,
-    bit: u8,
+    bit: i8,
     row: usize,
 ) {
     let k = parameters.glwe_dimension.0;

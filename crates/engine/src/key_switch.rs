@@ -40,7 +40,7 @@ impl SeededKeySwitchKey {
 
     pub(crate) fn generate(
         parameters: &Parameters,
-        from: &[u8],
+        from: &[i8],
         to: &LweSecretKey,
         mask_seed: MaskSeed,
         noise_seed: &NoiseSeed,
@@ -52,9 +52,9 @@ impl SeededKeySwitchKey {
         let mut noise_stream = ExpanderKind::ChaCha20.noise_stream(noise_seed, 0);
         let mut bodies: Vec<u32> = from
             .iter()
-            .flat_map(|&bit| {
+            .flat_map(|&s| {
                 (1..=level_count.0 as u32)
-                    .map(move |level| u32::from(bit) << (u32::BITS - base_log.0 * level))
+                    .map(move |level| (i32::from(s) as u32) << (u32::BITS - base_log.0 * level))
             })
             .collect();
         random::add_noise(parameters.lwe_noise, &mut noise_stream, &mut bodies);

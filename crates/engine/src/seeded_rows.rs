@@ -193,7 +193,7 @@ pub(crate) fn check_header<T: MaskTorus>(
     Ok(())
 }
 
-/// The plaintext `s · weight` of a key polynomial `s`, whose coefficients are 0 or 1.
+/// The plaintext `s · weight` of a key polynomial `s`, whose coefficients are small.
 pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
     out: &mut [T],
     key: &GlweSecretKey,
@@ -201,7 +201,7 @@ pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
     weight: T,
 ) {
     let size = key.polynomial_size().get();
-    for (out, &s) in out.iter_mut().zip(&key.bits()[component * size..]) {
+    for (out, &s) in out.iter_mut().zip(&key.coefficients()[component * size..]) {
         *out = weight.mul(T::from_i64(i64::from(s)));
     }
 }

@@ -65,14 +65,14 @@ impl<T: MaskTorus> SeededServerKey<T> {
             fingerprint: secret.fingerprint(),
             bootstrap: SeededBootstrapKey::generate(
                 &parameters,
-                secret.lwe().bits(),
+                secret.lwe().coefficients(),
                 secret.glwe(),
                 (bootstrap_mask, &bootstrap_noise),
                 progress,
             ),
             key_switch: SeededKeySwitchKey::generate(
                 &parameters,
-                secret.glwe().bits(),
+                secret.glwe().coefficients(),
                 secret.lwe(),
                 key_switch_mask,
                 &key_switch_noise,

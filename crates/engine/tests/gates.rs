@@ -6,13 +6,27 @@ use common::Keys;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::gates::{Gate, GateError, Gates};
 
 #[test]
 fn every_gate_has_its_truth_table() {
-    let (mut keys, server) = Keys::generate::<u64>(GATES, 6);
+    every_gate_has_its_truth_table_under(GATES);
+}
+
+/// GLWE keys that are not binary: what the GLWE key enters are plaintexts of the
+/// bootstrapping and the key-switching key.
+#[test]
+fn every_gate_has_its_truth_table_under_a_ternary_key() {
+    every_gate_has_its_truth_table_under(ParameterSet {
+        glwe_secret: GlweSecret::Ternary,
+        ..GATES
+    });
+}
+
+fn every_gate_has_its_truth_table_under(set: ParameterSet) {
+    let (mut keys, server) = Keys::generate::<u64>(set, 6);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let mut encrypt = |bit| keys.encrypt::<u64>(boolean::encode(bit));

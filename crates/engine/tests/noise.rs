@@ -179,7 +179,7 @@ fn device_switches() {
 }
 
 fn key_weight(key: &LweSecretKey) -> f64 {
-    f64::from(key.bits().iter().map(|&bit| u32::from(bit)).sum::<u32>())
+    key.coefficients().iter().map(|&s| f64::from(s)).sum()
 }
 
 /// Keys of blocks, each of its own weight: the compensation is by the mean of a coefficient.

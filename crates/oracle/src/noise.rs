@@ -10,6 +10,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 
 use tfhe_sbc_core::parameters::Decomposition;
+pub use tfhe_sbc_core::parameters::GlweSecret;
 
 /// A torus-normalised variance: that of the integer noise divided by q².
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -59,33 +60,6 @@ impl Mul<f64> for Variance {
 impl Sum for Variance {
     fn sum<I: Iterator<Item = Self>>(variances: I) -> Self {
         variances.fold(Self::ZERO, Add::add)
-    }
-}
-
-/// How the coefficients of a GLWE key are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GlweSecret {
-    /// Uniform over {0, 1}: the keys of tfhe-sbc and TFHE-rs.
-    Binary,
-    /// Uniform over {-1, 0, 1}: TFHEpp's.
-    Ternary,
-}
-
-impl GlweSecret {
-    /// E\[s²\] of a coefficient.
-    pub fn mean_square(self) -> f64 {
-        match self {
-            Self::Binary => 0.5,
-            Self::Ternary => 2.0 / 3.0,
-        }
-    }
-
-    /// Var(s) of a coefficient.
-    pub fn variance(self) -> f64 {
-        match self {
-            Self::Binary => 0.25,
-            Self::Ternary => 2.0 / 3.0,
-        }
     }
 }
 

@@ -59,7 +59,7 @@ impl From<&Parameters> for PbsParameters {
             },
             shared_coefficients: 0,
             lwe_variance: Variance(set.lwe_noise.variance(SMALL_TORUS_LOG2)),
-            glwe_secret: GlweSecret::Binary,
+            glwe_secret: set.glwe_secret,
             glwe_dimension: set.glwe_dimension.0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::parameters::{
-    Decomposition, ModulusSwitch, ParameterError, ParameterName, ParameterSet, Parameters,
-    PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterError, ParameterName, ParameterSet,
+    Parameters, PlaintextKind,
 };
 use tfhe_sbc_core::random::NoiseDistribution;
 use thiserror::Error;
@@ -42,6 +42,8 @@ struct File {
     lwe_noise: Noise,
     glwe_dimension: usize,
     polynomial_size: usize,
+    #[serde(default)]
+    glwe_secret: Secret,
     glwe_noise: Noise,
     pbs: Levels,
     pbs_body: Levels,
@@ -58,6 +60,15 @@ struct File {
 enum Plaintext {
     Boolean,
     Radix,
+}
+
+/// Files of binary keys do not say so.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Secret {
+    #[default]
+    Binary,
+    Ternary,
 }
 
 #[derive(Deserialize)]
@@ -166,6 +177,10 @@ pub fn to_toml(set: &Parameters, command: &str) -> Result<String, ParameterFileE
         PlaintextKind::Boolean => "boolean",
         PlaintextKind::Radix => "radix",
     };
+    let glwe_secret = match set.glwe_secret {
+        GlweSecret::Binary => "",
+        GlweSecret::Ternary => "glwe_secret = \"ternary\"\n",
+    };
     let modulus_switch = match set.modulus_switch {
         ModulusSwitch::Plain => "plain",
         ModulusSwitch::MeanCompensated => "mean_compensated",
@@ -188,6 +203,7 @@ pub fn to_toml(set: &Parameters, command: &str) -> Result<String, ParameterFileE
          lwe_noise = {{ {} }}\n\
          glwe_dimension = {}\n\
          polynomial_size = {}\n\
+         {glwe_secret}\
          glwe_noise = {{ {} }}\n\
          \n\
          # Decompositions of mask and body in the blind rotation, and in the key switch.\n\
@@ -244,6 +260,10 @@ pub fn from_toml(text: &str) -> Result<Parameters, ParameterFileError> {
         lwe_noise: file.lwe_noise.into(),
         glwe_dimension: GlweDimension(file.glwe_dimension),
         polynomial_size: file.polynomial_size,
+        glwe_secret: match file.glwe_secret {
+            Secret::Binary => GlweSecret::Binary,
+            Secret::Ternary => GlweSecret::Ternary,
+        },
         glwe_noise: file.glwe_noise.into(),
         pbs: file.pbs.into(),
         pbs_body: file.pbs_body.into(),
@@ -367,6 +387,7 @@ pub fn to_rust(set: &Parameters, name: &str, command: &str) -> String {
          \x20   lwe_noise: {},\n\
          \x20   glwe_dimension: GlweDimension({}),\n\
          \x20   polynomial_size: {},\n\
+         \x20   glwe_secret: GlweSecret::{:?},\n\
          \x20   glwe_noise: {},\n\
          \x20   pbs: {},\n\
          \x20   pbs_body: {},\n\
@@ -388,6 +409,7 @@ pub fn to_rust(set: &Parameters, name: &str, command: &str) -> String {
         noise(set.lwe_noise),
         set.glwe_dimension.0,
         set.polynomial_size().get(),
+        set.glwe_secret,
         noise(set.glwe_noise),
         levels(set.pbs),
         levels(set.pbs_body),

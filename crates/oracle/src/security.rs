@@ -42,7 +42,7 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
-use crate::noise::KeyBlocks;
+use crate::noise::{GlweSecret, KeyBlocks};
 
 pub use attack::Attack;
 pub use least_noise::{ReliableLevel, Source, least_log2_sigma, reliable_level};
@@ -66,6 +66,15 @@ pub enum SecretKind {
         /// How many coefficients have a single 1 among them on average.
         one_in: u32,
     },
+}
+
+impl From<GlweSecret> for SecretKind {
+    fn from(secret: GlweSecret) -> Self {
+        match secret {
+            GlweSecret::Binary => Self::Binary,
+            GlweSecret::Ternary => Self::Ternary,
+        }
+    }
 }
 
 impl SecretKind {

@@ -79,30 +79,31 @@ impl UploadNoise {
 }
 
 /// The noise of a public-key encryption Σ r_j pk_j + e + m before anything is rounded:
-/// σ² (1 + kN), for rows pk_j that encrypt zero with noise E_j, uniform binary r_j, and fresh
-/// noise of the same σ in all k + 1 components.
+/// σ² (1 + 2 kN E\[s²\]), for rows pk_j that encrypt zero with noise E_j, r_j that are distributed
+/// as the key is, and fresh noise of the same σ in all k + 1 components.
 ///
 /// The phase holds e_body - Σ e_i s_i + Σ r_j E_j. Each of the last two sums has kN products
-/// of a noise (mean 0) with a bit: σ² E\[s²\] = σ²/2, whatever the bit's mean. For one key
-/// and one coefficient Σ r_j E_j has the mean ΣE/2, of variance kN σ²/4: half of that sum's
-/// share is constant under one public key.
+/// of a noise (mean 0) with a coefficient: σ² E\[s²\], whatever the coefficient's mean. For one
+/// binary key and one coefficient Σ r_j E_j has the mean ΣE/2, of variance kN σ²/4: half of that
+/// sum's share is constant under one public key.
 ///
-/// To whoever lacks r the k + 1 components are LWE samples with the secret r, binary of
-/// dimension kN, and noise σ: their security is the GLWE key's.
+/// To whoever lacks r the k + 1 components are LWE samples with the secret r, of dimension kN and
+/// the key's distribution, and noise σ: their security is the GLWE key's.
 pub fn public_key_variance(glwe: &GlweNoise) -> Variance {
-    glwe.variance * (1.0 + glwe.extracted_lwe_dimension() as f64)
+    let products = 2.0 * glwe.secret.mean_square() * glwe.extracted_lwe_dimension() as f64;
+    glwe.variance * (1.0 + products)
 }
 
-/// What cutting every mask coefficient to `bits` bits adds: kN · 2^(-2·bits)/24.
+/// What cutting every mask coefficient to `bits` bits adds: kN E\[s²\] · 2^(-2·bits)/12.
 ///
-/// Uniform errors of mean 0 times key bits, E\[s²\] = 1/2. For a key of weight h it is
+/// Uniform errors of mean 0 times key coefficients. For a key of h that are not 0 it is
 /// h · 2^(-2·bits)/12. A uniform variable is strictly sub-Gaussian, so that a Gaussian of
 /// this variance bounds the sum's tail.
 pub fn mask_rounding_variance(glwe: &GlweNoise, bits: u32) -> Variance {
     if bits >= glwe.torus_log2 {
         return Variance::ZERO;
     }
-    truncation_variance(bits) * (0.5 * glwe.extracted_lwe_dimension() as f64)
+    truncation_variance(bits) * (glwe.secret.mean_square() * glwe.extracted_lwe_dimension() as f64)
 }
 
 /// What a GLWE key switch between two keys of the same shape adds to every coefficient: the

@@ -35,6 +35,18 @@ impl Source {
         self.uniform().into_iter().map(|word| word >> 63).collect()
     }
 
+    /// Coefficients of a key, mod 2^64.
+    fn key(&mut self, secret: GlweSecret) -> Polynomial {
+        let third = |word: u64| (u128::from(word) * 3 >> 64) as u64;
+        match secret {
+            GlweSecret::Binary => self.bits(),
+            GlweSecret::Ternary => {
+                let words = self.uniform().into_iter();
+                words.map(|word| third(word).wrapping_sub(1)).collect()
+            }
+        }
+    }
+
     fn with_noise(&mut self, mut polynomial: Polynomial) -> Polynomial {
         let (_, seed) = self.0.next_pair().unwrap();
         let gaussian = NoiseDistribution::Gaussian {
@@ -105,17 +117,23 @@ fn check(what: &str, errors: &[f64], predicted: Variance) {
 
 #[test]
 fn public_key_encryptions() {
+    public_key_encryptions_under(GlweSecret::Binary);
+    public_key_encryptions_under(GlweSecret::Ternary);
+}
+
+fn public_key_encryptions_under(secret: GlweSecret) {
+    let shape = GlweNoise { secret, ..shape(K) };
     let mut source = Source(SeedSequence::new(Seed::from_bytes([61; 32])));
     let (mut whole, mut rounded) = (Vec::new(), Vec::new());
     // Rounding errors of the size of the rest.
     const MASK_BITS: u32 = 42;
     for _ in 0..30 {
-        let key: Vec<_> = (0..K).map(|_| source.bits()).collect();
+        let key: Vec<_> = (0..K).map(|_| source.key(secret)).collect();
         let rows: Vec<_> = (0..K)
             .map(|_| encrypt(&mut source, &key, vec![0; SIZE]))
             .collect();
         for _ in 0..40 {
-            let selectors: Vec<_> = rows.iter().map(|_| source.bits()).collect();
+            let selectors: Vec<_> = rows.iter().map(|_| source.key(secret)).collect();
             let mut ciphertext: Vec<_> = (0..=K).map(|_| source.noise()).collect();
             for (row, bits) in rows.iter().zip(&selectors) {
                 for (component, row) in ciphertext.iter_mut().zip(row) {
@@ -129,9 +147,9 @@ fn public_key_encryptions() {
             rounded.extend(phase(&key, &ciphertext));
         }
     }
-    let predicted = public_key_variance(&shape(K));
-    check("public key", &whole, predicted);
-    let rounding = mask_rounding_variance(&shape(K), MASK_BITS);
+    let predicted = public_key_variance(&shape);
+    check(&format!("public key, {secret:?}"), &whole, predicted);
+    let rounding = mask_rounding_variance(&shape, MASK_BITS);
     assert!(
         (0.2..5.0).contains(&(rounding.0 / predicted.0)),
         "out of proportion"

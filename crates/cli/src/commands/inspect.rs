@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_adapter::{foreign, metadata};
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
@@ -263,10 +263,14 @@ fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static st
     say(
         "GLWE",
         format!(
-            "dimension {}, polynomial size {}, {}-bit torus",
+            "dimension {}, polynomial size {}, {}-bit torus, {} key",
             parameters.glwe_dimension,
             parameters.polynomial_size(),
-            parameters.torus_bits
+            parameters.torus_bits,
+            match parameters.glwe_secret {
+                GlweSecret::Binary => "binary",
+                GlweSecret::Ternary => "ternary",
+            }
         )
         .into(),
     );

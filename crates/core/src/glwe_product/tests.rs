@@ -12,6 +12,7 @@ fn cases<T: Torus>(n: usize) -> Vec<(Vec<T>, Vec<i64>)> {
     let mut cases = vec![
         (words.torus(n), words.binary(n)),
         (words.torus(n), vec![1; n]),
+        (words.torus(n), words.ternary(n)),
     ];
     for extreme in [
         0x8000_0000,
@@ -22,6 +23,8 @@ fn cases<T: Torus>(n: usize) -> Vec<(Vec<T>, Vec<i64>)> {
     ] {
         let mask = vec![T::from_i64(extreme as i64); n];
         cases.push((mask.clone(), vec![1; n]));
+        // As large as -1 and 1 make it: all terms of the last coefficient alike.
+        cases.push((mask.clone(), vec![-1; n]));
         let alternating = |i: usize| {
             if i.is_multiple_of(2) {
                 mask[0]

@@ -15,7 +15,7 @@ fn size(n: usize) -> PolynomialSize {
 fn product<T: Torus>(uniform: &[T], binary: &[i32], body: &[T]) -> Vec<T> {
     let size = size(uniform.len());
     let mut prepared = binary.to_vec();
-    prepare_binary(size, &mut prepared);
+    prepare_small(size, &mut prepared);
     let (mut work, mut body) = (vec![i32::MAX; size.get()], body.to_vec());
     add_product(size, uniform, &prepared, &mut work, &mut body);
     body
@@ -147,13 +147,14 @@ fn the_inverse_inverts_up_to_n() {
 fn agrees_with_schoolbook<T: Torus>(n: usize) {
     let mut words = Words(n as u64);
     let (uniform, body) = (words.torus::<T>(n), words.torus::<T>(n));
-    let binary = words.binary(n);
-    assert_eq!(
-        product(&uniform, &binary, &body),
-        reference(&uniform, &binary, &body),
-        "N = {n}, {} bits",
-        T::BITS
-    );
+    for small in [words.binary(n), words.ternary(n)] {
+        assert_eq!(
+            product(&uniform, &small, &body),
+            reference(&uniform, &small, &body),
+            "N = {n}, {} bits",
+            T::BITS
+        );
+    }
 }
 
 #[test]
@@ -164,10 +165,10 @@ fn products_agree_with_schoolbook() {
     }
 }
 
-/// The coefficients whose limbs are extreme, alone and mixed, by a key of ones, which
-/// makes the largest products there are.
+/// The coefficients whose limbs are extreme, alone and mixed, by a key of ones and one of minus
+/// ones, which make the largest products there are.
 fn extremes_agree<T: Torus>(n: usize) {
-    let ones = vec![1; n];
+    let (ones, minus_ones) = (vec![1; n], vec![-1; n]);
     let zero = vec![T::ZERO; n];
     let width = limb_bits(size(n));
     let mut low = T::ZERO;
@@ -192,6 +193,9 @@ fn extremes_agree<T: Torus>(n: usize) {
                 })
                 .collect();
             assert_eq!(product(&uniform, &ones, &zero), expected, "N = {n}, {x:?}");
+            let expected: Vec<T> = expected.iter().map(|&x| x.neg()).collect();
+            let found = product(&uniform, &minus_ones, &zero);
+            assert_eq!(found, expected, "N = {n}, {x:?}");
         }
     }
 }
@@ -212,20 +216,20 @@ fn agrees_with_fft<T: crate::glwe_product::MaskTorus>(n: usize) {
 
     let mut words = Words(!n as u64);
     let (uniform, body) = (words.torus::<T>(n), words.torus::<T>(n));
-    let binary = words.binary(n);
+    for small in [words.binary(n), words.ternary(n)] {
+        let plan = OwnedFftPlan::new(size(n));
+        let mut prepared: Vec<f64> = small.iter().map(|&s| f64::from(s)).collect();
+        prepare_key_polynomial(plan.plan(), &mut prepared);
+        let mut scratch = vec![0.0; mask_product_scratch_len::<T>(size(n), GlweDimension(1))];
+        let mut expected = body.clone();
+        MaskProduct::new(plan.plan(), &mut scratch).finish_into(&uniform, &prepared, &mut expected);
 
-    let plan = OwnedFftPlan::new(size(n));
-    let mut prepared: Vec<f64> = binary.iter().map(|&bit| f64::from(bit)).collect();
-    prepare_key_polynomial(plan.plan(), &mut prepared);
-    let mut scratch = vec![0.0; mask_product_scratch_len::<T>(size(n), GlweDimension(1))];
-    let mut expected = body.clone();
-    MaskProduct::new(plan.plan(), &mut scratch).finish_into(&uniform, &prepared, &mut expected);
-
-    assert!(
-        product(&uniform, &binary, &body) == expected,
-        "N = {n}, {} bits",
-        T::BITS
-    );
+        assert!(
+            product(&uniform, &small, &body) == expected,
+            "N = {n}, {} bits",
+            T::BITS
+        );
+    }
 }
 
 #[cfg(feature = "std")]

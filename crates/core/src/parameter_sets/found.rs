@@ -2,7 +2,7 @@
 //! question.
 
 use super::{
-    CarryBits, Decomposition, GlweDimension, LweDimension, MessageBits, ModulusSwitch,
+    CarryBits, Decomposition, GlweDimension, GlweSecret, LweDimension, MessageBits, ModulusSwitch,
     NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,
 };
 
@@ -17,6 +17,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 2048,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.127e-16,
     },
@@ -45,6 +46,7 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.127e-16,
     },
@@ -73,6 +75,7 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 8192,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 2.169e-19,
     },
@@ -101,6 +104,7 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.127e-16,
     },
@@ -129,6 +133,7 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.628e-12,
     },
@@ -157,6 +162,7 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.628e-12,
     },
@@ -185,6 +191,7 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 7.87e-8,
     },
@@ -213,6 +220,7 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
     pbs: Decomposition::new(4, 5),
     pbs_body: Decomposition::new(4, 3),
@@ -239,6 +247,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 2.9802322387695313e-8,
     },
@@ -267,6 +276,7 @@ pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 8 },
     pbs: Decomposition::new(6, 3),
     pbs_body: Decomposition::new(6, 2),

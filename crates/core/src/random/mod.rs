@@ -67,6 +67,6 @@ pub use seal::{SealGenerator, SealPrng};
 pub use seed::{
     EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
 };
-pub use uniform::{fill_binary, fill_uniform};
+pub use uniform::{fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform};
 #[cfg(feature = "std")]
 pub use vartime::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};

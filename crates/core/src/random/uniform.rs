@@ -1,9 +1,11 @@
-//! Uniform draws: torus elements for masks, bits for binary secrets.
+//! Uniform draws: torus elements for masks, coefficients of secrets.
 
 use super::expander::Expander;
 use super::keystream::Scratch;
+use crate::parameters::GlweSecret;
 use crate::simd::as_bytes_mut;
 use crate::torus::Torus;
+use crate::wire::bits::pack_secret;
 
 /// Bytes read from the expander at a time.
 const CHUNK_BYTES: usize = 1024;
@@ -28,15 +30,60 @@ pub fn fill_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
 /// Element `i` is bit `i % 8`, counted from the least significant, of byte `i / 8`
 /// of the bytes that this call consumes: `ceil(out.len() / 8)`, the unused bits of
 /// the last byte discarded. Constant-time.
-pub fn fill_binary(expander: &mut impl Expander, out: &mut [u8]) {
+pub fn fill_binary<B: From<bool>>(expander: &mut impl Expander, out: &mut [B]) {
     let mut buffer = Scratch::<u8, { CHUNK_BYTES / 8 }>::new();
     for bits in out.chunks_mut(CHUNK_BYTES) {
         let bytes = &mut buffer[..bits.len().div_ceil(8)];
         expander.fill(bytes);
         for (bits, byte) in bits.chunks_mut(8).zip(bytes) {
             for (i, bit) in bits.iter_mut().enumerate() {
-                *bit = (*byte >> i) & 1;
+                *bit = B::from((*byte >> i) & 1 == 1);
             }
         }
+    }
+}
+
+/// Overwrites `out` with uniform coefficients of a ternary secret, -1, 0 and 1, whose
+/// probabilities are 1/3 to within 2^-64.
+///
+/// Each takes 64 bits of the stream: how many thirds of 2^64 the word has passed, less 1.
+/// Constant-time.
+pub fn fill_ternary(expander: &mut impl Expander, out: &mut [i8]) {
+    /// The least words that are one third and two thirds of 2^64.
+    const THIRDS: [u64; 2] = [u64::MAX / 3 + 1, u64::MAX / 3 * 2 + 1];
+    let mut buffer = Scratch::<u64, { CHUNK_BYTES / 8 }>::new();
+    for out in out.chunks_mut(CHUNK_BYTES / 8) {
+        let words = &mut buffer[..out.len()];
+        fill_uniform(expander, words);
+        for (out, word) in out.iter_mut().zip(words) {
+            let passed = THIRDS.map(|third| i8::from(*word >= third));
+            *out = passed[0] + passed[1] - 1;
+        }
+    }
+}
+
+/// Overwrites `packed` with uniform coefficients of a GLWE secret, packed as those of key
+/// files are. Binary ones are the bytes of the stream, ternary ones [`fill_ternary`]'s.
+/// Constant-time.
+pub fn fill_packed_secret(secret: GlweSecret, expander: &mut impl Expander, packed: &mut [u8]) {
+    match secret {
+        GlweSecret::Binary => expander.fill(packed),
+        GlweSecret::Ternary => {
+            let mut coefficients = Scratch::<i8, { CHUNK_BYTES / 8 }>::new();
+            for packed in packed.chunks_mut(CHUNK_BYTES / 32) {
+                let coefficients = &mut coefficients[..4 * packed.len()];
+                fill_ternary(expander, coefficients);
+                pack_secret(secret, coefficients, packed);
+            }
+        }
+    }
+}
+
+/// Overwrites `out` with uniform coefficients of a GLWE secret: [`fill_binary`] or
+/// [`fill_ternary`]. Constant-time.
+pub fn fill_secret(secret: GlweSecret, expander: &mut impl Expander, out: &mut [i8]) {
+    match secret {
+        GlweSecret::Binary => fill_binary(expander, out),
+        GlweSecret::Ternary => fill_ternary(expander, out),
     }
 }

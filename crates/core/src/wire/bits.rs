@@ -1,5 +1,6 @@
 //! Truncated torus scalars as a stream of bits, least significant bit first.
 
+use crate::parameters::GlweSecret;
 use crate::simd::{self, Isa};
 use crate::torus::Torus;
 
@@ -60,26 +61,66 @@ pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
     }
 }
 
-/// Packs coefficients 0 and 1, eight a byte. Constant-time in the values.
+/// Packs the coefficients of a secret key, 0 and 1 in a bit each, or -1, 0 and 1 in two's
+/// complement of two bits. Constant-time in the values.
 ///
 /// # Panics
-/// If `out` does not have [`packed_len`]`(bits.len(), 1)` bytes.
-pub fn pack_binary(bits: &[u8], out: &mut [u8]) {
-    assert_eq!(out.len(), packed_len(bits.len(), 1));
-    for (out, bits) in out.iter_mut().zip(bits.chunks(8)) {
-        *out = bits
-            .iter()
-            .enumerate()
-            .fold(0, |byte, (i, &bit)| byte | ((bit & 1) << i));
+/// If `out` does not have [`packed_len`] bytes for them.
+pub fn pack_secret(secret: GlweSecret, coefficients: &[i8], out: &mut [u8]) {
+    let bits = secret.packed_bits();
+    assert_eq!(out.len(), packed_len(coefficients.len(), bits));
+    let mask = (1 << bits) - 1;
+    for (out, coefficients) in out.iter_mut().zip(coefficients.chunks(8 / bits as usize)) {
+        *out = (0..8)
+            .step_by(bits as usize)
+            .zip(coefficients)
+            .fold(0, |byte, (at, &s)| byte | ((s as u8 & mask) << at));
     }
 }
 
-/// Reads coefficient `index` of what [`pack_binary`] wrote.
+/// Overwrites `out` with coefficients of what [`pack_secret`] wrote, from the first on, each
+/// made an `N` by `number`. Constant-time.
 ///
 /// # Panics
-/// If `packed` ends before it.
-pub fn binary_at(packed: &[u8], index: usize) -> u8 {
-    (packed[index / 8] >> (index % 8)) & 1
+/// If `packed` does not have [`packed_len`] bytes for them.
+pub fn unpack_secret<N>(
+    secret: GlweSecret,
+    packed: &[u8],
+    out: &mut [N],
+    number: impl Fn(i8) -> N,
+) {
+    let bits = secret.packed_bits();
+    assert_eq!(packed.len(), packed_len(out.len(), bits));
+    match secret {
+        GlweSecret::Binary => {
+            for (out, byte) in out.chunks_mut(8).zip(packed) {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = number(((byte >> at) & 1) as i8);
+                }
+            }
+        }
+        GlweSecret::Ternary => {
+            for (out, byte) in out.chunks_mut(4).zip(packed) {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = number((byte << (6 - 2 * at)) as i8 >> 6);
+                }
+            }
+        }
+    }
+}
+
+/// Whether packed bits are coefficients of such a key: of two bits, `10` is none.
+/// Constant-time but for the outcome.
+pub fn is_packed_secret(secret: GlweSecret, packed: &[u8]) -> bool {
+    match secret {
+        GlweSecret::Binary => true,
+        GlweSecret::Ternary => {
+            packed
+                .iter()
+                .fold(0, |wrong, &byte| wrong | (byte & 0xaa & !(byte << 1)))
+                == 0
+        }
+    }
 }
 
 #[cfg(test)]
@@ -135,13 +176,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_field_that_is_no_coefficient_is_found_at_every_place() {
+        let key = [0b11_01_00_11, 0b00_01_11_01];
+        assert!(is_packed_secret(GlweSecret::Ternary, &key));
+        for place in 0..8 {
+            let mut wrong = key;
+            wrong[place / 4] &= !(3 << (2 * (place % 4)));
+            wrong[place / 4] |= 2 << (2 * (place % 4));
+            assert!(!is_packed_secret(GlweSecret::Ternary, &wrong), "{place}");
+            assert!(is_packed_secret(GlweSecret::Binary, &wrong));
+        }
+    }
+
     proptest! {
         #[test]
-        fn binary_round_trip(bits in proptest::collection::vec(0u8..2, 1..70)) {
-            let mut packed = vec![0; packed_len(bits.len(), 1)];
-            pack_binary(&bits, &mut packed);
-            for (i, &bit) in bits.iter().enumerate() {
-                prop_assert_eq!(binary_at(&packed, i), bit);
+        fn secret_round_trip(ternary in proptest::collection::vec(-1i8..2, 1..70)) {
+            let binary: Vec<i8> = ternary.iter().map(|s| s & 1).collect();
+            for (secret, all) in [(GlweSecret::Binary, binary), (GlweSecret::Ternary, ternary)] {
+                let bits = secret.packed_bits();
+                let mut packed = vec![0xff; packed_len(all.len(), bits)];
+                pack_secret(secret, &all, &mut packed);
+                // As the format has it: bit by bit.
+                for (i, &s) in all.iter().enumerate() {
+                    let at = i * bits as usize;
+                    let field = packed[at / 8] >> (at % 8) & ((1 << bits) - 1);
+                    prop_assert_eq!(field, s as u8 & ((1 << bits) - 1));
+                }
+                prop_assert!(padding_is_zero(&packed, all.len(), bits));
+                prop_assert!(is_packed_secret(secret, &packed));
+                let mut read = vec![7; all.len()];
+                unpack_secret(secret, &packed, &mut read, |s| s);
+                prop_assert_eq!(read, all);
             }
         }
     }

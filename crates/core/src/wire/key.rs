@@ -3,11 +3,12 @@
 //! Every key begins with the canonical form of its parameters. In a device key follows
 //! its *binding*: the key set that it belongs to, and whom it was issued to. Then come
 //! the coefficients of the GLWE key and, in a secret key only, those of the small LWE
-//! key, eight coefficients a byte, the last byte padded with zeros.
+//! key: a coefficient takes a bit, one of a ternary GLWE key two, the last byte is padded with
+//! zeros.
 
 use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
-use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
-use crate::wire::bits::{packed_len, padding_is_zero};
+use crate::parameters::{GlweSecret, KeyFingerprint, PARAMETERS_BYTES, Parameters};
+use crate::wire::bits::{is_packed_secret, packed_len, padding_is_zero};
 use crate::wire::{ENVELOPE_BYTES, Kind, Message, WireError};
 
 /// Number of bytes of a binding: the key set's fingerprint, a device's name, an epoch.
@@ -15,17 +16,14 @@ pub const BINDING_BYTES: usize = 36;
 
 /// Number of bytes of the message of a device key.
 pub fn device_key_len(parameters: &Parameters) -> usize {
-    ENVELOPE_BYTES
-        + PARAMETERS_BYTES
-        + BINDING_BYTES
-        + packed_len(parameters.big_lwe_dimension().0, 1)
+    ENVELOPE_BYTES + PARAMETERS_BYTES + BINDING_BYTES + parameters.packed_glwe_key_len()
 }
 
 /// Number of bytes of the message of a secret key.
 pub fn secret_key_len(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
-        + packed_len(parameters.big_lwe_dimension().0, 1)
+        + parameters.packed_glwe_key_len()
         + packed_len(parameters.lwe_dimension.0, 1)
 }
 
@@ -146,10 +144,13 @@ impl<'a> KeyBytes<'a> {
                 rest,
             ),
         };
-        let (glwe, lwe) = coefficients.split_at(packed_len(parameters.big_lwe_dimension().0, 1));
+        let (glwe, lwe) = coefficients.split_at(parameters.packed_glwe_key_len());
         // The GLWE key fills its bytes: N is a multiple of 8.
         if !padding_is_zero(lwe, parameters.lwe_dimension.0, 1) {
             return Err(WireError::Field("padding"));
+        }
+        if !is_packed_secret(parameters.glwe_secret, glwe) {
+            return Err(WireError::Field("GLWE key coefficient"));
         }
         Ok(Self {
             parameters,
@@ -169,13 +170,15 @@ pub(crate) fn write(
     parameters: &Parameters,
     key: KeyFingerprint,
     binding: Option<&Binding>,
-    parts: &[&[u8]],
+    parts: &[(GlweSecret, &[i8])],
 ) -> Result<zeroize::Zeroizing<alloc::vec::Vec<u8>>, WireError> {
     use crate::wire::HEADER_BYTES;
 
     let binding = binding.map(Binding::to_bytes);
     let binding = binding.as_ref().map_or(&[][..], |bytes| &bytes[..]);
-    let packed: usize = parts.iter().map(|part| packed_len(part.len(), 1)).sum();
+    let part_len =
+        |&(secret, part): &(GlweSecret, &[i8])| packed_len(part.len(), secret.packed_bits());
+    let packed: usize = parts.iter().map(part_len).sum();
     let len = ENVELOPE_BYTES + PARAMETERS_BYTES + binding.len() + packed;
     // Whole from the start: a vector that grows leaves copies behind.
     let mut out = zeroize::Zeroizing::new(alloc::vec![0; len]);
@@ -183,8 +186,8 @@ pub(crate) fn write(
     clear[..PARAMETERS_BYTES].copy_from_slice(&parameters.to_bytes());
     clear[PARAMETERS_BYTES..].copy_from_slice(binding);
     for part in parts {
-        let (packed, after) = rest.split_at_mut(packed_len(part.len(), 1));
-        super::bits::pack_binary(part, packed);
+        let (packed, after) = rest.split_at_mut(part_len(part));
+        super::bits::pack_secret(part.0, part.1, packed);
         rest = after;
     }
     super::Header::new(kind, parameters.fingerprint(), key).seal(&mut out)?;

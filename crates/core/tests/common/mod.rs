@@ -7,7 +7,7 @@ use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageB
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{
-    Decomposition, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
 };
 use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
 use tfhe_sbc_core::wire::card::{Card, Peer};
@@ -25,6 +25,7 @@ pub(crate) const FROZEN_RADIX: ParameterSet = ParameterSet {
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 256,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 1.0 / (1u64 << 48) as f64,
     },
@@ -51,6 +52,7 @@ pub(crate) const FROZEN_BOOLEAN: ParameterSet = ParameterSet {
     lwe_noise: NoiseDistribution::TUniform { bound_log2: 16 },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 256,
+    glwe_secret: GlweSecret::Binary,
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 7 },
     pbs: Decomposition::new(10, 2),
     pbs_body: Decomposition::new(10, 1),
@@ -76,6 +78,13 @@ pub(crate) const FROZEN_PUBLIC_BOOLEAN: ParameterSet = ParameterSet {
     name: ParameterName::new("frozen_public_boolean"),
     public_key_mask_bits: 15,
     ..FROZEN_BOOLEAN
+};
+
+/// Booleans under a ternary GLWE key.
+pub(crate) const FROZEN_TERNARY: ParameterSet = ParameterSet {
+    name: ParameterName::new("frozen_ternary"),
+    glwe_secret: GlweSecret::Ternary,
+    ..FROZEN_PUBLIC_BOOLEAN
 };
 
 /// A session of known seed.

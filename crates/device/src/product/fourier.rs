@@ -3,11 +3,11 @@
 
 use tfhe_sbc_core::fft::{FftPlan, twiddle_len};
 use tfhe_sbc_core::glwe_product::{MaskProduct, MaskTorus, prepare_key_polynomial};
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::workspace::{Carver, WorkspaceError, wipe};
 
-use super::{UniformPolynomials, unpack_binary};
+use super::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 use crate::plan::scratch_len;
 
@@ -39,10 +39,15 @@ impl<'w, T: MaskTorus> FourierProduct<'w, T> {
         })
     }
 
-    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+    pub(super) fn set_secret(
+        &mut self,
+        secret: GlweSecret,
+        index: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) {
         let size = self.plan.polynomial_size().get();
         let prepared = &mut self.prepared[index * size..][..size];
-        unpack_binary(prepared, fill, f64::from);
+        unpack_into(secret, prepared, fill, f64::from);
         prepare_key_polynomial(self.plan, prepared);
     }
 

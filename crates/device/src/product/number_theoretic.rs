@@ -1,15 +1,16 @@
 //! The balanced and the small plan: the number-theoretic transform, in integers.
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::ntt::{add_limb_product, add_product, limb_count, load_limb, prepare_binary};
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::ntt::{add_limb_product, add_product, limb_count, load_limb, prepare_small};
+use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::torus::Torus;
+use tfhe_sbc_core::wire::bits::packed_len;
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
-use super::{UniformPolynomials, unpack_binary};
+use super::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 
-/// The transformed binary polynomials are kept.
+/// The transformed small polynomials are kept.
 pub(crate) struct KeptProduct<'w, T: Torus> {
     size: PolynomialSize,
     uniform: &'w mut [T],
@@ -32,11 +33,16 @@ impl<'w, T: Torus> KeptProduct<'w, T> {
         })
     }
 
-    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
+    pub(super) fn set_secret(
+        &mut self,
+        secret: GlweSecret,
+        index: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) {
         let size = self.size.get();
         let prepared = &mut self.prepared[index * size..][..size];
-        unpack_binary(prepared, fill, i32::from);
-        prepare_binary(self.size, prepared);
+        unpack_into(secret, prepared, fill, i32::from);
+        prepare_small(self.size, prepared);
     }
 
     pub(super) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
@@ -59,10 +65,11 @@ impl<T: Torus> Drop for KeptProduct<'_, T> {
     }
 }
 
-/// Only the bits of the binary polynomials are kept; they are transformed, and the
+/// Only the packed coefficients of the small polynomials are kept; they are transformed, and the
 /// uniform polynomials made, whenever they are needed.
 pub(crate) struct RemadeProduct<'w> {
     size: PolynomialSize,
+    secret: GlweSecret,
     prepared: &'w mut [i32],
     work: &'w mut [i32],
     packed: &'w mut [u8],
@@ -76,14 +83,21 @@ impl<'w> RemadeProduct<'w> {
         let size = parameters.polynomial_size();
         Ok(Self {
             size,
+            secret: parameters.glwe_secret,
             prepared: carver.take(size.get())?,
             work: carver.take(size.get())?,
-            packed: carver.take(parameters.big_lwe_dimension().0 / 8)?,
+            packed: carver.take(parameters.packed_glwe_key_len())?,
         })
     }
 
-    pub(super) fn set_binary(&mut self, index: usize, fill: &mut dyn FnMut(&mut [u8])) {
-        let bytes = self.size.get() / 8;
+    pub(super) fn set_secret(
+        &mut self,
+        secret: GlweSecret,
+        index: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) {
+        let bytes = packed_len(self.size.get(), secret.packed_bits());
+        self.secret = secret;
         fill(&mut self.packed[index * bytes..][..bytes]);
     }
 
@@ -94,19 +108,21 @@ impl<'w> RemadeProduct<'w> {
     ) {
         let Self {
             size,
+            secret,
             prepared,
             work,
             packed,
         } = self;
-        for (index, packed) in packed.chunks_exact(size.get() / 8).enumerate() {
+        let bytes = packed_len(size.get(), secret.packed_bits());
+        for (index, packed) in packed.chunks_exact(bytes).enumerate() {
             let mut rest = packed;
             let mut copy = |out: &mut [u8]| {
                 let (piece, after) = rest.split_at(out.len());
                 out.copy_from_slice(piece);
                 rest = after;
             };
-            unpack_binary(prepared, &mut copy, i32::from);
-            prepare_binary(*size, prepared);
+            unpack_into(*secret, prepared, &mut copy, i32::from);
+            prepare_small(*size, prepared);
             for limb in 0..limb_count::<T>(*size) {
                 let mut rest = &mut work[..];
                 uniform.pieces(index, &mut |piece| {

@@ -10,7 +10,7 @@ use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey, PreparedGlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
+use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
@@ -29,6 +29,11 @@ pub(crate) const PUBLIC_BOOLEAN: ParameterSet = ParameterSet {
     body_bits: 32,
     public_key_mask_bits: 32,
     ..frozen::FROZEN_BOOLEAN
+};
+
+pub(crate) const PUBLIC_TERNARY: ParameterSet = ParameterSet {
+    glwe_secret: GlweSecret::Ternary,
+    ..PUBLIC_BOOLEAN
 };
 
 /// A device's key file and workspace, and the key that reads what it encrypts.

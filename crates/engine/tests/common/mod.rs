@@ -8,7 +8,8 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::{
-    Decomposition, ModulusSwitch, ParameterName, ParameterSet, Parameters, PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, Parameters,
+    PlaintextKind,
 };
 use tfhe_sbc_core::random::{
     ExpanderKind, MaskSeed, NoiseDistribution, Seed, SeedSequence, fill_uniform,
@@ -43,6 +44,7 @@ pub(crate) fn small_set(
         lwe_noise: quiet,
         glwe_dimension: GlweDimension(glwe_dimension),
         polynomial_size: 256,
+        glwe_secret: GlweSecret::Binary,
         glwe_noise: quiet,
         pbs: Decomposition::new(8, 2),
         pbs_body: Decomposition::new(8, 2),

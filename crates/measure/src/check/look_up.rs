@@ -105,7 +105,7 @@ pub(super) fn noise_of_key(
         ModulusSwitch::Plain => (0.0, half_step),
         ModulusSwitch::MeanCompensated => (1.0 / f64::from(parameters.lwe_block_size + 1), 0.0),
     };
-    let bits = keys.secret.lwe().bits().iter();
+    let bits = keys.secret.lwe().coefficients().iter();
     NoiseSum {
         offset: offset + shift,
         gaussian: vec![

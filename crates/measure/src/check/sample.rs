@@ -3,7 +3,7 @@
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::MaskTorus;
-use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::random::fill_uniform;
 use tfhe_sbc_core::torus::Torus;
@@ -48,8 +48,8 @@ fn centred(x: f64) -> f64 {
     x - x.round()
 }
 
-fn ones(bits: &[u8]) -> f64 {
-    bits.iter().map(|&bit| f64::from(bit)).sum()
+fn squares(key: &LweSecretKey) -> f64 {
+    key.coefficients().iter().map(|&s| f64::from(s * s)).sum()
 }
 
 pub(super) fn all<T: MaskTorus>(
@@ -65,8 +65,9 @@ pub(super) fn all<T: MaskTorus>(
     let (key_switch, modulus_switch) = switches(keys, &evaluator, effort.switches)?;
     let blocks = f64::from(parameters.lwe_block_size + 1);
     Ok(Samples {
-        small_weight: ones(keys.secret.lwe().bits()) * blocks / parameters.lwe_dimension.0 as f64,
-        big_weight: ones(keys.big.bits()) * 2.0 / parameters.big_lwe_dimension().0 as f64,
+        small_weight: squares(keys.secret.lwe()) * blocks / parameters.lwe_dimension.0 as f64,
+        big_weight: squares(&keys.big)
+            / (parameters.glwe_secret.mean_square() * parameters.big_lwe_dimension().0 as f64),
         errors: [
             lwe_encryptions(keys, effort.encryptions)?,
             glwe_encryptions::<T>(keys, effort.encryptions)?,

@@ -12,7 +12,7 @@ use crate::algorithmic_cost::AlgorithmicCost;
 use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
 use crate::cost::{bootstrap_key_bytes, key_switch_key_bytes, server_key_file_bytes};
 use crate::failure::log2_bootstrap_failure;
-use crate::noise::{GlweSecret, Variance};
+use crate::noise::Variance;
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NoiseShares, PbsParameters};
 use crate::prediction::Prediction;
 use crate::search::Pricing;
@@ -89,7 +89,7 @@ impl KeyLevels {
     pub fn of_set(parameters: &Parameters) -> Option<Self> {
         let small = SecretKind::of_blocks(parameters.lwe_block_size).ok()?;
         let scheme = PbsParameters::from(parameters);
-        Self::new(&scheme, small, SecretKind::Binary)
+        Self::new(&scheme, small, parameters.glwe_secret.into())
     }
 
     fn new(scheme: &PbsParameters, small: SecretKind, glwe: SecretKind) -> Option<Self> {
@@ -331,6 +331,7 @@ fn set(
         lwe_noise: key.noise,
         glwe_dimension: GlweDimension(chain.glwe.glwe_dimension),
         polynomial_size: chain.glwe.polynomial_size,
+        glwe_secret: glwe_secret(request),
         glwe_noise: chain.glwe.noise,
         pbs: chain.rotation.mask,
         pbs_body: chain.rotation.body,
@@ -408,10 +409,7 @@ fn complete(
             let norm = request.norm_squared();
             let log2_p_fail =
                 log2_bootstrap_failure(&budget, request.order, request.half_width(), norm);
-            let glwe = match scheme.glwe_secret {
-                GlweSecret::Binary => SecretKind::Binary,
-                GlweSecret::Ternary => SecretKind::Ternary,
-            };
+            let glwe = scheme.glwe_secret.into();
             (log2_p_fail <= request.log2_p_fail).then_some(())?;
             Some(Candidate {
                 scheme,

@@ -113,10 +113,7 @@ pub(super) fn glwe_secret(request: &Request) -> GlweSecret {
 
 /// The GLWE keys of the request's shape.
 fn glwe_keys(request: &Request) -> Vec<GlweKey> {
-    let secret = match glwe_secret(request) {
-        GlweSecret::Binary => SecretKind::Binary,
-        GlweSecret::Ternary => SecretKind::Ternary,
-    };
+    let secret = glwe_secret(request).into();
     let shape = &request.shape;
     let mut found = Vec::new();
     let precision = request.message_bits + request.carry_bits;

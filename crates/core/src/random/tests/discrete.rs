@@ -1,7 +1,9 @@
 //! Uniform torus elements, bits and TUniform.
 
 use super::*;
+use crate::parameters::GlweSecret;
 use crate::torus::Torus;
+use crate::wire::bits::pack_secret;
 
 #[test]
 fn golden_values_of_an_independent_reader() {
@@ -113,13 +115,54 @@ fn bytes_bits_and_words_are_uniform() {
         words.dedup();
         within("coincidences", (all - words.len()) as f64, 128.0, 60.0).unwrap();
 
-        let mut bits = vec![0; 1 << 20];
+        let mut bits = vec![0u8; 1 << 20];
         fill_binary(&mut stream(kind, 11), &mut bits);
         let mut runs = [0; 256];
         for octet in bits.chunks(8) {
             runs[octet.iter().fold(0, |sum, bit| 2 * sum + usize::from(*bit))] += 1;
         }
         chi_square(&runs, &[(bits.len() / 8) as f64 / 256.0; 256]).unwrap();
+    }
+}
+
+#[test]
+fn ternary_coefficients_are_thirds_of_their_words() {
+    // Not a multiple of the buffer.
+    let mut words = vec![0u64; 300];
+    fill_uniform(&mut stream(ExpanderKind::ChaCha20, 12), &mut words);
+    let mut coefficients = vec![7i8; 300];
+    fill_ternary(&mut stream(ExpanderKind::ChaCha20, 12), &mut coefficients);
+    for (word, &coefficient) in words.iter().zip(&coefficients) {
+        let third = (u128::from(*word) * 3) >> 64;
+        assert_eq!(i128::from(coefficient), third as i128 - 1);
+    }
+    // Packed as key files are, and those of a binary key as the stream is.
+    let mut packed = vec![0; 300 / 4];
+    let mut open = stream(ExpanderKind::ChaCha20, 12);
+    fill_packed_secret(GlweSecret::Ternary, &mut open, &mut packed);
+    let mut expected = packed.clone();
+    pack_secret(GlweSecret::Ternary, &coefficients, &mut expected);
+    assert_eq!(packed, expected);
+    let mut open = stream(ExpanderKind::ChaCha20, 12);
+    fill_packed_secret(GlweSecret::Binary, &mut open, &mut packed);
+    assert_eq!(packed, read(&mut stream(ExpanderKind::ChaCha20, 12), 75));
+}
+
+#[test]
+fn ternary_coefficients_are_uniform() {
+    for kind in ExpanderKind::ALL {
+        let mut coefficients = vec![0i8; 1 << 20];
+        fill_secret(
+            GlweSecret::Ternary,
+            &mut stream(kind, 13),
+            &mut coefficients,
+        );
+        // In threes, so that neighbours are independent.
+        let mut counts = [0; 27];
+        for three in coefficients.chunks_exact(3) {
+            counts[three.iter().fold(0, |at, &s| 3 * at + (s + 1) as usize)] += 1;
+        }
+        chi_square(&counts, &[(coefficients.len() / 3) as f64 / 27.0; 27]).unwrap();
     }
 }
 
