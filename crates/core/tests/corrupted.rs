@@ -131,8 +131,8 @@ fn unknown_versions_kinds_and_flags_are_named() {
         assert_eq!(read(55, 1), Err(WireError::Field("reserved")));
         assert_eq!(read(50, 3), Err(WireError::Field("plaintext kind")));
         assert_eq!(
-            read(51, 6),
-            Err(WireError::Expander(UnsupportedExpander::Unknown(6)))
+            read(51, 7),
+            Err(WireError::Expander(UnsupportedExpander::Unknown(7)))
         );
     }
 }

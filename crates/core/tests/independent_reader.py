@@ -36,7 +36,7 @@ KINDS = {
     10: "card",
 }
 SEEDED = {2, 6, 7, 9}
-EXPANDERS = {1: "ChaCha20", 2: "AES-128-CTR", 3: "BLAKE2Xb", 4: "BLAKE3", 5: "SHAKE256"}
+EXPANDERS = {1: "ChaCha20", 2: "AES-128-CTR", 3: "BLAKE2Xb", 4: "BLAKE3", 5: "SHAKE256", 6: "AES-128-CTR-LE"}
 BOOLEAN, RADIX = 1, 2
 
 
@@ -139,6 +139,14 @@ def aes128_ctr(seed, stream, length):
         aes128_encrypt(subkey, ((start + j) % (1 << 128)).to_bytes(16, "big"))
         for j in range((length + 15) // 16)
     )
+    return b"".join(blocks)[:length]
+
+
+def aes128_ctr_le(seed, stream, length):
+    number = (int.from_bytes(seed[16:], "little") + stream) % (1 << 128)
+    key = aes128_encrypt(aes128_round_keys(seed[:16]), number.to_bytes(16, "little"))
+    subkey = aes128_round_keys(key)
+    blocks = (aes128_encrypt(subkey, j.to_bytes(16, "little")) for j in range((length + 15) // 16))
     return b"".join(blocks)[:length]
 
 
@@ -250,8 +258,10 @@ def mask_stream(expander, seed, stream, length):
         return blake2xb(seed, number, length)
     if expander == 4:
         return blake3_keyed_output(seed, number, length)
-    assert expander == 5
-    return hashlib.shake_256(seed + number).digest(length)
+    if expander == 5:
+        return hashlib.shake_256(seed + number).digest(length)
+    assert expander == 6
+    return aes128_ctr_le(seed, stream, length)
 
 
 class Message:

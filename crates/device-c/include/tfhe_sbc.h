@@ -122,6 +122,8 @@ typedef enum tfhe_sbc_expander {
     TFHE_SBC_EXPANDER_BLAKE3 = 4,
     // SHAKE256.
     TFHE_SBC_EXPANDER_SHAKE256 = 5,
+    // AES-128 in TFHE-rs's counter mode, for masks that it expands itself.
+    TFHE_SBC_EXPANDER_AES128_CTR_LE = 6,
 } tfhe_sbc_expander;
 
 // What a session keeps between ciphertexts. Messages are the same whatever the plan.

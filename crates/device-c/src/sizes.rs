@@ -31,6 +31,8 @@ pub enum Expander {
     Blake3 = 4,
     /// SHAKE256.
     Shake256 = 5,
+    /// AES-128 in TFHE-rs's counter mode, for masks that it expands itself.
+    Aes128CtrLe = 6,
 }
 
 /// The fastest memory plan of this build on its target, a `tfhe_sbc_plan`.

@@ -15,6 +15,8 @@ use super::keystream::Keystream;
 use super::seed::{MaskSeed, NoiseSeed};
 #[cfg(feature = "shake256")]
 use super::shake256::Shake256Blocks;
+#[cfg(feature = "aes")]
+use super::tfhe_rs::TfheRsBlocks;
 
 /// A deterministic stream of bytes.
 ///
@@ -73,6 +75,18 @@ pub enum ExpanderKind {
     /// little-endian bytes. The stream is the output. Feature `shake256`.
     #[cfg(feature = "shake256")]
     Shake256 = 5,
+    /// AES-128 (FIPS 197) of little-endian counters from 0, each stream under a key of its own:
+    /// with `V` the integer that bytes 16..32 of the seed spell in little-endian order, the key
+    /// of stream `s` is the AES-128 encryption of the 16 little-endian bytes of
+    /// `(V + s) mod 2^128` under the key of bytes 0..16. Block `j` of the stream is the
+    /// encryption of the 16 little-endian bytes of `j`.
+    ///
+    /// That is TFHE-rs's expansion of a seed of 128 bits, here
+    /// [`tfhe_rs_seed`](super::tfhe_rs_seed), so that its seeded ciphertexts can be made of
+    /// ours. The `aes` crate's code, slower than [`Aes128Ctr`](Self::Aes128Ctr). Feature
+    /// `aes`.
+    #[cfg(feature = "aes")]
+    Aes128CtrLe = 6,
 }
 
 /// An expander id that this build can't open.
@@ -95,18 +109,19 @@ pub enum UnsupportedExpander {
 
 /// How many generators this build has.
 const COUNT: usize = 1
-    + cfg!(feature = "aes") as usize
+    + 2 * cfg!(feature = "aes") as usize
     + cfg!(feature = "blake2") as usize
     + cfg!(feature = "blake3-xof") as usize
     + cfg!(feature = "shake256") as usize;
 
 /// Ids and names of all generators of this version, whether compiled in or not.
-const NAMES: [(u8, &str); 5] = [
+const NAMES: [(u8, &str); 6] = [
     (1, "ChaCha20"),
     (2, "AES-128-CTR"),
     (3, "BLAKE2Xb"),
     (4, "BLAKE3"),
     (5, "SHAKE256"),
+    (6, "AES-128-CTR-LE"),
 ];
 
 impl ExpanderKind {
@@ -121,6 +136,8 @@ impl ExpanderKind {
         Self::Blake3,
         #[cfg(feature = "shake256")]
         Self::Shake256,
+        #[cfg(feature = "aes")]
+        Self::Aes128CtrLe,
     ];
 
     /// The id on the wire.
@@ -129,7 +146,7 @@ impl ExpanderKind {
     }
 
     /// The name for people: `ChaCha20`, `AES-128-CTR`, `BLAKE2Xb`, `BLAKE3`,
-    /// `SHAKE256`.
+    /// `SHAKE256`, `AES-128-CTR-LE`.
     pub const fn name(self) -> &'static str {
         NAMES[self as usize - 1].1
     }
@@ -168,6 +185,10 @@ impl ExpanderKind {
             #[cfg(feature = "shake256")]
             Self::Shake256 => {
                 Generator::Shake256(Keystream::new(Shake256Blocks::stream(seed, stream)))
+            }
+            #[cfg(feature = "aes")]
+            Self::Aes128CtrLe => {
+                Generator::Aes128CtrLe(Keystream::new(TfheRsBlocks::stream(seed, stream)))
             }
         })
     }
@@ -212,6 +233,8 @@ enum Generator {
     Blake3(Keystream<Blake3Blocks>),
     #[cfg(feature = "shake256")]
     Shake256(Keystream<Shake256Blocks>),
+    #[cfg(feature = "aes")]
+    Aes128CtrLe(Keystream<TfheRsBlocks>),
 }
 
 impl AnyExpander {
@@ -227,6 +250,8 @@ impl AnyExpander {
             Generator::Blake3(_) => ExpanderKind::Blake3,
             #[cfg(feature = "shake256")]
             Generator::Shake256(_) => ExpanderKind::Shake256,
+            #[cfg(feature = "aes")]
+            Generator::Aes128CtrLe(_) => ExpanderKind::Aes128CtrLe,
         }
     }
 }
@@ -243,6 +268,8 @@ impl Expander for AnyExpander {
             Generator::Blake3(stream) => stream.fill(out),
             #[cfg(feature = "shake256")]
             Generator::Shake256(stream) => stream.fill(out),
+            #[cfg(feature = "aes")]
+            Generator::Aes128CtrLe(stream) => stream.fill(out),
         }
     }
 }

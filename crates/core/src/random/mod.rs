@@ -46,6 +46,8 @@ mod seal;
 mod seed;
 #[cfg(feature = "shake256")]
 mod shake256;
+#[cfg(feature = "aes")]
+mod tfhe_rs;
 mod tuniform;
 mod uniform;
 #[cfg(feature = "std")]
@@ -67,6 +69,8 @@ pub use seal::{SealGenerator, SealPrng};
 pub use seed::{
     EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
 };
+#[cfg(feature = "aes")]
+pub use tfhe_rs::{TfheRsStream, tfhe_rs_seed};
 pub use uniform::{fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform};
 #[cfg(feature = "std")]
 pub use vartime::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};

@@ -13,13 +13,14 @@ fn ids_and_names_are_those_of_the_wire() {
         (3, "BLAKE2Xb"),
         (4, "BLAKE3"),
         (5, "SHAKE256"),
+        (6, "AES-128-CTR-LE"),
     ] {
         let kind = ExpanderKind::try_from(id).unwrap();
         assert_eq!((kind.id(), kind.name()), (id, name));
         assert_eq!(kind.to_string(), name);
         assert_eq!(stream(kind, 0).kind(), kind);
     }
-    for id in (0..=255).filter(|id| !(1..=5).contains(id)) {
+    for id in (0..=255).filter(|id| !(1..=6).contains(id)) {
         assert_eq!(
             ExpanderKind::try_from(id),
             Err(UnsupportedExpander::Unknown(id))
@@ -60,7 +61,7 @@ fn chacha20_rfc_8439_appendix_a_1() {
 /// the documentation of [`ExpanderKind`] alone.
 #[test]
 fn golden_bytes_of_an_independent_reader() {
-    use ExpanderKind::{Aes128Ctr, Blake2xb, Blake3, ChaCha20, Shake256};
+    use ExpanderKind::{Aes128Ctr, Aes128CtrLe, Blake2xb, Blake3, ChaCha20, Shake256};
     for (kind, number, start, later) in [
         (
             ChaCha20,
@@ -182,6 +183,30 @@ fn golden_bytes_of_an_independent_reader() {
             "8401dfeca68435362d9294207c3d0446",
             "e456823afb2ee2b33441bc53562ad8f4",
         ),
+        (
+            Aes128CtrLe,
+            0,
+            "75613056fd30f3addc504e84d9b5ef27",
+            "6187e953ad5f8a1c414c1cad70a716cc",
+        ),
+        (
+            Aes128CtrLe,
+            1,
+            "de462c5ea87accd7c6255f7f11234010",
+            "b093a6bd9119170542f6e4e1d55bde84",
+        ),
+        (
+            Aes128CtrLe,
+            0x01020304,
+            "c652799ecfb1b59345c4501dc7ff4850",
+            "ff382be161c5944d240084d44934e38a",
+        ),
+        (
+            Aes128CtrLe,
+            u32::MAX,
+            "45b0c22b766f1572eff2c26749f56c70",
+            "514a227ed1b7872327b2ea5341c239c5",
+        ),
     ] {
         let bytes = read(&mut stream(kind, number), 1016);
         assert_eq!(hex(&bytes[..16]), start, "{kind} stream {number}");
@@ -195,6 +220,17 @@ fn golden_bytes_of_an_independent_reader() {
         )),
         "7eb38664d22e51b2e799db1b2fcd634220ab8bad4e476c1f2503e4fdc09205a5"
     );
+}
+
+#[test]
+fn a_stream_of_tfhe_rs_is_that_of_its_seed() {
+    let seed = golden_seed();
+    for number in [0, 1, 0x0102_0304, u32::MAX] {
+        assert_eq!(
+            read(&mut TfheRsStream::new(tfhe_rs_seed(&seed, number)), 1000),
+            read(&mut stream(ExpanderKind::Aes128CtrLe, number), 1000),
+        );
+    }
 }
 
 #[test]
