@@ -4,7 +4,7 @@
 //! GLWE list, and checks them against each other and against the key set;
 //! [`extract`] expands the masks and takes LWE ciphertexts out of the polynomials, in
 //! bulk; [`sums`] adds rows up before that, polynomial by polynomial. [`foreign`] tells what
-//! files of other libraries are.
+//! files of other libraries are; [`tfhe_rs`] is TFHE-rs's keys and ciphertexts.
 #![forbid(unsafe_code)]
 
 pub mod extract;
@@ -12,3 +12,4 @@ pub mod foreign;
 pub mod metadata;
 pub mod readings;
 pub mod sums;
+pub mod tfhe_rs;

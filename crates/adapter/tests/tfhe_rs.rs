@@ -1,0 +1,197 @@
+//! Keys and ciphertexts of TFHE-rs: what it wrote is read, and what is damaged is refused.
+
+use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
+use tfhe_sbc_adapter::tfhe_rs::client_key::{ClientKey, read_client_key};
+use tfhe_sbc_adapter::tfhe_rs::compressed::{Compressed, CompressedKind};
+use tfhe_sbc_adapter::tfhe_rs::header;
+use tfhe_sbc_adapter::tfhe_rs::integers::{FheType, Form};
+use tfhe_sbc_core::parameters::ModulusSwitch;
+use tfhe_sbc_core::random::NoiseDistribution;
+
+const CLIENT_KEY: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/client_key");
+const BOOL: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/bool");
+const UINT8: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_uint8");
+const INT16: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_int16");
+const COMPRESSED_BOOL: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_bool");
+
+/// Where the GLWE key's length stands in the file.
+const GLWE_AT: usize = 0x5b;
+/// Where the parameters begin: behind the lengths, versions and scalars of both keys.
+const PARAMETERS_AT: usize = GLWE_AT + 8 + 2048 * 8 + 12 + 4 + 8 + 918 * 8;
+
+fn key() -> ClientKey {
+    read_client_key(CLIENT_KEY).unwrap()
+}
+
+fn patched(at: usize, with: &[u8]) -> Vec<u8> {
+    let mut bytes = CLIENT_KEY.to_vec();
+    bytes[at..at + with.len()].copy_from_slice(with);
+    bytes
+}
+
+fn refused(bytes: &[u8]) -> TfheRsError {
+    read_client_key(bytes).unwrap_err()
+}
+
+#[test]
+fn the_parameters_are_those_of_its_default_configuration() {
+    let set = key().parameters;
+    assert_eq!(set.name.as_str(), "tfhe_rs_2_2");
+    assert_eq!(
+        (set.lwe_dimension.0, set.big_lwe_dimension().0),
+        (918, 2048)
+    );
+    assert_eq!(
+        set.glwe_noise,
+        NoiseDistribution::TUniform { bound_log2: 17 }
+    );
+    assert_eq!(
+        set.lwe_noise,
+        NoiseDistribution::TUniform { bound_log2: 13 }
+    );
+    assert_eq!((set.pbs.base_log.0, set.pbs.level_count.0), (23, 1));
+    let switch = set.key_switch;
+    assert_eq!((switch.base_log.0, switch.level_count.0), (4, 4));
+    assert_eq!(
+        (set.max_noise_level, set.modulus_switch),
+        (5, ModulusSwitch::MeanCompensated)
+    );
+    assert_eq!(set.log2_p_fail, -129.581);
+}
+
+#[test]
+fn what_a_client_of_tfhe_rs_encrypted_is_decrypted_with_the_key() {
+    let key = key();
+    for (bytes, kind, value) in [
+        (UINT8, CompressedKind::Uint, 0xb1),
+        (INT16, CompressedKind::Int, 0xfffe),
+        (COMPRESSED_BOOL, CompressedKind::Bool, 1),
+    ] {
+        let (compressed, rest) = Compressed::read(bytes, &key.parameters).unwrap();
+        assert_eq!((compressed.kind, rest), (kind, &[][..]));
+        assert_eq!(compressed.decrypt(&key.glwe, &key.parameters), Some(value));
+        // With another key it is noise.
+        let mut bits = zeroize::Zeroizing::new(key.glwe.bits().to_vec());
+        bits.reverse();
+        let size = key.parameters.polynomial_size();
+        let other = tfhe_sbc_core::glwe::GlweSecretKey::from_bits(bits, size).unwrap();
+        assert_ne!(compressed.decrypt(&other, &key.parameters), Some(value));
+    }
+    // One after the other.
+    let both = [UINT8, INT16].concat();
+    let (_, rest) = Compressed::read(&both, &key.parameters).unwrap();
+    assert_eq!(rest, INT16);
+}
+
+#[test]
+fn a_boolean_of_tfhe_rs_is_written_byte_for_byte() {
+    let parameters = key().parameters;
+    let form = Form::new(FheType::Bool, &parameters).unwrap();
+    let start = BOOL.len() - form.byte_count();
+    assert_eq!(start, 0);
+    // Header, three versions; version, version, length; the scalars.
+    let scalars_at = 57 + 12 + 16;
+    let words = BOOL[scalars_at..scalars_at + 2049 * 8].as_chunks().0;
+    let lwe: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
+    let mut out = Vec::new();
+    form.write([&lwe[..]], &mut out);
+    assert!(out == BOOL);
+    let decoded = key().glwe.to_lwe_secret_key();
+    let lwe = tfhe_sbc_core::lwe::LweCiphertext::from_vec(lwe).unwrap();
+    assert_eq!(parameters.block_encoding().decode(decoded.phase(&lwe)), 1);
+}
+
+#[test]
+fn every_truncation_of_a_client_key_is_refused() {
+    for len in (0..CLIENT_KEY.len()).filter(|len| len % 97 == 0 || *len > 31_000 || *len < 200) {
+        let error = refused(&CLIENT_KEY[..len]);
+        let expected = matches!(error, TfheRsError::Truncated { .. } | TfheRsError::Header);
+        assert!(expected, "{len}: {error}");
+    }
+    assert_eq!(
+        refused(&[CLIENT_KEY, &[0]].concat()),
+        TfheRsError::TrailingBytes(1)
+    );
+}
+
+#[test]
+fn every_truncation_of_a_compressed_value_is_refused() {
+    let parameters = key().parameters;
+    for bytes in [UINT8, COMPRESSED_BOOL] {
+        for len in 0..bytes.len() {
+            assert!(
+                Compressed::read(&bytes[..len], &parameters).is_err(),
+                "{len}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sizes_that_would_exhaust_memory_are_refused() {
+    for len in [2049, 1 << 40, u64::MAX / 8, u64::MAX] {
+        let error = refused(&patched(GLWE_AT, &u64::to_le_bytes(len)));
+        assert!(!matches!(error, TfheRsError::Header), "{len}: {error}");
+    }
+    // The number of blocks of an integer.
+    let mut forged = UINT8.to_vec();
+    forged[0x53..0x5b].copy_from_slice(&(1u64 << 50).to_le_bytes());
+    let error = Compressed::read(&forged, &key().parameters).unwrap_err();
+    assert!(matches!(error, TfheRsError::Truncated { .. }), "{error}");
+}
+
+#[test]
+fn what_is_not_served_is_refused_by_name() {
+    let said = |at, with: &[u8], what: &str| {
+        let error = refused(&patched(at, with)).to_string();
+        assert!(error.contains(what), "{error}");
+    };
+    // The variant of the atomic pattern, and versions about it.
+    said(GLWE_AT - 12, &[1], "KS32");
+    said(GLWE_AT - 12, &[2], "atomic pattern");
+    said(
+        GLWE_AT - 28,
+        &[8],
+        "integer client key has version 8, and version 9 is known",
+    );
+    said(GLWE_AT - 4, &[7], "GLWE secret key has version 7");
+    // The variant of the parameters, and what they say.
+    said(PARAMETERS_AT + 4, &[1], "multi-bit");
+    said(PARAMETERS_AT + 8, &[1], "classic parameters has version 1");
+    said(PARAMETERS_AT + 16, &919u64.to_le_bytes(), "key length");
+    said(PARAMETERS_AT + 28, &2u64.to_le_bytes(), "key length");
+    said(PARAMETERS_AT + 40, &1024u64.to_le_bytes(), "key length");
+    said(
+        PARAMETERS_AT + 40,
+        &1000u64.to_le_bytes(),
+        "polynomial_size",
+    );
+    said(
+        PARAMETERS_AT + 40,
+        &u64::MAX.to_le_bytes(),
+        "polynomial size",
+    );
+    // A coefficient of the key.
+    said(GLWE_AT + 8, &[2], "GLWE secret key");
+    // Another type, another header.
+    assert_eq!(
+        refused(UINT8).to_string(),
+        "this is a 'high_level_api::CompressedFheUint' of TFHE-rs, but a \
+         'high_level_api::ClientKey' is needed here"
+    );
+    said(10, b"4", "header's version");
+    assert_eq!(refused(b"TSBC and more"), TfheRsError::Header);
+    assert_eq!(
+        header::type_name(CLIENT_KEY),
+        Some("high_level_api::ClientKey")
+    );
+}
+
+#[test]
+fn no_error_and_no_debug_form_shows_the_key() {
+    let shown = format!("{:?}", key());
+    assert!(
+        shown.contains("redacted") && !shown.contains("[0, 1"),
+        "{shown}"
+    );
+}
