@@ -241,7 +241,7 @@ fn quarters(all: &mut [f64], len: usize) -> [&mut [f64]; 4] {
 /// The root of the first of two siblings, which are nodes `2·index` and `2·index + 1`
 /// as in a heap; index 0 is for the root of the tree, which has no sibling.
 #[inline(always)]
-fn computed_root(index: usize) -> (f64, f64) {
+pub(crate) fn computed_root(index: usize) -> (f64, f64) {
     let Some(depth) = (index as u32).checked_ilog2() else {
         return root_of_unity(1, 3);
     };

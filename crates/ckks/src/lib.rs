@@ -11,6 +11,9 @@
 //! values ─encoding─▶ integer coefficients ─ntt, one prime at a time─▶ + noise + mask · key ─▶ sink
 //! ```
 //!
+//! The owner of the secret key reads what comes back with `decrypt` (feature `alloc`), from
+//! [`seal::ciphertext`].
+//!
 //! Keys are read where they lie: [`seal::secret_key`] and [`seal::public_key`] take SEAL's files,
 //! [`SecretKey::from_packed`] and [`PublicKey::from_parts`] SEAL-Embedded's. [`Parameters`] are
 //! SEAL-Embedded's or one's own.
@@ -65,6 +68,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+#[cfg(feature = "alloc")]
+mod decrypt;
 mod encoding;
 mod error;
 mod mask;
@@ -82,6 +90,8 @@ mod symmetric;
 mod ternary;
 mod wide;
 
+#[cfg(feature = "alloc")]
+pub use decrypt::decrypt;
 pub use encoding::Slots;
 pub use error::{CkksError, KeyError, SinkError};
 pub use output::{Format, MAX_PIECE_BYTES};

@@ -43,12 +43,24 @@ impl Mask {
         parameters: &Parameters,
         isa: Isa,
     ) -> Self {
+        let primes = parameters.data_prime_count();
+        Self::at_level(generator, seed, parameters, primes, isa)
+    }
+
+    /// The mask of the first so many primes.
+    pub(crate) fn at_level(
+        generator: SealGenerator,
+        seed: &[u8; SEED_BYTES],
+        parameters: &Parameters,
+        primes: usize,
+        isa: Isa,
+    ) -> Self {
         Self {
             generator,
             seed: *seed,
             isa,
             stream: SealPrng::new(generator, seed, 0),
-            spare: (parameters.polynomial_size() * parameters.data_prime_count()) as u64,
+            spare: (parameters.polynomial_size() * primes) as u64,
         }
     }
 

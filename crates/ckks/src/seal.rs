@@ -9,13 +9,15 @@
 //! the parameters that the server makes its context of are [`Parameters::key_primes`], and
 //! ciphertexts are of its first data level.
 
+mod ciphertext;
 mod keys;
 mod read;
 
+pub use ciphertext::{Ciphertext, ciphertext, raw_ciphertext};
 pub use keys::{
     key_scratch_bytes, public_key_bytes, secret_key_bytes, write_public_key, write_secret_key,
 };
-pub use read::{SealError, encryption_parameters, public_key, secret_key};
+pub use read::{SealError, encryption_parameters, object_bytes, public_key, secret_key};
 use tfhe_sbc_core::random::{SealGenerator, blake2b_256};
 
 use crate::error::{CkksError, SinkError};
@@ -59,12 +61,17 @@ pub enum Level {
 
 /// SEAL's `parms_id` of a level: which parameters an object is of.
 pub fn parms_id(parameters: &Parameters, level: Level) -> [u8; 32] {
-    // Scheme, size, primes, and no plain modulus.
-    let mut bytes = [0; 8 * (MAX_DATA_PRIMES + 4)];
     let primes = match level {
         Level::Key => parameters.key_prime_count(),
         Level::Data => parameters.data_prime_count(),
     };
+    parms_id_of(parameters, primes)
+}
+
+/// The `parms_id` of the first so many primes of keys.
+fn parms_id_of(parameters: &Parameters, primes: usize) -> [u8; 32] {
+    // Scheme, size, primes, and no plain modulus.
+    let mut bytes = [0; 8 * (MAX_DATA_PRIMES + 4)];
     let scheme_and_size = [u64::from(CKKS), parameters.polynomial_size() as u64];
     let words = scheme_and_size
         .into_iter()
@@ -115,23 +122,13 @@ pub(crate) fn write_ciphertext_header(
     scale: f64,
     out: &mut Output<'_>,
 ) -> Result<(), CkksError> {
-    let polynomials = match out.format() {
+    let stored = match out.format() {
         Format::Raw => return Ok(()),
         Format::Seal => 2,
         Format::SealSeeded => 1,
     };
     let primes = parameters.data_prime_count();
-    let words = polynomials * primes * parameters.polynomial_size();
-    out.bytes(&header(out.format().ciphertext_bytes(parameters)))?;
-    out.bytes(&parms_id(parameters, Level::Data))?;
-    // It is a transform, of two polynomials.
-    out.bytes(&[1])?;
-    for number in [2, parameters.polynomial_size(), primes] {
-        out.bytes(&(number as u64).to_le_bytes())?;
-    }
-    out.bytes(&scale.to_le_bytes())?;
-    out.bytes(&header(ARRAY_PREFIX + 8 * words))?;
-    out.bytes(&(words as u64).to_le_bytes())
+    out.bytes(&ciphertext::prefix(parameters, primes, 2, stored, scale))
 }
 
 /// What is behind the words of a seeded ciphertext.

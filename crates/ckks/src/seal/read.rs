@@ -1,12 +1,14 @@
-//! Keys and parameters out of SEAL's objects. Nothing is believed that has not been checked, and
+//! Keys and parameters out of SEAL's objects, and what all objects are read with. Nothing is believed that has not been checked, and
 //! nothing is allocated.
 
 use thiserror::Error;
 
+use tfhe_sbc_core::random::SealGenerator;
 use tfhe_sbc_core::simd::{Isa, vectorize};
 
-use super::{CKKS, HEADER_BYTES, Level, MODULUS_BYTES, parms_id};
+use super::{CKKS, HEADER_BYTES, Level, MODULUS_BYTES, SEED_INFO_BYTES, parms_id};
 use crate::error::KeyError;
+use crate::mask::SEED_BYTES;
 use crate::modulus::Modulus;
 use crate::ntt::{Ntt, Roots, least_primitive_root};
 use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
@@ -46,6 +48,12 @@ pub enum SealError {
     /// A key without its second polynomial.
     #[error("this public key is seeded: load it into SEAL and save it again")]
     Seeded,
+    /// A ciphertext's polynomials.
+    #[error("the ciphertext has a number that is not below its prime: it is of other parameters")]
+    NotReduced,
+    /// A seed for a generator that this build does not have.
+    #[error("the ciphertext's seed is for a generator {0} that is not known here")]
+    Generator(u8),
     /// Buffers of another size.
     #[error("a buffer has {found} places, not {needed}")]
     Buffer {
@@ -234,15 +242,32 @@ fn pack(
     Ok(())
 }
 
+/// Number of bytes of the object that `bytes` begin with, by its header: where the next one is
+/// in a sequence of them.
+///
+/// # Errors
+/// If no uncompressed object of a known version begins here, or it is longer than `bytes`.
+pub fn object_bytes(bytes: &[u8]) -> Result<usize, SealError> {
+    let (size, _) = Reader { rest: bytes }.header()?;
+    let found = bytes.len();
+    usize::try_from(size)
+        .ok()
+        .filter(|&size| (HEADER_BYTES..=found).contains(&size))
+        .ok_or(SealError::Length {
+            needed: size,
+            found,
+        })
+}
+
 /// An object that is read from its beginning to its end.
-struct Reader<'o> {
+pub(super) struct Reader<'o> {
     rest: &'o [u8],
 }
 
 impl<'o> Reader<'o> {
     /// The outermost object, which is all of `object`, without its header; and the major version
     /// that wrote it.
-    fn open(object: &'o [u8]) -> Result<(Self, u8), SealError> {
+    pub(super) fn open(object: &'o [u8]) -> Result<(Self, u8), SealError> {
         let mut reader = Self { rest: object };
         let (size, major) = reader.header()?;
         let found = object.len();
@@ -270,7 +295,7 @@ impl<'o> Reader<'o> {
         Ok((self.word()?, major))
     }
 
-    fn take<const LEN: usize>(&mut self) -> Result<[u8; LEN], SealError> {
+    pub(super) fn take<const LEN: usize>(&mut self) -> Result<[u8; LEN], SealError> {
         let found = self.rest.len();
         let (bytes, rest) = self.rest.split_first_chunk().ok_or(SealError::Length {
             needed: LEN as u64,
@@ -280,7 +305,7 @@ impl<'o> Reader<'o> {
         Ok(*bytes)
     }
 
-    fn word(&mut self) -> Result<u64, SealError> {
+    pub(super) fn word(&mut self) -> Result<u64, SealError> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 
@@ -292,7 +317,7 @@ impl<'o> Reader<'o> {
     }
 
     /// The words of an array.
-    fn array(&mut self) -> Result<&'o [u8], SealError> {
+    pub(super) fn array(&mut self) -> Result<&'o [u8], SealError> {
         let (size, _) = self.header()?;
         let bytes = self.word()?.checked_mul(8);
         let found = self.rest.len();
@@ -310,7 +335,21 @@ impl<'o> Reader<'o> {
         Ok(words)
     }
 
-    fn end(&self) -> Result<(), SealError> {
+    /// What is behind the words of a seeded ciphertext.
+    pub(super) fn seed(&mut self) -> Result<(SealGenerator, [u8; SEED_BYTES]), SealError> {
+        if self.header()?.0 != SEED_INFO_BYTES as u64 {
+            return Err(SealError::Member("seed"));
+        }
+        let generator = match self.take::<1>()? {
+            [1] => SealGenerator::Blake2xb,
+            #[cfg(feature = "shake256")]
+            [2] => SealGenerator::Shake256,
+            [other] => return Err(SealError::Generator(other)),
+        };
+        Ok((generator, self.take()?))
+    }
+
+    pub(super) fn end(&self) -> Result<(), SealError> {
         match self.rest.len() {
             0 => Ok(()),
             found => Err(SealError::Length { needed: 0, found }),
