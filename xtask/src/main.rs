@@ -2,11 +2,12 @@
 //!
 //! `cargo xtask test` checks everything that can be checked on one machine, in the order
 //! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
-//! QEMU, and counts its instructions.
+//! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes.
 
 mod arm;
 mod c;
 mod failure;
+mod fuzz;
 mod test;
 
 use std::path::Path;
@@ -19,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask arm --record   no tests, and the counts become the recorded ones
        cargo xtask c              of these, only the C library on this machine
        cargo xtask c --arm        and on ARM
+       cargo xtask fuzz [--seconds S] [TARGET]
+                                  the fuzz targets, or one, S seconds each (5)
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
@@ -31,6 +34,15 @@ fn main() -> ExitCode {
         ["arm", "--record"] => arm::run(arm::Mode::Record),
         ["c"] => c::test(),
         ["c", "--arm"] => arm::c_library(),
+        ["fuzz", ref options @ ..] => match options {
+            [] => fuzz::run(5, None),
+            [target] => fuzz::run(5, Some(target)),
+            ["--seconds", seconds, target @ ..] if target.len() < 2 => match seconds.parse() {
+                Ok(seconds) => fuzz::run(seconds, target.first().copied()),
+                Err(_) => return usage(),
+            },
+            _ => return usage(),
+        },
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
             Some([Some(prefix), target, features]) => {

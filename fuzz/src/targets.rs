@@ -1,0 +1,30 @@
+//! The targets, a file for each format.
+
+mod ckks;
+mod messages;
+mod texts;
+
+/// What takes any bytes.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    /// Panics if something is wrong.
+    pub(crate) run: fn(&[u8]),
+    /// Inputs to begin with.
+    pub(crate) seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All of them.
+pub(crate) const TARGETS: &[Target] = &[
+    messages::FILE,
+    messages::UPLOAD,
+    messages::REQUEST,
+    messages::RESULT,
+    texts::QUESTION,
+    texts::PARAMETER_FILE,
+    texts::CALIBRATION_FILE,
+    ckks::PARAMETERS,
+    ckks::SECRET_KEY,
+    ckks::PUBLIC_KEY,
+    ckks::CIPHERTEXT,
+    ckks::SEAL_EMBEDDED,
+];

@@ -1,0 +1,222 @@
+//! The wire format: files of all kinds, and what a server and a key owner are sent.
+
+use std::sync::OnceLock;
+
+use tfhe_sbc_adapter::extract::ExpandedGlweList;
+use tfhe_sbc_adapter::metadata;
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata, Upload};
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
+use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_service::query::Question;
+use tfhe_sbc_service::query::request::Request;
+use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results};
+
+use super::Target;
+use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};
+use crate::messages::with_checksums;
+use crate::samples::{key, masked_list, samples, seeded_list};
+
+/// Any sequence of messages, each read as its kind.
+pub(super) const FILE: Target = Target {
+    name: "file",
+    run: |bytes| {
+        let bytes = with_checksums(bytes);
+        let mut rest = &bytes[..];
+        while let Ok((message, after)) = Message::parse(rest) {
+            let (whole, _) = rest.split_at(rest.len() - after.len());
+            // A message has one form only.
+            let header = message.header.to_bytes(message.payload.len() as u64);
+            assert!(whole.starts_with(&header));
+            read(message, whole);
+            rest = after;
+        }
+    },
+    seeds: || {
+        let mut files: Vec<_> = samples().iter().map(|s| s.bytes.clone()).collect();
+        files.push(server_key());
+        files.push(switch_key());
+        files.push(upload(seeded_list));
+        files
+    },
+};
+
+fn read(message: Message<'_>, whole: &[u8]) {
+    for sample in samples().iter().filter(|s| s.kind == message.header.kind) {
+        let _ = (sample.read)(whole, known_key());
+    }
+    // Whatever is read is written as it was.
+    if let Ok(key) = SecretKey::from_bytes(whole) {
+        assert!(key.to_bytes().unwrap()[..] == *whole);
+    }
+    if let Ok(key) = DeviceKey::from_bytes(whole) {
+        assert!(key.to_bytes().unwrap()[..] == *whole);
+    }
+    if PublicKeyBytes::parse(whole).is_ok() {
+        let key = DevicePublicKey::from_bytes(whole).unwrap();
+        assert!(key.to_bytes().unwrap() == whole);
+    }
+    if let Ok(key) = SeededServerKey::<u64>::from_bytes(whole) {
+        assert!(key.to_bytes() == whole);
+    }
+    if let Ok(key) = SeededServerKey::<u32>::from_bytes(whole) {
+        assert!(key.to_bytes() == whole);
+    }
+    if let Ok(key) = SeededDeviceSwitchKey::<u64>::from_bytes(whole) {
+        assert!(key.to_bytes() == whole);
+    }
+    let _ = SeededDeviceSwitchKey::<u32>::from_bytes(whole);
+    let _ = Request::read(message);
+    let _ = Results::read(message);
+    if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
+        let _ = readings.check();
+    }
+}
+
+/// An upload, up to its LWE ciphertexts.
+pub(super) const UPLOAD: Target = Target {
+    name: "upload",
+    run: |bytes| {
+        let bytes = with_checksums(bytes);
+        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+        let Ok(upload) = Upload::parse(&bytes, parameters, fingerprint) else {
+            return;
+        };
+        let encoding = parameters.block_encoding();
+        let rows = upload.metadata.rows.len();
+        let last = upload.metadata.columns.len() - 1;
+        let blocks = upload.metadata.blocks_of(encoding, last, rows - 1);
+        let count = upload.list.element_count();
+        assert_eq!(blocks.end, count);
+        // Few suffice to see whether they are where they should be.
+        if count <= 1024 {
+            let expanded = ExpandedGlweList::<u64>::expand(&upload.list, parameters);
+            assert_eq!(
+                expanded.extract(blocks.clone()).unwrap().len(),
+                blocks.len()
+            );
+            assert!(expanded.extract(0..count + 1).is_none());
+        }
+    },
+    seeds: || vec![upload(seeded_list), upload(masked_list)],
+};
+
+/// Questions to a server.
+pub(super) const REQUEST: Target = Target {
+    name: "request",
+    run: |bytes| {
+        let bytes = with_checksums(bytes);
+        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+        if let Ok((request, _)) = Request::parse(&bytes, parameters, fingerprint) {
+            for (_, question) in &request.questions {
+                let _ = question.check(&readings(parameters.block_encoding()));
+                question.public_text();
+                question.columns();
+            }
+        }
+    },
+    seeds: || {
+        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+        let readings = readings(parameters.block_encoding());
+        let requests = super::texts::QUESTIONS.iter().filter_map(|text| {
+            let question: Question = text.parse().ok()?;
+            let encrypt = &mut |blocks: &[u8]| Ok(seeded_list(known_key(), blocks.len()));
+            Request::seal(
+                &[question],
+                &readings,
+                parameters,
+                fingerprint,
+                Some(encrypt),
+            )
+            .ok()
+        });
+        requests.collect()
+    },
+};
+
+/// A result that a key owner decrypts.
+pub(super) const RESULT: Target = Target {
+    name: "result",
+    run: |bytes| {
+        let _ = Results::decrypt(&with_checksums(bytes), known_key());
+    },
+    seeds: || {
+        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+        let column = || readings(parameters.block_encoding()).columns.remove(0);
+        let meanings = [
+            Meaning::Reading(column()),
+            Meaning::Range(column()),
+            Meaning::Sum(column(), 2),
+            Meaning::Mean(column(), 2),
+        ];
+        let results = meanings.into_iter().map(|meaning| {
+            let answer = EncryptedAnswer {
+                name: "of level".to_owned(),
+                blocks: 4,
+                meaning,
+            };
+            let results = Results::new(vec![answer], 7);
+            let list = lwe_list(known_key(), &[1, 2, 3, 0], 5);
+            let mut bytes =
+                metadata::write(parameters.fingerprint(), fingerprint, &results).unwrap();
+            bytes.extend_from_slice(&list);
+            bytes
+        });
+        results.collect()
+    },
+};
+
+/// The key set of the samples.
+fn known_key() -> &'static SecretKey {
+    static KEY: OnceLock<SecretKey> = OnceLock::new();
+    KEY.get_or_init(key)
+}
+
+fn readings(_: BlockEncoding) -> ReadingsMetadata {
+    let column = |name: &str, bits| Column {
+        name: name.to_owned(),
+        unit: "m".to_owned(),
+        bits,
+        offset: -5.0,
+        scale: 0.25,
+    };
+    ReadingsMetadata {
+        columns: vec![column("level", 8), column("depth", 5)],
+        rows: vec!["1".to_owned(), "2".to_owned()],
+    }
+}
+
+fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
+    let parameters = known_key().parameters();
+    let readings = readings(parameters.block_encoding());
+    let fingerprint = known_key().fingerprint();
+    let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &readings).unwrap();
+    let blocks = readings.block_count(parameters.block_encoding());
+    bytes.extend_from_slice(&list(known_key(), blocks as usize));
+    bytes
+}
+
+/// Of the smaller parameters.
+fn server_key() -> Vec<u8> {
+    let secret = secret_key(FROZEN_BOOLEAN, 1);
+    SeededServerKey::<u32>::generate(&secret, &mut seeds(3), &|_| ())
+        .unwrap()
+        .to_bytes()
+}
+
+fn switch_key() -> Vec<u8> {
+    let secret = secret_key(FROZEN_PUBLIC_RADIX, 1);
+    let issue = DeviceIssue {
+        device: DeviceId::new("station-7"),
+        epoch: Epoch::new(2).unwrap(),
+    };
+    let device = secret.issue_device_key(issue, &mut seeds(4)).unwrap();
+    SeededDeviceSwitchKey::<u64>::generate(&secret, &device, &mut seeds(5))
+        .unwrap()
+        .to_bytes()
+}
