@@ -11,16 +11,13 @@
 #define READING_BITS 10
 
 /* As large as any session here needs: one buffer serves them all in turn. */
-#ifndef WORKSPACE_BYTES
-#define WORKSPACE_BYTES TFHE_SBC_WORKSPACE_BYTES_MESSAGE_2_CARRY_2_FAST_PUBLIC
-#endif
+#define WORKSPACE_BYTES TFHE_SBC_CKKS_WORKSPACE_BYTES_FAST_PUBLIC(4096)
 
 static uint8_t workspace[WORKSPACE_BYTES] __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));
 static tfhe_sbc_encryptor encryptor;
 static uint8_t plaintexts[BITS];
 
-/* Bytes that everybody knows, of SplitMix64. */
-static int known_entropy(void *context, uint8_t *out, size_t len) {
+int known_entropy(void *context, uint8_t *out, size_t len) {
     uint64_t *state = context;
     for (size_t i = 0; i < len; i++) {
         uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -31,13 +28,7 @@ static int known_entropy(void *context, uint8_t *out, size_t len) {
     return 0;
 }
 
-struct hash {
-    size_t len;
-    uint64_t value;
-};
-
-/* FNV-1a. */
-static int hash_piece(void *context, const uint8_t *piece, size_t len) {
+int hash_piece(void *context, const uint8_t *piece, size_t len) {
     struct hash *hash = context;
     hash->len += len;
     for (size_t i = 0; i < len; i++)
@@ -81,9 +72,26 @@ static int32_t encrypt_readings(struct hash *hash) {
     return status;
 }
 
+int print_line(const char *name, const char *kind, uint32_t plan, int32_t status,
+               const struct hash *hash) {
+    static const char *const plans[] = {" small ", " balanced ", " fast "};
+    board_print(name);
+    board_print(" ");
+    board_print(kind);
+    board_print(plans[plan]);
+    if (status == TFHE_SBC_STATUS_OK) {
+        print_number(hash->len, 10, 1);
+        board_print(" ");
+        print_number(hash->value, 16, 16);
+    } else {
+        board_print(tfhe_sbc_error_text(status));
+    }
+    board_print("\n");
+    return status != TFHE_SBC_STATUS_OK;
+}
+
 static int run(const uint8_t *key, size_t key_len, uint32_t plan) {
-    static const char *const plans[] = {"small", "balanced", "fast"};
-    struct hash hash = {0, UINT64_C(0xcbf29ce484222325)};
+    struct hash hash = HASH_INIT;
     uint64_t entropy_state = 0x5eed;
     tfhe_sbc_key_info info = {{0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     tfhe_sbc_options options = {
@@ -107,19 +115,7 @@ static int run(const uint8_t *key, size_t key_len, uint32_t plan) {
         status = info.is_boolean ? encrypt_bits(&hash) : encrypt_readings(&hash);
     tfhe_sbc_encryptor_wipe(&encryptor);
 
-    board_print(info.parameters);
-    board_print(info.is_public ? " public " : " device ");
-    board_print(plans[plan]);
-    board_print(" ");
-    if (status == TFHE_SBC_STATUS_OK) {
-        print_number(hash.len, 10, 1);
-        board_print(" ");
-        print_number(hash.value, 16, 16);
-    } else {
-        board_print(tfhe_sbc_error_text(status));
-    }
-    board_print("\n");
-    return status != TFHE_SBC_STATUS_OK;
+    return print_line(info.parameters, info.is_public ? "public" : "device", plan, status, &hash);
 }
 
 int same_bytes(void) {
@@ -138,5 +134,5 @@ int same_bytes(void) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         for (uint32_t plan = TFHE_SBC_PLAN_SMALL; plan <= tfhe_sbc_recommended_plan(); plan++)
             failed |= run(keys[i].bytes, keys[i].len, plan);
-    return failed;
+    return failed | same_bytes_ckks(workspace, sizeof workspace);
 }

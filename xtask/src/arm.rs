@@ -1,6 +1,6 @@
 //! `cargo xtask arm`: what boards run, under QEMU.
 //!
-//! 1. Unless it is to record: the tests of `core`, `device` and `device-c` as AArch64 and ARMv7 programs,
+//! 1. Unless it is to record: the tests of `core`, `ckks`, `device` and `device-c` as AArch64 and ARMv7 programs,
 //!    all but long statistics.
 //!    Then the messages of the C library, from C and from Rust.
 //! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
@@ -55,9 +55,11 @@ const STATISTICS: [&str; 23] = [
 ];
 
 /// What boards run. Always together, so that every build of them has the same features.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 8] = [
     "--package",
     "tfhe-sbc-core",
+    "--package",
+    "tfhe-sbc-ckks",
     "--package",
     "tfhe-sbc-device",
     "--package",

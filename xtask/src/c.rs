@@ -10,7 +10,10 @@ use crate::test;
 const CRATE: &str = "crates/device-c";
 const PACKAGE: &str = "tfhe-sbc-device-c";
 
-const BARE_METAL_FEATURES: &str = "ntt,torus-32,torus-64,panic-handler";
+const BARE_METAL_FEATURES: &str = "ntt,torus-32,torus-64,ckks,shake256,panic-handler";
+
+/// The messages of `firmware/same-bytes`, whatever the board.
+pub(crate) const SAME_BYTES: [&str; 2] = ["same_bytes.c", "same_bytes_ckks.c"];
 
 /// What Rust's standard library asks of a Linux system.
 const SYSTEM_LIBS: &str = "-lgcc_s -lpthread -lm -ldl -lc";
@@ -161,16 +164,19 @@ pub(crate) fn test() -> Result<(), Failure> {
         encrypts(&program, &work)?;
     }
 
-    let mut cc = c_compiler("cc", &prefix, &keys);
-    cc.args([
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover",
-    ])
-    .arg(root().join(CRATE).join("tests/abi.c"));
-    let abi = work.join("abi");
-    link(&mut cc, &prefix, &abi)?;
-    succeed("tests/abi.c", &mut Command::new(&abi))?;
+    for test in ["abi", "ckks"] {
+        let source = format!("tests/{test}.c");
+        let mut cc = c_compiler("cc", &prefix, &keys);
+        cc.args([
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover",
+        ])
+        .arg(root().join(CRATE).join(&source));
+        let program = work.join(test);
+        link(&mut cc, &prefix, &program)?;
+        succeed(&source, &mut Command::new(&program))?;
+    }
 
     let expected = rust_lines(None)?;
     let printed = output("same_bytes", &mut Command::new(same_bytes("cc", &work)?))?;
@@ -257,9 +263,8 @@ pub(crate) fn same_bytes(compiler: &str, work: &Path) -> Result<PathBuf, Failure
     let prefix = work.join("prefix");
     let mut cc = c_compiler(compiler, &prefix, work);
     let sources = root().join("firmware/same-bytes");
-    cc.arg("-O2")
-        .arg(sources.join("same_bytes.c"))
-        .arg(sources.join("linux.c"));
+    cc.arg("-O2").arg(sources.join("linux.c"));
+    cc.args(SAME_BYTES.map(|name| sources.join(name)));
     let program = work.join("same_bytes");
     link(&mut cc, &prefix, &program)?;
     Ok(program)

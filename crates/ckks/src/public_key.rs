@@ -19,6 +19,8 @@ enum Source<'k> {
     Seal(&'k [u8]),
     /// 32-bit words: `p0` and `p1` of each prime.
     Parts(&'k [[&'k [u8]; 2]]),
+    /// The same one after the other.
+    Joined(&'k [u8]),
 }
 
 impl<'k> PublicKey<'k> {
@@ -43,6 +45,21 @@ impl<'k> PublicKey<'k> {
         Self::new(parameters, Source::Parts(parts), parts.len())
     }
 
+    /// [`from_parts`](Self::from_parts) of all files in a row: of each prime `pk0_ntt_…`, then
+    /// `pk1_ntt_…`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_joined_parts(parameters: &Parameters, joined: &'k [u8]) -> Result<Self, KeyError> {
+        let pair = 8 * parameters.polynomial_size();
+        let found = joined.len();
+        if !found.is_multiple_of(pair) {
+            let needed = pair * parameters.data_prime_count();
+            return Err(KeyError::Length { needed, found });
+        }
+        Self::new(parameters, Source::Joined(joined), found / pair)
+    }
+
     /// Takes the words of a SEAL key, of all key primes.
     pub(crate) fn from_words(parameters: &Parameters, words: &'k [u8]) -> Result<Self, KeyError> {
         let primes = parameters.key_prime_count();
@@ -58,7 +75,7 @@ impl<'k> PublicKey<'k> {
         // 32-bit words hold no residues of a wide prime.
         let special = match source {
             Source::Seal(_) => true,
-            Source::Parts(_) => !parameters.special_is_wide(),
+            Source::Parts(_) | Source::Joined(_) => !parameters.special_is_wide(),
         };
         if found != needed && !(special && found == parameters.key_prime_count()) {
             return Err(KeyError::PrimeCount { needed, found });
@@ -87,6 +104,7 @@ impl<'k> PublicKey<'k> {
         match self.source {
             Source::Seal(words) => Self::from_words(parameters, words),
             Source::Parts(parts) => Self::from_parts(parameters, parts),
+            Source::Joined(joined) => Self::from_joined_parts(parameters, joined),
         }
     }
 
@@ -105,6 +123,10 @@ impl<'k> PublicKey<'k> {
                 Polynomial::Wide(&words[(polynomial * self.primes + prime) * n..][..n])
             }
             Source::Parts(parts) => Polynomial::Narrow(parts[prime][polynomial].as_chunks().0),
+            Source::Joined(joined) => {
+                let words = joined.as_chunks().0;
+                Polynomial::Narrow(&words[(2 * prime + polynomial) * n..][..n])
+            }
         }
     }
 }

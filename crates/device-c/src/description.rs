@@ -5,7 +5,7 @@ use core::slice;
 
 use tfhe_sbc_device::{Description, FixedPoint, SinkError};
 
-use crate::encryptor::Sink;
+use crate::callbacks::{self, Sink};
 use crate::memory::{self, check_apart, Region};
 use crate::readings::Encoding;
 use crate::status::Status;
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn tfhe_sbc_describe_to(
     sink_context: *mut c_void,
 ) -> i32 {
     let run = || {
-        let sink = sink.ok_or(Status::Null)?;
+        let mut sink = callbacks::pieces(sink, sink_context)?;
         // SAFETY: what the header asks of every caller.
         let input = unsafe { Input::check(columns, column_count, rows, row_count)? };
         // SAFETY: what the header asks of every caller.
@@ -106,13 +106,8 @@ pub unsafe extern "C" fn tfhe_sbc_describe_to(
             input.columns(),
             input.rows(),
         )?;
-        description.write_to(&mut |piece| {
-            // SAFETY: a callback that does what its type says.
-            match unsafe { sink(sink_context, piece.as_ptr(), piece.len()) } {
-                0 => Ok(()),
-                _ => Err(SinkError("the callback returned an error")),
-            }
-        })?;
+        description
+            .write_to(&mut |piece| sink(piece).map_err(|()| SinkError(callbacks::REFUSED)))?;
         Ok(())
     };
     Status::of(run())

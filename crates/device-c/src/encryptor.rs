@@ -1,31 +1,19 @@
 //! Sessions: start, encrypt, wipe.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_void;
 use core::ptr;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_device::{
-    device_key_parameters, device_public_key_parameters, DeviceError, EntropyError, EntropySource,
-    ExpanderKind, MemoryPlan, Parameters, PlaintextKind, PublicEncryptor, ReseedPolicy,
-    SeedSequence, SinkError,
+    device_key_parameters, device_public_key_parameters, DeviceError, EntropySource, ExpanderKind,
+    MemoryPlan, Parameters, PlaintextKind, PublicEncryptor, ReseedPolicy, SeedSequence, SinkError,
 };
-use zeroize::Zeroize;
 
+use crate::callbacks::{self, Entropy, Sink};
 use crate::memory::{self, check_apart, Region};
 use crate::sizes::plan_of;
 use crate::status::Status;
-use crate::storage::{Claimed, Encryptor};
-
-/// Overwrites `len` bytes at `out`, all of them, with full-entropy bytes that it has never
-/// given before: of the operating system, or of the board's true random number generator.
-/// Gives 0, or any other number if it cannot.
-pub type Entropy =
-    Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> c_int>;
-
-/// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`. Gives 0, or
-/// any other number if it cannot.
-pub type Sink =
-    Option<unsafe extern "C" fn(context: *mut c_void, piece: *const u8, len: usize) -> c_int>;
+use crate::storage::{self, Claimed, Encryptor};
 
 /// What a session is started with.
 #[derive(Clone, Copy, Debug)]
@@ -194,18 +182,7 @@ pub unsafe extern "C" fn tfhe_sbc_encrypt_blocks_to(
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encryptor_wipe(encryptor: *mut Encryptor) -> i32 {
     // SAFETY: what the header asks of every caller.
-    Status::of(match unsafe { Claimed::session(encryptor) } {
-        Ok(claimed) => {
-            claimed.end();
-            Ok(())
-        }
-        Err(Status::NotInitialised) => {
-            // SAFETY: not NULL and aligned; a copy has secrets too.
-            unsafe { (*encryptor).zeroize() };
-            Ok(())
-        }
-        Err(status) => Err(status),
-    })
+    Status::of(unsafe { storage::wipe(encryptor) })
 }
 
 /// A kind of key.
@@ -214,7 +191,7 @@ trait Key {
 
     /// Starts a session in `claimed`.
     fn start<T: MaskTorus>(
-        claimed: &mut Claimed,
+        claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,
     ) -> Result<(), DeviceError>;
@@ -236,7 +213,7 @@ impl Key for DeviceKey {
     }
 
     fn start<T: MaskTorus>(
-        claimed: &mut Claimed,
+        claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,
     ) -> Result<(), DeviceError> {
@@ -250,7 +227,7 @@ impl Key for DeviceKey {
         let session =
             tfhe_sbc_device::Encryptor::<T, _>::new(key, plan, expander, seeds, workspace)?;
         // It has read the key.
-        claimed.start(session, region, Region::NONE);
+        claimed.start(session, |session| session, region, Region::NONE);
         Ok(())
     }
 }
@@ -263,7 +240,7 @@ impl Key for DevicePublicKey {
     }
 
     fn start<T: MaskTorus>(
-        claimed: &mut Claimed,
+        claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,
     ) -> Result<(), DeviceError> {
@@ -275,7 +252,7 @@ impl Key for DevicePublicKey {
         } = opening;
         let region = Region::of(workspace);
         let session = PublicEncryptor::<T, _>::new(key, plan, expander, seeds, workspace)?;
-        claimed.start(session, region, Region::of(key));
+        claimed.start(session, |session| session, region, Region::of(key));
         Ok(())
     }
 }
@@ -289,12 +266,11 @@ unsafe fn init<K: Key>(encryptor: *mut Encryptor, options: *const Options) -> Re
     let options = unsafe { options.read() };
     // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::empty(encryptor)? };
-    let entropy = options.entropy.ok_or(Status::Null)?;
-    let context = options.entropy_context;
     let key = memory::check(options.key, options.key_len)?;
     let workspace = options.workspace.cast::<u8>();
     let region = memory::check(workspace, options.workspace_len)?;
     check_apart(&[region, claimed.region()], &[key, options_region])?;
+    let source = callbacks::entropy(options.entropy, options.entropy_context)?;
     let opening = Opening {
         // SAFETY: 'static stands for as long as the session; the session borrows them until
         // it is wiped, as the header says.
@@ -305,13 +281,6 @@ unsafe fn init<K: Key>(encryptor: *mut Encryptor, options: *const Options) -> Re
         workspace: unsafe { memory::output(workspace, options.workspace_len)? },
     };
     let torus_bits = K::parameters(opening.key)?.torus_bits;
-    let source = move |out: &mut [u8]| {
-        // SAFETY: a callback that does what its type says.
-        match unsafe { entropy(context, out.as_mut_ptr(), out.len()) } {
-            0 => Ok(()),
-            _ => Err(EntropyError::Source("the callback returned an error")),
-        }
-    };
     let seeds = SeedSequence::with_reseeding(source, ReseedPolicy::default())?;
     match torus_bits {
         #[cfg(feature = "torus-32")]
@@ -384,7 +353,7 @@ unsafe fn encrypt_to(
     sink: Sink,
     context: *mut c_void,
 ) -> Result<(), Status> {
-    let sink = sink.ok_or(Status::Null)?;
+    let mut sink = callbacks::pieces(sink, context)?;
     let region = memory::check(values, count)?;
     // SAFETY: the caller's promise.
     let mut claimed = unsafe { Claimed::session(encryptor)? };
@@ -392,11 +361,7 @@ unsafe fn encrypt_to(
     // SAFETY: the caller's promise.
     let values = unsafe { memory::input(values, count)? };
     claimed.get().encrypt_to(kind, values, &mut |piece| {
-        // SAFETY: a callback that does what its type says.
-        match unsafe { sink(context, piece.as_ptr(), piece.len()) } {
-            0 => Ok(()),
-            _ => Err(SinkError("the callback returned an error")),
-        }
+        sink(piece).map_err(|()| SinkError(callbacks::REFUSED))
     })?;
     Ok(())
 }

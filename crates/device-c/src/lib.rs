@@ -6,7 +6,7 @@
 //! lives in an [`Encryptor`], a struct in the caller's memory, and in a workspace
 //! (`encryptor`); what a key file says and how large things are comes from `key` and
 //! `sizes`; `readings` makes blocks of numbers, `description` the message that says
-//! what they are.
+//! what they are. `ckks` does all of this for `tfhe_sbc_ckks`.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
 //! one does. Callbacks return: an exception thrown out of one into Rust is undefined.
@@ -19,6 +19,7 @@
 #[cfg(not(any(feature = "torus-32", feature = "torus-64")))]
 compile_error!("no key can be used: choose the feature 'torus-32', 'torus-64' or both");
 
+mod callbacks;
 mod description;
 mod encryptor;
 mod key;
@@ -28,6 +29,13 @@ mod sizes;
 mod status;
 mod storage;
 
+// The header has it behind the others too.
+#[cfg(feature = "ckks")]
+mod ckks;
+
+pub use callbacks::{Entropy, Sink};
+#[cfg(feature = "ckks")]
+pub use ckks::*;
 pub use description::*;
 pub use encryptor::*;
 pub use key::*;

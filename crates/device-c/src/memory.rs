@@ -57,11 +57,11 @@ pub(crate) unsafe fn input<'a, T>(start: *const T, len: usize) -> Result<&'a [T]
     Ok(unsafe { slice::from_raw_parts(start, len) })
 }
 
-/// `len` bytes that are written. Make sure before that they overlap nothing.
+/// `len` numbers that are written. Make sure before that they overlap nothing.
 ///
 /// # Safety
-/// If `start` is not NULL, it points to `len` bytes that nobody else uses during `'a`.
-pub(crate) unsafe fn output<'a>(start: *mut u8, len: usize) -> Result<&'a mut [u8], Status> {
+/// If `start` is not NULL, it points to `len` numbers that nobody else uses during `'a`.
+pub(crate) unsafe fn output<'a, T>(start: *mut T, len: usize) -> Result<&'a mut [T], Status> {
     check(start, len)?;
     // SAFETY: as above.
     Ok(unsafe { slice::from_raw_parts_mut(start, len) })

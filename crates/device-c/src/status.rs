@@ -29,13 +29,13 @@ pub enum Status {
     UnknownPlan = -8,
     /// A memory plan that this build leaves out.
     PlanNotBuilt = -9,
-    /// An expander that does not exist or that this build leaves out.
+    /// An expander or generator that does not exist or that this build leaves out.
     Expander = -10,
     /// The workspace is too small.
     WorkspaceTooSmall = -11,
     /// The output buffer is too small.
     OutputTooSmall = -12,
-    /// The bytes are no key file of tfhe-sbc.
+    /// The bytes are no key file of the kind that is read.
     KeyFormat = -13,
     /// The key file is of a version that this build does not know.
     KeyVersion = -14,
@@ -43,7 +43,7 @@ pub enum Status {
     KeyDamaged = -15,
     /// The key file is of another kind: a device key, or a device public key, is needed.
     KeyKind = -16,
-    /// The key file's parameters are not ones that this build can use.
+    /// The key's parameters are not ones that this build can use, or others than are given.
     KeyParameters = -17,
     /// The key's parameter set has no public-key uploads.
     NoPublicKeyUploads = -18,
@@ -61,12 +61,22 @@ pub enum Status {
     BlockOutOfRange = -24,
     /// A reading or code outside the declared range.
     ReadingOutOfRange = -25,
-    /// A reading that is not a finite number.
+    /// A reading or value that is not a finite number.
     ReadingNotFinite = -26,
     /// A fixed-point encoding that cannot work: offset, scale or bits.
     Encoding = -27,
     /// Columns or rows that no upload can have: none or too many, or a text that is too long.
     Description = -28,
+    /// A ciphertext format that does not exist, or a seeded one under a public key.
+    Format = -29,
+    /// Polynomial size or primes that cannot be, or that are not secure.
+    Parameters = -30,
+    /// A scale that is not a positive number.
+    Scale = -31,
+    /// Values that do not fit the primes at this scale.
+    TooLarge = -32,
+    /// A key of SEAL's that is compressed or seeded.
+    KeyCompressed = -33,
     /// Something else went wrong; a later version may name it.
     Other = -128,
 }
@@ -94,10 +104,10 @@ impl Status {
             Self::Busy => "the encryptor is used from within its own callback\0",
             Self::UnknownPlan => "there is no such memory plan\0",
             Self::PlanNotBuilt => "this build leaves the memory plan out\0",
-            Self::Expander => "there is no such expander, or this build leaves it out\0",
+            Self::Expander => "there is no such generator, or this build leaves it out\0",
             Self::WorkspaceTooSmall => "the workspace is too small\0",
             Self::OutputTooSmall => "the output buffer is too small\0",
-            Self::KeyFormat => "these bytes are no key file of tfhe-sbc\0",
+            Self::KeyFormat => "these bytes are no key file\0",
             Self::KeyVersion => "the key file is of a version that is not known here\0",
             Self::KeyDamaged => "the key file is damaged or cut short: transfer it again\0",
             Self::KeyKind => "the key file is of another kind than is needed here\0",
@@ -112,14 +122,21 @@ impl Status {
             Self::ElementCount => "no plaintexts, or too many for one message\0",
             Self::BlockOutOfRange => "a bit or block is out of range\0",
             Self::ReadingOutOfRange => "a reading is outside the declared range\0",
-            Self::ReadingNotFinite => "a reading is not a finite number\0",
+            Self::ReadingNotFinite => "a value is not a finite number\0",
             Self::Encoding => "the offset, scale or bits of the encoding cannot work\0",
             Self::Description => "columns or rows, or their texts, that no upload can have\0",
+            Self::Format => "there is no such format, or not under this kind of key\0",
+            Self::Parameters => "the polynomial size or the primes cannot be used\0",
+            Self::Scale => "the scale is not a positive number\0",
+            Self::TooLarge => "the values do not fit: take a smaller scale, or more primes\0",
+            Self::KeyCompressed => {
+                "the key is compressed or seeded: save it with compr_mode_type::none\0"
+            }
             Self::Other => "something else went wrong\0",
         }
     }
 
-    const ALL: [Self; 30] = [
+    const ALL: [Self; 35] = [
         Self::Ok,
         Self::Null,
         Self::Misaligned,
@@ -149,6 +166,11 @@ impl Status {
         Self::ReadingNotFinite,
         Self::Encoding,
         Self::Description,
+        Self::Format,
+        Self::Parameters,
+        Self::Scale,
+        Self::TooLarge,
+        Self::KeyCompressed,
         Self::Other,
     ];
 }

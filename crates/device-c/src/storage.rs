@@ -53,20 +53,30 @@ impl Default for Encryptor {
     }
 }
 
-/// What an [`Encryptor`] holds.
+/// A struct of C that holds a session.
+///
+/// # Safety
+/// It is made of 64-bit words, any of which may have any value.
+pub(crate) unsafe trait Holder: Zeroize + Sized {
+    /// What its sessions do, whatever their type.
+    type Session: ?Sized;
+}
+
+// SAFETY: it is an array of words.
+unsafe impl Holder for Encryptor {
+    type Session = dyn AnySession;
+}
+
+/// What a [`Holder`] begins with. The session comes [`HEAD_BYTES`] behind its start.
 #[repr(C, align(8))]
-struct Slot {
+struct Head<S: ?Sized> {
     state: u64,
     workspace: MaybeUninit<Region>,
     key: MaybeUninit<Region>,
-    session: MaybeUninit<NonNull<dyn AnySession>>,
-    room: [MaybeUninit<u64>; ROOM_WORDS],
+    session: MaybeUninit<NonNull<S>>,
 }
 
-/// What is left for the session.
-const ROOM_WORDS: usize = ENCRYPTOR_WORDS - 8;
-const _: () = assert!(size_of::<Slot>() <= size_of::<Encryptor>());
-const _: () = assert!(align_of::<Slot>() <= align_of::<Encryptor>());
+const HEAD_BYTES: usize = 64;
 
 const READY: u64 = 0x7bc3_59d1_e620_94af;
 const BUSY: u64 = 0x2e91_c6f8_0d47_b35b;
@@ -128,27 +138,31 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> AnySession for Session<'_
     }
 }
 
-/// That a session fits the room.
-struct Fits<A>(PhantomData<A>);
+/// That a session fits what a holder has behind the head.
+struct Fits<A, H>(PhantomData<(A, H)>);
 
-impl<A> Fits<A> {
-    const CHECK: () = assert!(size_of::<A>() <= ROOM_WORDS * 8 && align_of::<A>() <= 8);
+impl<A, H: Holder> Fits<A, H> {
+    const CHECK: () = {
+        assert!(size_of::<Head<H::Session>>() <= HEAD_BYTES);
+        assert!(HEAD_BYTES + size_of::<A>() <= size_of::<H>() && align_of::<A>() <= 8);
+        assert!(align_of::<H>() >= align_of::<Head<H::Session>>());
+    };
 }
 
 /// An encryptor of C, whose pointer is not NULL and aligned. It is marked busy while a
 /// `Claimed` lives, so that a callback cannot claim it again.
-pub(crate) struct Claimed {
-    slot: *mut Slot,
+pub(crate) struct Claimed<H: Holder> {
+    slot: *mut Head<H::Session>,
     /// Its state once it is given back.
     after: u64,
 }
 
-impl Claimed {
+impl<H: Holder> Claimed<H> {
     /// Takes an encryptor that holds no session, to start one.
     ///
     /// # Safety
     /// If it is not NULL, `encryptor` points to an encryptor that no other thread uses.
-    pub(crate) unsafe fn empty(encryptor: *mut Encryptor) -> Result<Self, Status> {
+    pub(crate) unsafe fn empty(encryptor: *mut H) -> Result<Self, Status> {
         // SAFETY: the caller's promise.
         match unsafe { Self::claim(encryptor)? } {
             (_, READY) => Err(Status::AlreadyInitialised),
@@ -160,7 +174,7 @@ impl Claimed {
     ///
     /// # Safety
     /// As [`empty`](Self::empty), and what its session borrows is still there.
-    pub(crate) unsafe fn session(encryptor: *mut Encryptor) -> Result<Self, Status> {
+    pub(crate) unsafe fn session(encryptor: *mut H) -> Result<Self, Status> {
         // SAFETY: the caller's promise.
         match unsafe { Self::claim(encryptor)? } {
             (claimed, READY) => Ok(claimed.busy(READY)),
@@ -170,9 +184,9 @@ impl Claimed {
 
     /// # Safety
     /// As [`empty`](Self::empty).
-    unsafe fn claim(encryptor: *mut Encryptor) -> Result<(Unclaimed, u64), Status> {
+    unsafe fn claim(encryptor: *mut H) -> Result<(Unclaimed<H>, u64), Status> {
         memory::check(encryptor, 1)?;
-        let unclaimed = Unclaimed(encryptor.cast::<Slot>());
+        let unclaimed = Unclaimed::<H>(encryptor.cast());
         // SAFETY: not NULL, aligned, and an encryptor, whose memory has been written.
         let state = unsafe { (*unclaimed.0).state };
         match state ^ unclaimed.address() {
@@ -183,22 +197,25 @@ impl Claimed {
 
     /// Its own memory.
     pub(crate) fn region(&self) -> Region {
-        Region::new(self.slot, size_of::<Encryptor>())
+        Region::new(self.slot.cast::<H>(), size_of::<H>())
     }
 
-    /// Starts `session`, which borrows `workspace` and the bytes at `key`.
-    pub(crate) fn start<A: AnySession + 'static>(
+    /// Starts `session`, which borrows `workspace` and the bytes at `key`. `erase` only forgets
+    /// its type.
+    pub(crate) fn start<A: 'static>(
         &mut self,
         session: A,
+        erase: fn(NonNull<A>) -> NonNull<H::Session>,
         workspace: Region,
         key: Region,
     ) {
-        let () = Fits::<A>::CHECK;
-        // SAFETY: the slot is claimed, and the room is large enough and aligned for A.
+        let () = Fits::<A, H>::CHECK;
+        // SAFETY: the slot is claimed, not NULL, and what is behind the head is large enough and
+        // aligned for A.
         unsafe {
-            let room = NonNull::from(&mut (*self.slot).room).cast::<A>();
+            let room = NonNull::new_unchecked(self.slot.byte_add(HEAD_BYTES).cast::<A>());
             room.write(session);
-            (*self.slot).session.write(room);
+            (*self.slot).session.write(erase(room));
             (*self.slot).workspace.write(workspace);
             (*self.slot).key.write(key);
         }
@@ -218,7 +235,7 @@ impl Claimed {
     }
 
     /// The session.
-    pub(crate) fn get(&mut self) -> &mut dyn AnySession {
+    pub(crate) fn get(&mut self) -> &mut H::Session {
         // SAFETY: the state says that a session was started at this very address and not
         // ended; nobody else claims it while `self` lives.
         unsafe { (*self.slot).session.assume_init().as_mut() }
@@ -233,12 +250,32 @@ impl Claimed {
         // the encryptor is claimed by us, and any bytes are words.
         unsafe {
             session.drop_in_place();
-            (*self.slot.cast::<Encryptor>()).zeroize();
+            (*self.slot.cast::<H>()).zeroize();
         }
     }
 }
 
-impl Drop for Claimed {
+/// Ends the session of an encryptor, or only overwrites one that holds none.
+///
+/// # Safety
+/// As [`Claimed::session`].
+pub(crate) unsafe fn wipe<H: Holder>(encryptor: *mut H) -> Result<(), Status> {
+    // SAFETY: the caller's promise.
+    match unsafe { Claimed::session(encryptor) } {
+        Ok(claimed) => {
+            claimed.end();
+            Ok(())
+        }
+        Err(Status::NotInitialised) => {
+            // SAFETY: not NULL and aligned; a copy has secrets too.
+            unsafe { (*encryptor).zeroize() };
+            Ok(())
+        }
+        Err(status) => Err(status),
+    }
+}
+
+impl<H: Holder> Drop for Claimed<H> {
     fn drop(&mut self) {
         let state = match self.after {
             0 => 0,
@@ -250,14 +287,14 @@ impl Drop for Claimed {
 }
 
 /// A slot before it is marked.
-struct Unclaimed(*mut Slot);
+struct Unclaimed<H: Holder>(*mut Head<H::Session>);
 
-impl Unclaimed {
+impl<H: Holder> Unclaimed<H> {
     fn address(&self) -> u64 {
         self.0.addr() as u64
     }
 
-    fn busy(self, after: u64) -> Claimed {
+    fn busy(self, after: u64) -> Claimed<H> {
         // SAFETY: not NULL, aligned, and an encryptor.
         unsafe { (*self.0).state = BUSY ^ self.address() };
         Claimed {

@@ -1,8 +1,11 @@
-//! The messages of `firmware/same-bytes/same_bytes.c`, made in Rust: the same keys, seeds
-//! and plaintexts, one line for each key, kind of session and memory plan.
+//! The messages of `firmware/same-bytes`, made in Rust: the same keys, seeds and plaintexts, one
+//! line for each key, kind of session and memory plan.
 //!
-//! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`,
+//! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`, those
+//! of CKKS in `ckks_keys.h`,
 //! that of firmware/cortex-m4-c as `device_key.h`, and one as the file `device.tsbc`.
+
+mod ckks;
 
 use std::error::Error;
 use std::path::Path;
@@ -39,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    Ok(())
+    ckks::run()
 }
 
 /// The key files of a device. Everybody knows them.
@@ -84,16 +87,29 @@ impl Keys {
     }
 }
 
-/// The bytes of two messages of a session, and their FNV-1a hash.
+/// What was sent: its bytes, and their FNV-1a hash.
+struct Sent(usize, u64);
+
+impl Sent {
+    fn new() -> Self {
+        Self(0, 0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, piece: &[u8]) {
+        self.0 += piece.len();
+        for &byte in piece {
+            self.1 = (self.1 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// The bytes of two messages of a session, and their hash.
 fn two_messages<T: MaskTorus, K: SessionKey<T>, S: EntropySource>(
     mut session: Session<'_, T, K, S>,
 ) -> Result<(usize, u64), DeviceError> {
-    let (mut len, mut hash) = (0, 0xcbf2_9ce4_8422_2325u64);
+    let mut sent = Sent::new();
     let mut sink = |piece: &[u8]| {
-        len += piece.len();
-        for &byte in piece {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        sent.add(piece);
         Ok(())
     };
     match session.parameters().plaintext {
@@ -115,7 +131,7 @@ fn two_messages<T: MaskTorus, K: SessionKey<T>, S: EntropySource>(
             session.encrypt_blocks_to(&blocks, &mut sink)?;
         }
     }
-    Ok((len, hash))
+    Ok((sent.0, sent.1))
 }
 
 /// Bytes that everybody knows, of SplitMix64: the same in every session.
@@ -142,6 +158,7 @@ fn write_keys(folder: &Path) -> Result<(), Box<dyn Error>> {
         text += &in_c(&format!("{name}_public"), &keys.public);
     }
     std::fs::write(folder.join("keys.h"), text)?;
+    std::fs::write(folder.join("ckks_keys.h"), ckks::keys_in_c()?)?;
     let board = Keys::new(BOOLEAN_1024)?.device;
     std::fs::write(folder.join("device_key.h"), in_c("device_key", &board))?;
     std::fs::write(
