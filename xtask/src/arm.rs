@@ -3,7 +3,7 @@
 //! 1. Unless it is to record: the tests of `core`, `ckks`, `device` and `device-c` as AArch64 and ARMv7 programs,
 //!    all but long statistics.
 //!    Then the messages of the C library, from C and from Rust.
-//! 2. `firmware/count` on every Linux target, and `firmware/cortex-m4`: their messages are
+//! 2. `firmware/count` on every Linux target, `firmware/cortex-m4` and `cortex-m4-ckks`: their messages are
 //!    the same bytes everywhere, and their instructions are counted by the plugin
 //!    `firmware/qemu/count.c`. Instructions are not cycles, but they repeat exactly, and a
 //!    change that costs time nearly always shows in them.
@@ -121,6 +121,7 @@ fn counts(places: &Places, builds: &[Build], mode: Mode) -> Result<(), Failure> 
     }
     if count::has_cortex_m4(places) {
         measured.push(count::on_cortex_m4(places, &plugin)?);
+        measured.push(count::ckks_on_cortex_m4(places, &plugin)?);
     }
     count::same_bytes(&measured)?;
 

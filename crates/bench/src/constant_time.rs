@@ -1,6 +1,6 @@
 //! Whether encryption takes a time that its secrets show in: dudect (Reparaz, Balasch and
 //! Verbauwhede, "Dude, is my code constant time?", 2017) over the public API of the
-//! device library.
+//! device library and of CKKS.
 //!
 //! A row compares the times of two classes of one operation, *fixed* and *random* secret,
 //! whose turns are drawn beforehand, by Welch's t-test. The fixed class repeats one secret,
@@ -11,6 +11,8 @@
 //!
 //! The Ziggurat is not constant-time, and is there to show that the test can see: its row
 //! has to be large where the others have to be small.
+
+mod ckks;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -113,7 +115,8 @@ pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeR
             NoiseDistribution::CenteredBinomial { eta: 21 },
         ),
     ];
-    let share = budget / (1 + 3 * (noises.len() * ExpanderKind::ALL.len()) as u32);
+    let encryptions = 3 * (noises.len() * ExpanderKind::ALL.len()) as u32;
+    let share = budget / (1 + encryptions + ckks::COUNT);
     let mut rows = vec![ziggurat(share)?];
     for (name, noise) in noises {
         for expander in ExpanderKind::ALL {
@@ -124,6 +127,7 @@ pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeR
             }
         }
     }
+    rows.extend(ckks::rows(share)?);
     Ok(ConstantTimeReport {
         machine,
         largest_t: LARGEST_T,
@@ -132,7 +136,7 @@ pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeR
 }
 
 /// What differs between the classes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Secret {
     Plaintext,
     /// The seeds of a session: of the noise, and of the mask, whose time is public but has no

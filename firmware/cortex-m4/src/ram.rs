@@ -21,6 +21,7 @@ const MARGIN: u32 = 128;
 /// What a run took, in bytes.
 pub struct Usage {
     /// Static variables.
+    #[allow(dead_code, reason = "not every firmware reports it")]
     pub statics: u32,
     /// Stack at its deepest.
     pub stack: u32,

@@ -1,9 +1,10 @@
 //! What `cargo xtask arm` counts and compares: encryptions of 1024 bits with a fixed key
-//! and fixed seeds, whole and by stage, and one as the TFHE-SBC paper describes it.
+//! and fixed seeds, whole and by stage, one as the TFHE-SBC paper describes it, and CKKS.
 //!
 //! It prints `digest NAME HEX` for every message, the BLAKE3 hash of its bytes, which is
 //! the same on every target, and `region ID NAME` for every region of the counter.
 
+mod ckks;
 #[path = "../../../crates/bench/src/paper/configuration.rs"]
 #[expect(dead_code, reason = "the benchmarks use the rest of it")]
 mod configuration;
@@ -17,6 +18,7 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::{NoiseDistribution, Seed, SeedSequence};
+use tfhe_sbc_core::workspace::HeapWorkspace;
 
 /// Bits of one encryption, as many as a polynomial has coefficients.
 const BITS: usize = 1024;
@@ -63,4 +65,6 @@ fn main() {
     whole::run::<1>("tuniform", TUNIFORM);
     paper::run::<7>("paper");
     stages::run();
+    let mut workspace = HeapWorkspace::new(ckks::WORKSPACE_BYTES);
+    ckks::run(workspace.as_mut_slice(), &mut |line| println!("{line}")).expect("known keys");
 }

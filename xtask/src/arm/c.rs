@@ -1,5 +1,5 @@
 //! The C library on the boards: the messages of `firmware/same-bytes`, from C and from
-//! Rust, and the firmware in C for the Cortex-M4.
+//! Rust, and the examples in C for the Cortex-M4.
 
 use std::path::Path;
 use std::process::Command;
@@ -51,43 +51,73 @@ fn on_cortex_m4(places: &Places) -> Result<String, Failure> {
     let work = c::work_folder("cortex_m4")?;
     let keys = c::keys_in_c(&work)?;
     c::install(&work.join("prefix"), Some(CORTEX_M4), None)?;
+    for (board, printed) in [(&NETDUINO, "message "), (&NRF52840, "ciphertext ")] {
+        refuses_or_encrypts(places, board, &work, &keys, printed)?;
+    }
 
-    let firmware = places.root.join("firmware/cortex-m4-c");
-    let encrypt = [firmware.join("main.c")];
-    // Without the board's entropy there is no message, with known entropy there is one.
+    let program = work.join("same_bytes.elf");
+    let same_bytes = places.root.join("firmware/same-bytes");
+    let mut sources = c::SAME_BYTES.map(|name| same_bytes.join(name)).to_vec();
+    sources.push(places.root.join("firmware/cortex-m4-c/same_bytes.c"));
+    compile(
+        places, &NRF52840, &work, &keys, &sources, "-DSAME", &program,
+    )?;
+    output_within(LIMIT, "firmware/same-bytes", &mut NRF52840.qemu(&program))
+}
+
+/// A machine, and the folder of the example for it.
+struct Board {
+    machine: &'static str,
+    folder: &'static str,
+}
+
+const NETDUINO: Board = Board {
+    machine: "netduinoplus2",
+    folder: "firmware/cortex-m4-c",
+};
+
+/// A machine with the same processor, and memory at the same addresses.
+const NRF52840: Board = Board {
+    machine: "mps2-an386",
+    folder: "firmware/cortex-m4-ckks-c",
+};
+
+/// Without the board's entropy the example encrypts nothing, with known entropy it prints a hash.
+fn refuses_or_encrypts(
+    places: &Places,
+    board: &Board,
+    work: &Path,
+    keys: &Path,
+    prints: &str,
+) -> Result<(), Failure> {
+    let Board { folder, .. } = board;
+    let encrypt = [places.root.join(folder).join("main.c")];
     for (define, status) in [("-DNO_TEST", 1), ("-DTFHE_SBC_TEST_ENTROPY", 0)] {
         let program = work.join("firmware.elf");
-        compile(places, &work, &keys, &encrypt, define, &program)?;
-        let mut run = qemu(&program);
+        compile(places, board, work, keys, &encrypt, define, &program)?;
+        let mut run = board.qemu(&program);
         let run = run.output().map_err(|error| Failure(error.to_string()))?;
         let printed = String::from_utf8_lossy(&run.stdout);
-        if run.status.code() != Some(status) || (status == 0) != printed.starts_with("message ") {
+        if run.status.code() != Some(status) || (status == 0) != printed.starts_with(prints) {
             return Err(Failure(format!(
-                "firmware/cortex-m4-c, {define}: {}, {printed}",
+                "{folder}, {define}: {}, {printed}",
                 run.status
             )));
         }
     }
-
-    let program = work.join("same_bytes.elf");
-    let sources = [
-        places.root.join("firmware/same-bytes/same_bytes.c"),
-        firmware.join("same_bytes.c"),
-    ];
-    let workspace = "-DWORKSPACE_BYTES=TFHE_SBC_WORKSPACE_BYTES_MESSAGE_2_CARRY_2_BALANCED_PUBLIC";
-    compile(places, &work, &keys, &sources, workspace, &program)?;
-    output_within(LIMIT, "firmware/same-bytes", &mut qemu(&program))
+    Ok(())
 }
 
 fn compile(
     places: &Places,
+    board: &Board,
     work: &Path,
     keys: &Path,
     sources: &[std::path::PathBuf],
     define: &str,
     program: &Path,
 ) -> Result<(), Failure> {
-    let firmware = places.root.join("firmware/cortex-m4-c");
+    let common = places.root.join("firmware/cortex-m4-c");
     let mut cc = Command::new("arm-none-eabi-gcc");
     cc.args(["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror"])
         .args(["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard"])
@@ -95,28 +125,32 @@ fn compile(
         .args(["-nostdlib", "-Wl,--gc-sections,-z,noexecstack", define]);
     for folder in [
         &work.join("prefix/include"),
-        &firmware,
+        &common,
         &places.root.join("firmware/same-bytes"),
         keys,
     ] {
         cc.arg("-I").arg(folder);
     }
-    cc.arg("-T")
-        .arg(firmware.join("link.ld"))
+    cc.arg("-L")
+        .arg(&common)
+        .arg("-T")
+        .arg(places.root.join(board.folder).join("link.ld"))
         .args(sources)
-        .arg(firmware.join("board.c"))
-        .arg(firmware.join("startup.c"))
+        .arg(common.join("board.c"))
+        .arg(common.join("startup.c"))
         .arg(work.join("prefix/lib/libtfhe_sbc.a"))
         .args(["-lc", "-lgcc", "-o"])
         .arg(program);
     succeed("arm-none-eabi-gcc", &mut cc)
 }
 
-fn qemu(program: &Path) -> Command {
-    let mut qemu = Command::new("timeout");
-    qemu.args(["300", "qemu-system-arm", "-machine", "netduinoplus2"])
-        .args(["-nographic", "-monitor", "none", "-serial", "none"])
-        .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
-        .arg(program);
-    qemu
+impl Board {
+    fn qemu(&self, program: &Path) -> Command {
+        let mut qemu = Command::new("timeout");
+        qemu.args(["300", "qemu-system-arm", "-machine", self.machine])
+            .args(["-nographic", "-monitor", "none", "-serial", "none"])
+            .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
+            .arg(program);
+        qemu
+    }
 }

@@ -140,7 +140,7 @@ pub(super) fn has_cortex_m4(places: &Places) -> bool {
 /// themselves if their message is not that of the machine that built them.
 pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
     let mut measured = cortex_m4_session(places, plugin, "")?;
-    let library = build_cortex_m4(places, &["--no-default-features"])?;
+    let library = build_cortex_m4(places, CORTEX_M4, &["--no-default-features"])?;
     let flash = flash_bytes(&library)?;
     measured
         .figures
@@ -156,17 +156,9 @@ pub(super) fn on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, F
 }
 
 fn cortex_m4_session(places: &Places, plugin: &Path, features: &str) -> Result<Measured, Failure> {
-    let program = build_cortex_m4(places, &["--features", features])?;
+    let program = build_cortex_m4(places, CORTEX_M4, &["--features", features])?;
     let counts = counts_file(places, "cortex_m4");
-    let mut qemu = Command::new("qemu-system-arm");
-    qemu.args(["-machine", "netduinoplus2", "-nographic"])
-        .args(["-monitor", "none", "-serial", "none"])
-        .args(["-semihosting-config", "enable=on,target=native"])
-        .arg("-plugin")
-        .arg(plugin_argument(plugin, &counts))
-        .arg("-kernel")
-        .arg(&program);
-    let mut printed = output_within(LIMIT, "firmware/cortex-m4", &mut qemu)?;
+    let mut printed = on_machine("netduinoplus2", plugin, &counts, &program)?;
     let flash = flash_bytes(&program)?;
     // Its regions: the session's start, and the encryption, whose row has no more name.
     printed += &format!("\nregion 0 session\nregion 1 encryption\nbytes flash {flash}\n");
@@ -179,22 +171,69 @@ fn cortex_m4_session(places: &Places, plugin: &Path, features: &str) -> Result<M
     Ok(measured)
 }
 
-/// Builds the firmware, and gives the program's path.
-fn build_cortex_m4(places: &Places, options: &[&str]) -> Result<PathBuf, Failure> {
+/// Counts and memory of CKKS on a Cortex-M4, which has more memory than that of the other firmware,
+/// and how large programs are that do nothing else, without the key and the values in them.
+pub(super) fn ckks_on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measured, Failure> {
+    let program = build_cortex_m4(places, CORTEX_M4_CKKS, &[])?;
+    let counts = counts_file(places, CORTEX_M4_CKKS);
+    let printed = on_machine("mps2-an386", plugin, &counts, &program)?;
+    let mut measured = Measured::parse("cortex_m4", &printed, Some(&read(&counts)?))?;
+    for (kind, key) in [("secret", "sk_4096.dat"), ("public", "pk.seal")] {
+        let options = ["--no-default-features", "--features", kind];
+        let program = build_cortex_m4(places, CORTEX_M4_CKKS, &options)?;
+        let key = places.root.join("tests/vectors/seal").join(key);
+        let key = std::fs::metadata(&key)
+            .map_err(|error| Failure(format!("{}: {error}", key.display())))?;
+        let data = key.len() + CKKS_VALUES_BYTES;
+        let code = flash_bytes(&program)?.saturating_sub(data);
+        measured
+            .figures
+            .push((format!("ckks_{kind}_flash_bytes"), code));
+    }
+    Ok(measured)
+}
+
+const CORTEX_M4: &str = "cortex-m4";
+const CORTEX_M4_CKKS: &str = "cortex-m4-ckks";
+
+/// What `firmware/count/src/ckks.rs` encrypts.
+const CKKS_VALUES_BYTES: u64 = 4 * 2048;
+
+/// What a program prints on a Cortex-M4, counted.
+fn on_machine(
+    machine: &str,
+    plugin: &Path,
+    counts: &Path,
+    program: &Path,
+) -> Result<String, Failure> {
+    let mut qemu = Command::new("qemu-system-arm");
+    qemu.args(["-machine", machine, "-nographic"])
+        .args(["-monitor", "none", "-serial", "none"])
+        .args(["-semihosting-config", "enable=on,target=native"])
+        .arg("-plugin")
+        .arg(plugin_argument(plugin, counts))
+        .arg("-kernel")
+        .arg(program);
+    output_within(LIMIT, machine, &mut qemu)
+}
+
+/// Builds a firmware in Rust, and gives the program's path.
+fn build_cortex_m4(places: &Places, name: &str, options: &[&str]) -> Result<PathBuf, Failure> {
     const TRIPLE: &str = "thumbv7em-none-eabihf";
+    let folder = format!("firmware/{name}");
     let mut cargo = Compiler::for_triple(TRIPLE)?.cargo(places, "build", "core");
     // The folder's own configuration has the flags.
     cargo
-        .current_dir(places.root.join("firmware/cortex-m4"))
+        .current_dir(places.root.join(&folder))
         .args(["--release", "--target", TRIPLE])
         .args(options)
         .env(
             "CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER",
             "arm-none-eabi-ld",
         );
-    succeed("firmware/cortex-m4", &mut cargo)?;
+    succeed(&folder, &mut cargo)?;
     let programs = places.target.join(TRIPLE).join("release");
-    Ok(programs.join("tfhe-sbc-cortex-m4"))
+    Ok(programs.join(format!("tfhe-sbc-{name}")))
 }
 
 /// Code, constants and the initial values of variables: the first two columns of `size`.

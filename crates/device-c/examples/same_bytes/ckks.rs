@@ -12,7 +12,7 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 use crate::{entropy, in_c, Sent};
 
 /// Keys of SEAL's that everybody knows.
-const SECRET_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/sk_4096.dat");
+pub(crate) const SECRET_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/sk_4096.dat");
 const SEAL_SECRET_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/sk.seal");
 const SEAL_PARAMETERS: &[u8] = include_bytes!("../../../../tests/vectors/seal/parms.seal");
 const PUBLIC_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/pk.seal");

@@ -2,8 +2,8 @@
 //! line for each key, kind of session and memory plan.
 //!
 //! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`, those
-//! of CKKS in `ckks_keys.h`,
-//! that of firmware/cortex-m4-c as `device_key.h`, and one as the file `device.tsbc`.
+//! of CKKS in `ckks_keys.h`, those of the firmware in C as `device_key.h` and `secret_key.h`, and
+//! one as the file `device.tsbc`.
 
 mod ckks;
 
@@ -159,6 +159,8 @@ fn write_keys(folder: &Path) -> Result<(), Box<dyn Error>> {
     }
     std::fs::write(folder.join("keys.h"), text)?;
     std::fs::write(folder.join("ckks_keys.h"), ckks::keys_in_c()?)?;
+    let secret = in_c("secret_key", ckks::SECRET_KEY);
+    std::fs::write(folder.join("secret_key.h"), secret)?;
     let board = Keys::new(BOOLEAN_1024)?.device;
     std::fs::write(folder.join("device_key.h"), in_c("device_key", &board))?;
     std::fs::write(
