@@ -5,6 +5,7 @@ use tfhe_sbc_adapter::tfhe_rs::client_key::{ClientKey, read_client_key};
 use tfhe_sbc_adapter::tfhe_rs::compressed::{Compressed, CompressedKind};
 use tfhe_sbc_adapter::tfhe_rs::header;
 use tfhe_sbc_adapter::tfhe_rs::integers::{FheType, Form};
+use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::random::NoiseDistribution;
 
@@ -71,10 +72,10 @@ fn what_a_client_of_tfhe_rs_encrypted_is_decrypted_with_the_key() {
         assert_eq!((compressed.kind, rest), (kind, &[][..]));
         assert_eq!(compressed.decrypt(&key.glwe, &key.parameters), Some(value));
         // With another key it is noise.
-        let mut bits = zeroize::Zeroizing::new(key.glwe.bits().to_vec());
-        bits.reverse();
-        let size = key.parameters.polynomial_size();
-        let other = tfhe_sbc_core::glwe::GlweSecretKey::from_bits(bits, size).unwrap();
+        let mut reversed = zeroize::Zeroizing::new(key.glwe.coefficients().to_vec());
+        reversed.reverse();
+        let (secret, size) = (key.parameters.glwe_secret, key.parameters.polynomial_size());
+        let other = GlweSecretKey::from_coefficients(secret, reversed, size).unwrap();
         assert_ne!(compressed.decrypt(&other, &key.parameters), Some(value));
     }
     // One after the other.

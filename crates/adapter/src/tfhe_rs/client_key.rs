@@ -7,7 +7,8 @@ use tfhe_sbc_core::dimensions::{
 };
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::parameters::{
-    Decomposition, ModulusSwitch, ParameterName, ParameterSet, Parameters, PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, Parameters,
+    PlaintextKind,
 };
 use tfhe_sbc_core::random::NoiseDistribution;
 use zeroize::Zeroizing;
@@ -93,14 +94,15 @@ fn read_integer_key(reader: &mut Reader<'_>) -> Result<ClientKey, TfheRsError> {
     {
         return Err(TfheRsError::Value("key length"));
     }
-    let mut bits = Zeroizing::new(vec![0; big.len()]);
+    let mut coefficients = Zeroizing::new(vec![0; big.len()]);
     let mut others = 0;
-    for (bit, &word) in bits.iter_mut().zip(big) {
+    for (coefficient, &word) in coefficients.iter_mut().zip(big) {
         let word = u64::from_le_bytes(word);
-        *bit = (word & 1) as u8;
+        *coefficient = (word & 1) as i8;
         others |= word >> 1;
     }
-    let glwe = GlweSecretKey::from_bits(bits, parameters.polynomial_size())
+    let secret = parameters.glwe_secret;
+    let glwe = GlweSecretKey::from_coefficients(secret, coefficients, parameters.polynomial_size())
         .filter(|_| others == 0)
         .ok_or(TfheRsError::Value("GLWE secret key"))?;
     Ok(ClientKey { parameters, glwe })
@@ -182,6 +184,7 @@ fn read_classic_parameters(reader: &mut Reader<'_>) -> Result<ParameterSet, Tfhe
         plaintext: PlaintextKind::Radix,
         message_bits,
         carry_bits,
+        glwe_secret: GlweSecret::Binary,
         max_noise_level,
         modulus_switch,
         body_bits: 64,
