@@ -11,10 +11,12 @@
 mod bincode;
 pub mod client_key;
 pub mod compressed;
+mod description;
 pub mod header;
 pub mod integers;
 pub mod upload;
 
+pub use description::describe;
 use tfhe_sbc_core::parameters::ParameterError;
 use thiserror::Error;
 

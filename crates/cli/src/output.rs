@@ -55,9 +55,29 @@ pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome<()> {
     }
 }
 
+/// Writes binary data that `make` makes piece by piece to a file, or to stdout unless that is
+/// a terminal.
+pub(crate) fn write_with(
+    path: Option<&Path>,
+    make: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
+) -> Outcome<()> {
+    check(path)?;
+    match file(path) {
+        Some(path) => write_file_with(path, make),
+        None => to_stdout_with(make),
+    }
+}
+
 /// Writes a file, replacing it whole. What is there and no regular file, a device or a
 /// pipe, is written into.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
+    write_file_with(path, |file| file.write_all(bytes))
+}
+
+fn write_file_with(
+    path: &Path,
+    make: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
+) -> Outcome<()> {
     let doing = "the output was not written";
     let advice = "choose a directory that you can write to and that has room";
     // Through links, so that it is their target that is replaced.
@@ -66,10 +86,10 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
         let written = std::fs::OpenOptions::new()
             .write(true)
             .open(&target)
-            .and_then(|mut file| file.write_all(bytes));
+            .and_then(|mut file| make(&mut file));
         written.advise(format_args!("{doing} to {}", path.display()), advice)
     } else {
-        files::write_atomic(&target, bytes).advise(doing, advice)
+        files::write_atomic_with(&target, |file| make(file)).advise(doing, advice)
     }
 }
 
@@ -78,14 +98,17 @@ fn file(path: Option<&Path>) -> Option<&Path> {
 }
 
 fn to_stdout(bytes: &[u8]) -> Outcome<()> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(bytes)
-        .and_then(|()| stdout.flush())
-        .advise(
-            "the output was not written to stdout",
-            "check where it goes: a full disk, or a reader that has gone away",
-        )
+    to_stdout_with(|stdout| stdout.write_all(bytes))
+}
+
+fn to_stdout_with(
+    make: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
+) -> Outcome<()> {
+    let mut stdout = std::io::stdout();
+    make(&mut stdout).and_then(|()| stdout.flush()).advise(
+        "the output was not written to stdout",
+        "check where it goes: a full disk, or a reader that has gone away",
+    )
 }
 
 /// Reads a file, or stdin for `-`.

@@ -134,7 +134,14 @@ fn uploads_of_every_expander_and_memory_plan_are_decrypted() {
         assert_eq!(*rows, json!(["12:00", "13:00"]), "{options:?}");
         upload
     };
-    for expander in ["ChaCha20", "AES-128-CTR", "BLAKE2Xb", "BLAKE3", "SHAKE256", "AES-128-CTR-LE"] {
+    for expander in [
+        "ChaCha20",
+        "AES-128-CTR",
+        "BLAKE2Xb",
+        "BLAKE3",
+        "SHAKE256",
+        "AES-128-CTR-LE",
+    ] {
         assert!(help.text().contains(expander), "{}", help.text());
         let upload = decrypted(&["--expander", expander]);
         let list = inspected(directory, &upload)[1].clone();

@@ -13,6 +13,7 @@
 //! - [`estimator`]: the same computed, attack by attack, for any instance.
 //! - [`cost`]: the time that a bootstrap takes on a machine, and the size of its keys.
 //! - [`search`]: the cheapest set for a task.
+//! - [`adopted`]: sets of other libraries' keys, completed.
 //! - [`algorithmic_cost`]: a bootstrapping in counted operations, as TFHE-rs and Concrete state it.
 //! - [`published`]: TFHE-rs's sets and what it states beside them.
 //! - [`klemsa`]: an earlier guide's bounds, search and sets.
@@ -27,6 +28,7 @@
 //! the small one uniform or in blocks.
 #![forbid(unsafe_code)]
 
+pub mod adopted;
 pub mod algorithmic_cost;
 pub mod blind_rotation;
 pub mod convolution;

@@ -62,10 +62,19 @@ pub fn write_public_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// Writes or replaces a file durably. A reader sees the old content or the new,
 /// never a mixture. A replaced file keeps its permissions.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_atomic_with(path, |file| file.write_all(bytes))
+}
+
+/// [`write_atomic`] for content that `write` makes piece by piece. If it fails, what is there
+/// stays as it is.
+pub fn write_atomic_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), FileError> {
     let permissions = fs::metadata(path)
         .ok()
         .map(|metadata| metadata.permissions());
-    let file = write_temporary(path, bytes, permissions.or_else(|| mode(0o644)))?;
+    let file = write_temporary(path, write, permissions.or_else(|| mode(0o644)))?;
     file.persist(path)
         .map_err(|error| FileError::io("write", path)(error.error))?;
     flush_directory(parent(path))
@@ -113,7 +122,7 @@ fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError>
     if path.symlink_metadata().is_ok() {
         return Err(exists());
     }
-    let file = write_temporary(path, bytes, mode(mode_bits))?;
+    let file = write_temporary(path, |file| file.write_all(bytes), mode(mode_bits))?;
     // Fails rather than replaces, should the file have come up since.
     file.persist_noclobber(path)
         .map_err(|error| match error.error.kind() {
@@ -125,7 +134,7 @@ fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError>
 
 fn write_temporary(
     path: &Path,
-    bytes: &[u8],
+    write: impl FnOnce(&mut File) -> io::Result<()>,
     permissions: Option<Permissions>,
 ) -> Result<NamedTempFile, FileError> {
     let mut builder = tempfile::Builder::new();
@@ -135,7 +144,7 @@ fn write_temporary(
         .tempfile_in(parent(path))
         .map_err(FileError::io("create a file beside", path))?;
     let written = (|| {
-        file.write_all(bytes)?;
+        write(file.as_file_mut())?;
         if let Some(permissions) = permissions {
             file.as_file().set_permissions(permissions)?;
         }

@@ -33,6 +33,8 @@ pub(crate) struct Arguments {
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    tfhe_rs: tfhe_rs::Options,
 }
 
 /// Where ciphertexts go.

@@ -1,8 +1,29 @@
 //! Keys of TFHE-rs.
 
-use super::Arguments;
-use crate::failure::{Outcome, failure};
+use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
+use tfhe_sbc_core::keys::DeviceKey;
+use tfhe_sbc_core::wire::card::Peer;
+use tfhe_sbc_oracle::adopted::adopt;
 
-pub(super) fn run(_arguments: &Arguments) -> Outcome<()> {
-    Err(failure("STUB", "STUB"))
+use super::Arguments;
+use crate::failure::{Explain, Outcome, failure};
+use crate::{keys, output};
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let name = arguments.key.display();
+    let bytes = keys::read_file(&arguments.key)?;
+    let imported = read_client_key(&bytes).explain(&name)?;
+    let parameters = adopt(&imported.parameters).explain(&name)?;
+    let key = DeviceKey::import(parameters, imported.glwe).ok_or_else(|| {
+        failure(
+            format_args!("{name}: the key is not of the shape that its parameters state"),
+            "save it again with TFHE-rs",
+        )
+    })?;
+    super::write(&key, Peer::TfheRs, arguments)?;
+    output::note(format_args!(
+        "{}: {:.0}-bit security, an upload keeps {} bits and fails with probability 2^{:.1}",
+        parameters.name, parameters.security_bits, parameters.body_bits, parameters.log2_p_fail
+    ));
+    Ok(())
 }

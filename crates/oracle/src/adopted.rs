@@ -1,0 +1,90 @@
+//! Sets of other libraries' keys: how few bits uploads can travel with there, and what the whole
+//! is worth. Whoever imports a key knows its dimensions, noises and decompositions; the rest
+//! follows from them as it does for sets of the search.
+
+use tfhe_sbc_core::parameters::{ParameterError, ParameterName, ParameterSet, Parameters};
+use thiserror::Error;
+
+use crate::parameter_file::{name_suffix, worst_log2_p_fail};
+use crate::prediction::Prediction;
+use crate::search::KeyLevels;
+use crate::upload::{TARGET_LOG2_P_FAIL, UploadBits};
+
+/// Why a set was not adopted.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum NotAdopted {
+    /// No security level can be told.
+    #[error("the security of keys of this shape is not known: use one of the library's usual sets")]
+    UnknownSecurity,
+    /// Not even whole coefficients would do.
+    #[error("uploads under it would fail more often than results of its bootstraps do")]
+    Uploads,
+    /// What comes out is no set.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+}
+
+/// The set with the fewest upload bits with which an upload fails no more often than the library
+/// says that it does (2^-128, if it says less), or than results of its own bootstraps do by these
+/// formulas, whichever is more; and with the failure probability and the security level that
+/// come out. The name gets what is weak about it at its end. The set's own `body_bits`,
+/// `public_key_mask_bits` and `security_bits` do not matter; its `log2_p_fail` is what the library
+/// says.
+pub fn adopt(stated: &Parameters) -> Result<Parameters, NotAdopted> {
+    let security_bits = KeyLevels::of_set(stated)
+        .ok_or(NotAdopted::UnknownSecurity)?
+        .bits();
+    let outputs = Prediction::new(stated);
+    let target = outputs
+        .log2_p_fail
+        .max(outputs.log2_p_fail_lopsided)
+        .max(stated.log2_p_fail.ceil())
+        .max(TARGET_LOG2_P_FAIL);
+    let bits = UploadBits::fewest(stated, target).ok_or(NotAdopted::Uploads)?;
+    let with_bits = ParameterSet {
+        body_bits: bits.body,
+        public_key_mask_bits: bits.public_key_mask,
+        security_bits,
+        ..**stated
+    };
+    let log2_p_fail = worst_log2_p_fail(&with_bits.validate()?);
+    let name = format!("{}{}", stated.name, name_suffix(security_bits, log2_p_fail));
+    let set = ParameterSet {
+        name: ParameterName::from_text(&name).unwrap_or(stated.name),
+        log2_p_fail,
+        ..with_bits
+    };
+    Ok(set.validate()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_core::parameter_sets;
+
+    use super::*;
+
+    /// The search's own sets come out as they are, whatever they say of themselves.
+    #[test]
+    fn adopting_a_shipped_set_changes_nothing_that_matters() {
+        for shipped in [
+            parameter_sets::MESSAGE_2_CARRY_2,
+            parameter_sets::MESSAGE_1_CARRY_1,
+            parameter_sets::MESSAGE_2_CARRY_2_P_FAIL_2M40,
+        ] {
+            let stated = ParameterSet {
+                name: ParameterName::new("stated"),
+                body_bits: 64,
+                public_key_mask_bits: 64,
+                security_bits: 0.0,
+                ..shipped
+            };
+            let adopted = adopt(&stated.validate().unwrap()).unwrap();
+            assert_eq!(adopted.body_bits, shipped.body_bits, "{}", shipped.name);
+            assert_eq!(adopted.public_key_mask_bits, shipped.public_key_mask_bits);
+            assert!((adopted.log2_p_fail - shipped.log2_p_fail).abs() < 0.2);
+            assert!((adopted.security_bits - shipped.security_bits).abs() < 0.2);
+            let weak = shipped.log2_p_fail > -100.0;
+            assert_eq!(adopted.name.as_str().contains("p_fail_2m4"), weak);
+        }
+    }
+}
