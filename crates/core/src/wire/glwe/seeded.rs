@@ -63,6 +63,11 @@ impl<'a> SeededGlweList<'a> {
         self.header.element_count as usize
     }
 
+    /// log2 q of the ciphertexts.
+    pub fn torus_bits(&self) -> u32 {
+        self.header.torus_bits.into()
+    }
+
     /// The expander of the masks.
     pub fn expander(&self) -> ExpanderKind {
         self.expander

@@ -1,0 +1,147 @@
+//! All of it: see the crate.
+
+use tfhe::core_crypto::prelude::{
+    CiphertextModulus, GlweDimension, SeededGlweCiphertext, SeededGlweCiphertextOwned,
+};
+use tfhe::safe_serialization::{safe_deserialize, safe_serialize};
+use tfhe::{ClientKey, Seed};
+use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
+use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
+use tfhe_sbc_adapter::tfhe_rs::integers::FheType;
+use tfhe_sbc_adapter::tfhe_rs::upload::Values;
+use tfhe_sbc_core::keys::DeviceKey;
+use tfhe_sbc_core::random::{ExpanderKind, tfhe_rs_seed};
+use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_oracle::adopted::{NotAdopted, adopt};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// A client key has far fewer bytes.
+const MAX_KEY_BYTES: u64 = 1 << 26;
+
+/// Why something was not made.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The client key is not one that devices can use.
+    #[error(transparent)]
+    ClientKey(#[from] TfheRsError),
+    /// Its parameters.
+    #[error(transparent)]
+    Parameters(#[from] NotAdopted),
+    /// Its shape is not that of its parameters.
+    #[error("the client key is not of the shape that its parameters state")]
+    Shape,
+    /// Another type than the values have.
+    #[error("the values are {found}, not {wanted}")]
+    Type {
+        /// What they are.
+        found: FheType,
+        /// What was asked for.
+        wanted: FheType,
+    },
+    /// TFHE-rs did not take the bytes.
+    #[error("TFHE-rs says: {0}")]
+    TfheRs(String),
+}
+
+/// A type of TFHE-rs that values can become.
+pub trait FheValue: serde_bounds::Readable {
+    /// Which one.
+    const TYPE: FheType;
+}
+
+/// What `safe_deserialize` wants of a type, without a dependency on the crate that says it.
+mod serde_bounds {
+    pub trait Readable: Sized {
+        fn read(bytes: &[u8]) -> Result<Self, String>;
+    }
+}
+
+macro_rules! fhe_values {
+    ($($name:ident $fhe_type:expr;)*) => {$(
+        impl serde_bounds::Readable for tfhe::$name {
+            fn read(bytes: &[u8]) -> Result<Self, String> {
+                safe_deserialize(bytes, bytes.len() as u64)
+            }
+        }
+
+        impl FheValue for tfhe::$name {
+            const TYPE: FheType = $fhe_type;
+        }
+    )*};
+}
+
+fhe_values! {
+    FheBool FheType::Bool;
+    FheUint2 FheType::Uint(2);
+    FheUint4 FheType::Uint(4);
+    FheUint6 FheType::Uint(6);
+    FheUint8 FheType::Uint(8);
+    FheUint10 FheType::Uint(10);
+    FheUint12 FheType::Uint(12);
+    FheUint14 FheType::Uint(14);
+    FheUint16 FheType::Uint(16);
+    FheUint32 FheType::Uint(32);
+    FheUint64 FheType::Uint(64);
+    FheInt2 FheType::Int(2);
+    FheInt4 FheType::Int(4);
+    FheInt6 FheType::Int(6);
+    FheInt8 FheType::Int(8);
+    FheInt10 FheType::Int(10);
+    FheInt12 FheType::Int(12);
+    FheInt14 FheType::Int(14);
+    FheInt16 FheType::Int(16);
+    FheInt32 FheType::Int(32);
+    FheInt64 FheType::Int(64);
+}
+
+/// The device key of a client key: what boards encrypt with, so that this client key decrypts.
+pub fn device_key(client: &ClientKey) -> Result<DeviceKey, Error> {
+    // Room from the start: a vector that grows leaves copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(1 << 20));
+    safe_serialize(client, &mut *bytes, MAX_KEY_BYTES)
+        .map_err(|error| Error::TfheRs(error.to_string()))?;
+    let imported = read_client_key(&bytes)?;
+    let parameters = adopt(&imported.parameters)?;
+    DeviceKey::import(parameters, imported.glwe).ok_or(Error::Shape)
+}
+
+/// The values of an upload, one after the other, in the memory of one.
+pub fn values<T: FheValue>(
+    mut values: Values<'_>,
+) -> Result<impl Iterator<Item = Result<T, Error>>, Error> {
+    let (found, wanted) = (values.fhe_type(), T::TYPE);
+    if found != wanted {
+        return Err(Error::Type { found, wanted });
+    }
+    let mut bytes = Vec::new();
+    Ok(std::iter::from_fn(move || {
+        values
+            .write_next(&mut bytes)
+            .then(|| T::read(&bytes).map_err(Error::TfheRs))
+    }))
+}
+
+/// Ciphertext `index` of an upload whose masks are [`ExpanderKind::Aes128CtrLe`]'s, its mask
+/// still TFHE-rs's seed. `None` if it is another expander's, over 2^32, or if there are not so many.
+pub fn seeded_glwe(
+    list: &SeededGlweList<'_>,
+    index: usize,
+) -> Option<SeededGlweCiphertextOwned<u64>> {
+    if list.expander() != ExpanderKind::Aes128CtrLe || list.torus_bits() != 64 {
+        return None;
+    }
+    let expanded = list.ciphertext::<u64>(index)?;
+    let (dimension, size) = (
+        expanded.glwe_dimension().0,
+        expanded.polynomial_size().get(),
+    );
+    let body = expanded.as_slice()[dimension * size..].to_vec();
+    let seed = Seed(tfhe_rs_seed(&list.mask_seed(), index as u32));
+    Some(SeededGlweCiphertext::from_container(
+        body,
+        GlweDimension(dimension).to_glwe_size(),
+        seed.into(),
+        CiphertextModulus::new_native(),
+    ))
+}
