@@ -27,4 +27,5 @@ pub(crate) const TARGETS: &[Target] = &[
     ckks::PUBLIC_KEY,
     ckks::CIPHERTEXT,
     ckks::SEAL_EMBEDDED,
+    ckks::FILES,
 ];

@@ -2,12 +2,14 @@
 //!
 //! `cargo xtask test` checks everything that can be checked on one machine, in the order
 //! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
-//! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes.
+//! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes,
+//! `cargo xtask interop` other libraries what the program makes.
 
 mod arm;
 mod c;
 mod failure;
 mod fuzz;
+mod interop;
 mod test;
 
 use std::path::Path;
@@ -22,6 +24,7 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask c --arm        and on ARM
        cargo xtask fuzz [--seconds S] [TARGET]
                                   the fuzz targets, or one, S seconds each (5)
+       cargo xtask interop [NAME] other libraries compute on what the program makes
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
             },
             _ => return usage(),
         },
+        ["interop"] => interop::run(None),
+        ["interop", name] => interop::run(Some(name)),
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
             Some([Some(prefix), target, features]) => {

@@ -1,6 +1,7 @@
 //! The subcommands, one module each.
 
 mod certs;
+mod ckks;
 mod convert;
 pub(crate) mod decrypt;
 mod device_key;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Eval(eval::Arguments),
     /// Decrypt a result
     Decrypt(decrypt::Arguments),
+    /// Encrypt real or complex numbers for Microsoft SEAL
+    Ckks(ckks::Arguments),
     /// Turn what boards encrypted into ciphertexts of TFHE-rs, TFHEpp or Microsoft SEAL
     Convert(Box<convert::Arguments>),
     /// Take keys of TFHE-rs, TFHEpp or Microsoft SEAL
@@ -75,6 +78,7 @@ impl Command {
             Self::Query(arguments) => query::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,
+            Self::Ckks(arguments) => ckks::run(&arguments)?,
             Self::Convert(arguments) => convert::run(&arguments)?,
             Self::Keys(arguments) => keys::run(&arguments)?,
             Self::Inspect(arguments) => inspect::run(&arguments)?,

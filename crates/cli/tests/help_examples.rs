@@ -47,6 +47,9 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "query",
         "eval",
         "decrypt",
+        "ckks",
+        "convert",
+        "keys",
         "inspect",
         "params",
     ];
@@ -131,6 +134,31 @@ fn the_examples_of_encrypt_eval_and_decrypt_go_from_readings_to_answers() {
         "{}",
         answers.text()
     );
+}
+
+#[test]
+fn the_example_of_ckks_goes_from_readings_to_readings() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run_example(directory.path(), "ckks");
+    assert!(
+        run.text().contains("seeded ciphertext of Microsoft SEAL"),
+        "{}",
+        run.text()
+    );
+    let csv = tfhe_sbc(directory.path(), &["sample"]).succeeded();
+    let temperatures = csv
+        .text()
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(1).unwrap());
+    let numbers: Vec<f64> = temperatures.map(|text| text.parse().unwrap()).collect();
+    let lines: Vec<&str> = run.text().lines().collect();
+    for (line, number) in lines[lines.len() - 24..].iter().zip(numbers) {
+        assert!(
+            (line.parse::<f64>().unwrap() - number).abs() < 1e-3,
+            "{line} {number}"
+        );
+    }
 }
 
 #[test]

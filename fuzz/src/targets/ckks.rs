@@ -1,5 +1,7 @@
 //! SEAL's objects and SEAL-Embedded's key files.
 
+use tfhe_sbc_adapter::foreign;
+use tfhe_sbc_adapter::seal::{self as adapter, SecretKeyFile};
 use tfhe_sbc_ckks::seal::{self, encryption_parameters};
 use tfhe_sbc_ckks::{
     Encryptor, Format, KeyMode, MemoryPlan, Parameters, PublicKey, SealGenerator, SecretKey, Slots,
@@ -93,6 +95,43 @@ pub(super) const CIPHERTEXT: Target = Target {
     seeds: || {
         let formats = [Format::SealSeeded, Format::Seal, Format::Raw];
         formats.map(ciphertext).to_vec()
+    },
+};
+
+/// Any of their files, as `inspect` and key owners read them: SEAL's compressed ones too.
+pub(super) const FILES: Target = Target {
+    name: "seal_files",
+    run: |bytes| {
+        let _ = foreign::describe(bytes);
+        if let Ok(bytes) = adapter::uncompressed(bytes) {
+            let scale = Some(1e6);
+            let count = adapter::ciphertexts(&SMALL, scale, &bytes).count();
+            if let Ok(converted) = adapter::convert(&SMALL, scale, &bytes) {
+                assert_eq!(converted.count, count);
+                let again = adapter::convert(&SMALL, None, &converted.bytes);
+                assert_eq!(again.as_ref(), Ok(&converted));
+            }
+            let parameters = adapter::standard_parameters(&bytes);
+            let _ = SecretKeyFile::from_seal(&parameters.unwrap_or(SMALL), &bytes);
+        }
+    },
+    seeds: || {
+        let two = [ciphertext(Format::SealSeeded), ciphertext(Format::Seal)].concat();
+        // SEAL's header, and a frame with one stored block, and one that repeats a byte.
+        let frame = |block: &[u8]| {
+            let mut object = vec![0x5e, 0xa1, 16, 4, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            object.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0, 10 << 3]);
+            object.extend_from_slice(block);
+            object[8] = object.len() as u8;
+            object
+        };
+        let stored = frame(&[8 << 3 | 1, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        let repeated = frame(&[3, 0, 4, 7]);
+        let mut files = vec![two, ciphertext(Format::Raw), stored, repeated];
+        files.extend((SECRET_KEY.seeds)());
+        files.extend((PUBLIC_KEY.seeds)());
+        files.extend((PARAMETERS.seeds)());
+        files
     },
 };
 

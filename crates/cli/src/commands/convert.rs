@@ -30,6 +30,12 @@ pub(crate) struct Arguments {
     /// The card that `keys import` wrote beside the device key
     #[arg(long, default_value = "keys/card.tsbc")]
     card: PathBuf,
+    /// To SEAL: its parameters
+    #[arg(long, value_name = "FILE", default_value = "keys/parms.seal")]
+    parms: PathBuf,
+    /// To SEAL: the scale of ciphertexts that do not say theirs, SEAL-Embedded's raw stream
+    #[arg(long, value_parser = super::ckks::scale)]
+    scale: Option<f64>,
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,

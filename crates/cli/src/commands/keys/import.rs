@@ -23,11 +23,14 @@ pub(crate) struct Arguments {
     /// The library that made the key
     #[arg(long, value_enum)]
     from: Source,
-    /// The key file
+    /// The key file; of SEAL-Embedded also the directory of its files
     key: PathBuf,
     /// The directory for what is made of it
     #[arg(long, default_value = "keys")]
     out: PathBuf,
+    /// Of SEAL: its parameters [default: recognised, or parms.seal beside the key]
+    #[arg(long, value_name = "FILE")]
+    parms: Option<PathBuf>,
     /// Also make a public key, with which boards encrypt and decrypt nothing
     #[arg(long)]
     public: bool,
@@ -40,7 +43,7 @@ enum Source {
     TfheRs,
     /// A `SecretKey` of TFHEpp, written by cereal
     Tfhepp,
-    /// A `SecretKey` or `PublicKey` of Microsoft SEAL, saved uncompressed
+    /// A `SecretKey` or `PublicKey` of Microsoft SEAL
     Seal,
     /// The key files of SEAL-Embedded
     SealEmbedded,

@@ -1,0 +1,104 @@
+//! Streams of ciphertexts.
+
+use thiserror::Error;
+
+use tfhe_sbc_ckks::seal::{self, Ciphertext, SealError};
+use tfhe_sbc_ckks::{Format, Parameters};
+
+use super::MAGIC;
+
+/// Why a stream of ciphertexts was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StreamError {
+    /// One of its ciphertexts.
+    #[error("ciphertext {number}: {error}")]
+    Ciphertext {
+        /// Which, from 1.
+        number: usize,
+        /// What is wrong with it.
+        error: SealError,
+    },
+    /// No ciphertext at all.
+    #[error("there is no ciphertext")]
+    Empty,
+    /// A raw stream, which does not say its scale.
+    #[error(
+        "these bytes are no object of SEAL's, and a raw stream does not say its scale: give it"
+    )]
+    NoScale,
+}
+
+/// Reads ciphertexts that follow one another: SEAL's objects, or SEAL-Embedded's raw form where
+/// `raw_scale` is their scale. The first error is the last item.
+pub fn ciphertexts<'s>(
+    parameters: &Parameters,
+    raw_scale: Option<f64>,
+    stream: &'s [u8],
+) -> impl Iterator<Item = Result<Ciphertext<'s>, StreamError>> {
+    let parameters = *parameters;
+    let (mut rest, mut number) = (Some(stream), 0);
+    std::iter::from_fn(move || {
+        let bytes = rest.take()?;
+        if bytes.is_empty() {
+            return (number == 0).then_some(Err(StreamError::Empty));
+        }
+        number += 1;
+        let refused = |error| StreamError::Ciphertext { number, error };
+        let next = if bytes.starts_with(&MAGIC) {
+            seal::object_bytes(bytes).and_then(|len| {
+                let (object, after) = bytes.split_at(len);
+                Ok((seal::ciphertext(&parameters, object)?, after))
+            })
+        } else {
+            let Some(scale) = raw_scale else {
+                return Some(Err(StreamError::NoScale));
+            };
+            let len = Format::Raw.ciphertext_bytes(&parameters).min(bytes.len());
+            let (raw, after) = bytes.split_at(len);
+            seal::raw_ciphertext(&parameters, scale, raw).map(|ciphertext| (ciphertext, after))
+        };
+        Some(match next {
+            Ok((ciphertext, after)) => {
+                rest = Some(after).filter(|after| !after.is_empty());
+                Ok(ciphertext)
+            }
+            Err(error) => Err(refused(error)),
+        })
+    })
+}
+
+/// Ciphertexts as SEAL loads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The objects, one after the other.
+    pub bytes: Vec<u8>,
+    /// How many they are.
+    pub count: usize,
+}
+
+/// Writes ciphertexts as SEAL's objects of version 3.7, with all their polynomials: raw streams in
+/// another order, seeds expanded.
+///
+/// # Errors
+/// [`StreamError`]. What is made is at most twice as long as `stream`, and a header each.
+pub fn convert(
+    parameters: &Parameters,
+    raw_scale: Option<f64>,
+    stream: &[u8],
+) -> Result<Converted, StreamError> {
+    let mut converted = Converted {
+        bytes: Vec::new(),
+        count: 0,
+    };
+    for ciphertext in ciphertexts(parameters, raw_scale, stream) {
+        let ciphertext = ciphertext?;
+        converted.bytes.reserve(ciphertext.expanded_bytes());
+        // A vector takes everything.
+        let _ = ciphertext.write_expanded(&mut |piece| {
+            converted.bytes.extend_from_slice(piece);
+            Ok(())
+        });
+        converted.count += 1;
+    }
+    Ok(converted)
+}

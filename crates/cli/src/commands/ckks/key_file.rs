@@ -1,0 +1,285 @@
+//! Keys and parameters of SEAL and SEAL-Embedded, in files.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use tfhe_sbc_adapter::seal::{
+    EmbeddedFiles, PublicKeyFile, SecretKeyFile, encryption_parameters, is_secret_key,
+    standard_parameters, uncompressed,
+};
+use tfhe_sbc_ckks::{Parameters, packed_bytes, seal};
+use tfhe_sbc_service::files;
+use zeroize::Zeroizing;
+
+use crate::failure::{Explain, Outcome, failure};
+use crate::keys::read_file;
+use crate::{output, report};
+
+/// A key of either kind.
+pub(crate) enum Key {
+    /// For those who may decrypt.
+    Secret(SecretKeyFile),
+    /// For all others.
+    Public(PublicKeyFile),
+}
+
+impl Key {
+    /// The parameters.
+    pub(crate) fn parameters(&self) -> &Parameters {
+        match self {
+            Self::Secret(key) => key.parameters(),
+            Self::Public(key) => key.parameters(),
+        }
+    }
+}
+
+/// Reads SEAL's `EncryptionParameters`.
+pub(crate) fn read_parameters(path: &Path) -> Outcome<Parameters> {
+    let object = uncompressed(&read_file(path)?).explain(path.display())?;
+    seal::encryption_parameters(&object).advise(
+        path.display(),
+        "give EncryptionParameters of CKKS that SEAL saved, whose last prime is the special one",
+    )
+}
+
+/// The parameters of what is at `path`: those of a file that was named, or of `parms.seal`
+/// beside it; or else `recognised` ones.
+pub(crate) fn parameters_for(
+    path: &Path,
+    parms: Option<&Path>,
+    recognised: Option<Parameters>,
+) -> Outcome<Parameters> {
+    if let Some(parms) = parms {
+        return read_parameters(parms);
+    }
+    let folder = match path.is_dir() {
+        true => Some(path),
+        false => path.parent(),
+    };
+    let beside = folder.map(|folder| folder.join("parms.seal"));
+    match (recognised, beside.filter(|beside| beside.is_file())) {
+        (Some(parameters), _) => Ok(parameters),
+        (None, Some(beside)) => read_parameters(&beside),
+        (None, None) => Err(failure(
+            format_args!(
+                "{} is of parameters that are not known here",
+                path.display()
+            ),
+            "name SEAL's parameters with --parms",
+        )),
+    }
+}
+
+/// Reads a key: SEAL's, SEAL-Embedded's `sk_N.dat`, or a directory with its files.
+pub(crate) fn read(path: &Path, parms: Option<&Path>) -> Outcome<Key> {
+    if path.is_dir() {
+        return read_embedded(path, parms);
+    }
+    let bytes = read_file(path)?;
+    if bytes.starts_with(&[0x5e, 0xa1]) {
+        return read_seal(path, &bytes, parms);
+    }
+    read_packed(path, &bytes, parms).map(Key::Secret)
+}
+
+/// Reads a key of SEAL's.
+pub(crate) fn read_seal(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outcome<Key> {
+    let bytes = &uncompressed(bytes).explain(path.display())?;
+    let len = seal::object_bytes(bytes).advise(path.display(), SAVE_ADVICE)?;
+    if len != bytes.len() {
+        return Err(failure(
+            format_args!(
+                "{}: {} bytes follow the key",
+                path.display(),
+                bytes.len() - len
+            ),
+            "give a file with one key",
+        ));
+    }
+    let parameters = parameters_for(path, parms, standard_parameters(bytes))?;
+    match is_secret_key(bytes) {
+        true => SecretKeyFile::from_seal(&parameters, bytes).map(Key::Secret),
+        false => PublicKeyFile::from_seal(&parameters, bytes.to_vec()).map(Key::Public),
+    }
+    .advise(path.display(), SAVE_ADVICE)
+}
+
+const SAVE_ADVICE: &str =
+    "give a SecretKey or PublicKey that SEAL saved, and the parameters that it was made with";
+
+fn read_packed(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outcome<SecretKeyFile> {
+    let of_size = |p: &Parameters| packed_bytes(p.polynomial_size()) == bytes.len();
+    let standard = Parameters::SEAL_EMBEDDED.into_iter().find(of_size);
+    let beside = path.with_file_name("parms.seal");
+    // Nothing in the file says which primes it is for: parameters beside it do.
+    let parameters = match parms.or(beside.is_file().then_some(&*beside)) {
+        Some(parms) => read_parameters(parms)?,
+        None => standard.ok_or_else(|| {
+            failure(
+                format_args!("{} is no key of SEAL's or SEAL-Embedded's", path.display()),
+                "give a SecretKey or PublicKey of SEAL's, or sk_N.dat of SEAL-Embedded's",
+            )
+        })?,
+    };
+    SecretKeyFile::from_packed(&parameters, bytes).advise(
+        path.display(),
+        "give sk_N.dat of the polynomial size of the parameters",
+    )
+}
+
+/// Reads the key files of SEAL-Embedded in a directory: the secret key if there is one, or else the
+/// public one.
+pub(crate) fn read_embedded(directory: &Path, parms: Option<&Path>) -> Outcome<Key> {
+    let has_files = |parameters: &Parameters| {
+        let names = EmbeddedFiles {
+            polynomial_size: parameters.polynomial_size(),
+        };
+        let first = parameters.data_primes().first().copied().unwrap_or(0);
+        directory.join(names.secret()).is_file()
+            || directory.join(&names.public(first)[0]).is_file()
+    };
+    let standard = Parameters::SEAL_EMBEDDED.into_iter().find(has_files);
+    let parameters = parameters_for(directory, parms, standard)?;
+    let names = EmbeddedFiles {
+        polynomial_size: parameters.polynomial_size(),
+    };
+    let secret = directory.join(names.secret());
+    if secret.is_file() {
+        return SecretKeyFile::from_packed(&parameters, &read_file(&secret)?)
+            .map(Key::Secret)
+            .advise(secret.display(), "make the file again");
+    }
+    let part = |name: &str| -> Outcome<Vec<u8>> {
+        Ok(std::mem::take(&mut *read_file(&directory.join(name))?))
+    };
+    let mut parts = Vec::new();
+    for &prime in parameters.data_primes() {
+        let [p0, p1] = names.public(prime);
+        parts.push([part(&p0)?, part(&p1)?]);
+    }
+    let special = parameters
+        .special_prime()
+        .and_then(|prime| u32::try_from(prime).ok());
+    if let Some(prime) = special {
+        let [p0, p1] = names.public(prime);
+        if directory.join(&p0).is_file() {
+            parts.push([part(&p0)?, part(&p1)?]);
+        }
+    }
+    PublicKeyFile::from_parts(&parameters, parts)
+        .map(Key::Public)
+        .advise(
+            directory.display(),
+            "make the files again, for these parameters",
+        )
+}
+
+/// Files to be written in a directory, none of which is there yet.
+pub(crate) struct NewFiles<'d> {
+    directory: &'d Path,
+    files: Vec<NewFile>,
+}
+
+struct NewFile {
+    path: PathBuf,
+    bytes: Zeroizing<Vec<u8>>,
+    secret: bool,
+    what: String,
+}
+
+impl<'d> NewFiles<'d> {
+    pub(crate) fn in_directory(directory: &'d Path) -> Self {
+        Self {
+            directory,
+            files: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, bytes: Vec<u8>, secret: bool, what: impl Display) {
+        self.files.push(NewFile {
+            path: self.directory.join(name),
+            bytes: Zeroizing::new(bytes),
+            secret,
+            what: what.to_string(),
+        });
+    }
+
+    /// SEAL's parameters.
+    pub(crate) fn add_parameters(&mut self, parameters: &Parameters) {
+        let bytes = encryption_parameters(parameters);
+        self.add(
+            "parms.seal",
+            bytes,
+            false,
+            "parameters: the server's context is made of them",
+        );
+    }
+
+    /// A secret key in SEAL's form and in SEAL-Embedded's.
+    pub(crate) fn add_secret(&mut self, key: &SecretKeyFile) -> Outcome<()> {
+        let mut object = key.to_seal().explain("no key file")?;
+        let object = std::mem::take(&mut *object);
+        self.add(
+            "secret.seal",
+            object,
+            true,
+            "secret key: stays with you, mode 0600",
+        );
+        let name = EmbeddedFiles {
+            polynomial_size: key.parameters().polynomial_size(),
+        }
+        .secret();
+        let what = "the same, packed: goes to boards, mode 0600";
+        self.add(&name, key.packed().to_vec(), true, what);
+        Ok(())
+    }
+
+    /// A public key in SEAL's form.
+    pub(crate) fn add_public(&mut self, object: Vec<u8>) {
+        self.add(
+            "public.seal",
+            object,
+            false,
+            "public key: goes to boards, holds no secret",
+        );
+    }
+
+    /// Writes all or none.
+    pub(crate) fn write(&self) -> Outcome<()> {
+        const ADVICE: &str = "choose a directory that you can write to and that has room";
+        for NewFile { path, .. } in &self.files {
+            if path.symlink_metadata().is_ok() {
+                return Err(failure(
+                    format_args!(
+                        "{} exists already, and keys are never overwritten",
+                        path.display()
+                    ),
+                    "choose another directory with --out, or move the old keys away",
+                ));
+            }
+        }
+        files::create_private_directory(self.directory).advise("no keys were written", ADVICE)?;
+        let written = self.files.iter().try_for_each(|file| match file.secret {
+            true => files::write_private_new(&file.path, &file.bytes),
+            false => files::write_public_new(&file.path, &file.bytes),
+        });
+        if written.is_err() {
+            // None of them was there before, and parts of them are of no use.
+            for file in &self.files {
+                let _ = std::fs::remove_file(&file.path);
+            }
+        }
+        written.advise("no keys were written", ADVICE)?;
+        for NewFile {
+            path, bytes, what, ..
+        } in &self.files
+        {
+            output::note(format_args!(
+                "{:<32} {:>10}  {what}",
+                path.display(),
+                report::bytes(bytes.len() as u64)
+            ));
+        }
+        Ok(())
+    }
+}
