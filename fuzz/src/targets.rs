@@ -3,6 +3,7 @@
 mod ckks;
 mod messages;
 mod texts;
+mod tfhepp;
 
 /// What takes any bytes.
 pub(crate) struct Target {
@@ -28,4 +29,6 @@ pub(crate) const TARGETS: &[Target] = &[
     ckks::CIPHERTEXT,
     ckks::SEAL_EMBEDDED,
     ckks::FILES,
+    tfhepp::SECRET_KEY,
+    tfhepp::CIPHERTEXTS,
 ];

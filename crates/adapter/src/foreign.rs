@@ -15,6 +15,10 @@ pub struct Description {
 /// Says what a file is, if another library that we know makes such files. Nothing is allocated
 /// that the bytes at hand do not account for.
 pub fn describe(bytes: &[u8]) -> Option<Description> {
-    let known = [crate::seal::describe, crate::tfhe_rs::describe];
+    let known = [
+        crate::seal::describe,
+        crate::tfhe_rs::describe,
+        crate::tfhepp::describe,
+    ];
     known.into_iter().find_map(|describe| describe(bytes))
 }

@@ -5,7 +5,7 @@
 //! [`extract`] expands the masks and takes LWE ciphertexts out of the polynomials, in
 //! bulk; [`sums`] adds rows up before that, polynomial by polynomial. [`foreign`] tells what
 //! files of other libraries are; [`seal`] is SEAL's and SEAL-Embedded's keys and ciphertexts, [`tfhe_rs`]
-//! TFHE-rs's.
+//! TFHE-rs's, [`tfhepp`] TFHEpp's.
 #![forbid(unsafe_code)]
 
 pub mod extract;
@@ -15,3 +15,4 @@ pub mod readings;
 pub mod seal;
 pub mod sums;
 pub mod tfhe_rs;
+pub mod tfhepp;

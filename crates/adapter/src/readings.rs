@@ -2,7 +2,8 @@
 //!
 //! An upload is a metadata message ([`ReadingsMetadata`]) and a GLWE list, seeded or with
 //! masks. The list holds columns one after the other; a column its rows; a row the radix
-//! blocks of its code, least significant first.
+//! blocks of its code, least significant first. Under a parameter set for booleans a block is
+//! one bit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -86,6 +87,9 @@ pub enum ReadingsError {
     /// Not a parameter set for radix blocks.
     #[error("the parameter set encodes booleans: readings need a set with radix blocks")]
     NotRadix,
+    /// Not a parameter set for booleans.
+    #[error("the parameter set encodes radix blocks, and booleans are wanted")]
+    NotBoolean,
 }
 
 impl ReadingsMetadata {
@@ -177,15 +181,36 @@ pub struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    /// Parses and checks an upload made under these parameters and this key set.
+    /// Parses and checks an upload of radix blocks made under these parameters and this key
+    /// set.
     pub fn parse(
         bytes: &'a [u8],
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, ReadingsError> {
-        if parameters.plaintext != PlaintextKind::Radix {
-            return Err(ReadingsError::NotRadix);
+        match parameters.plaintext {
+            PlaintextKind::Radix => Self::parse_any(bytes, parameters, key),
+            PlaintextKind::Boolean => Err(ReadingsError::NotRadix),
         }
+    }
+
+    /// Parses and checks an upload of booleans: the bits of codes, least significant first.
+    pub fn parse_bits(
+        bytes: &'a [u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Self, ReadingsError> {
+        match parameters.plaintext {
+            PlaintextKind::Boolean => Self::parse_any(bytes, parameters, key),
+            PlaintextKind::Radix => Err(ReadingsError::NotBoolean),
+        }
+    }
+
+    fn parse_any(
+        bytes: &'a [u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Self, ReadingsError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let metadata: ReadingsMetadata = metadata::read(first)?;
