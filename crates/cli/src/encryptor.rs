@@ -4,7 +4,8 @@ use std::path::Path;
 
 use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
-use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
@@ -44,7 +45,10 @@ impl DeviceSession {
             let key = KeyBytes::parse_device_key(&bytes).explain(&name)?;
             (KeyMode::Symmetric, key.parameters, key.key)
         };
-        require_integers(path, &parameters)?;
+        // Bits over 2^32 are for servers with other libraries.
+        if (parameters.plaintext, parameters.torus_bits) != (PlaintextKind::Boolean, 32) {
+            require_integers(path, &parameters)?;
+        }
         Ok(Self {
             workspace: HeapWorkspace::new(workspace_bytes(&parameters, plan, mode)),
             bytes,
@@ -70,12 +74,22 @@ impl DeviceSession {
     pub(crate) fn encryptor(&mut self, expander: ExpanderKind) -> Outcome<AnyEncryptor<'_>> {
         let (key, plan, seeds) = (&self.bytes, self.plan, fresh_seeds()?);
         let workspace = self.workspace.as_mut_slice();
-        match self.mode {
-            KeyMode::Symmetric => {
+        match (self.mode, self.parameters.plaintext) {
+            (KeyMode::Symmetric, PlaintextKind::Radix) => {
                 Encryptor::new(key, plan, expander, seeds, workspace).map(AnyEncryptor::Symmetric)
             }
-            KeyMode::Public => PublicEncryptor::new(key, plan, expander, seeds, workspace)
-                .map(AnyEncryptor::Public),
+            (KeyMode::Public, PlaintextKind::Radix) => {
+                PublicEncryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::Public)
+            }
+            (KeyMode::Symmetric, PlaintextKind::Boolean) => {
+                Encryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::SymmetricBits)
+            }
+            (KeyMode::Public, PlaintextKind::Boolean) => {
+                PublicEncryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::PublicBits)
+            }
         }
         .explain(&self.name)
     }
@@ -139,29 +153,38 @@ impl DeviceSession {
     }
 }
 
-/// An encryptor of either kind of key.
+/// An encryptor of either kind of key, for integers or for bits.
 pub(crate) enum AnyEncryptor<'w> {
     /// With a device key.
     Symmetric(Encryptor<'w, u64>),
     /// With a device public key.
     Public(PublicEncryptor<'w, u64>),
+    /// Of bits, with a device key.
+    SymmetricBits(Encryptor<'w, u32>),
+    /// Of bits, with a device public key.
+    PublicBits(PublicEncryptor<'w, u32>),
 }
 
 impl AnyEncryptor<'_> {
-    /// The message of these blocks.
+    /// The message of these blocks; of bits, if the key is for those.
     pub(crate) fn encrypt_blocks(&mut self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
         match self {
             Self::Symmetric(session) => message(session, blocks),
             Self::Public(session) => message(session, blocks),
+            Self::SymmetricBits(session) => message(session, blocks),
+            Self::PublicBits(session) => message(session, blocks),
         }
     }
 }
 
-fn message<K: SessionKey<u64>>(
-    session: &mut Session<'_, u64, K>,
+fn message<T: MaskTorus, K: SessionKey<T>>(
+    session: &mut Session<'_, T, K>,
     blocks: &[u8],
 ) -> Result<Vec<u8>, DeviceError> {
     let mut message = vec![0; session.message_len(blocks.len())];
-    session.encrypt_blocks(blocks, &mut message)?;
+    match session.parameters().plaintext {
+        PlaintextKind::Radix => session.encrypt_blocks(blocks, &mut message)?,
+        PlaintextKind::Boolean => session.encrypt_bits(blocks, &mut message)?,
+    };
     Ok(message)
 }

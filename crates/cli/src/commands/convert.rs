@@ -41,6 +41,8 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     tfhe_rs: tfhe_rs::Options,
+    #[command(flatten)]
+    tfhepp: tfhepp::Options,
 }
 
 /// Where ciphertexts go.

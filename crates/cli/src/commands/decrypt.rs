@@ -1,8 +1,10 @@
-//! `decrypt`: a result in the clear.
+//! `decrypt`: a result in the clear; in [`tfhepp`], one of another library.
+
+mod tfhepp;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tfhe_sbc_service::query::results::{Answer, AnswerValue, Results};
 
@@ -18,15 +20,27 @@ pub(crate) struct Arguments {
     /// The result that `query` or `eval` gave, or - for stdin
     #[arg(default_value = "-")]
     result: PathBuf,
-    /// The secret key
+    /// The secret key; of another library's result, that library's, or the device key made of it
     #[arg(long, default_value = "keys/secret.tsbc")]
     key: PathBuf,
+    /// The library whose result it is [default: ours]
+    #[arg(long, value_enum)]
+    from: Option<Source>,
+    #[command(flatten)]
+    bits: tfhepp::Options,
     /// Draw the histograms among the answers, as an SVG file
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Where results of others come from.
+#[derive(Clone, Copy, ValueEnum)]
+enum Source {
+    /// TLWE or TRLWE ciphertexts of TFHEpp, written by cereal
+    Tfhepp,
 }
 
 #[derive(Serialize)]
@@ -42,6 +56,13 @@ struct NamedAnswer<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    match arguments.from {
+        None => run_ours(arguments),
+        Some(Source::Tfhepp) => tfhepp::run(arguments),
+    }
+}
+
+fn run_ours(arguments: &Arguments) -> Outcome<()> {
     if let Some(path) = &arguments.plot {
         output::check_file(path)?;
     }

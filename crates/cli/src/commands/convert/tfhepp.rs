@@ -1,8 +1,116 @@
 //! Ciphertexts for TFHEpp.
 
-use super::Arguments;
-use crate::failure::{Outcome, failure};
+use clap::{Args, ValueEnum};
+use tfhe_sbc_adapter::readings::Upload;
+use tfhe_sbc_adapter::tfhepp::{Archive, TlweVector, TrlweVector};
+use tfhe_sbc_core::wire::card::{Card, Peer};
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
+use tfhe_sbc_core::wire::{Kind, Message};
 
-pub(super) fn run(_arguments: &Arguments) -> Outcome<()> {
-    Err(failure("STUB", "STUB"))
+use super::Arguments;
+use crate::failure::{Explain, Outcome, failure};
+use crate::{output, progress, report};
+
+/// What is written for TFHEpp.
+#[derive(Args)]
+#[command(next_help_heading = "For TFHEpp")]
+pub(super) struct Options {
+    /// What the file holds
+    #[arg(long = "as", value_enum, default_value_t)]
+    form: Form,
+    /// How cereal reads it
+    #[arg(long, value_enum, default_value_t)]
+    archive: ArchiveKind,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Form {
+    /// A `std::vector<TLWE<lvl1param>>`: 4100 bytes a bit, ready for gates
+    #[default]
+    Tlwe,
+    /// A `TRLWE<lvl1param>`, of at most 1024 bits
+    Trlwe,
+    /// A `std::vector<TRLWE<lvl1param>>`: 8 bytes a bit, for servers that extract themselves
+    TrlweVector,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum ArchiveKind {
+    /// By a `cereal::PortableBinaryInputArchive`
+    #[default]
+    PortableBinary,
+    /// By a `cereal::BinaryInputArchive`
+    Binary,
+}
+
+impl From<ArchiveKind> for Archive {
+    fn from(kind: ArchiveKind) -> Self {
+        match kind {
+            ArchiveKind::PortableBinary => Self::PortableBinary,
+            ArchiveKind::Binary => Self::Binary,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    output::check(arguments.out.as_deref())?;
+    let card = super::read_card(&arguments.card, Peer::Tfhepp)?;
+    let bytes = output::read_input(&arguments.input)?;
+    let list = list(&bytes, &card).advise(
+        arguments.input.display(),
+        "give an upload that was encrypted under the device key beside the card",
+    )?;
+    let archive = arguments.tfhepp.archive.into();
+    let out = arguments.out.as_deref();
+    let file_len = match arguments.tfhepp.form {
+        Form::Tlwe => {
+            let vector = TlweVector::new(&list, &card.parameters).explain("no ciphertexts")?;
+            let bar = progress::bar("writing", vector.count() as u64);
+            output::write_with(out, |out| {
+                vector.write_to(archive, out, &|count| bar.inc(count))
+            })?;
+            vector.file_len(archive)
+        }
+        form => {
+            let vector = TrlweVector::new(&list, &card.parameters).explain("no ciphertexts")?;
+            let single = matches!(form, Form::Trlwe);
+            if single && vector.count() > 1 {
+                return Err(failure(
+                    format_args!(
+                        "{} bits are more than the 1024 of a TRLWE",
+                        list.element_count()
+                    ),
+                    "write all of its polynomials with --as trlwe-vector",
+                ));
+            }
+            output::write_with(out, |out| match single {
+                true => vector.write_single_to(archive, out).unwrap_or(Ok(())),
+                false => vector.write_to(archive, out),
+            })?;
+            vector.file_len(archive, single)
+        }
+    };
+    output::note(format_args!(
+        "converted {} bits: {} to {}",
+        report::count(list.element_count() as u64),
+        report::bytes(file_len),
+        output::shown(arguments.out.as_ref())
+    ));
+    Ok(())
+}
+
+/// The ciphertexts of an upload of readings, or of a device that sends bits without saying what
+/// they mean.
+fn list<'a>(
+    bytes: &'a [u8],
+    card: &Card,
+) -> Result<UploadedGlweList<'a>, Box<dyn std::error::Error>> {
+    let (first, rest) = Message::parse(bytes)?;
+    if first.header.kind == Kind::Metadata {
+        return Ok(Upload::parse_bits(bytes, &card.parameters, card.key)?.list);
+    }
+    if !rest.is_empty() {
+        return Err(format!("{} bytes follow its message", rest.len()).into());
+    }
+    Ok(UploadedGlweList::check(first, &card.parameters, card.key)?)
 }

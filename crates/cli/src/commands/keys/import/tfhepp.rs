@@ -1,8 +1,29 @@
 //! Keys of TFHEpp.
 
-use super::Arguments;
-use crate::failure::{Outcome, failure};
+use tfhe_sbc_adapter::tfhepp::SecretKey;
+use tfhe_sbc_core::keys::DeviceKey;
+use tfhe_sbc_core::wire::card::Peer;
 
-pub(super) fn run(_arguments: &Arguments) -> Outcome<()> {
-    Err(failure("STUB", "STUB"))
+use super::Arguments;
+use crate::failure::{Explain, Outcome, failure};
+use crate::keys::read_file;
+use crate::output;
+
+const ADVICE: &str = "give a SecretKey of TFHEpp v9 or 2026 with its default 128-bit parameters, \
+                      written by a cereal::PortableBinaryOutputArchive";
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let name = arguments.key.display();
+    let theirs = SecretKey::parse(&read_file(&arguments.key)?).advise(name, ADVICE)?;
+    let parameters = theirs.parameters().explain("no parameters")?;
+    let key = DeviceKey::import(parameters, theirs.glwe().clone()).ok_or_else(|| {
+        let name = arguments.key.display();
+        failure(format_args!("{name}: lvl1 is of another shape"), ADVICE)
+    })?;
+    super::write(&key, Peer::Tfhepp, arguments)?;
+    output::note(format_args!(
+        "TFHEpp's key is of {:.1} bits of security (set {})",
+        parameters.security_bits, parameters.name
+    ));
+    Ok(())
 }
