@@ -4,6 +4,7 @@
 
 mod page;
 mod seal;
+mod tfhepp;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +14,8 @@ use crate::failure::{Failure, succeed};
 use crate::test::{PROFILE, step};
 
 /// What there is to run: a name, and what it does with the folder of programs.
-const STEPS: [(&str, fn(&Programs) -> Result<(), Failure>); 1] = [("seal", seal::run)];
+const STEPS: [(&str, fn(&Programs) -> Result<(), Failure>); 2] =
+    [("seal", seal::run), ("tfhepp", tfhepp::run)];
 
 /// What the steps are given.
 struct Programs {

@@ -1,6 +1,7 @@
 //! The commands of a page of documentation.
 
-use std::fs::{create_dir_all, remove_dir_all};
+use std::fs::{copy, create_dir_all, remove_dir_all};
+use std::path::Path;
 use std::process::Command;
 
 use super::{Programs, work_folder};
@@ -10,6 +11,11 @@ use crate::failure::{Failure, read, succeed, write};
 /// Runs the ```` ```sh ```` blocks of `docs/adapters/NAME.md`, one after the other in an empty folder,
 /// up to the first command that fails. `tfhe-sbc` is on the path.
 pub(super) fn run(name: &str, programs: &Programs) -> Result<(), Failure> {
+    run_with(name, programs, &[])
+}
+
+/// [`run`] for readers who have these files already.
+pub(super) fn run_with(name: &str, programs: &Programs, files: &[&Path]) -> Result<(), Failure> {
     let page = root().join("docs/adapters").join(format!("{name}.md"));
     let commands = commands(&read(&page)?);
     if commands.is_empty() {
@@ -18,6 +24,10 @@ pub(super) fn run(name: &str, programs: &Programs) -> Result<(), Failure> {
     let folder = work_folder(name)?.join("page");
     let _ = remove_dir_all(&folder);
     create_dir_all(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+    for file in files {
+        let to = folder.join(file.file_name().unwrap_or_default());
+        copy(file, to).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
+    }
     let script = work_folder(name)?.join("page.sh");
     write(&script, &format!("set -euo pipefail\n{commands}"))?;
     let path = std::env::var("PATH").unwrap_or_default();
