@@ -1,5 +1,6 @@
 //! What stops a benchmark.
 
+use tfhe_sbc_adapter::tfhepp::TfheppError;
 use tfhe_sbc_ckks::CkksError;
 use tfhe_sbc_ckks::seal::SealError;
 use tfhe_sbc_core::encoding::BlockOutOfRange;
@@ -50,6 +51,12 @@ pub(crate) enum BenchError {
     /// A device that does not encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// An upload that does not convert for TFHEpp, or a key of its that does not read.
+    #[error(transparent)]
+    Tfhepp(#[from] TfheppError),
+    /// Memory that does not take what is written.
+    #[error(transparent)]
+    Sink(#[from] std::io::Error),
     /// A board that does not encrypt for SEAL.
     #[error(transparent)]
     Ckks(#[from] CkksError),

@@ -5,6 +5,7 @@
 //! after the other in turns ([`timing`]), and what is timed is decrypted and checked:
 //! a wrong answer ends the run.
 
+mod adapters;
 mod board;
 mod ckks;
 mod constant_time;
@@ -58,6 +59,8 @@ struct Args {
 enum TableName {
     /// Encryption on a device: time, bytes sent, memory.
     Device,
+    /// Uploads as ciphertexts of other libraries.
+    Adapters,
     /// CKKS encryption for Microsoft SEAL: time, memory, precision.
     Ckks,
     /// Whether the time of an encryption depends on its secrets; fails where it does.
@@ -109,6 +112,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
     let rows = match args.table {
         TableName::Device => device::rows(budget)?,
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
+        TableName::Adapters => adapters::rows(budget)?,
         TableName::Ckks => ckks::rows(budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;

@@ -58,6 +58,9 @@ pub(crate) enum Unit {
     /// Bytes per second.
     #[serde(rename = "bytes/s")]
     BytesPerSecond,
+    /// Gigabytes per second.
+    #[serde(rename = "GB/s")]
+    GigabytesPerSecond,
 }
 
 #[derive(Serialize)]
@@ -327,6 +330,7 @@ impl Unit {
             Self::Instructions => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "insn"),
             Self::One => return format!("{value:.3e}"),
             Self::Bytes => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "B"),
+            Self::GigabytesPerSecond => (&[(1.0, "G")], "B/s"),
             Self::BytesPerSecond => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "B/s"),
         };
         let (scale, prefix) = scales
