@@ -4,6 +4,7 @@ mod ckks;
 mod messages;
 mod texts;
 mod tfhepp;
+mod tfhe_rs;
 
 /// What takes any bytes.
 pub(crate) struct Target {
@@ -31,4 +32,6 @@ pub(crate) const TARGETS: &[Target] = &[
     ckks::FILES,
     tfhepp::SECRET_KEY,
     tfhepp::CIPHERTEXTS,
+    tfhe_rs::CLIENT_KEY,
+    tfhe_rs::COMPRESSED,
 ];
