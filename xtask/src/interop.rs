@@ -4,6 +4,7 @@
 
 mod page;
 mod seal;
+mod tfhe_rs;
 mod tfhepp;
 
 use std::path::PathBuf;
@@ -13,9 +14,15 @@ use crate::c::{root, target_folder};
 use crate::failure::{Failure, succeed};
 use crate::test::{PROFILE, step};
 
-/// What there is to run: a name, and what it does with the folder of programs.
-const STEPS: [(&str, fn(&Programs) -> Result<(), Failure>); 2] =
-    [("seal", seal::run), ("tfhepp", tfhepp::run)];
+/// What checks one library.
+type Check = fn(&Programs) -> Result<(), Failure>;
+
+/// The libraries, by the names of their folders and pages.
+const STEPS: [(&str, Check); 3] = [
+    ("seal", seal::run),
+    ("tfhepp", tfhepp::run),
+    ("tfhe-rs", tfhe_rs::run),
+];
 
 /// What the steps are given.
 struct Programs {

@@ -8,7 +8,11 @@ use crate::c::root;
 use crate::failure::{Failure, succeed};
 
 /// What is built in `interop/tfhe-rs`.
-const PROGRAMS: [&str; 3] = ["tfhe-sbc-interop-tfhe-rs", "tfhe-rs-owner", "tfhe-rs-server"];
+const PROGRAMS: [&str; 3] = [
+    "tfhe-sbc-interop-tfhe-rs",
+    "tfhe-rs-owner",
+    "tfhe-rs-server",
+];
 
 pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     let folder = work_folder("tfhe-rs")?;
