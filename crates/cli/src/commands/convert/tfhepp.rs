@@ -13,7 +13,8 @@ use crate::{output, progress, report};
 
 /// What is written for TFHEpp.
 #[derive(Args)]
-#[command(next_help_heading = "For TFHEpp")]
+#[command(next_help_heading = "For --to tfhepp")]
+#[group(id = "for-tfhepp")]
 pub(super) struct Options {
     /// What the file holds
     #[arg(long = "as", value_enum, default_value_t)]

@@ -17,7 +17,7 @@ const LINE: usize = 64;
 
 /// How bits are read.
 #[derive(Args)]
-#[command(next_help_heading = "For TFHEpp")]
+#[command(next_help_heading = "For --from tfhepp")]
 pub(super) struct Options {
     /// Print numbers of so many bits, least significant first, one a line
     #[arg(long, value_name = "BITS", requires = "from", value_parser = clap::value_parser!(u32).range(1..=64))]
