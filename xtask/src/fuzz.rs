@@ -43,7 +43,7 @@ fn build() -> Result<std::path::PathBuf, Failure> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root().join("fuzz"))
-        .args(["build", "--release", "--locked", "--target", &triple])
+        .args(["build", "--release", "--target", &triple])
         .env("CARGO_TARGET_DIR", &folder)
         .env("RUSTFLAGS", RUSTFLAGS);
     step("building the fuzz targets", || {
