@@ -37,7 +37,7 @@ impl Source {
 
     /// Coefficients of a key, mod 2^64.
     fn key(&mut self, secret: GlweSecret) -> Polynomial {
-        let third = |word: u64| (u128::from(word) * 3 >> 64) as u64;
+        let third = |word: u64| ((u128::from(word) * 3) >> 64) as u64;
         match secret {
             GlweSecret::Binary => self.bits(),
             GlweSecret::Ternary => {

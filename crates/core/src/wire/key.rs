@@ -7,7 +7,9 @@
 //! zeros.
 
 use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
-use crate::parameters::{GlweSecret, KeyFingerprint, PARAMETERS_BYTES, Parameters};
+#[cfg(feature = "alloc")]
+use crate::parameters::GlweSecret;
+use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::bits::{is_packed_secret, packed_len, padding_is_zero};
 use crate::wire::{ENVELOPE_BYTES, Kind, Message, WireError};
 
