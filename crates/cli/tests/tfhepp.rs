@@ -176,11 +176,15 @@ fn what_does_not_fit_is_refused() {
         "eval",
         "--key",
         "ours/server.tsbc",
+        "--device-key",
+        "ours/device.tsbc",
+        "--columns",
+        "columns.toml",
         "--readings",
         "-",
         "max(level)",
     ];
-    tfhe_sbc_fed(path, &eval, &upload).refused(&["parameter"]);
+    tfhe_sbc_fed(path, &eval, &upload).refused(&["made under other parameters"]);
     let ours = encrypt(path, "ours/device.tsbc");
     tfhe_sbc_fed(path, &convert, &ours).refused(&["device key beside the card"]);
 
