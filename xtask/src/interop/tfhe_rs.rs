@@ -1,11 +1,13 @@
-//! TFHE-rs: the crate `tfhe` itself, which takes minutes to build and is kept in the folder of what is
-//! built.
+//! TFHE-rs: the crate `tfhe` itself. It takes minutes to build, so what is built is kept in the user's
+//! cache, by the lock file and the compiler, for other clones of the repository to find.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Programs, page, work_folder};
 use crate::c::root;
-use crate::failure::{Failure, succeed};
+use crate::failure::{Failure, output, read, succeed};
 
 /// What is built in `interop/tfhe-rs`.
 const PROGRAMS: [&str; 3] = [
@@ -16,7 +18,7 @@ const PROGRAMS: [&str; 3] = [
 
 pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     let folder = work_folder("tfhe-rs")?;
-    let target = folder.join("target");
+    let target = cache()?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["build", "--release", "--locked"])
@@ -38,4 +40,22 @@ pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     })();
     copied.map_err(|error| Failure(format!("{}: {error}", path.display())))?;
     page::run("tfhe-rs", &Programs { folder: path })
+}
+
+/// The folder of what is built of this lock file by this compiler. Cargo builds our own crates in it
+/// anew when their sources are others.
+fn cache() -> Result<PathBuf, Failure> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
+    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    let Some(caches) = caches else {
+        return Ok(work_folder("tfhe-rs")?.join("target"));
+    };
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let version = output("rustc", Command::new(rustc).arg("-vV"))?;
+    let lock = read(&root().join("interop/tfhe-rs/Cargo.lock"))?;
+    let mut hasher = DefaultHasher::new();
+    (lock, version).hash(&mut hasher);
+    let name = format!("interop-tfhe-rs-{:016x}", hasher.finish());
+    Ok(caches.join("tfhe-sbc").join(name))
 }
