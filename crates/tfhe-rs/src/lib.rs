@@ -1,8 +1,8 @@
 //! What boards encrypt, as values of the crate `tfhe`: for servers in Rust that run TFHE-rs and
 //! want no files in between. Without the feature `tfhe` there is nothing here.
 //!
-//! [`device_key`] makes a device key of a `ClientKey`, once, where the key is; [`values`] makes
-//! `FheUint32` and the like of an upload, on the server; [`seeded_glwe`] hands over
+//! `device_key` makes a device key of a `ClientKey`, once, where the key is; `values` makes
+//! `FheUint32` and the like of an upload, on the server; `seeded_glwe` hands over
 //! ciphertexts whose masks TFHE-rs expands itself. The bytes in between are
 //! [`tfhe_sbc_adapter::tfhe_rs`]'s.
 #![forbid(unsafe_code)]
