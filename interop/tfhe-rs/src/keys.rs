@@ -19,7 +19,9 @@ pub struct Keys {
     pub public_bytes: Vec<u8>,
 }
 
-pub fn serialized<T: serde::Serialize + tfhe::Versionize + tfhe::named::Named>(value: &T) -> Vec<u8> {
+pub fn serialized<T: serde::Serialize + tfhe::Versionize + tfhe::named::Named>(
+    value: &T,
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     safe_serialize(value, &mut bytes, 1 << 40).unwrap();
     bytes
@@ -86,7 +88,8 @@ impl Keys {
             KeyMode::Public => {
                 let bytes = &self.public_bytes;
                 let mut session =
-                    PublicEncryptor::<u64>::new(bytes, plan, expander, seeds(3), workspace).unwrap();
+                    PublicEncryptor::<u64>::new(bytes, plan, expander, seeds(3), workspace)
+                        .unwrap();
                 let mut message = vec![0; session.message_len(blocks.len())];
                 session.encrypt_blocks(blocks, &mut message).unwrap();
                 message

@@ -43,7 +43,11 @@ macro_rules! theirs {
                 .map(|i| serialized(&$compressed::encrypt(i as $clear, &keys.client)).len())
                 .sum();
         });
-        row(concat!("TFHE-rs, 1024 x ", stringify!($compressed)), us, bytes);
+        row(
+            concat!("TFHE-rs, 1024 x ", stringify!($compressed)),
+            us,
+            bytes,
+        );
         let public = CompactPublicKey::new(&keys.client);
         let us = least_us(2, || {
             let mut builder = CompactCiphertextList::builder(&public);
@@ -52,7 +56,10 @@ macro_rules! theirs {
             }
             bytes = serialized(&builder.build_packed()).len();
         });
-        let name = concat!("TFHE-rs, CompactCiphertextList of 1024 ", stringify!($clear));
+        let name = concat!(
+            "TFHE-rs, CompactCiphertextList of 1024 ",
+            stringify!($clear)
+        );
         row(name, us, bytes);
     }};
 }
@@ -106,7 +113,11 @@ fn ours(keys: &Keys, bits: u32) {
                 KeyMode::Symmetric => "device key",
                 KeyMode::Public => "public key",
             };
-            row(&format!("tfhe-sbc, 1024 x {bits} bits, {key}, {expander}"), us, bytes);
+            row(
+                &format!("tfhe-sbc, 1024 x {bits} bits, {key}, {expander}"),
+                us,
+                bytes,
+            );
         }
     }
 }

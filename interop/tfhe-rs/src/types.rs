@@ -14,6 +14,7 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_device::KeyMode;
 
+use crate::Options;
 use crate::keys::{Keys, serialized};
 
 /// Random numbers, the same every time (SplitMix64).
@@ -49,7 +50,7 @@ pub fn converted(keys: &Keys, mode: KeyMode, fhe_type: FheType, codes: &[u64]) -
 }
 
 macro_rules! integers {
-    ($keys:expr, $values:expr, $operations:expr, $say:expr, $($fhe:ident $conformance:ident $clear:ident $kind:ident;)*) => {$({
+    ($keys:expr, $values:expr, $operations:expr, $summed:expr, $say:expr, $($fhe:ident $conformance:ident $clear:ident $kind:ident;)*) => {$({
         let (keys, bits) = ($keys, $clear::BITS);
         let codes: Vec<u64> = random($values, u64::from(bits) + stringify!($fhe).len() as u64)
             .into_iter()
@@ -89,17 +90,27 @@ macro_rules! integers {
             let larger: $clear = a.max(b).decrypt(&keys.client);
             assert_eq!(larger, x.max(y));
         }
-        $say(&format!("{} x {}: loaded, byte for byte its own, decrypted; {} of + x < max",
+        let summed = $summed.min(codes.len());
+        let sum: $fhe = loaded[..summed].iter().sum();
+        let sum: $clear = sum.decrypt(&keys.client);
+        assert_eq!(sum, (0..summed).map(clear).fold(0, $clear::wrapping_add));
+        $say(&format!(
+            "{} x {}: loaded, byte for byte its own, decrypted; sum of {summed}; {} of + x < max",
             codes.len(), fhe_type, $operations.min(codes.len() / 2)));
     })*};
 }
 
-pub fn all(keys: &Keys, values: usize, operations: usize, say: &dyn Fn(&str)) {
+pub fn all(keys: &Keys, options: Options, say: &dyn Fn(&str)) {
+    let Options {
+        values,
+        operations,
+        summed,
+    } = options;
     booleans(keys, values, operations);
     say("FheBool likewise, with & and ^");
     columns(keys);
     say("columns of an upload likewise, padded at the top");
-    integers! { keys, values, operations, say,
+    integers! { keys, values, operations, summed, say,
         FheUint8 FheUint8ConformanceParams u8 Uint;
         FheInt8 FheInt8ConformanceParams i8 Int;
         FheUint16 FheUint16ConformanceParams u16 Uint;
@@ -112,7 +123,10 @@ pub fn all(keys: &Keys, values: usize, operations: usize, say: &dyn Fn(&str)) {
 }
 
 fn booleans(keys: &Keys, values: usize, operations: usize) {
-    let codes: Vec<u64> = random(values, 1).into_iter().map(|number| number & 1).collect();
+    let codes: Vec<u64> = random(values, 1)
+        .into_iter()
+        .map(|number| number & 1)
+        .collect();
     let (symmetric, public) = codes.split_at(codes.len() / 2);
     let mut bytes = converted(keys, KeyMode::Symmetric, FheType::Bool, symmetric);
     bytes.extend(converted(keys, KeyMode::Public, FheType::Bool, public));
@@ -141,7 +155,10 @@ fn booleans(keys: &Keys, values: usize, operations: usize) {
 fn columns(keys: &Keys) {
     let parameters = keys.parameters();
     let encoding = parameters.block_encoding();
-    let codes: Vec<u64> = random(20, 9).into_iter().map(|number| number >> 54).collect();
+    let codes: Vec<u64> = random(20, 9)
+        .into_iter()
+        .map(|number| number >> 54)
+        .collect();
     let column = Column {
         name: "height".to_owned(),
         unit: "mm".to_owned(),
@@ -187,7 +204,8 @@ fn columns(keys: &Keys) {
     assert!(stream.is_empty());
     let total: u16 = sum.unwrap().decrypt(&keys.client);
     assert_eq!(u64::from(total), codes.iter().sum());
-    let mut signed = Values::of_column(&upload, parameters, "height", Some(FheType::Int(12))).unwrap();
+    let mut signed =
+        Values::of_column(&upload, parameters, "height", Some(FheType::Int(12))).unwrap();
     assert!(signed.write_next(&mut out));
     let conformance = FheInt12ConformanceParams::from(&keys.server);
     let value: FheInt12 = safe_deserialize_conformant(&out[..], 1 << 30, &conformance).unwrap();

@@ -20,7 +20,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while !file.fill_buf()?.is_empty() {
         readings.push(safe_deserialize_conformant(&mut file, LIMIT, &expected)?);
     }
-    let largest = readings.iter().cloned().reduce(|a, b| a.max(&b)).ok_or("no readings")?;
+    let largest = readings
+        .iter()
+        .cloned()
+        .reduce(|a, b| a.max(&b))
+        .ok_or("no readings")?;
     let sum: FheUint16 = readings.iter().sum();
     let mut answer = File::create("answer")?;
     safe_serialize(&largest, &mut answer, LIMIT)?;
