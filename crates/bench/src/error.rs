@@ -1,5 +1,6 @@
 //! What stops a benchmark.
 
+use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
 use tfhe_sbc_adapter::tfhepp::TfheppError;
 use tfhe_sbc_ckks::CkksError;
 use tfhe_sbc_ckks::seal::SealError;
@@ -13,6 +14,7 @@ use tfhe_sbc_engine::circuit::{CircuitError, EvaluateError};
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
+use tfhe_sbc_oracle::adopted::NotAdopted;
 use thiserror::Error;
 
 /// Why there are no figures.
@@ -54,6 +56,12 @@ pub(crate) enum BenchError {
     /// An upload that does not convert for TFHEpp, or a key of its that does not read.
     #[error(transparent)]
     Tfhepp(#[from] TfheppError),
+    /// A key of TFHE-rs's that does not read.
+    #[error(transparent)]
+    TfheRs(#[from] TfheRsError),
+    /// Its parameters.
+    #[error(transparent)]
+    Adopted(#[from] NotAdopted),
     /// Memory that does not take what is written.
     #[error(transparent)]
     Sink(#[from] std::io::Error),

@@ -9,7 +9,6 @@
 
 mod keys;
 mod library;
-mod measure;
 mod seeded;
 mod types;
 
@@ -40,7 +39,6 @@ fn main() {
     library::gives_the_same_without_files(&keys);
     say("the library for servers in Rust gives the same");
     types::all(&keys, options, &say);
-    measure::all(&keys);
     say("done");
 }
 

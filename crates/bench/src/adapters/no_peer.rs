@@ -1,0 +1,13 @@
+//! No peer is built in.
+
+use super::Client;
+use crate::error::BenchError;
+
+/// Says how to get one.
+pub(super) fn client() -> Result<Option<Box<dyn Client>>, BenchError> {
+    eprintln!(
+        "TFHE-rs is not built in: for its client's figures beside ours, run with \
+         --features tfhe-rs (some minutes to build)"
+    );
+    Ok(None)
+}
