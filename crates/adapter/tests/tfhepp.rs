@@ -350,7 +350,12 @@ fn descriptions_are_certain() {
     );
     for len in [0, 8, 9, TLWE_BYTES, TRLWE_BYTES, 90_428, 90_440] {
         assert_eq!(describe(&vec![0x54; len]), None, "{len}");
-        assert!(describe(&vec![0; len]).is_none_or(|found| found.kind == "SecretKey"));
+        // Zeros of some lengths are a key of SEAL-Embedded's, too.
+        let zeros = describe(&vec![0; len]);
+        assert!(
+            zeros.is_none_or(|found| found.library != "TFHEpp" || found.kind == "SecretKey"),
+            "{len}"
+        );
     }
 }
 

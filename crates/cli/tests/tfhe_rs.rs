@@ -43,7 +43,10 @@ fn readings_become_values_in_a_stream_or_in_files() {
     let desk = imported();
     let directory = desk.path();
     let rows = READINGS.lines().count() - 1;
-    for key in ["keys/device.tsbc", "keys/public.tsbc"] {
+    for (key, folder) in [
+        ("keys/device.tsbc", "each-device"),
+        ("keys/public.tsbc", "each-public"),
+    ] {
         let upload = encrypt(directory, key);
         let convert = ["convert", "--to", "tfhe-rs", "--column", "level"];
         let of_type = |fhe_type| [&convert[..], &["--type", fhe_type]].concat();
@@ -58,10 +61,9 @@ fn readings_become_values_in_a_stream_or_in_files() {
             described.text()
         );
 
-        let folder = format!("each-{}", key.len());
-        let each = [&of_type("uint32")[..], &["--each", &folder]].concat();
+        let each = [&of_type("uint32")[..], &["--each", folder]].concat();
         tfhe_sbc_fed(directory, &each, &upload).succeeded();
-        let files = common::contents(&directory.join(&folder));
+        let files = common::contents(&directory.join(folder));
         assert_eq!(files.into_values().collect::<Vec<_>>().concat(), stream);
 
         tfhe_sbc_fed(directory, &convert[..3], &upload).refused(&["columns", "--column"]);

@@ -222,7 +222,7 @@ fn what_cannot_start_is_refused_with_its_reason() {
         (
             Status::Expander,
             Options {
-                expander: 6,
+                expander: 7,
                 ..good
             },
         ),

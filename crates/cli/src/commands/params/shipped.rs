@@ -174,7 +174,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 fn module(all: &[Found]) -> String {
     let mut text = "//! What `tfhe-sbc params shipped --rust` prints: the answers of the search, each with its\n\
          //! question.\n\n\
-         use super::{\n    CarryBits, Decomposition, GlweDimension, LweDimension, MessageBits, ModulusSwitch,\n    \
+         use super::{\n    CarryBits, Decomposition, GlweDimension, GlweSecret, LweDimension, MessageBits, ModulusSwitch,\n    \
          NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,\n};\n"
         .to_owned();
     for found in all {
