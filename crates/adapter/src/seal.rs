@@ -19,11 +19,6 @@ pub use keys::{EmbeddedFiles, PublicKeyFile, SecretKeyFile, encryption_parameter
 use tfhe_sbc_ckks::Parameters;
 use tfhe_sbc_ckks::seal::{Level, parms_id};
 
-/// What SEAL's objects begin with.
-const MAGIC: [u8; 3] = [0x5e, 0xa1, 16];
-/// Bytes of an object's header.
-const HEADER: usize = 16;
-
 /// The parameters of SEAL-Embedded that an uncompressed object of SEAL's is of, a key or a fresh
 /// ciphertext, by its `parms_id`.
 pub fn standard_parameters(object: &[u8]) -> Option<Parameters> {

@@ -190,6 +190,23 @@ fn streams_are_converted_one_by_one() {
     }
 }
 
+/// One ciphertext in 2^24 begins with the bytes of SEAL's objects.
+#[test]
+fn raw_streams_may_begin_as_objects_do() {
+    let parameters = Parameters::N4096;
+    let raw = vector("stream_sym.bin");
+    for begin in [
+        &[0x5e, 0xa1, 16, 3][..],
+        // Zeros where a header has them, and no version of SEAL's.
+        &[0x5e, 0xa1, 16, 7, 4, 0, 0, 0],
+    ] {
+        let stream = [begin, &raw[begin.len()..], &raw].concat();
+        let converted = convert(&parameters, SCALE, &stream).unwrap();
+        assert_eq!(converted.count, 2);
+        assert!(describe(&stream).is_some());
+    }
+}
+
 #[test]
 fn bad_streams_are_refused_with_their_place() {
     let parameters = Parameters::N4096;
@@ -221,6 +238,12 @@ fn bad_streams_are_refused_with_their_place() {
     let mut wrong = [&seeded[..], &seeded].concat();
     wrong[seeded.len() + 16] ^= 1;
     assert_eq!(second(&wrong), SealError::OtherParameters);
+    // One bit of a header's zeros.
+    let mut wrong = [&seeded[..], &seeded].concat();
+    wrong[seeded.len() + 6] ^= 1;
+    assert_eq!(error(None, &wrong), StreamError::NoScale);
+    wrong[seeded.len() + 6] ^= 1;
+    wrong[seeded.len() + 16] ^= 1;
     // A wrong one is the last.
     assert_eq!(ciphertexts(&parameters, SCALE, &wrong).count(), 2);
     let other = error_of_key(&vector("sk.seal"));

@@ -10,14 +10,18 @@
 //! ciphertexts are of its first data level.
 
 mod ciphertext;
+mod header;
 mod keys;
 mod read;
 
 pub use ciphertext::{Ciphertext, ciphertext, raw_ciphertext};
+pub use header::Header;
 pub use keys::{
     key_scratch_bytes, public_key_bytes, secret_key_bytes, write_public_key, write_secret_key,
 };
 pub use read::{SealError, encryption_parameters, object_bytes, public_key, secret_key};
+
+use header::HEADER_BYTES;
 use tfhe_sbc_core::random::{SealGenerator, blake2b_256};
 
 use crate::error::{CkksError, SinkError};
@@ -25,8 +29,6 @@ use crate::mask::SEED_BYTES;
 use crate::output::{Format, Output};
 use crate::parameters::{MAX_DATA_PRIMES, Parameters};
 
-/// Bytes of a header.
-const HEADER_BYTES: usize = 16;
 /// Bytes of a ciphertext before its words: its header, eight members and the words' own.
 const CIPHERTEXT_PREFIX: usize = HEADER_BYTES + 32 + 1 + 4 * 8 + ARRAY_PREFIX;
 /// Bytes of an array before its words.
@@ -111,9 +113,7 @@ pub fn write_encryption_parameters(
 
 /// The header of an object of `total` bytes.
 fn header(total: usize) -> [u8; HEADER_BYTES] {
-    let mut header = [0x5e, 0xa1, 16, 3, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    header[8..].copy_from_slice(&(total as u64).to_le_bytes());
-    header
+    Header::of_bytes(total).to_bytes()
 }
 
 /// What is before the words of a ciphertext, if the form has it.

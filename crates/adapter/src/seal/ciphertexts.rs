@@ -5,8 +5,6 @@ use thiserror::Error;
 use tfhe_sbc_ckks::seal::{self, Ciphertext, SealError};
 use tfhe_sbc_ckks::{Format, Parameters};
 
-use super::MAGIC;
-
 /// Why a stream of ciphertexts was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StreamError {
@@ -44,18 +42,18 @@ pub fn ciphertexts<'s>(
         }
         number += 1;
         let refused = |error| StreamError::Ciphertext { number, error };
-        let next = if bytes.starts_with(&MAGIC) {
-            seal::object_bytes(bytes).and_then(|len| {
+        let next = match (seal::object_bytes(bytes), raw_scale) {
+            (Err(SealError::NotSeal), None) => return Some(Err(StreamError::NoScale)),
+            // Words may begin as an object does: all of a header that can be compared is.
+            (Err(SealError::NotSeal | SealError::Version(..)), Some(scale)) => {
+                let len = Format::Raw.ciphertext_bytes(&parameters).min(bytes.len());
+                let (raw, after) = bytes.split_at(len);
+                seal::raw_ciphertext(&parameters, scale, raw).map(|ciphertext| (ciphertext, after))
+            }
+            (len, _) => len.and_then(|len| {
                 let (object, after) = bytes.split_at(len);
                 Ok((seal::ciphertext(&parameters, object)?, after))
-            })
-        } else {
-            let Some(scale) = raw_scale else {
-                return Some(Err(StreamError::NoScale));
-            };
-            let len = Format::Raw.ciphertext_bytes(&parameters).min(bytes.len());
-            let (raw, after) = bytes.split_at(len);
-            seal::raw_ciphertext(&parameters, scale, raw).map(|ciphertext| (ciphertext, after))
+            }),
         };
         Some(match next {
             Ok((ciphertext, after)) => {

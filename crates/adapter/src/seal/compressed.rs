@@ -4,13 +4,12 @@
 use std::io::Read;
 
 use ruzstd::decoding::StreamingDecoder;
+use tfhe_sbc_ckks::seal::Header;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::{HEADER, MAGIC};
-
 /// SEAL's number for Zstandard.
-const ZSTD: u8 = 2;
+pub(super) const ZSTD: u8 = 2;
 
 /// The most bytes of an object: a ciphertext of 16 polynomials of the largest parameters has
 /// fewer.
@@ -58,12 +57,12 @@ pub enum CompressedError {
 pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError> {
     let mut out = Zeroizing::new(Vec::new());
     let mut rest = bytes;
-    while let Some((compression, announced)) = header(rest) {
-        let found = rest.len();
+    while let Ok(header) = Header::read(rest) {
+        let (announced, found) = (header.bytes, rest.len());
         let len = usize::try_from(announced)
             .ok()
-            .filter(|len| (HEADER..=found).contains(len));
-        if compression != ZSTD {
+            .filter(|len| (Header::BYTES..=found).contains(len));
+        if header.compression != ZSTD {
             // Whoever reads it says what is wrong with its size.
             let Some(len) = len else { break };
             let (object, after) = rest.split_at(len);
@@ -73,35 +72,19 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError>
         }
         let (object, after) =
             rest.split_at(len.ok_or(CompressedError::Truncated { announced, found })?);
-        decompress(object, &mut out)?;
+        decompress(header, &object[Header::BYTES..], &mut out)?;
         rest = after;
     }
     out.extend_from_slice(rest);
     Ok(out)
 }
 
-/// Whether there is an object, and it is compressed so.
-pub(super) fn is_compressed(bytes: &[u8]) -> bool {
-    matches!(header(bytes), Some((ZSTD, _)))
-}
-
-/// The kind of compression, and the length of the object.
-fn header(bytes: &[u8]) -> Option<(u8, u64)> {
-    let header: &[u8; HEADER] = bytes.first_chunk()?;
-    if !header.starts_with(&MAGIC) {
-        return None;
-    }
-    let (_, len) = header.split_last_chunk()?;
-    Some((header[5], u64::from_le_bytes(*len)))
-}
-
-fn decompress(object: &[u8], out: &mut Vec<u8>) -> Result<(), CompressedError> {
+fn decompress(header: Header, frame: &[u8], out: &mut Vec<u8>) -> Result<(), CompressedError> {
     let damaged = |_| CompressedError::Damaged;
-    let (header, frame) = object.split_at(HEADER);
     let mut decoder = StreamingDecoder::new_with_max_window_size(frame, MAX_WINDOW_BYTES)
         .map_err(|_| CompressedError::Damaged)?;
     let start = out.len();
-    out.extend_from_slice(header);
+    out.extend_from_slice(&[0; Header::BYTES]);
     let most = (MAX_RATIO * frame.len() as u64 + MAX_RATIO_FROM).min(MAX_OBJECT_BYTES);
     let mut limited = decoder.by_ref().take(most + 1);
     let len = limited.read_to_end(out).map_err(damaged)? as u64;
@@ -111,8 +94,11 @@ fn decompress(object: &[u8], out: &mut Vec<u8>) -> Result<(), CompressedError> {
     if !decoder.get_ref().is_empty() {
         return Err(CompressedError::Damaged);
     }
-    let object = &mut out[start..];
-    object[5] = 0;
-    object[8..HEADER].copy_from_slice(&(HEADER as u64 + len).to_le_bytes());
+    let header = Header {
+        compression: 0,
+        bytes: Header::BYTES as u64 + len,
+        ..header
+    };
+    out[start..][..Header::BYTES].copy_from_slice(&header.to_bytes());
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! What a file of SEAL's or SEAL-Embedded's is.
 
-use tfhe_sbc_ckks::seal::{self, Level, parms_id};
+use tfhe_sbc_ckks::seal::{self, Header, Level, parms_id};
 use tfhe_sbc_ckks::{Format, Parameters, packed_bytes};
 
-use super::compressed::{is_compressed, uncompressed};
-use super::{HEADER, MAGIC, standard_parameters};
+use super::compressed::{ZSTD, uncompressed};
+use super::standard_parameters;
 use crate::foreign::Description;
 
 const SEAL: &str = "Microsoft SEAL";
@@ -13,10 +13,10 @@ const SEAL_EMBEDDED: &str = "SEAL-Embedded";
 /// Says what a file is, if SEAL or SEAL-Embedded makes such files. Looks at headers, and at numbers
 /// only where files have none.
 pub fn describe(bytes: &[u8]) -> Option<Description> {
-    match bytes.starts_with(&MAGIC) {
-        true if is_compressed(bytes) => compressed_object(bytes),
-        true => object(bytes),
-        false => secret_key(bytes).or_else(|| residues(bytes)),
+    match Header::read(bytes) {
+        Ok(header) if header.compression == ZSTD => compressed_object(bytes),
+        Ok(_) => object(bytes),
+        Err(_) => secret_key(bytes).or_else(|| residues(bytes)),
     }
 }
 
@@ -34,9 +34,8 @@ impl Members<'_> {
     }
 
     fn is_header(&self, at: usize) -> bool {
-        self.0
-            .get(at..)
-            .is_some_and(|rest| rest.starts_with(&MAGIC))
+        let rest = self.0.get(at..).unwrap_or_default();
+        Header::read(rest).is_ok()
     }
 }
 
@@ -57,12 +56,11 @@ fn compressed_object(bytes: &[u8]) -> Option<Description> {
 }
 
 fn object(bytes: &[u8]) -> Option<Description> {
-    let members = Members(bytes);
-    let [_, _, _, major, minor, compression, ..] = *bytes.first_chunk::<HEADER>()?;
-    let size = members.word(8)?;
+    let header = Header::read(bytes).ok()?;
+    let ((major, minor), size) = (header.version, header.bytes);
     let mut details = vec![("version", format!("{major}.{minor}"))];
     let mut say = |name, value| details.push((name, value));
-    let kind = match compression {
+    let kind = match header.compression {
         0 => {
             if size > bytes.len() as u64 {
                 say("cut short", format!("{size} bytes were announced"));
@@ -110,10 +108,10 @@ fn kind_of(object: &[u8], say: &mut impl FnMut(&'static str, String)) -> &'stati
     }
     let members = Members(object);
     // Of any scheme: scheme, size, number of primes, and the first prime's header.
-    if members.is_header(HEADER + 17) {
+    if members.is_header(Header::BYTES + 17) {
         let scheme = ["none", "BFV", "CKKS", "BGV"];
         let name = scheme
-            .get(usize::from(object[HEADER]))
+            .get(usize::from(object[Header::BYTES]))
             .unwrap_or(&"unknown");
         say("scheme", (*name).to_owned());
         for (name, at) in [("polynomial size", 17), ("primes", 25)] {
@@ -121,7 +119,7 @@ fn kind_of(object: &[u8], say: &mut impl FnMut(&'static str, String)) -> &'stati
         }
         return "encryption parameters";
     }
-    if object.len() == HEADER + 8 {
+    if object.len() == Header::BYTES + 8 {
         return "modulus";
     }
     let parameters = standard_parameters(object);
@@ -159,15 +157,15 @@ fn kind_of(object: &[u8], say: &mut impl FnMut(&'static str, String)) -> &'stati
     if scale > 0.0 {
         say("scale", scale_text(scale));
     }
-    let words = members.word(array + HEADER).unwrap_or(0);
+    let words = members.word(array + Header::BYTES).unwrap_or(0);
     let stored = n.checked_mul(primes).filter(|&each| each == words);
     let seed = usize::try_from(words)
         .ok()
-        .and_then(|words| words.checked_mul(8)?.checked_add(array + HEADER + 8))
+        .and_then(|words| words.checked_mul(8)?.checked_add(array + Header::BYTES + 8))
         .filter(|&at| members.is_header(at));
     match (stored, seed) {
         (Some(_), Some(at)) => {
-            let generator = match object.get(at + HEADER) {
+            let generator = match object.get(at + Header::BYTES) {
                 Some(1) => "BLAKE2Xb",
                 Some(2) => "SHAKE256",
                 _ => "unknown",

@@ -8,8 +8,6 @@ use tfhe_sbc_ckks::{
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use zeroize::Zeroizing;
 
-use super::MAGIC;
-
 /// A secret key, wiped on drop.
 pub struct SecretKeyFile {
     parameters: Parameters,
@@ -237,5 +235,8 @@ pub fn encryption_parameters(parameters: &Parameters) -> Vec<u8> {
 /// Whether an object of SEAL's, if it is a key, is a secret one: the header of its words comes
 /// earlier than a public key's.
 pub fn is_secret_key(object: &[u8]) -> bool {
-    object.starts_with(&MAGIC) && object.get(64..67) == Some(&MAGIC)
+    [0, 64].into_iter().all(|at| {
+        let rest = object.get(at..).unwrap_or_default();
+        seal::Header::read(rest).is_ok()
+    })
 }

@@ -1,12 +1,12 @@
-//! Keys and parameters out of SEAL's objects, and what all objects are read with. Nothing is believed that has not been checked, and
-//! nothing is allocated.
+//! Keys and parameters out of SEAL's objects, and what all objects are read with. Nothing is
+//! believed that has not been checked, and nothing is allocated.
 
 use thiserror::Error;
 
 use tfhe_sbc_core::random::SealGenerator;
 use tfhe_sbc_core::simd::{Isa, vectorize};
 
-use super::{CKKS, HEADER_BYTES, Level, MODULUS_BYTES, SEED_INFO_BYTES, parms_id};
+use super::{CKKS, HEADER_BYTES, Header, Level, MODULUS_BYTES, SEED_INFO_BYTES, parms_id};
 use crate::error::KeyError;
 use crate::mask::SEED_BYTES;
 use crate::modulus::Modulus;
@@ -282,17 +282,16 @@ impl<'o> Reader<'o> {
 
     /// A header: the size of its object, and the major version.
     fn header(&mut self) -> Result<(u64, u8), SealError> {
-        let [magic @ .., major, minor, compression, zero, zero_too] = self.take::<8>()?;
-        if magic != [0x5e, 0xa1, HEADER_BYTES as u8] || [zero, zero_too] != [0; 2] {
-            return Err(SealError::NotSeal);
-        }
+        let header = Header::read(self.rest)?;
+        self.take::<HEADER_BYTES>()?;
+        let (major, minor) = header.version;
         if !matches!((major, minor), (3, 4..) | (4, _)) {
             return Err(SealError::Version(major, minor));
         }
-        if compression != 0 {
+        if header.compression != 0 {
             return Err(SealError::Compressed);
         }
-        Ok((self.word()?, major))
+        Ok((header.bytes, major))
     }
 
     pub(super) fn take<const LEN: usize>(&mut self) -> Result<[u8; LEN], SealError> {

@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path, parms: Option<&Path>) -> Outcome<Key> {
         return read_embedded(path, parms);
     }
     let bytes = read_file(path)?;
-    if bytes.starts_with(&[0x5e, 0xa1]) {
+    if seal::Header::read(&bytes).is_ok() {
         return read_seal(path, &bytes, parms);
     }
     read_packed(path, &bytes, parms).map(Key::Secret)
