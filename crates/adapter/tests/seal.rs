@@ -300,6 +300,50 @@ fn compressed_objects_are_read() {
     described(&damaged, "Microsoft SEAL", "compressed object", &[]);
 }
 
+/// Larger than what is read in one go, and than what it was compressed to.
+#[test]
+fn compressed_objects_grow() {
+    let content: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
+    // A block that is stored, and the last, a byte that is repeated.
+    let block = |kind: u32, len: u32| ((len << 3 | kind).to_le_bytes()[..3]).to_vec();
+    let blocks = [
+        block(0, 20_000),
+        content.clone(),
+        block(3, 100_000),
+        vec![9],
+    ]
+    .concat();
+    let object = compressed(120_000, &blocks);
+    let three = uncompressed(&object.repeat(3)).unwrap();
+    assert_eq!(three.len(), 3 * 120_016);
+    for one in three.chunks(120_016) {
+        assert_eq!(
+            one[..16],
+            [
+                &[0x5e, 0xa1, 16, 4, 0, 0, 0, 0][..],
+                &120_016u64.to_le_bytes()
+            ]
+            .concat()
+        );
+        assert!(one[16..20_016] == content);
+        assert!(one[20_016..].iter().all(|&byte| byte == 9));
+    }
+}
+
+/// What one small object may grow to, a thousand of them may not.
+#[test]
+fn many_small_objects_are_bounded_together() {
+    // The last block, of 3800 times one byte.
+    let block = (3800u32 << 3 | 3).to_le_bytes();
+    let object = compressed(3800, &[&block[..3], &[7]].concat());
+    assert!(object.len() < 30);
+    assert_eq!(uncompressed(&object).unwrap().len(), 3816);
+    let two = uncompressed(&object.repeat(2));
+    assert_eq!(two.unwrap_err(), CompressedError::TooLarge);
+    let many = uncompressed(&object.repeat(1000));
+    assert_eq!(many.unwrap_err(), CompressedError::TooLarge);
+}
+
 /// 128 KiB a block of four bytes: few bytes that would be gigabytes.
 #[test]
 fn a_bomb_is_refused() {

@@ -15,10 +15,13 @@ pub(super) const ZSTD: u8 = 2;
 /// fewer.
 const MAX_OBJECT_BYTES: u64 = 32 << 20;
 
-/// The most bytes of an object for each of its compressed ones, and some: residues of primes of 12 bits
-/// take 64, and are uniform, so that nothing else shrinks.
+/// The most bytes of all objects for each of their compressed ones, and some: residues of primes of
+/// 12 bits take 64, and are uniform, so that nothing else shrinks.
 const MAX_RATIO: u64 = 16;
 const MAX_RATIO_FROM: u64 = 4096;
+
+/// Bytes that are decompressed in one go.
+const PIECE_BYTES: usize = 4096;
 
 /// The largest window of a frame; SEAL's have 2 MiB.
 const MAX_WINDOW_BYTES: u64 = 8 << 20;
@@ -41,9 +44,10 @@ pub enum CompressedError {
         "a compressed object is damaged: transfer it again, or save it with compr_mode_type::none"
     )]
     Damaged,
-    /// What is compressed is larger than any object.
+    /// What is compressed is larger than any object, or than so few bytes hold.
     #[error(
-        "a compressed object has more than {MAX_OBJECT_BYTES} bytes, more than any that is read here"
+        "a compressed object has more than {MAX_OBJECT_BYTES} bytes, or all of them more than \
+         {MAX_RATIO} for each compressed one: no keys and ciphertexts do, save them again"
     )]
     TooLarge,
 }
@@ -55,7 +59,10 @@ pub enum CompressedError {
 /// # Errors
 /// Those of the first compressed object that cannot be read.
 pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError> {
-    let mut out = Zeroizing::new(Vec::new());
+    let most = MAX_RATIO
+        .saturating_mul(bytes.len() as u64)
+        .saturating_add(MAX_RATIO_FROM);
+    let mut out = Wiped(Zeroizing::new(Vec::with_capacity(bytes.len())));
     let mut rest = bytes;
     while let Ok(header) = Header::read(rest) {
         let (announced, found) = (header.bytes, rest.len());
@@ -66,39 +73,70 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError>
             // Whoever reads it says what is wrong with its size.
             let Some(len) = len else { break };
             let (object, after) = rest.split_at(len);
-            out.extend_from_slice(object);
+            out.extend(object);
             rest = after;
             continue;
         }
         let (object, after) =
             rest.split_at(len.ok_or(CompressedError::Truncated { announced, found })?);
-        decompress(header, &object[Header::BYTES..], &mut out)?;
+        decompress(header, &object[Header::BYTES..], most, &mut out)?;
         rest = after;
     }
-    out.extend_from_slice(rest);
-    Ok(out)
+    out.extend(rest);
+    Ok(out.0)
 }
 
-fn decompress(header: Header, frame: &[u8], out: &mut Vec<u8>) -> Result<(), CompressedError> {
-    let damaged = |_| CompressedError::Damaged;
+/// Bytes that leave no copy behind when they grow.
+struct Wiped(Zeroizing<Vec<u8>>);
+
+impl Wiped {
+    fn extend(&mut self, bytes: &[u8]) {
+        let len = self.0.len() + bytes.len();
+        if len > self.0.capacity() {
+            let room = len.max(2 * self.0.capacity());
+            let mut larger = Zeroizing::new(Vec::with_capacity(room));
+            larger.extend_from_slice(&self.0);
+            // Drops the smaller one, which wipes it.
+            self.0 = larger;
+        }
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// Decompresses the object of `header`, until `out` has `most` bytes.
+fn decompress(
+    header: Header,
+    frame: &[u8],
+    most: u64,
+    out: &mut Wiped,
+) -> Result<(), CompressedError> {
     let mut decoder = StreamingDecoder::new_with_max_window_size(frame, MAX_WINDOW_BYTES)
         .map_err(|_| CompressedError::Damaged)?;
-    let start = out.len();
-    out.extend_from_slice(&[0; Header::BYTES]);
-    let most = (MAX_RATIO * frame.len() as u64 + MAX_RATIO_FROM).min(MAX_OBJECT_BYTES);
-    let mut limited = decoder.by_ref().take(most + 1);
-    let len = limited.read_to_end(out).map_err(damaged)? as u64;
-    if len > most {
-        return Err(CompressedError::TooLarge);
+    let start = out.0.len();
+    out.extend(&[0; Header::BYTES]);
+    let most = most.min(start as u64 + MAX_OBJECT_BYTES);
+    let mut piece = Zeroizing::new([0; PIECE_BYTES]);
+    loop {
+        let len = decoder
+            .read(&mut piece[..])
+            .map_err(|_| CompressedError::Damaged)?;
+        if len == 0 {
+            break;
+        }
+        if (out.0.len() + len) as u64 > most {
+            return Err(CompressedError::TooLarge);
+        }
+        out.extend(&piece[..len]);
     }
     if !decoder.get_ref().is_empty() {
         return Err(CompressedError::Damaged);
     }
+    let object = &mut out.0[start..];
     let header = Header {
         compression: 0,
-        bytes: Header::BYTES as u64 + len,
+        bytes: object.len() as u64,
         ..header
     };
-    out[start..][..Header::BYTES].copy_from_slice(&header.to_bytes());
+    object[..Header::BYTES].copy_from_slice(&header.to_bytes());
     Ok(())
 }
