@@ -191,6 +191,24 @@ fn custom_parameters_are_found_beside_their_keys() {
         run_bash(desk, &encrypt).succeeded();
         near(&decrypted(desk, &["a.seal", "--count", "1"]), &[7.5]);
     }
+    // The directory, and with the board's file alone in it.
+    let packed = desk.join("packed");
+    std::fs::create_dir(&packed).unwrap();
+    for file in ["parms.seal", "sk_4096.dat"] {
+        std::fs::copy(desk.join("keys").join(file), packed.join(file)).unwrap();
+    }
+    for key in ["keys", "packed"] {
+        let encrypt = format!("tfhe-sbc ckks encrypt numbers.csv --key {key} --out b.seal");
+        run_bash(desk, &encrypt).succeeded();
+        near(&decrypted(desk, &["b.seal", "--count", "1"]), &[7.5]);
+        let import = format!("tfhe-sbc keys import --from seal-embedded {key} --out of-{key}");
+        run_bash(desk, &import).succeeded();
+        for file in ["parms.seal", "secret.seal"] {
+            let [ours, theirs] = ["keys".to_owned(), format!("of-{key}")]
+                .map(|folder| std::fs::read(desk.join(folder).join(file)).unwrap());
+            assert!(ours == theirs, "{key} {file}");
+        }
+    }
     // Away from its parameters a key of SEAL's is refused.
     std::fs::copy(desk.join("keys/secret.seal"), desk.join("alone.seal")).unwrap();
     tfhe_sbc(desk, &["ckks", "decrypt", "a.seal", "--key", "alone.seal"])

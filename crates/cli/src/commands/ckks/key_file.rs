@@ -11,7 +11,7 @@ use tfhe_sbc_ckks::{Parameters, packed_bytes, seal};
 use tfhe_sbc_service::files;
 use zeroize::Zeroizing;
 
-use crate::failure::{Explain, Outcome, failure};
+use crate::failure::{Explain, Failure, Outcome, failure};
 use crate::keys::read_file;
 use crate::{output, report};
 
@@ -42,32 +42,28 @@ pub(crate) fn read_parameters(path: &Path) -> Outcome<Parameters> {
     )
 }
 
-/// The parameters of what is at `path`: those of a file that was named, or of `parms.seal`
-/// beside it; or else `recognised` ones.
-pub(crate) fn parameters_for(
-    path: &Path,
-    parms: Option<&Path>,
-    recognised: Option<Parameters>,
-) -> Outcome<Parameters> {
-    if let Some(parms) = parms {
-        return read_parameters(parms);
-    }
-    let folder = match path.is_dir() {
-        true => Some(path),
-        false => path.parent(),
-    };
-    let beside = folder.map(|folder| folder.join("parms.seal"));
-    match (recognised, beside.filter(|beside| beside.is_file())) {
-        (Some(parameters), _) => Ok(parameters),
-        (None, Some(beside)) => read_parameters(&beside),
-        (None, None) => Err(failure(
-            format_args!(
-                "{} is of parameters that are not known here",
-                path.display()
-            ),
-            "name SEAL's parameters with --parms",
-        )),
-    }
+/// Parameters that were named, or else those of `parms.seal` in the folder of a key.
+fn given(folder: &Path, parms: Option<&Path>) -> Outcome<Option<Parameters>> {
+    let beside = folder.join("parms.seal");
+    parms
+        .or(beside.is_file().then_some(&*beside))
+        .map(read_parameters)
+        .transpose()
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+fn not_known(path: &Path) -> Box<Failure> {
+    failure(
+        format_args!(
+            "{} is of parameters that are not known here",
+            path.display()
+        ),
+        "name SEAL's parameters with --parms",
+    )
 }
 
 /// Reads a key: SEAL's, SEAL-Embedded's `sk_N.dat`, or a directory with its files.
@@ -96,7 +92,11 @@ pub(crate) fn read_seal(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outc
             "give a file with one key",
         ));
     }
-    let parameters = parameters_for(path, parms, standard_parameters(bytes))?;
+    let parameters = match (parms, standard_parameters(bytes)) {
+        // The key says which it is of.
+        (None, Some(parameters)) => parameters,
+        _ => given(folder(path), parms)?.ok_or_else(|| not_known(path))?,
+    };
     match is_secret_key(bytes) {
         true => SecretKeyFile::from_seal(&parameters, bytes).map(Key::Secret),
         false => PublicKeyFile::from_seal(&parameters, bytes.to_vec()).map(Key::Public),
@@ -110,17 +110,13 @@ const SAVE_ADVICE: &str =
 fn read_packed(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outcome<SecretKeyFile> {
     let of_size = |p: &Parameters| packed_bytes(p.polynomial_size()) == bytes.len();
     let standard = Parameters::SEAL_EMBEDDED.into_iter().find(of_size);
-    let beside = path.with_file_name("parms.seal");
     // Nothing in the file says which primes it is for: parameters beside it do.
-    let parameters = match parms.or(beside.is_file().then_some(&*beside)) {
-        Some(parms) => read_parameters(parms)?,
-        None => standard.ok_or_else(|| {
-            failure(
-                format_args!("{} is no key of SEAL's or SEAL-Embedded's", path.display()),
-                "give a SecretKey or PublicKey of SEAL's, or sk_N.dat of SEAL-Embedded's",
-            )
-        })?,
-    };
+    let parameters = given(folder(path), parms)?.or(standard).ok_or_else(|| {
+        failure(
+            format_args!("{} is no key of SEAL's or SEAL-Embedded's", path.display()),
+            "give a SecretKey or PublicKey of SEAL's, or sk_N.dat of SEAL-Embedded's",
+        )
+    })?;
     SecretKeyFile::from_packed(&parameters, bytes).advise(
         path.display(),
         "give sk_N.dat of the polynomial size of the parameters",
@@ -139,7 +135,10 @@ pub(crate) fn read_embedded(directory: &Path, parms: Option<&Path>) -> Outcome<K
             || directory.join(&names.public(first)[0]).is_file()
     };
     let standard = Parameters::SEAL_EMBEDDED.into_iter().find(has_files);
-    let parameters = parameters_for(directory, parms, standard)?;
+    // A secret key's file does not say its primes: parameters beside it do.
+    let parameters = given(directory, parms)?
+        .or(standard)
+        .ok_or_else(|| not_known(directory))?;
     let names = EmbeddedFiles {
         polynomial_size: parameters.polynomial_size(),
     };
