@@ -117,6 +117,31 @@ fn long_and_complex_columns() {
     assert_eq!(run.text().lines().count(), 3000);
 }
 
+/// A heading may begin with a digit where it is named, and words are a heading where they are not.
+#[test]
+fn headings_of_columns() {
+    let desk = desk();
+    let desk = desk.path();
+    for (csv, column) in [
+        ("level\n1\n2\n", ""),
+        ("2024\n1\n2\n", "--column 2024"),
+        ("id,10m_wind\n7,1\n8,2\n", "--column 10m_wind"),
+        ("-1e0\n2\n", ""),
+    ] {
+        std::fs::write(desk.join("a.csv"), csv).unwrap();
+        run_bash(
+            desk,
+            &format!("tfhe-sbc ckks encrypt a.csv {column} --out a.seal"),
+        )
+        .succeeded();
+        let sign = if csv.starts_with('-') { -1.0 } else { 1.0 };
+        near(
+            &decrypted(desk, &["a.seal", "--count", "3"]),
+            &[sign, 2.0, 0.0],
+        );
+    }
+}
+
 /// SEAL's own key and ciphertexts, and SEAL-Embedded's.
 #[test]
 fn files_of_seal_and_seal_embedded() {
@@ -225,6 +250,14 @@ fn bad_input_is_refused_with_what_to_do() {
     file("words.csv", b"level\nhigh\n");
     file("two.csv", b"a,b\n1,2\n");
     file("infinite.csv", b"1\ninf\n");
+    file("slip.csv", b"1O.5\n2\n");
+    file(
+        "later-slip.csv",
+        b"\xef\xbb\xbf\r\n1\r\n\r\n\"2\"\r\n\n-x\r\n",
+    );
+    file("two-bare.csv", b"1,2\n3,4\n");
+    file("twice.csv", b"a,b,a\n1,2,3\n");
+    file("many-lines.csv", b"\"a\nb\",c\n1,2\n3,x\n");
     file("huge.csv", b"1e30\n");
     let ciphertext = read("numbers.seal");
     file("cut.seal", &ciphertext[..1000]);
@@ -269,6 +302,27 @@ fn bad_input_is_refused_with_what_to_do() {
             &["several columns: a, b", "--column"],
         ),
         ("ckks encrypt two.csv --column c", &["no column 'c'"]),
+        (
+            "ckks encrypt slip.csv",
+            &["line 1", "'1O.5' is not a number", "--column"],
+        ),
+        (
+            "ckks encrypt later-slip.csv",
+            &["line 6", "'-x' is not a number"],
+        ),
+        (
+            "ckks encrypt two-bare.csv",
+            &["several columns: 1, 2", "--column"],
+        ),
+        ("ckks encrypt twice.csv --column a", &["two columns 'a'"]),
+        (
+            "ckks encrypt twice.csv --column b --imaginary a",
+            &["two columns 'a'"],
+        ),
+        (
+            "ckks encrypt many-lines.csv --column c",
+            &["line 4", "'x' is not a number"],
+        ),
         (
             "ckks encrypt infinite.csv",
             &["line 2", "'inf' is not a number"],

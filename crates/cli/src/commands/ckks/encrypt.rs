@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// SEAL's parameters [default: recognised, or parms.seal beside the key]
     #[arg(long, value_name = "FILE")]
     parms: Option<PathBuf>,
-    /// The column to encrypt, if there are several
+    /// The column to encrypt, as the heading calls it, if there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// The column of imaginary parts

@@ -1,9 +1,12 @@
 //! Columns of numbers in CSV, with a heading or without.
 
+use csv::StringRecord;
+
 use crate::failure::{Explain, Outcome, failure};
 
 /// Reads complex numbers: their real parts out of a column, their imaginary parts out of another, or
-/// zero. `source` names the input in errors. Without a name it is the only column.
+/// zero. `source` names the input in errors. Without a name it is the only column, with a heading or
+/// without: a first line that begins like a number is none.
 pub(super) fn read(
     source: &str,
     bytes: &[u8],
@@ -17,59 +20,88 @@ pub(super) fn read(
         .has_headers(false)
         .from_reader(bytes);
     let mut records = reader.records();
-    let mut values = Vec::new();
     let Some(first) = records.next() else {
         return Err(failure(format_args!("{source} is empty"), HELP));
     };
     let first = first.advise(source, HELP)?;
-    let has_heading = first.iter().any(|field| field.parse::<f64>().is_err());
-    let place = |name: Option<&str>, default: usize| match name {
-        None => Ok(default),
-        Some(name) => first.iter().position(|field| field == name).ok_or_else(|| {
-            let found: Vec<_> = first.iter().collect();
-            failure(
-                format_args!(
-                    "{source} has no column '{name}': its columns are {}",
-                    found.join(", ")
-                ),
-                "name one of them with --column, or correct the heading",
-            )
-        }),
-    };
-    if has_heading && real.is_none() && first.len() > 1 {
+    let has_heading = real.is_some() || !first.iter().any(begins_like_a_number);
+    if real.is_none() && first.len() > 1 {
         let found: Vec<_> = first.iter().collect();
         return Err(failure(
             format_args!("{source} has several columns: {}", found.join(", ")),
-            "name one with --column",
+            "name one with --column, after a heading line",
         ));
     }
-    let real = place(real, 0)?;
-    let imaginary = imaginary.map(|name| place(Some(name), 1)).transpose()?;
-    let mut row = usize::from(has_heading);
-    let mut take = |record: &csv::StringRecord| -> Outcome<()> {
-        row += 1;
-        let number = |place: usize| {
+    let named = |name| place(source, &first, name);
+    let real = real.map_or(Ok(0), named)?;
+    let imaginary = imaginary.map(named).transpose()?;
+    let value = |record: &StringRecord| -> Outcome<[f64; 2]> {
+        let number = |place| {
             let text = record.get(place).unwrap_or_default();
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
             number.ok_or_else(|| {
+                let line = line(bytes, record);
                 failure(
-                    format_args!("{source}, line {row}: '{text}' is not a number"),
-                    "correct it, or leave the line out",
+                    format_args!("{source}, line {line}: '{text}' is not a number"),
+                    "correct it, or leave the line out; name a heading with --column",
                 )
             })
         };
-        let imaginary = imaginary.map_or(Ok(0.0), number)?;
-        values.push([number(real)?, imaginary]);
-        Ok(())
+        Ok([number(real)?, imaginary.map_or(Ok(0.0), number)?])
     };
+    let mut values = Vec::new();
     if !has_heading {
-        take(&first)?;
+        values.push(value(&first)?);
     }
     for record in records {
-        take(&record.advise(source, HELP)?)?;
+        values.push(value(&record.advise(source, HELP)?)?);
     }
     match values.is_empty() {
         true => Err(failure(format_args!("{source} has no numbers"), HELP)),
         false => Ok(values),
     }
+}
+
+/// Whether text is a number, or one with a slip in it, such as 1O.5.
+fn begins_like_a_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['+', '-', '.']);
+    digits.starts_with(|first: char| first.is_ascii_digit()) || text.parse::<f64>().is_ok()
+}
+
+/// Which column is called so.
+fn place(source: &str, headings: &StringRecord, name: &str) -> Outcome<usize> {
+    let mut places = headings
+        .iter()
+        .enumerate()
+        .filter(|&(_, found)| found == name);
+    match (places.next(), places.next()) {
+        (Some((place, _)), None) => Ok(place),
+        (Some(_), Some(_)) => Err(failure(
+            format_args!("{source} has two columns '{name}'"),
+            "rename or remove one of them",
+        )),
+        (None, _) => {
+            let found: Vec<_> = headings.iter().collect();
+            Err(failure(
+                format_args!(
+                    "{source} has no column '{name}': its columns are {}",
+                    found.join(", ")
+                ),
+                "name one of them with --column, or correct the heading",
+            ))
+        }
+    }
+}
+
+/// The line that a record begins in. Where the reader took it up, empty lines may be before it.
+fn line(bytes: &[u8], record: &StringRecord) -> usize {
+    let start = record.position().map_or(0, csv::Position::byte);
+    let start = usize::try_from(start).map_or(bytes.len(), |start| start.min(bytes.len()));
+    let (before, from) = bytes.split_at(start);
+    let empty = from.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    1 + before
+        .iter()
+        .chain(empty)
+        .filter(|&&byte| byte == b'\n')
+        .count()
 }
