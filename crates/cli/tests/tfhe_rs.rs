@@ -70,6 +70,34 @@ fn readings_become_values_in_a_stream_or_in_files() {
         tfhe_sbc_fed(directory, &of_type("bool"), &upload).refused(&["bits", "FheBool"]);
         let list = &upload[metadata_len(&upload)..];
         tfhe_sbc_fed(directory, &convert[..3], list).refused(&["no metadata", "--type"]);
+        tfhe_sbc_fed(directory, &of_type("uint32"), list).refused(&["no columns", "--column"]);
+    }
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let desk = tempfile::tempdir().unwrap();
+    for (to, others) in [
+        ("tfhe-rs", "--as tlwe,--archive binary,--parms p,--scale 2"),
+        (
+            "tfhepp",
+            "--column level,--type uint8,--each d,--parms p,--scale 2",
+        ),
+        (
+            "seal",
+            "--column level,--type uint8,--each d,--as tlwe,--archive binary,--card c",
+        ),
+    ] {
+        for option in others.split(',') {
+            let (name, value) = option.split_once(' ').unwrap();
+            let convert = ["convert", "--to", to, name, value];
+            let does_nothing = format!("{name} does nothing with --to {to}");
+            tfhe_sbc_fed(desk.path(), &convert, b"").refused(&[&does_nothing]);
+        }
+    }
+    for from in ["tfhe-rs", "tfhepp"] {
+        let import = ["keys", "import", "--from", from, "key", "--parms", "p"];
+        tfhe_sbc(desk.path(), &import).refused(&["--parms is for keys of SEAL"]);
     }
 }
 

@@ -27,15 +27,9 @@ pub(crate) struct Arguments {
     /// What boards encrypted, or - for stdin
     #[arg(default_value = "-")]
     input: PathBuf,
-    /// The card that `keys import` wrote beside the device key
-    #[arg(long, default_value = "keys/card.tsbc")]
-    card: PathBuf,
-    /// To SEAL: its parameters
-    #[arg(long, value_name = "FILE", default_value = "keys/parms.seal")]
-    parms: PathBuf,
-    /// To SEAL: the scale of ciphertexts that do not say theirs, SEAL-Embedded's raw stream
-    #[arg(long, value_parser = super::ckks::scale)]
-    scale: Option<f64>,
+    /// The card that `keys import` wrote beside the device key; SEAL needs none [default: keys/card.tsbc]
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -43,10 +37,12 @@ pub(crate) struct Arguments {
     tfhe_rs: tfhe_rs::Options,
     #[command(flatten)]
     tfhepp: tfhepp::Options,
+    #[command(flatten)]
+    seal: seal::Options,
 }
 
 /// Where ciphertexts go.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Target {
     /// TFHE-rs
     TfheRs,
@@ -56,7 +52,19 @@ enum Target {
     Seal,
 }
 
+impl Target {
+    /// The option that chooses it.
+    fn option(self) -> &'static str {
+        match self {
+            Self::TfheRs => "--to tfhe-rs",
+            Self::Tfhepp => "--to tfhepp",
+            Self::Seal => "--to seal",
+        }
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    refuse_options_of_others(arguments)?;
     match arguments.to {
         Target::TfheRs => tfhe_rs::run(arguments),
         Target::Tfhepp => tfhepp::run(arguments),
@@ -64,8 +72,30 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// Reads a card, which must be of that library.
-fn read_card(path: &Path, peer: Peer) -> Outcome<Card> {
+/// Refuses options that would change nothing.
+fn refuse_options_of_others(arguments: &Arguments) -> Outcome<()> {
+    let to = arguments.to;
+    let card = arguments.card.as_ref().map(|_| "--card");
+    let given = [
+        (arguments.tfhe_rs.given(), to == Target::TfheRs),
+        (arguments.tfhepp.given(), to == Target::Tfhepp),
+        (arguments.seal.given(), to == Target::Seal),
+        (card, to != Target::Seal),
+    ];
+    let foreign = given
+        .into_iter()
+        .find_map(|(option, fits)| option.filter(|_| !fits));
+    foreign.map_or(Ok(()), |option| {
+        Err(failure(
+            format_args!("{option} does nothing with {}", to.option()),
+            "leave it out; `tfhe-sbc convert --help` shows which options go together",
+        ))
+    })
+}
+
+/// Reads the card, which must be of that library.
+fn read_card(path: Option<&Path>, peer: Peer) -> Outcome<Card> {
+    let path = path.unwrap_or(Path::new("keys/card.tsbc"));
     let card = Card::from_bytes(&read_file(path)?).explain(path.display())?;
     if card.peer == peer {
         return Ok(card);

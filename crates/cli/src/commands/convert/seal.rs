@@ -1,5 +1,8 @@
 //! Ciphertexts for Microsoft SEAL.
 
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 use tfhe_sbc_adapter::seal;
 
 use super::Arguments;
@@ -7,12 +10,34 @@ use crate::commands::ckks::{self, key_file::read_parameters};
 use crate::failure::{Explain, Outcome};
 use crate::{output, report};
 
+/// What only `--to seal` has.
+#[derive(Args)]
+#[command(next_help_heading = "For --to seal")]
+#[group(id = "for-seal")]
+pub(super) struct Options {
+    /// SEAL's parameters [default: keys/parms.seal]
+    #[arg(long, value_name = "FILE")]
+    parms: Option<PathBuf>,
+    /// The scale of ciphertexts that do not say theirs, SEAL-Embedded's raw stream
+    #[arg(long, value_parser = ckks::scale)]
+    scale: Option<f64>,
+}
+
+impl Options {
+    /// One of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let parms = self.parms.as_ref().map(|_| "--parms");
+        parms.or(self.scale.map(|_| "--scale"))
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
-    let parameters = read_parameters(&arguments.parms)?;
+    let Options { parms, scale } = &arguments.seal;
+    let parameters = read_parameters(parms.as_deref().unwrap_or(Path::new("keys/parms.seal")))?;
     let stream = output::read_input(&arguments.input)?;
     let stream = seal::uncompressed(&stream).explain(arguments.input.display())?;
-    let converted = seal::convert(&parameters, arguments.scale, &stream).advise(
+    let converted = seal::convert(&parameters, *scale, &stream).advise(
         arguments.input.display(),
         "give what boards encrypted, and the parameters of their key with --parms; of a raw stream the --scale too",
     )?;

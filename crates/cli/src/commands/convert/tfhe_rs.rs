@@ -32,6 +32,15 @@ pub(super) struct Options {
     each: Option<PathBuf>,
 }
 
+impl Options {
+    /// One of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let column = self.column.as_ref().map(|_| "--column");
+        let fhe_type = self.fhe_type.map(|_| "--type");
+        column.or(fhe_type).or(self.each.as_ref().map(|_| "--each"))
+    }
+}
+
 fn fhe_type(name: &str) -> Result<FheType, String> {
     FheType::from_name(name).ok_or_else(|| {
         "types are bool, and uint and int of 2, 4, 6, 8, 10, 12, 14, 16, 32 and 64 bits".to_owned()
@@ -43,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if options.each.is_none() {
         output::check(arguments.out.as_deref())?;
     }
-    let card = read_card(&arguments.card, Peer::TfheRs)?;
+    let card = read_card(arguments.card.as_deref(), Peer::TfheRs)?;
     let bytes = output::read_input(&arguments.input)?;
     let input = arguments.input.display();
     let (message, rest) = Message::parse(&bytes).explain(&input)?;
@@ -60,6 +69,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             let list = list.explain(&input)?;
             if !rest.is_empty() {
                 return Err(WireError::TrailingBytes(rest.len())).explain(&input);
+            }
+            if options.column.is_some() {
+                return Err(failure(
+                    format_args!("{input} has no columns for --column, for it has no metadata"),
+                    "leave it out: all values are converted",
+                ));
             }
             let fhe_type = options.fhe_type.ok_or_else(|| {
                 failure(

@@ -16,12 +16,20 @@ use crate::{output, progress, report};
 #[command(next_help_heading = "For --to tfhepp")]
 #[group(id = "for-tfhepp")]
 pub(super) struct Options {
-    /// What the file holds
-    #[arg(long = "as", value_enum, default_value_t)]
-    form: Form,
-    /// How cereal reads it
-    #[arg(long, value_enum, default_value_t)]
-    archive: ArchiveKind,
+    /// What the file holds [default: tlwe]
+    #[arg(long = "as", value_enum)]
+    form: Option<Form>,
+    /// How cereal reads it [default: portable-binary]
+    #[arg(long, value_enum)]
+    archive: Option<ArchiveKind>,
+}
+
+impl Options {
+    /// One of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let form = self.form.map(|_| "--as");
+        form.or(self.archive.map(|_| "--archive"))
+    }
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -55,15 +63,15 @@ impl From<ArchiveKind> for Archive {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
-    let card = super::read_card(&arguments.card, Peer::Tfhepp)?;
+    let card = super::read_card(arguments.card.as_deref(), Peer::Tfhepp)?;
     let bytes = output::read_input(&arguments.input)?;
     let list = list(&bytes, &card).advise(
         arguments.input.display(),
         "give an upload that was encrypted under the device key beside the card",
     )?;
-    let archive = arguments.tfhepp.archive.into();
+    let archive = arguments.tfhepp.archive.unwrap_or_default().into();
     let out = arguments.out.as_deref();
-    let file_len = match arguments.tfhepp.form {
+    let file_len = match arguments.tfhepp.form.unwrap_or_default() {
         Form::Tlwe => {
             let vector = TlweVector::new(&list, &card.parameters).explain("no ciphertexts")?;
             let bar = progress::bar("writing", vector.count() as u64);

@@ -50,6 +50,13 @@ enum Source {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let is_seals = matches!(arguments.from, Source::Seal | Source::SealEmbedded);
+    if arguments.parms.is_some() && !is_seals {
+        return Err(failure(
+            "--parms is for keys of SEAL and SEAL-Embedded",
+            "leave it out: the key's file has its parameters",
+        ));
+    }
     match arguments.from {
         Source::TfheRs => tfhe_rs::run(arguments),
         Source::Tfhepp => tfhepp::run(arguments),
