@@ -19,6 +19,8 @@ const COMPRESSED_BOOL: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/co
 const GLWE_AT: usize = 0x5b;
 /// Where the parameters begin: behind the lengths, versions and scalars of both keys.
 const PARAMETERS_AT: usize = GLWE_AT + 8 + 2048 * 8 + 12 + 4 + 8 + 918 * 8;
+/// Where among them the message modulus is.
+const MESSAGE_MODULUS_AT: usize = PARAMETERS_AT + 132;
 
 fn key() -> ClientKey {
     read_client_key(CLIENT_KEY).unwrap()
@@ -172,6 +174,8 @@ fn what_is_not_served_is_refused_by_name() {
         &u64::MAX.to_le_bytes(),
         "polynomial size",
     );
+    // The message modulus, behind two noises and two decompositions.
+    said(MESSAGE_MODULUS_AT, &8u64.to_le_bytes(), "2 message bits");
     // A coefficient of the key.
     said(GLWE_AT + 8, &[2], "GLWE secret key");
     // Another type, another header.

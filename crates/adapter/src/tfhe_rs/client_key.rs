@@ -14,6 +14,7 @@ use tfhe_sbc_core::random::NoiseDistribution;
 use zeroize::Zeroizing;
 
 use super::bincode::Reader;
+use super::integers::MAX_MESSAGE_BITS;
 use super::{TfheRsError, header};
 
 /// The name of the type in a header.
@@ -153,6 +154,9 @@ fn read_classic_parameters(reader: &mut Reader<'_>) -> Result<ParameterSet, Tfhe
     let pbs = read_decomposition(reader)?;
     let key_switch = read_decomposition(reader)?;
     let message_bits = MessageBits(read_modulus(reader, "message modulus")?);
+    if message_bits.0 > MAX_MESSAGE_BITS {
+        return Err(TfheRsError::Unsupported("more than 2 message bits"));
+    }
     let carry_bits = CarryBits(read_modulus(reader, "carry modulus")?);
     let max_noise_level = read_size(reader, "maximal noise level")? as u32;
     let log2_p_fail = reader.f64()?;

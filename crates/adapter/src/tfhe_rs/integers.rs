@@ -20,6 +20,9 @@ pub enum FheType {
 /// The widths of TFHE-rs's integers that a reading can have.
 pub const WIDTHS: [u32; 10] = [2, 4, 6, 8, 10, 12, 14, 16, 32, 64];
 
+/// The widest message of a block that is converted: all [`WIDTHS`] are multiples of it.
+pub(super) const MAX_MESSAGE_BITS: u32 = 2;
+
 impl FheType {
     /// The type of a name such as `FheUint32`, in letters of either case.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -89,7 +92,7 @@ impl Form {
         let message_bits = parameters.message_bits.0;
         if parameters.torus_bits != 64
             || parameters.plaintext != PlaintextKind::Radix
-            || !(1..=2).contains(&message_bits)
+            || !(1..=MAX_MESSAGE_BITS).contains(&message_bits)
         {
             return Err(NotOfTfheRs(parameters.name));
         }
