@@ -5,6 +5,9 @@
 //! key files carry; its BLAKE3 hash is the [`ParameterFingerprint`] that every
 //! ciphertext carries, so that mixing sets is an error and not a wrong answer.
 
+mod canonical_form;
+mod glwe_secret;
+
 use core::fmt;
 
 use thiserror::Error;
@@ -18,6 +21,7 @@ use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
 use crate::wire::bits::packed_len;
+pub use glwe_secret::GlweSecret;
 
 /// Number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;
@@ -71,50 +75,6 @@ pub enum PlaintextKind {
     Boolean = 1,
     /// One padding bit, carry bits, message bits from the top of the torus down.
     Radix = 2,
-}
-
-/// How the coefficients of a GLWE secret key are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum GlweSecret {
-    /// Uniform over {0, 1}: the keys of tfhe-sbc and TFHE-rs.
-    Binary = 0,
-    /// Uniform over {-1, 0, 1}: TFHEpp's.
-    Ternary = 1,
-}
-
-impl GlweSecret {
-    /// Bits of a packed coefficient, which is its value in two's complement: 1, or 2.
-    pub const fn packed_bits(self) -> u32 {
-        match self {
-            Self::Binary => 1,
-            Self::Ternary => 2,
-        }
-    }
-
-    /// Whether a coefficient is one of such a key.
-    pub const fn holds(self, coefficient: i8) -> bool {
-        match self {
-            Self::Binary => coefficient & !1 == 0,
-            Self::Ternary => (coefficient + 1) as u8 <= 2,
-        }
-    }
-
-    /// E\[s²\] of a coefficient.
-    pub const fn mean_square(self) -> f64 {
-        match self {
-            Self::Binary => 0.5,
-            Self::Ternary => 2.0 / 3.0,
-        }
-    }
-
-    /// Var(s) of a coefficient.
-    pub const fn variance(self) -> f64 {
-        match self {
-            Self::Binary => 0.25,
-            Self::Ternary => 2.0 / 3.0,
-        }
-    }
 }
 
 /// Mask polynomials of a GLWE ciphertext at most.
@@ -308,8 +268,10 @@ impl core::ops::Deref for Parameters {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ParameterFingerprint(pub [u8; 16]);
 
-/// Which key set a key or ciphertext belongs to: 16 random bytes drawn with the keys.
-/// Public; it says nothing of the key.
+/// Which key set a key or ciphertext belongs to: 16 random bytes drawn with the keys; of an
+/// imported key 16 bytes of a hash of parameters and key, so that two imports agree. Public: of
+/// a key that was drawn it says nothing, and of an imported one whether a guess of the whole key
+/// is right.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct KeyFingerprint(pub [u8; 16]);
 
@@ -377,182 +339,11 @@ impl Parameters {
             .unwrap_or(self.torus_bits)
     }
 
-    /// The canonical form: fixed fields, little-endian, described in `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> [u8; PARAMETERS_BYTES] {
-        let mut writer = Writer {
-            bytes: [0; PARAMETERS_BYTES],
-            at: 0,
-        };
-        writer.put(self.name.as_bytes());
-        writer.u32(self.torus_bits);
-        writer.u32(self.lwe_dimension.0 as u32);
-        writer.u32(self.lwe_block_size);
-        writer.noise(self.lwe_noise);
-        writer.u32(self.glwe_dimension.0 as u32);
-        writer.u32(self.polynomial_size.get() as u32);
-        writer.noise(self.glwe_noise);
-        for decomposition in [self.pbs, self.pbs_body, self.key_switch] {
-            writer.u32(decomposition.base_log.0);
-            writer.u32(decomposition.level_count.0 as u32);
-        }
-        writer.u32(self.plaintext as u32);
-        writer.u32(self.message_bits.0);
-        writer.u32(self.carry_bits.0);
-        writer.u32(self.max_noise_level);
-        writer.u16(self.modulus_switch as u16);
-        writer.u16(self.glwe_secret as u16);
-        writer.u16(self.body_bits as u16);
-        writer.u16(self.public_key_mask_bits as u16);
-        writer.put(&self.log2_p_fail.to_le_bytes());
-        writer.put(&self.security_bits.to_le_bytes());
-        writer.bytes
-    }
-
-    /// Reads and validates the canonical form.
-    pub fn from_bytes(bytes: &[u8; PARAMETERS_BYTES]) -> Result<Self, ParameterError> {
-        let mut reader = Reader { bytes, at: 0 };
-        let name = ParameterName::from_bytes(reader.take())
-            .ok_or(ParameterError("its name is not printable text"))?;
-        let torus_bits = reader.u32();
-        let lwe_dimension = LweDimension(reader.u32() as usize);
-        let lwe_block_size = reader.u32();
-        let lwe_noise = reader.noise()?;
-        let glwe_dimension = GlweDimension(reader.u32() as usize);
-        let polynomial_size = reader.u32() as usize;
-        let glwe_noise = reader.noise()?;
-        let mut decomposition = || Decomposition::new(reader.u32(), reader.u32() as usize);
-        let (pbs, pbs_body, key_switch) = (decomposition(), decomposition(), decomposition());
-        let plaintext = match reader.u32() {
-            1 => PlaintextKind::Boolean,
-            2 => PlaintextKind::Radix,
-            _ => return Err(ParameterError("its plaintext kind is unknown")),
-        };
-        let message_bits = MessageBits(reader.u32());
-        let carry_bits = CarryBits(reader.u32());
-        let max_noise_level = reader.u32();
-        let modulus_switch = match reader.u16() {
-            0 => ModulusSwitch::Plain,
-            1 => ModulusSwitch::MeanCompensated,
-            _ => return Err(ParameterError("its modulus switch is unknown")),
-        };
-        let glwe_secret = match reader.u16() {
-            0 => GlweSecret::Binary,
-            1 => GlweSecret::Ternary,
-            _ => return Err(ParameterError("its kind of GLWE key is unknown")),
-        };
-        ParameterSet {
-            name,
-            torus_bits,
-            lwe_dimension,
-            lwe_block_size,
-            lwe_noise,
-            glwe_dimension,
-            polynomial_size,
-            glwe_secret,
-            glwe_noise,
-            pbs,
-            pbs_body,
-            key_switch,
-            plaintext,
-            message_bits,
-            carry_bits,
-            max_noise_level,
-            modulus_switch,
-            body_bits: reader.u16(),
-            public_key_mask_bits: reader.u16(),
-            log2_p_fail: f64::from_le_bytes(reader.take()),
-            security_bits: f64::from_le_bytes(reader.take()),
-        }
-        .validate()
-    }
-
     /// The fingerprint that keys and ciphertexts of this set carry.
     pub fn fingerprint(&self) -> ParameterFingerprint {
         let hash = blake3::hash(&self.to_bytes());
         let mut fingerprint = [0; 16];
         fingerprint.copy_from_slice(&hash.as_bytes()[..16]);
         ParameterFingerprint(fingerprint)
-    }
-}
-
-struct Writer {
-    bytes: [u8; PARAMETERS_BYTES],
-    at: usize,
-}
-
-impl Writer {
-    fn put(&mut self, bytes: &[u8]) {
-        self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
-    }
-
-    fn u16(&mut self, value: u16) {
-        self.put(&value.to_le_bytes());
-    }
-
-    fn u32(&mut self, value: u32) {
-        self.put(&value.to_le_bytes());
-    }
-
-    fn noise(&mut self, noise: NoiseDistribution) {
-        match noise {
-            NoiseDistribution::Gaussian { standard_deviation } => {
-                self.u32(1);
-                self.put(&standard_deviation.to_le_bytes());
-            }
-            NoiseDistribution::TUniform { bound_log2 } => {
-                self.u32(2);
-                self.put(&u64::from(bound_log2).to_le_bytes());
-            }
-            NoiseDistribution::CenteredBinomial { eta } => {
-                self.u32(3);
-                self.put(&u64::from(eta).to_le_bytes());
-            }
-        }
-    }
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8; PARAMETERS_BYTES],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn take<const LEN: usize>(&mut self) -> [u8; LEN] {
-        let mut out = [0; LEN];
-        out.copy_from_slice(&self.bytes[self.at..self.at + LEN]);
-        self.at += LEN;
-        out
-    }
-
-    fn u16(&mut self) -> u32 {
-        u16::from_le_bytes(self.take()).into()
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
-    }
-
-    fn noise(&mut self) -> Result<NoiseDistribution, ParameterError> {
-        let kind = self.u32();
-        let value: [u8; 8] = self.take();
-        match kind {
-            1 => Ok(NoiseDistribution::Gaussian {
-                standard_deviation: f64::from_le_bytes(value),
-            }),
-            2 => match u32::try_from(u64::from_le_bytes(value)) {
-                Ok(bound_log2) if bound_log2 <= 62 => {
-                    Ok(NoiseDistribution::TUniform { bound_log2 })
-                }
-                _ => Err(ParameterError("its TUniform bound is over 62 bits")),
-            },
-            3 => match u32::try_from(u64::from_le_bytes(value)) {
-                Ok(eta @ 1..=32) => Ok(NoiseDistribution::CenteredBinomial { eta }),
-                _ => Err(ParameterError(
-                    "its centred binomial noise is not of 1 to 32 bits",
-                )),
-            },
-            _ => Err(ParameterError("its noise distribution is unknown")),
-        }
     }
 }
