@@ -1,4 +1,6 @@
-//! Key files and entropy.
+//! Key files and entropy. [`new_files`] writes what is not there yet.
+
+pub(crate) mod new_files;
 
 use std::path::Path;
 

@@ -101,6 +101,23 @@ fn options_that_would_do_nothing_are_refused() {
     }
 }
 
+/// A disk that is full after the first value leaves neither that nor the directory.
+#[cfg(unix)]
+#[test]
+fn a_value_that_cannot_be_written_leaves_nothing() {
+    let desk = imported();
+    let directory = desk.path();
+    std::fs::write(
+        directory.join("up.tsbc"),
+        encrypt(directory, "keys/device.tsbc"),
+    )
+    .unwrap();
+    let convert = "trap '' XFSZ; ulimit -f 50; tfhe-sbc convert --to tfhe-rs up.tsbc \
+                   --column level --each values";
+    common::run_bash(directory, convert).refused(&["no values were written", "room"]);
+    assert!(!directory.join("values").exists());
+}
+
 /// Bytes of the first message.
 fn metadata_len(upload: &[u8]) -> usize {
     let payload = u64::from_le_bytes(upload[92..100].try_into().unwrap());

@@ -129,7 +129,12 @@ fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError>
             io::ErrorKind::AlreadyExists => exists(),
             _ => FileError::io("write", path)(error.error),
         })?;
-    flush_directory(parent(path))
+    let flushed = flush_directory(parent(path));
+    if flushed.is_err() {
+        // Whoever hears of an error finds no file of this call.
+        let _ = fs::remove_file(path);
+    }
+    flushed
 }
 
 fn write_temporary(

@@ -9,10 +9,10 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
-use tfhe_sbc_service::files;
 
 use crate::failure::{Explain, Outcome, failure};
-use crate::{keys, output, report};
+use crate::keys::new_files::{NewFiles, refuse_existing};
+use crate::{keys, output};
 
 /// Issues a device a key of its own: whoever takes the board apart reads what that key
 /// encrypted, and nothing of other boards. To replace a key, issue another with the next
@@ -47,8 +47,6 @@ pub(crate) struct Arguments {
     public: bool,
 }
 
-const WRITE_ADVICE: &str = "choose a directory that you can write to and that has room";
-
 fn device_id(name: &str) -> Result<DeviceId, String> {
     DeviceId::from_text(name)
         .ok_or_else(|| "a name has 1 to 16 letters, digits and signs, and no spaces".to_owned())
@@ -70,16 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 /// Checks, before any work is done for it, that a key can be written there.
 fn check_new(path: &Path) -> Outcome<()> {
     output::check_file(path)?;
-    if path.symlink_metadata().is_ok() {
-        return Err(failure(
-            format_args!(
-                "{} exists already, and keys are never overwritten",
-                path.display()
-            ),
-            "choose another name, or move the old key away",
-        ));
-    }
-    Ok(())
+    refuse_existing([path])
 }
 
 fn write_public(arguments: &Arguments) -> Outcome<()> {
@@ -89,12 +78,14 @@ fn write_public(arguments: &Arguments) -> Outcome<()> {
         .device_public_key(&mut keys::fresh_seeds()?)
         .explain("no public key")?;
     let key = key.to_bytes().explain("no key file")?;
-    files::write_public_new(path, &key).advise("no key was written", WRITE_ADVICE)?;
-    say(
+    let mut files = NewFiles::default();
+    files.add_public(
         path,
-        key.len(),
+        key,
         "device public key: goes to the boards, holds no secret",
     );
+    files.write()?;
+    files.say();
     Ok(())
 }
 
@@ -132,24 +123,19 @@ fn issue(arguments: &Arguments, device: DeviceId, switch_path: &Path) -> Outcome
     };
     let device = device.to_bytes().explain("no key file")?;
 
-    // If this fails, what is there is somebody else's.
-    files::write_private_new(device_path, &device).advise("no keys were written", WRITE_ADVICE)?;
-    let written = files::write_public_new(switch_path, &switch);
-    if written.is_err() {
-        // One of them alone is of no use.
-        let _ = std::fs::remove_file(device_path);
-    }
-    written.advise("no keys were written", WRITE_ADVICE)?;
-    say(
+    let mut files = NewFiles::default();
+    files.add_secret(
         device_path,
-        device.len(),
+        device,
         format_args!("key of {issue}: goes to it alone, mode 0600"),
     );
-    say(
+    files.add_public(
         switch_path,
-        switch.len(),
+        switch,
         "switch key: goes to the server, holds no secret",
     );
+    files.write()?;
+    files.say();
     Ok(())
 }
 
@@ -161,12 +147,4 @@ fn switch_key_bytes<T: MaskTorus>(
     SeededDeviceSwitchKey::<T>::generate(secret, device, seeds)
         .map(|key| key.to_bytes())
         .explain("no switch key")
-}
-
-fn say(path: &Path, size: usize, what: impl std::fmt::Display) {
-    output::note(format_args!(
-        "{:<32} {:>10}  {what}",
-        path.display(),
-        report::bytes(size as u64)
-    ));
 }

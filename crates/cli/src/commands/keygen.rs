@@ -8,12 +8,12 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_service::files;
 
-use crate::failure::{Explain, Outcome, failure};
+use crate::failure::{Explain, Outcome};
 use crate::keys::fresh_seeds;
+use crate::keys::new_files::{NewFiles, refuse_existing};
 use crate::parameters::{Chosen, chosen};
-use crate::{output, progress, report};
+use crate::{output, progress};
 
 /// Makes three files: secret.tsbc for the key owner alone, device.tsbc for boards,
 /// server.tsbc for the server. Existing files are never overwritten.
@@ -57,22 +57,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let parameters = &arguments
         .parameters
         .for_keys(arguments.insecure_for_tests)?;
-    let made = make(parameters, &arguments.out)?;
-    for (path, what) in [
-        (&made.secret, "secret key: stays with you, mode 0600"),
-        (&made.device, "device key: goes to the boards, mode 0600"),
-        (
-            &made.server,
-            "server key: goes to the server, holds no secret",
-        ),
-    ] {
-        let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        output::note(format_args!(
-            "{:<32} {:>10}  {what}",
-            path.display(),
-            report::bytes(size)
-        ));
-    }
+    let files = new_files(parameters, &KeyFiles::in_directory(&arguments.out))?;
+    files.write()?;
+    files.say();
     output::note(format_args!(
         "{}: {:.0}-bit security, a bootstrap fails with probability 2^{:.1}",
         parameters.name, parameters.security_bits, parameters.log2_p_fail
@@ -83,17 +70,18 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 /// Makes a key set in a directory.
 pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFiles> {
     let paths = KeyFiles::in_directory(directory);
-    for path in [&paths.secret, &paths.device, &paths.server] {
-        if path.symlink_metadata().is_ok() {
-            return Err(failure(
-                format_args!(
-                    "{} exists already, and keys are never overwritten",
-                    path.display()
-                ),
-                "choose another directory, or move the old keys away",
-            ));
-        }
-    }
+    new_files(parameters, &paths)?.write()?;
+    Ok(paths)
+}
+
+fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
+    let KeyFiles {
+        secret: secret_path,
+        device: device_path,
+        server: server_path,
+    } = paths;
+    // Before the work, which takes a while.
+    refuse_existing([&**secret_path, device_path, server_path])?;
     let mut seeds = fresh_seeds()?;
     let secret = SecretKey::generate(*parameters, &mut seeds).explain("no keys")?;
     let server = if parameters.torus_bits == 64 {
@@ -105,19 +93,19 @@ pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFile
     let device = secret.device_key().to_bytes().explain(to_bytes_failed)?;
     let secret = secret.to_bytes().explain(to_bytes_failed)?;
 
-    let advice = "choose a directory that you can write to and that has room";
-    files::create_private_directory(directory).advise("no keys were written", advice)?;
-    let written = files::write_public_new(&paths.server, &server)
-        .and_then(|()| files::write_private_new(&paths.device, &device))
-        .and_then(|()| files::write_private_new(&paths.secret, &secret));
-    if written.is_err() {
-        // None of them was there before, and parts of a key set are of no use.
-        for path in [&paths.server, &paths.device, &paths.secret] {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-    written.advise("no keys were written", advice)?;
-    Ok(paths)
+    let mut files = NewFiles::default();
+    files.add_secret(secret_path, secret, "secret key: stays with you, mode 0600");
+    files.add_secret(
+        device_path,
+        device,
+        "device key: goes to the boards, mode 0600",
+    );
+    files.add_public(
+        server_path,
+        server,
+        "server key: goes to the server, holds no secret",
+    );
+    Ok(files)
 }
 
 fn server_key_bytes<T: MaskTorus>(

@@ -1,19 +1,16 @@
 //! Keys and parameters of SEAL and SEAL-Embedded, in files.
 
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tfhe_sbc_adapter::seal::{
     EmbeddedFiles, PublicKeyFile, SecretKeyFile, encryption_parameters, is_secret_key,
     standard_parameters, uncompressed,
 };
 use tfhe_sbc_ckks::{Parameters, packed_bytes, seal};
-use tfhe_sbc_service::files;
-use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Failure, Outcome, failure};
+use crate::keys::new_files::NewFiles;
 use crate::keys::read_file;
-use crate::{output, report};
 
 /// A key of either kind.
 pub(crate) enum Key {
@@ -173,112 +170,61 @@ pub(crate) fn read_embedded(directory: &Path, parms: Option<&Path>) -> Outcome<K
         )
 }
 
-/// Files to be written in a directory, none of which is there yet.
-pub(crate) struct NewFiles<'d> {
+/// SEAL's key files to be written in a directory.
+pub(crate) struct SealFiles<'d> {
     directory: &'d Path,
-    files: Vec<NewFile>,
+    files: NewFiles,
 }
 
-struct NewFile {
-    path: PathBuf,
-    bytes: Zeroizing<Vec<u8>>,
-    secret: bool,
-    what: String,
-}
-
-impl<'d> NewFiles<'d> {
+impl<'d> SealFiles<'d> {
     pub(crate) fn in_directory(directory: &'d Path) -> Self {
         Self {
             directory,
-            files: Vec::new(),
+            files: NewFiles::default(),
         }
-    }
-
-    fn add(&mut self, name: &str, bytes: Vec<u8>, secret: bool, what: impl Display) {
-        self.files.push(NewFile {
-            path: self.directory.join(name),
-            bytes: Zeroizing::new(bytes),
-            secret,
-            what: what.to_string(),
-        });
     }
 
     /// SEAL's parameters.
     pub(crate) fn add_parameters(&mut self, parameters: &Parameters) {
-        let bytes = encryption_parameters(parameters);
-        self.add(
-            "parms.seal",
-            bytes,
-            false,
+        self.files.add_public(
+            &self.directory.join("parms.seal"),
+            encryption_parameters(parameters),
             "parameters: the server's context is made of them",
         );
     }
 
     /// A secret key in SEAL's form and in SEAL-Embedded's.
     pub(crate) fn add_secret(&mut self, key: &SecretKeyFile) -> Outcome<()> {
-        let mut object = key.to_seal().explain("no key file")?;
-        let object = std::mem::take(&mut *object);
-        self.add(
-            "secret.seal",
-            object,
-            true,
+        self.files.add_secret(
+            &self.directory.join("secret.seal"),
+            key.to_seal().explain("no key file")?,
             "secret key: stays with you, mode 0600",
         );
         let name = EmbeddedFiles {
             polynomial_size: key.parameters().polynomial_size(),
         }
         .secret();
-        let what = "the same, packed: goes to boards, mode 0600";
-        self.add(&name, key.packed().to_vec(), true, what);
+        self.files.add_secret(
+            &self.directory.join(name),
+            key.packed().to_vec(),
+            "the same, packed: goes to boards, mode 0600",
+        );
         Ok(())
     }
 
     /// A public key in SEAL's form.
     pub(crate) fn add_public(&mut self, object: Vec<u8>) {
-        self.add(
-            "public.seal",
+        self.files.add_public(
+            &self.directory.join("public.seal"),
             object,
-            false,
             "public key: goes to boards, holds no secret",
         );
     }
 
-    /// Writes all or none.
+    /// Writes all or none, and says what was written.
     pub(crate) fn write(&self) -> Outcome<()> {
-        const ADVICE: &str = "choose a directory that you can write to and that has room";
-        for NewFile { path, .. } in &self.files {
-            if path.symlink_metadata().is_ok() {
-                return Err(failure(
-                    format_args!(
-                        "{} exists already, and keys are never overwritten",
-                        path.display()
-                    ),
-                    "choose another directory with --out, or move the old keys away",
-                ));
-            }
-        }
-        files::create_private_directory(self.directory).advise("no keys were written", ADVICE)?;
-        let written = self.files.iter().try_for_each(|file| match file.secret {
-            true => files::write_private_new(&file.path, &file.bytes),
-            false => files::write_public_new(&file.path, &file.bytes),
-        });
-        if written.is_err() {
-            // None of them was there before, and parts of them are of no use.
-            for file in &self.files {
-                let _ = std::fs::remove_file(&file.path);
-            }
-        }
-        written.advise("no keys were written", ADVICE)?;
-        for NewFile {
-            path, bytes, what, ..
-        } in &self.files
-        {
-            output::note(format_args!(
-                "{:<32} {:>10}  {what}",
-                path.display(),
-                report::bytes(bytes.len() as u64)
-            ));
-        }
+        self.files.write()?;
+        self.files.say();
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use tfhe_sbc_adapter::seal::SecretKeyFile;
 use tfhe_sbc_ckks::Parameters;
 
-use super::key_file::{NewFiles, read_parameters};
+use super::key_file::{SealFiles, read_parameters};
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::fresh_seeds;
 
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let mut seeds = fresh_seeds()?;
     let secret = SecretKeyFile::generate(&parameters, &mut seeds).explain("no keys")?;
     let public = secret.public_key(&mut seeds).explain("no keys")?;
-    let mut files = NewFiles::in_directory(&arguments.out);
+    let mut files = SealFiles::in_directory(&arguments.out);
     files.add_parameters(&parameters);
     files.add_secret(&secret)?;
     files.add_public(public);

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -132,25 +132,30 @@ fn write_all(values: &mut Values<'_>, path: Option<&Path>) -> Outcome<()> {
     })
 }
 
-/// A file for every value, named by its row.
+/// A file for every value, named by its row; all or none.
 fn write_each(values: &mut Values<'_>, directory: &Path) -> Outcome<()> {
     let doing = format!("no values were written to {}", directory.display());
     std::fs::create_dir(directory).advise(&doing, "name a directory that does not exist yet")?;
+    let path = |row: usize| directory.join(format!("{row:06}.fhe"));
     let bar = progress::bar("converting", values.count() as u64);
     let mut bytes = Vec::new();
     let mut row = 0;
     while values.write_next(&mut bytes) {
-        let path = directory.join(format!("{row:06}.fhe"));
-        let written = File::create(&path).and_then(|file| {
-            let mut file = BufWriter::new(file);
-            file.write_all(&bytes)?;
-            file.flush()
+        let written = File::create_new(path(row)).and_then(|mut file| {
+            row += 1;
+            file.write_all(&bytes)
         });
+        if written.is_err() {
+            // All that was made here, and nothing that somebody else put there.
+            for row in 0..row {
+                let _ = std::fs::remove_file(path(row));
+            }
+            let _ = std::fs::remove_dir(directory);
+        }
         written.advise(
             &doing,
             "choose a directory that you can write to and that has room",
         )?;
-        row += 1;
         bar.inc(1);
     }
     Ok(())

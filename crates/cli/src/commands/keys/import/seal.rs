@@ -1,7 +1,7 @@
 //! Keys of Microsoft SEAL and SEAL-Embedded: checked, and in all forms that they are needed in.
 
 use super::Arguments;
-use crate::commands::ckks::key_file::{self, Key, NewFiles};
+use crate::commands::ckks::key_file::{self, Key, SealFiles};
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys;
 
@@ -21,7 +21,7 @@ pub(super) fn run_embedded(arguments: &Arguments) -> Outcome<()> {
 }
 
 fn write(key: &Key, arguments: &Arguments) -> Outcome<()> {
-    let mut files = NewFiles::in_directory(&arguments.out);
+    let mut files = SealFiles::in_directory(&arguments.out);
     files.add_parameters(key.parameters());
     match key {
         Key::Secret(key) => {
