@@ -14,7 +14,7 @@ pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
-use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use thiserror::Error;
 
 use crate::metadata::{self, MetadataError};
@@ -87,9 +87,6 @@ pub enum ReadingsError {
     /// Not a parameter set for radix blocks.
     #[error("the parameter set encodes booleans: readings need a set with radix blocks")]
     NotRadix,
-    /// Not a parameter set for booleans.
-    #[error("the parameter set encodes radix blocks, and booleans are wanted")]
-    NotBoolean,
 }
 
 impl ReadingsMetadata {
@@ -194,18 +191,6 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Parses and checks an upload of booleans: the bits of codes, least significant first.
-    pub fn parse_bits(
-        bytes: &'a [u8],
-        parameters: &Parameters,
-        key: KeyFingerprint,
-    ) -> Result<Self, ReadingsError> {
-        match parameters.plaintext {
-            PlaintextKind::Boolean => Self::parse_any(bytes, parameters, key),
-            PlaintextKind::Radix => Err(ReadingsError::NotBoolean),
-        }
-    }
-
     fn parse_any(
         bytes: &'a [u8],
         parameters: &Parameters,
@@ -226,5 +211,44 @@ impl<'a> Upload<'a> {
             return Err(ReadingsError::BlockCount { described, found });
         }
         Ok(Self { metadata, list })
+    }
+}
+
+/// What a board sent for a server of another library.
+pub enum Uploaded<'a> {
+    /// Readings, with metadata that tells what they mean.
+    Readings(Upload<'a>),
+    /// Values by themselves: whoever encrypted them knows what they mean.
+    List(UploadedGlweList<'a>),
+}
+
+impl<'a> Uploaded<'a> {
+    /// Parses and checks an upload, of radix blocks or booleans, made under these parameters
+    /// and this key set.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(
+        bytes: &'a [u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Self, ReadingsError> {
+        let (message, rest) = Message::parse(bytes)?;
+        if message.header.kind == Kind::Metadata {
+            return Upload::parse_any(bytes, parameters, key).map(Self::Readings);
+        }
+        let list = UploadedGlweList::check(message, parameters, key)?;
+        match rest.len() {
+            0 => Ok(Self::List(list)),
+            more => Err(WireError::TrailingBytes(more).into()),
+        }
+    }
+
+    /// Its ciphertexts.
+    pub fn list(&self) -> &UploadedGlweList<'a> {
+        match self {
+            Self::Readings(upload) => &upload.list,
+            Self::List(list) => list,
+        }
     }
 }

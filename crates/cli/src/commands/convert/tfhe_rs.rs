@@ -6,12 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_adapter::readings::Upload;
+use tfhe_sbc_adapter::readings::{Upload, Uploaded};
 use tfhe_sbc_adapter::tfhe_rs::integers::FheType;
 use tfhe_sbc_adapter::tfhe_rs::upload::Values;
 use tfhe_sbc_core::wire::card::Peer;
-use tfhe_sbc_core::wire::glwe::UploadedGlweList;
-use tfhe_sbc_core::wire::{Kind, Message, WireError};
 
 use super::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};
@@ -55,21 +53,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let card = read_card(arguments.card.as_deref(), Peer::TfheRs)?;
     let bytes = output::read_input(&arguments.input)?;
     let input = arguments.input.display();
-    let (message, rest) = Message::parse(&bytes).explain(&input)?;
-    let (mut values, what) = match &message.header.kind {
-        Kind::Metadata => {
-            let upload = Upload::parse(&bytes, &card.parameters, card.key).explain(&input)?;
-            let column = column_of(&upload, options, &input)?;
+    let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).explain(&input)?;
+    let (mut values, what) = match &uploaded {
+        Uploaded::Readings(upload) => {
+            let column = column_of(upload, options, &input)?;
             let fhe_type = options.fhe_type;
-            let values = Values::of_column(&upload, &card.parameters, column, fhe_type);
+            let values = Values::of_column(upload, &card.parameters, column, fhe_type);
             (values.explain(&input)?, format!("readings of {column}"))
         }
-        _ => {
-            let list = UploadedGlweList::check(message, &card.parameters, card.key);
-            let list = list.explain(&input)?;
-            if !rest.is_empty() {
-                return Err(WireError::TrailingBytes(rest.len())).explain(&input);
-            }
+        Uploaded::List(list) => {
             if options.column.is_some() {
                 return Err(failure(
                     format_args!("{input} has no columns for --column, for it has no metadata"),
@@ -82,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
                     "say it with --type",
                 )
             })?;
-            let values = Values::of_list(list, &card.parameters, fhe_type);
+            let values = Values::of_list(*list, &card.parameters, fhe_type);
             (values.explain(&input)?, "values".to_owned())
         }
     };

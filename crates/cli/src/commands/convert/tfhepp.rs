@@ -1,11 +1,9 @@
 //! Ciphertexts for TFHEpp.
 
 use clap::{Args, ValueEnum};
-use tfhe_sbc_adapter::readings::Upload;
+use tfhe_sbc_adapter::readings::Uploaded;
 use tfhe_sbc_adapter::tfhepp::{Archive, TlweVector, TrlweVector};
-use tfhe_sbc_core::wire::card::{Card, Peer};
-use tfhe_sbc_core::wire::glwe::UploadedGlweList;
-use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::wire::card::Peer;
 
 use super::Arguments;
 use crate::failure::{Explain, Outcome, failure};
@@ -65,15 +63,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let card = super::read_card(arguments.card.as_deref(), Peer::Tfhepp)?;
     let bytes = output::read_input(&arguments.input)?;
-    let list = list(&bytes, &card).advise(
+    let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).advise(
         arguments.input.display(),
         "give an upload that was encrypted under the device key beside the card",
     )?;
+    let list = uploaded.list();
     let archive = arguments.tfhepp.archive.unwrap_or_default().into();
     let out = arguments.out.as_deref();
     let file_len = match arguments.tfhepp.form.unwrap_or_default() {
         Form::Tlwe => {
-            let vector = TlweVector::new(&list, &card.parameters).explain("no ciphertexts")?;
+            let vector = TlweVector::new(list, &card.parameters).explain("no ciphertexts")?;
             let bar = progress::bar("writing", vector.count() as u64);
             output::write_with(out, |out| {
                 vector.write_to(archive, out, &|count| bar.inc(count))
@@ -81,7 +80,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             vector.file_len(archive)
         }
         form => {
-            let vector = TrlweVector::new(&list, &card.parameters).explain("no ciphertexts")?;
+            let vector = TrlweVector::new(list, &card.parameters).explain("no ciphertexts")?;
             let single = matches!(form, Form::Trlwe);
             if single && vector.count() > 1 {
                 return Err(failure(
@@ -106,20 +105,4 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         output::shown(arguments.out.as_ref())
     ));
     Ok(())
-}
-
-/// The ciphertexts of an upload of readings, or of a device that sends bits without saying what
-/// they mean.
-fn list<'a>(
-    bytes: &'a [u8],
-    card: &Card,
-) -> Result<UploadedGlweList<'a>, Box<dyn std::error::Error>> {
-    let (first, rest) = Message::parse(bytes)?;
-    if first.header.kind == Kind::Metadata {
-        return Ok(Upload::parse_bits(bytes, &card.parameters, card.key)?.list);
-    }
-    if !rest.is_empty() {
-        return Err(format!("{} bytes follow its message", rest.len()).into());
-    }
-    Ok(UploadedGlweList::check(first, &card.parameters, card.key)?)
 }
