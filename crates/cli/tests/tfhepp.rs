@@ -66,6 +66,10 @@ fn readings_become_their_ciphertexts_and_come_back() {
                 .succeeded()
                 .stdout;
             assert_eq!(converted.len(), len, "{options:?}");
+            // Without a key's name it is the one that the import wrote.
+            let usual = ["decrypt", "--from", "tfhepp", "--json", "--count", "40"];
+            let bits = tfhe_sbc_fed(desk.path(), &usual, &converted).succeeded();
+            assert_eq!(bits.json(), json!({ "bits": expected_bits() }));
             for key in ["secretkey.bin", "keys/device.tsbc"] {
                 let decrypt = [
                     "decrypt", "--from", "tfhepp", "--json", "--key", key, "--count",

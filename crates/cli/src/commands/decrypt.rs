@@ -2,7 +2,7 @@
 
 mod tfhepp;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -21,8 +21,9 @@ pub(crate) struct Arguments {
     #[arg(default_value = "-")]
     result: PathBuf,
     /// The secret key; of another library's result, that library's, or the device key made of it
-    #[arg(long, default_value = "keys/secret.tsbc")]
-    key: PathBuf,
+    /// [default: keys/secret.tsbc, with --from keys/device.tsbc]
+    #[arg(long)]
+    key: Option<PathBuf>,
     /// The library whose result it is [default: ours]
     #[arg(long, value_enum)]
     from: Option<Source>,
@@ -41,6 +42,17 @@ pub(crate) struct Arguments {
 enum Source {
     /// TLWE or TRLWE ciphertexts of TFHEpp, written by cereal
     Tfhepp,
+}
+
+impl Arguments {
+    /// The key, or the one that the commands before this one wrote.
+    fn key(&self) -> &Path {
+        let usual = match self.from {
+            None => "keys/secret.tsbc",
+            Some(Source::Tfhepp) => "keys/device.tsbc",
+        };
+        self.key.as_deref().unwrap_or(Path::new(usual))
+    }
 }
 
 #[derive(Serialize)]
@@ -67,7 +79,7 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
         output::check_file(path)?;
     }
     let result = output::read_input(&arguments.result)?;
-    let secret = keys::read_secret_key(&arguments.key)?;
+    let secret = keys::read_secret_key(arguments.key())?;
     let (answers, bootstraps) = Results::decrypt(&result, &secret).advise(
         arguments.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",

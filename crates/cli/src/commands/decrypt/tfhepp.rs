@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     let mut bits = ciphertexts
         .decrypt(&key(arguments)?)
-        .explain(arguments.key.display())?;
+        .explain(arguments.key().display())?;
     if let Some(count) = arguments.bits.count {
         if count > bits.len() {
             return Err(failure(
@@ -77,8 +77,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 
 /// lvl1, of TFHEpp's secret key or of the device key made of it.
 fn key(arguments: &Arguments) -> Outcome<GlweSecretKey> {
-    let bytes = keys::read_file(&arguments.key)?;
-    let name = arguments.key.display();
+    let bytes = keys::read_file(arguments.key())?;
+    let name = arguments.key().display();
     if let Ok((message, _)) = Message::parse(&bytes)
         && message.header.kind == Kind::DeviceKey
     {
