@@ -79,11 +79,21 @@ pub enum TfheRsError {
     /// A value that cannot be.
     #[error("its {0} has a value that it cannot have: the file is damaged or forged")]
     Value(&'static str),
-    /// What TFHE-rs has and this library does not serve.
+    /// A key, or parameters, that TFHE-rs has and this library does not serve.
     #[error(
-        "it has {0}, which is not supported: use a key of classic parameters, key switch first"
+        "it has {0}, which is not supported: use a key of classic parameters, key switch first, 1 or 2 message bits"
     )]
     Unsupported(&'static str),
+    /// A compressed value of a kind that is not served.
+    #[error(
+        "it has {0}, which is not supported: give values that a client encrypted with `CompressedFheUint`, `CompressedFheInt` or `CompressedFheBool`"
+    )]
+    UnsupportedValue(&'static str),
+    /// A value under other parameters than the key's.
+    #[error(
+        "it was made under other parameters than the key's: give the client key that encrypted it"
+    )]
+    OtherParameters,
     /// Parameters that do not validate.
     #[error(transparent)]
     Parameters(#[from] ParameterError),

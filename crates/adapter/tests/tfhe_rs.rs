@@ -193,6 +193,28 @@ fn what_is_not_served_is_refused_by_name() {
 }
 
 #[test]
+fn compressed_values_that_are_not_served_are_refused_with_what_to_give() {
+    let parameters = key().parameters;
+    let said = |at: usize, with: u8, words: [&str; 2]| {
+        let mut bytes = COMPRESSED_BOOL.to_vec();
+        bytes[at] = with;
+        let error = Compressed::read(&bytes, &parameters)
+            .unwrap_err()
+            .to_string();
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+    };
+    let name = "high_level_api::CompressedFheBool";
+    let header = (8 + 3) + 4 + (8 + 3) + (8 + name.len());
+    // Two versions, and whether it is seeded; two versions, the body, a version and the size.
+    said(header + 8, 1, ["server compressed", "a client encrypted"]);
+    said(
+        header + 12 + 8 + 8 + 4,
+        2,
+        ["other parameters", "give the client key"],
+    );
+}
+
+#[test]
 fn no_error_and_no_debug_form_shows_the_key() {
     let shown = format!("{:?}", key());
     assert!(

@@ -17,7 +17,9 @@ pub enum NotAdopted {
     #[error("the security of keys of this shape is not known: use one of the library's usual sets")]
     UnknownSecurity,
     /// Not even whole coefficients would do.
-    #[error("uploads under it would fail more often than results of its bootstraps do")]
+    #[error(
+        "uploads under it would fail more often than results of its bootstraps do: use one of the library's usual sets"
+    )]
     Uploads,
     /// What comes out is no set.
     #[error(transparent)]

@@ -127,7 +127,7 @@ impl Compressed {
 fn expect_seeded(reader: &mut Reader<'_>) -> Result<(), TfheRsError> {
     match reader.u32()? {
         0 => Ok(()),
-        1 => Err(TfheRsError::Unsupported(
+        1 => Err(TfheRsError::UnsupportedValue(
             "ciphertexts that a server compressed by switching their modulus",
         )),
         _ => Err(TfheRsError::Value("kind of compression")),
@@ -148,7 +148,11 @@ fn read_block(
     reader.version("seed kind", 0)?;
     match reader.u32()? {
         0 => reader.version("seed", 0)?,
-        1 => return Err(TfheRsError::Unsupported("seeds of its extendable hash")),
+        1 => {
+            return Err(TfheRsError::UnsupportedValue(
+                "seeds of its extendable hash",
+            ));
+        }
         _ => return Err(TfheRsError::Value("seed kind")),
     }
     let seed = reader.u128()?;
@@ -157,7 +161,7 @@ fn read_block(
     let block = reader.u128()?;
     let byte = reader.versioned_u64("byte in the stream")?;
     if (block, byte) != (0, 0) {
-        return Err(TfheRsError::Unsupported(
+        return Err(TfheRsError::UnsupportedValue(
             "masks that do not begin with their stream",
         ));
     }
@@ -181,7 +185,7 @@ fn read_block(
         && message_modulus == encoding.message_modulus()
         && carry_modulus == encoding.block_modulus() / encoding.message_modulus();
     if !is_as_stated {
-        return Err(TfheRsError::Value("parameters, which are not the key's"));
+        return Err(TfheRsError::OtherParameters);
     }
     if found_degree != degree || noise != 1 {
         return Err(TfheRsError::Value("degree or noise level"));

@@ -22,7 +22,9 @@ pub enum ValuesError {
         there: Vec<String>,
     },
     /// Codes that the type has no room for.
-    #[error("the codes of column '{column}' have {bits} bits, {fhe_type} has room for {room}")]
+    #[error(
+        "the codes of column '{column}' have {bits} bits, {fhe_type} has room for {room}: choose a wider type"
+    )]
     TooWide {
         /// The column's name.
         column: String,
@@ -34,7 +36,9 @@ pub enum ValuesError {
         room: u32,
     },
     /// Blocks that do not make whole values.
-    #[error("{found} blocks are no whole number of {fhe_type}, which has {blocks}")]
+    #[error(
+        "{found} blocks are no whole number of {fhe_type}, which has {blocks}: choose the type that was encrypted"
+    )]
     Count {
         /// The blocks that there are.
         found: usize,
