@@ -1,5 +1,6 @@
 //! Keys and ciphertexts of TFHE-rs: what it wrote is read, and what is damaged is refused.
 
+use tfhe_sbc_adapter::foreign;
 use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
 use tfhe_sbc_adapter::tfhe_rs::client_key::{ClientKey, read_client_key};
 use tfhe_sbc_adapter::tfhe_rs::compressed::{Compressed, CompressedKind};
@@ -190,6 +191,60 @@ fn what_is_not_served_is_refused_by_name() {
         header::type_name(CLIENT_KEY),
         Some("high_level_api::ClientKey")
     );
+}
+
+/// The key as `bincode` writes it: no header, and no versions.
+fn bare_key() -> Vec<u8> {
+    let slice = |from: usize, len: usize| &CLIENT_KEY[from..][..len];
+    let parameter = |at: usize, len: usize| slice(PARAMETERS_AT + at, len);
+    let small_at = GLWE_AT + 8 + 2048 * 8 + 16;
+    let numbers = [16, 28, 40].map(|at| parameter(at, 8));
+    let noises = [52, 60, 68, 76].map(|at| parameter(at, 4));
+    let moduli = [84, 96, 108, 120, 132, 144, 156].map(|at| parameter(at, 8));
+    [
+        &[0; 4][..],
+        slice(GLWE_AT, 8 + 2048 * 8),
+        parameter(40, 8),
+        slice(small_at, 8 + 918 * 8),
+        &[0; 4],
+        &numbers.concat(),
+        &noises.concat(),
+        &moduli.concat(),
+        // The failure probability; behind a version the modulus; the order; the modulus switch.
+        parameter(164, 8),
+        parameter(176, 24),
+        parameter(204, 4),
+        parameter(212, 4),
+        // Eight options and an empty tag.
+        &[0; 8 + 8],
+    ]
+    .concat()
+}
+
+#[test]
+fn a_key_of_bare_bincode_is_read_and_recognised() {
+    let bare = bare_key();
+    let (expected, found) = (key(), read_client_key(&bare).unwrap());
+    assert_eq!(found.parameters, expected.parameters);
+    assert!(found.glwe.coefficients() == expected.glwe.coefficients());
+    assert_eq!(foreign::describe(&bare), foreign::describe(CLIENT_KEY));
+    assert_eq!(foreign::describe(&bare[..bare.len() - 1]), None);
+}
+
+#[test]
+fn objects_in_another_form_are_recognised() {
+    for (at, with) in [(10, b'4'), (23, b'9')] {
+        let described = foreign::describe(&patched(at, &[with])).unwrap();
+        assert_eq!(described.library, "TFHE-rs");
+        assert_eq!(described.kind, "unknown object");
+        let (name, why) = &described.details[0];
+        assert_eq!(*name, "cannot be read");
+        assert!(why.contains("save it with tfhe 1.8"), "{why}");
+    }
+    let cut = foreign::describe(&CLIENT_KEY[..30]).unwrap();
+    assert!(cut.details[0].1.contains("cut short"));
+    assert_eq!(foreign::describe(b"TSBC and more"), None);
+    assert_eq!(foreign::describe(&[]), None);
 }
 
 #[test]

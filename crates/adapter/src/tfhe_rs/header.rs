@@ -22,8 +22,9 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// The name of the type in a header, and a reader of what follows.
-fn read(bytes: &[u8]) -> Result<(&str, Reader<'_>), TfheRsError> {
+/// The name of the type in a header, and a reader of what follows. [`TfheRsError::Header`] says
+/// that there is no header at all.
+pub(super) fn read(bytes: &[u8]) -> Result<(&str, Reader<'_>), TfheRsError> {
     let mut reader = Reader::new(bytes);
     let version = reader.text().ok().flatten().ok_or(TfheRsError::Header)?;
     if !looks_like_a_version(version) {
