@@ -137,6 +137,19 @@ fn the_examples_of_encrypt_eval_and_decrypt_go_from_readings_to_answers() {
 }
 
 #[test]
+fn the_example_of_convert_writes_what_seal_loads() {
+    let directory = tempfile::tempdir().unwrap();
+    run_example(directory.path(), "convert");
+    let len = |name: &str| {
+        std::fs::metadata(directory.path().join(name))
+            .unwrap()
+            .len()
+    };
+    // A polynomial in the place of its seed.
+    assert!(len("expanded.seal") * 10 > len("day.seal") * 19);
+}
+
+#[test]
 fn the_example_of_ckks_goes_from_readings_to_readings() {
     let directory = tempfile::tempdir().unwrap();
     let run = run_example(directory.path(), "ckks");

@@ -19,7 +19,10 @@ use crate::keys::read_file;
 ///   --to tfhepp    uploads under a key of TFHEpp, as its TLWE or TRLWE ciphertexts
 ///   --to seal      CKKS streams and seeded ciphertexts, as SEAL's ciphertexts
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "Example:\n  tfhe-sbc ckks keygen --out keys\n  tfhe-sbc sample | tfhe-sbc ckks encrypt --column temperature_c --out day.seal\n  tfhe-sbc convert --to seal day.seal --out expanded.seal"
+)]
 pub(crate) struct Arguments {
     /// The library whose ciphertexts are wanted
     #[arg(long, value_enum)]
