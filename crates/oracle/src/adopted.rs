@@ -82,11 +82,17 @@ mod tests {
             };
             let adopted = adopt(&stated.validate().unwrap()).unwrap();
             assert_eq!(adopted.body_bits, shipped.body_bits, "{}", shipped.name);
-            assert_eq!(adopted.public_key_mask_bits, shipped.public_key_mask_bits);
-            assert!((adopted.log2_p_fail - shipped.log2_p_fail).abs() < 0.2);
+            // The search had 2^-40 to keep to, who adopts has what the set says of itself.
+            let more = adopted.public_key_mask_bits - shipped.public_key_mask_bits;
+            let looser = shipped.log2_p_fail > -100.0;
+            assert!(more == 0 || (more == 1 && looser), "{}", shipped.name);
+            let better = shipped.log2_p_fail - adopted.log2_p_fail;
+            assert!(
+                (-0.2..if more == 1 { 1.5 } else { 0.2 }).contains(&better),
+                "{better}"
+            );
             assert!((adopted.security_bits - shipped.security_bits).abs() < 0.2);
-            let weak = shipped.log2_p_fail > -100.0;
-            assert_eq!(adopted.name.as_str().contains("p_fail_2m4"), weak);
+            assert_eq!(adopted.name.as_str().contains("p_fail_2m4"), looser);
         }
     }
 }
