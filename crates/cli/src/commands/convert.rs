@@ -13,14 +13,8 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::keys::read_file;
 
 /// Turns what boards encrypted into ciphertexts of the library that a server runs.
-///
-/// What goes where:
-///   --to tfhe-rs   uploads under a key of TFHE-rs, as its integers and booleans
-///   --to tfhepp    uploads under a key of TFHEpp, as its TLWE or TRLWE ciphertexts
-///   --to seal      CKKS streams and seeded ciphertexts, as SEAL's ciphertexts
 #[derive(Args)]
 #[command(
-    verbatim_doc_comment,
     after_help = "Example:\n  tfhe-sbc ckks keygen --out keys\n  tfhe-sbc sample | tfhe-sbc ckks encrypt --column temperature_c --out day.seal\n  tfhe-sbc convert --to seal day.seal --out expanded.seal"
 )]
 pub(crate) struct Arguments {
@@ -47,11 +41,11 @@ pub(crate) struct Arguments {
 /// Where ciphertexts go.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Target {
-    /// TFHE-rs
+    /// Uploads under a key of TFHE-rs, as its FheUint, FheInt and FheBool
     TfheRs,
-    /// TFHEpp
+    /// Uploads under a key of TFHEpp, as its TLWE or TRLWE ciphertexts
     Tfhepp,
-    /// Microsoft SEAL
+    /// Raw streams and seeded ciphertexts of CKKS, as Microsoft SEAL's ciphertexts
     Seal,
 }
 
