@@ -169,13 +169,13 @@ fn keys_are_not_overwritten_and_inspected() {
             "own.tsbc",
             "new.tsbc",
             "pi",
-            ["own.tsbc exists", "another name"],
+            ["own.tsbc exists", "directory or name"],
         ),
         (
             "new.tsbc",
             "switch.tsbc",
             "pi",
-            ["switch.tsbc exists", "another name"],
+            ["switch.tsbc exists", "directory or name"],
         ),
         ("new.tsbc", "new.tsbc", "pi", ["one file", "two files"]),
         ("new.tsbc", "new", "pi", ["would not find", ".tsbc"]),
@@ -218,7 +218,7 @@ fn keys_are_not_overwritten_and_inspected() {
     }
     let public = ["device-key", "--public", "--out-device", "public.tsbc"];
     tfhe_sbc(directory, &public).succeeded();
-    tfhe_sbc(directory, &public).refused(&["public.tsbc exists", "another name"]);
+    tfhe_sbc(directory, &public).refused(&["public.tsbc exists", "directory or name"]);
     let both = [&public[..], &["--device", "pi"]].concat();
     tfhe_sbc(directory, &both).refused(&["cannot be used with", "--device"]);
     let described = tfhe_sbc(directory, &["inspect", "public.tsbc"]).succeeded();
