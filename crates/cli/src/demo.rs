@@ -19,13 +19,13 @@ use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::results::{Answer, Results};
 use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, write_tls_directory};
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::files;
 use tfhe_sbc_service::identity::Identity;
 use tfhe_sbc_service::protocol::Selection;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::results::{Answer, Results};
 
 use self::outcome::{Report, Stages};
 use self::server_process::ServerProcess;
@@ -284,7 +284,7 @@ fn answer_to<'a>(answers: &'a [Answer], name: &str) -> Option<&'a Answer> {
 mod tests {
     use tfhe_sbc_adapter::metadata;
     use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
-    use tfhe_sbc_service::query::results::AnswerValue;
+    use tfhe_sbc_query::results::AnswerValue;
 
     use super::*;
 

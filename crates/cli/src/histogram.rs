@@ -1,6 +1,6 @@
 //! Histograms as text and as a picture.
 
-use tfhe_sbc_service::query::results::{Answer, AnswerValue, Bin};
+use tfhe_sbc_query::results::{Answer, AnswerValue, Bin};
 
 use crate::report;
 use crate::sheet::{DECRYPTED, HEADING, LABEL, ROOMY, RULE, SUBTITLE, Sheet, TICK, VALUE, pixels};

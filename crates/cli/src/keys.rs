@@ -10,7 +10,7 @@ use tfhe_sbc_core::random::{EntropyError, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
-use tfhe_sbc_service::device_keys::DeviceKeys;
+use tfhe_sbc_query::device_keys::DeviceKeys;
 use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Outcome, failure};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tfhe_sbc_service::query::results::AnswerValue;
+use tfhe_sbc_query::results::AnswerValue;
 
 use crate::histogram;
 

@@ -2,10 +2,8 @@
 //! of uploaded bytes and an evaluation of a query. The server treats both as
 //! opaque.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_query::progress::Progress;
 
 /// The cryptographic half of the service. Its methods block and may take their
 /// time: the server calls them away from its network threads.
@@ -70,57 +68,4 @@ pub enum BackendErrorKind {
     Internal,
     /// The evaluation stopped because nobody waits for it any more.
     Cancelled,
-}
-
-/// Shared between a running evaluation, which counts, and the server, which
-/// shows the count and may call the evaluation off.
-#[derive(Debug, Default)]
-pub struct Progress {
-    bootstraps: AtomicU64,
-    expected: AtomicU64,
-    cancelled: AtomicBool,
-    server_total: Option<Arc<AtomicU64>>,
-}
-
-impl Progress {
-    /// Also adds to a total that outlives this evaluation.
-    pub(crate) fn counting_into(server_total: Arc<AtomicU64>) -> Self {
-        Self {
-            server_total: Some(server_total),
-            ..Self::default()
-        }
-    }
-
-    /// Reports bootstraps done since the last report.
-    pub fn add_bootstraps(&self, count: u64) {
-        self.bootstraps.fetch_add(count, Ordering::Relaxed);
-        if let Some(total) = &self.server_total {
-            total.fetch_add(count, Ordering::Relaxed);
-        }
-    }
-
-    /// The bootstraps reported so far.
-    pub fn bootstraps(&self) -> u64 {
-        self.bootstraps.load(Ordering::Relaxed)
-    }
-
-    /// Reports how many bootstraps there will be in all.
-    pub fn expect_bootstraps(&self, total: u64) {
-        self.expected.store(total, Ordering::Relaxed);
-    }
-
-    /// How many bootstraps there will be in all; 0 if that is not known yet.
-    pub fn expected_bootstraps(&self) -> u64 {
-        self.expected.load(Ordering::Relaxed)
-    }
-
-    /// Asks the evaluation to stop.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether nobody waits for the answer any more.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
 }

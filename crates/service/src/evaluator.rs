@@ -5,13 +5,12 @@ use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 
-use crate::backend::{
-    Backend, BackendError, BackendErrorKind, Evaluation, Progress, UploadSummary,
-};
-use crate::device_keys::{DeviceKeyError, DeviceKeys};
-use crate::query::cost::MAX_BOOTSTRAPS;
-use crate::query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
-use crate::query::request::RequestError;
+use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary};
+use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
+use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
+use tfhe_sbc_query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::request::RequestError;
 
 /// A server key at the service's disposal, and the devices with keys of their own.
 pub struct KeyBackend {

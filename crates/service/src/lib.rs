@@ -17,21 +17,18 @@
 //!
 //! All of this knows bytes, files and sockets only; what the bytes mean is the
 //! [`backend`]'s business. The real one is [`evaluator`], which holds a server key and
-//! answers the questions of [`query`]; [`device_keys`] is how it tells devices that have
-//! keys of their own.
+//! answers the questions of the crate `query`.
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod certificates;
 pub mod client;
-pub mod device_keys;
 mod error_chain;
 pub mod evaluator;
 pub mod files;
 pub mod identity;
 pub mod metrics;
 pub mod protocol;
-pub mod query;
 pub mod role;
 pub mod server;
 pub mod store;

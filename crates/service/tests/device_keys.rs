@@ -9,10 +9,11 @@ use key_set::{KeySet, Table, UploadKey, key_set, questions, seeds, table};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
-use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Progress};
-use tfhe_sbc_service::device_keys::DeviceKeys;
+use tfhe_sbc_query::device_keys::DeviceKeys;
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::results::{AnswerValue, Results};
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind};
 use tfhe_sbc_service::evaluator::KeyBackend;
-use tfhe_sbc_service::query::results::{AnswerValue, Results};
 
 /// Issues a key and puts its switch key into the directory.
 fn issue(secret: &SecretKey, device: &'static str, epoch: u32, directory: &Path) -> DeviceKey {

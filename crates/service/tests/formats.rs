@@ -8,10 +8,10 @@ use key_set::{KeySet, Table, key_set, questions, table};
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::cost::costs;
-use tfhe_sbc_service::query::request::Request;
-use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::costs;
+use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
 
 fn small_table() -> Table {
     table(

@@ -7,10 +7,11 @@ mod plain;
 use key_set::{Table, questions, table};
 use plain::assert_answers;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_service::backend::{Backend, Evaluation, Progress};
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::cost::costs;
-use tfhe_sbc_service::query::results::Results;
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::costs;
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::results::Results;
+use tfhe_sbc_service::backend::{Backend, Evaluation};
 
 /// Five rows: a column of each kind, two of one scale, and equal values.
 fn readings() -> Table {

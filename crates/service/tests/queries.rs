@@ -6,7 +6,7 @@ mod plain;
 
 use key_set::{KeySet, key_set, questions, table};
 use plain::assert_answers;
-use tfhe_sbc_service::query::condition::Relation;
+use tfhe_sbc_query::condition::Relation;
 
 /// Numbers below a bound, the same in every run.
 struct Draw(u64);
@@ -171,7 +171,8 @@ fn equal_readings_and_repeated_questions_are_no_trouble() {
 
 #[test]
 fn bootstraps_are_reported_and_a_query_can_be_called_off() {
-    use tfhe_sbc_service::backend::{Backend, BackendErrorKind, Progress};
+    use tfhe_sbc_query::progress::Progress;
+    use tfhe_sbc_service::backend::{Backend, BackendErrorKind};
     let keys: &KeySet = key_set();
     let table = table(&[("a", 0.0, 1.0, 4)], vec![vec![3.0, 9.0]]);
     let (upload, asked) = (keys.upload(&table), questions(&["max(a)", "count(a > 5)"]));

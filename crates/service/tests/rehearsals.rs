@@ -6,8 +6,8 @@ mod plain;
 
 use key_set::{Table, table};
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
-use tfhe_sbc_service::query::cost::rehearse;
-use tfhe_sbc_service::query::{Aggregate, Question};
+use tfhe_sbc_query::cost::rehearse;
+use tfhe_sbc_query::{Aggregate, Question};
 
 /// Numbers, the same in every run.
 struct Draw(u64);

@@ -11,15 +11,16 @@ use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
-use tfhe_sbc_service::backend::{Backend, BackendErrorKind, Progress, UploadSummary};
-use tfhe_sbc_service::device_keys::DeviceKeys;
-use tfhe_sbc_service::query::condition::{Condition, Relation, Threshold};
-use tfhe_sbc_service::query::evaluate::{EvaluateError, evaluate};
-use tfhe_sbc_service::query::expression::Expression;
-use tfhe_sbc_service::query::request::{Request, RequestError};
-use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
-use tfhe_sbc_service::query::tree::{Branch, Tree};
-use tfhe_sbc_service::query::{Aggregate, Question};
+use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
+use tfhe_sbc_query::device_keys::DeviceKeys;
+use tfhe_sbc_query::evaluate::{EvaluateError, evaluate};
+use tfhe_sbc_query::expression::Expression;
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::request::{Request, RequestError};
+use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
+use tfhe_sbc_query::tree::{Branch, Tree};
+use tfhe_sbc_query::{Aggregate, Question};
+use tfhe_sbc_service::backend::{Backend, BackendErrorKind, UploadSummary};
 
 fn small_table() -> Table {
     table(

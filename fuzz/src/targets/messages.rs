@@ -13,9 +13,9 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::request::Request;
-use tfhe_sbc_service::query::results::{EncryptedAnswer, Meaning, Results};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
 
 use super::Target;
 use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};

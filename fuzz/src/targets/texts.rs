@@ -4,7 +4,7 @@ use tfhe_sbc_core::parameter_sets::ALL;
 use tfhe_sbc_measure::calibrate;
 use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::parameter_file;
-use tfhe_sbc_service::query::Question;
+use tfhe_sbc_query::Question;
 
 use super::Target;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use tfhe_sbc_service::query::results::{Answer, AnswerValue, Results};
+use tfhe_sbc_query::results::{Answer, AnswerValue, Results};
 
 use crate::failure::{Explain, Outcome};
 use crate::{histogram, keys, output, report};

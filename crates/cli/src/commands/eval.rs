@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tfhe_sbc_service::backend::Progress;
-use tfhe_sbc_service::query::cost::MAX_BOOTSTRAPS;
-use tfhe_sbc_service::query::evaluate::evaluate;
+use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
+use tfhe_sbc_query::evaluate::evaluate;
+use tfhe_sbc_query::progress::Progress;
 
 use super::query::Questions;
 use crate::failure::{Explain, Outcome};

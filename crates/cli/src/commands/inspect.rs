@@ -13,8 +13,8 @@ use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
-use tfhe_sbc_service::query::request::Request;
-use tfhe_sbc_service::query::results::Results;
+use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::results::Results;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::parameters::{Chosen, chosen};

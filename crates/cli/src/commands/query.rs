@@ -8,12 +8,12 @@ use clap::Args;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::condition::{Condition, Threshold};
+use tfhe_sbc_query::parse::ParseError;
+use tfhe_sbc_query::request::{EncryptBlocks, Request};
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::protocol::Selection;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::condition::{Condition, Threshold};
-use tfhe_sbc_service::query::parse::ParseError;
-use tfhe_sbc_service::query::request::{EncryptBlocks, Request};
 
 use super::send::Server;
 use crate::encryptor::DeviceSession;

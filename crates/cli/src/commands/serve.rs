@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::evaluator::KeyBackend;
 use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tracing_subscriber::EnvFilter;

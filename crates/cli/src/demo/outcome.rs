@@ -7,10 +7,10 @@ use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::condition::{Condition, Threshold};
+use tfhe_sbc_query::results::{Answer, AnswerValue};
 use tfhe_sbc_service::client::QueryReply;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::condition::{Condition, Threshold};
-use tfhe_sbc_service::query::results::{Answer, AnswerValue};
 
 use super::picture::{Panel, Picture};
 use super::{answer_to, plain};

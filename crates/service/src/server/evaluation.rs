@@ -9,10 +9,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Limits;
 use super::body::Received;
 use super::error::Refusal;
-use crate::backend::{Backend, Evaluation, Progress};
+use crate::backend::{Backend, Evaluation};
 use crate::metrics::Metrics;
 use crate::protocol::{RunningQuery, Status};
 use crate::store::{BlobId, Store};
+use tfhe_sbc_query::progress::Progress;
 
 const RETRY_AFTER_SECONDS: u32 = 10;
 

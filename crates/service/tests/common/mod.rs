@@ -9,8 +9,9 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_service::backend::{
-    Backend, BackendError, BackendErrorKind, Evaluation, Progress, UploadSummary,
+    Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary,
 };
 use tfhe_sbc_service::certificates::{self, CertificateFiles, TlsFiles};
 use tfhe_sbc_service::client::{Client, ClientError};

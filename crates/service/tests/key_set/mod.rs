@@ -16,12 +16,13 @@ use tfhe_sbc_device::{
     encode_readings, reading_block_count, workspace_bytes,
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_service::backend::{Backend, BackendError, Progress};
-use tfhe_sbc_service::device_keys::DeviceKeys;
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::device_keys::DeviceKeys;
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::request::{Request, RequestError};
+use tfhe_sbc_query::results::{Answer, Results};
+use tfhe_sbc_service::backend::{Backend, BackendError};
 use tfhe_sbc_service::evaluator::KeyBackend;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::request::{Request, RequestError};
-use tfhe_sbc_service::query::results::{Answer, Results};
 
 pub struct KeySet {
     pub secret: SecretKey,

@@ -1,11 +1,11 @@
 //! Questions answered in the clear, from readings.
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
 
-use tfhe_sbc_service::query::condition::{Condition, Relation, Threshold};
-use tfhe_sbc_service::query::expression::Expression;
-use tfhe_sbc_service::query::results::{AnswerValue, Bin, Labelled};
-use tfhe_sbc_service::query::tree::{Branch, Tree};
-use tfhe_sbc_service::query::{Aggregate, Question};
+use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
+use tfhe_sbc_query::expression::Expression;
+use tfhe_sbc_query::results::{AnswerValue, Bin, Labelled};
+use tfhe_sbc_query::tree::{Branch, Tree};
+use tfhe_sbc_query::{Aggregate, Question};
 
 use crate::key_set::{Table, key_set};
 

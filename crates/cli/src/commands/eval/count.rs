@@ -9,8 +9,8 @@ use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 use tfhe_sbc_core::wire::Message;
-use tfhe_sbc_service::query::Question;
-use tfhe_sbc_service::query::cost::{Cost, Speed, costs};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::{Cost, Speed, costs};
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, report};

@@ -13,11 +13,11 @@ use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::DeviceError;
 use thiserror::Error;
 
-use super::condition::{Threshold, threshold_code};
-use super::expression::Expression;
-use super::nearest::did_you_mean;
-use super::tree::TreeError;
-use super::{Aggregate, Question};
+use crate::condition::{Threshold, threshold_code};
+use crate::expression::Expression;
+use crate::nearest::did_you_mean;
+use crate::tree::TreeError;
+use crate::{Aggregate, Question};
 
 /// Most questions of one request.
 pub const MAX_QUESTIONS: usize = 256;

@@ -10,22 +10,22 @@ use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::integer::{FheUint, Width};
 
-use crate::query::evaluate::EvaluateError;
-use crate::query::expression::Expression;
-use crate::query::request::{RequestError, known_column};
-use crate::query::{Aggregate, Question};
+use crate::evaluate::EvaluateError;
+use crate::expression::Expression;
+use crate::request::{RequestError, known_column};
+use crate::{Aggregate, Question};
 
 use super::{Inputs, Recorder, Values};
 
 /// What of the readings the questions of a request load.
-pub(in crate::query) struct Loading {
+pub(crate) struct Loading {
     /// The columns whose rows are loaded: those that questions are about otherwise than by
     /// their sums.
     by_row: HashSet<usize>,
 }
 
 impl Loading {
-    pub(in crate::query) fn of<'q>(
+    pub(crate) fn of<'q>(
         readings: &ReadingsMetadata,
         questions: impl IntoIterator<Item = &'q Question>,
     ) -> Result<Self, RequestError> {
@@ -42,7 +42,7 @@ impl Loading {
     }
 
     /// Whether it is the sum of a column whose rows are loaded for other questions.
-    pub(in crate::query) fn shares_rows(
+    pub(crate) fn shares_rows(
         &self,
         readings: &ReadingsMetadata,
         question: &Question,
@@ -52,7 +52,7 @@ impl Loading {
     }
 
     /// How many blocks a question loads from uploads of so many rows.
-    pub(in crate::query) fn block_count(
+    pub(crate) fn block_count(
         &self,
         circuit: &Circuit,
         readings: &ReadingsMetadata,

@@ -13,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::condition::Condition;
-use super::parse;
+use crate::condition::Condition;
+use crate::parse;
 
 /// Most nodes of a tree; it has one leaf more.
 pub const MAX_NODES: usize = 255;

@@ -15,14 +15,14 @@ use tfhe_sbc_engine::analytics::rows;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{FheBool, FheUint, Unsigned, Width};
 
-use super::condition::{
+use crate::condition::{
     CodeCondition, Condition, Relation, Threshold, code_condition, first_code_from, threshold_code,
 };
-use super::evaluate::EvaluateError;
-use super::expression::{Expression, Linear};
-use super::request::{RequestError, encoding_of};
-use super::results::{Meaning, Spread};
-use super::{Aggregate, Question};
+use crate::evaluate::EvaluateError;
+use crate::expression::{Expression, Linear};
+use crate::request::{RequestError, encoding_of};
+use crate::results::{Meaning, Spread};
+use crate::{Aggregate, Question};
 
 pub(super) use sums::Loading;
 

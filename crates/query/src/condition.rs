@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_engine::integer::Comparison;
 
-use super::expression::Expression;
+use crate::expression::Expression;
 
 /// What a row may meet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -19,14 +19,14 @@ use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKey;
 use thiserror::Error;
 
-use crate::backend::Progress;
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
+use crate::progress::Progress;
 
-use super::Question;
-use super::cost;
-use super::record::{Inputs, Loading, Recorder, Table};
-use super::request::{Request, RequestError};
-use super::results::{EncryptedAnswer, Results, ResultsError};
+use crate::Question;
+use crate::cost;
+use crate::record::{Inputs, Loading, Recorder, Table};
+use crate::request::{Request, RequestError};
+use crate::results::{EncryptedAnswer, Results, ResultsError};
 
 /// Most blocks that the questions of a request may load: of readings, or of sums of several
 /// where only their sum is asked for. At the default parameters each is an LWE ciphertext of
@@ -91,12 +91,12 @@ pub enum EvaluateError {
 }
 
 /// The header of the first message of an upload or request, whose key is that of all.
-pub(crate) fn first_header(bytes: &[u8]) -> Result<Header, WireError> {
+pub fn first_header(bytes: &[u8]) -> Result<Header, WireError> {
     Ok(Message::parse(bytes)?.0.header)
 }
 
 /// The error of the key of readings or a query.
-pub(crate) fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
+pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
     move |error| EvaluateError::DeviceKey { of, error }
 }
 

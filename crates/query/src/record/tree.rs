@@ -5,11 +5,11 @@ use std::rc::Rc;
 use tfhe_sbc_engine::analytics::tree::{Node, Tree as CodeTree};
 use tfhe_sbc_engine::integer::FheUint;
 
-use crate::query::condition::{CodeCondition, Condition, Relation, Threshold, code_condition};
-use crate::query::evaluate::EvaluateError;
-use crate::query::request::encoding_of;
-use crate::query::results::Meaning;
-use crate::query::tree::{Branch, Tree};
+use crate::condition::{CodeCondition, Condition, Relation, Threshold, code_condition};
+use crate::evaluate::EvaluateError;
+use crate::request::encoding_of;
+use crate::results::Meaning;
+use crate::tree::{Branch, Tree};
 
 use super::{Recorded, Recorder};
 

@@ -4,17 +4,22 @@
 //! owner's side, [`request`] carries questions and encrypted thresholds to the server,
 //! [`evaluate`] computes on ciphertexts there, [`results`] carries encrypted answers
 //! back and, with the secret key, reads them. What is computed is written down by one
-//! recorder, whether on ciphertexts or, in [`cost`], on stand-ins for them.
+//! recorder, whether on ciphertexts or, in [`cost`], on stand-ins for them. [`progress`] is
+//! what an evaluation tells whoever waits for it, [`device_keys`] how it knows devices that
+//! have keys of their own.
 //!
 //! A question is about [`Expression`]s of columns,
 //! [`Condition`]s on rows, or a [`Tree`].
+#![forbid(unsafe_code)]
 
 pub mod condition;
 pub mod cost;
+pub mod device_keys;
 pub mod evaluate;
 pub mod expression;
 mod nearest;
 pub mod parse;
+pub mod progress;
 mod record;
 pub mod request;
 pub mod results;

@@ -121,7 +121,7 @@ impl Blocks<'_> {
 }
 
 impl EncryptedAnswer {
-    pub(in crate::query) fn read(
+    pub(crate) fn read(
         self,
         parameters: &Parameters,
         blocks: &[u64],

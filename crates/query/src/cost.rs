@@ -13,11 +13,11 @@ use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheUint, Width};
 use tfhe_sbc_engine::server_key::ServerKey;
 
-use super::Question;
-use super::evaluate::EvaluateError;
-use super::record::{Inputs, Loading, Recorder};
-use super::request::{RequestError, encoding_of};
-use super::results::{Answer, EncryptedAnswer};
+use crate::Question;
+use crate::evaluate::EvaluateError;
+use crate::record::{Inputs, Loading, Recorder};
+use crate::request::{RequestError, encoding_of};
+use crate::results::{Answer, EncryptedAnswer};
 
 /// Most bootstraps that a request may cost if nobody says otherwise: about an hour of two
 /// cores.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::FixedPoint;
 
-use super::request::{RequestError, encoding_of, known_column};
+use crate::request::{RequestError, encoding_of, known_column};
 
 /// A linear expression of columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

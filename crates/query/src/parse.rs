@@ -32,12 +32,12 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::condition::{Condition, Relation, Threshold};
-use super::expression::Expression;
-use super::nearest::did_you_mean;
-use super::request::MAX_DEPTH;
-use super::tree::Tree;
-use super::{Aggregate, Question};
+use crate::condition::{Condition, Relation, Threshold};
+use crate::expression::Expression;
+use crate::nearest::did_you_mean;
+use crate::request::MAX_DEPTH;
+use crate::tree::Tree;
+use crate::{Aggregate, Question};
 use token::{Token, tokens};
 
 /// A text that is not a question.
