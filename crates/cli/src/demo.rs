@@ -26,12 +26,13 @@ use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::files;
 use tfhe_sbc_service::identity::Identity;
 use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_upload::DeviceSession;
 
 use self::outcome::{Report, Stages};
 use self::server_process::ServerProcess;
 use crate::commands::keygen::{self, KeyFiles};
 use crate::commands::query;
-use crate::encryptor::DeviceSession;
+use crate::encryptor;
 use crate::failure::{Explain, Outcome};
 use crate::table::{self, Table};
 use crate::{columns, keys, output, progress};
@@ -111,10 +112,15 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     stages.keygen = start.elapsed();
 
     let start = Instant::now();
-    let mut session = DeviceSession::open(&made.keys.device, MemoryPlan::recommended())?;
+    let mut session = encryptor::open(&made.keys.device, MemoryPlan::recommended())?;
     stages.device_start = start.elapsed();
     let start = Instant::now();
-    let upload = session.encrypt_table(ExpanderKind::ChaCha20, &columns, &table)?;
+    let upload = session.encrypt_table(
+        ExpanderKind::ChaCha20,
+        &columns,
+        &table.labels,
+        &table.readings,
+    )?;
     stages.encrypt = start.elapsed();
 
     let start = Instant::now();

@@ -13,6 +13,16 @@ pub(crate) struct Failure {
     help: Option<String>,
 }
 
+impl Failure {
+    /// One whose message says by itself what to do.
+    pub(crate) fn plain(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            help: None,
+        }
+    }
+}
+
 impl Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         self.help
@@ -42,12 +52,7 @@ pub(crate) trait Explain<T> {
 
 impl<T, E: Display> Explain<T> for Result<T, E> {
     fn explain(self, doing: impl Display) -> Outcome<T> {
-        self.map_err(|error| {
-            Box::new(Failure {
-                message: format!("{doing}: {error}"),
-                help: None,
-            })
-        })
+        self.map_err(|error| Box::new(Failure::plain(format_args!("{doing}: {error}"))))
     }
 
     fn advise(self, doing: impl Display, help: impl Display) -> Outcome<T> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
-use tfhe_sbc_core::random::{EntropyError, SeedSequence};
+use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
@@ -18,10 +18,7 @@ use crate::progress;
 
 /// Seeds from the operating system.
 pub(crate) fn fresh_seeds() -> Outcome<SeedSequence> {
-    SeedSequence::from_entropy(|bytes| {
-        getrandom::fill(bytes).map_err(|_| EntropyError::Source("the operating system"))
-    })
-    .explain("no randomness")
+    tfhe_sbc_upload::fresh_seeds().explain("no randomness")
 }
 
 /// The bytes of a file, zeroized on drop because they may be a key.

@@ -6,7 +6,7 @@ use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 
-use crate::encryptor::DeviceSession;
+use crate::encryptor;
 use crate::failure::Outcome;
 use crate::{columns, output, report, table};
 
@@ -48,10 +48,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         arguments.csv.display().to_string()
     };
     let table = table::read(&source, csv.as_slice(), &columns)?;
-    let upload = DeviceSession::open(&arguments.key, arguments.plan)?.encrypt_table(
+    let upload = encryptor::open(&arguments.key, arguments.plan)?.encrypt_table(
         arguments.expander,
         &columns,
-        &table,
+        &table.labels,
+        &table.readings,
     )?;
     output::write(arguments.out.as_deref(), &upload)?;
     output::note(format_args!(

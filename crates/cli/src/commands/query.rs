@@ -14,9 +14,10 @@ use tfhe_sbc_query::parse::ParseError;
 use tfhe_sbc_query::request::{EncryptBlocks, Request};
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_upload::DeviceSession;
 
 use super::send::Server;
-use crate::encryptor::DeviceSession;
+use crate::encryptor;
 use crate::failure::{Explain, Outcome};
 use crate::{columns, output, progress, report};
 
@@ -78,7 +79,7 @@ impl Questions {
         seal(
             &self.questions,
             &columns,
-            &mut DeviceSession::open(&self.device_key, MemoryPlan::recommended())?,
+            &mut encryptor::open(&self.device_key, MemoryPlan::recommended())?,
         )
     }
 }
@@ -97,12 +98,12 @@ pub(crate) fn seal(
     let conditions = questions.iter().flat_map(Question::conditions);
     let mut comparisons = conditions.flat_map(Condition::comparisons);
     let encrypts = comparisons.any(|(.., threshold)| matches!(threshold, Threshold::ToEncrypt(_)));
-    let mut encryptor = if encrypts {
+    let mut open = if encrypts {
         Some(session.encryptor(ExpanderKind::ChaCha20)?)
     } else {
         None
     };
-    let mut encrypt = encryptor
+    let mut encrypt = open
         .as_mut()
         .map(|encryptor| move |blocks: &[u8]| encryptor.encrypt_blocks(blocks));
     let encrypt = encrypt

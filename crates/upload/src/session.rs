@@ -1,0 +1,332 @@
+//! A key, an encryptor's room, and what they make of a table.
+
+use tfhe_sbc_adapter::metadata;
+use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
+use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
+use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
+use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::workspace::HeapWorkspace;
+use tfhe_sbc_device::{
+    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    encode_readings, reading_block_count, workspace_bytes,
+};
+use zeroize::Zeroizing;
+
+use crate::error::UploadError;
+
+/// Seeds from the operating system.
+///
+/// # Errors
+/// If it has no randomness.
+pub fn fresh_seeds() -> Result<SeedSequence, EntropyError> {
+    SeedSequence::from_entropy(|bytes| {
+        getrandom::fill(bytes).map_err(|_| EntropyError::Source("the operating system"))
+    })
+}
+
+/// A device key or device public key, and room for an encryptor. Key and room are wiped
+/// when it is dropped.
+pub struct DeviceSession {
+    bytes: Zeroizing<Vec<u8>>,
+    mode: KeyMode,
+    plan: MemoryPlan,
+    parameters: Parameters,
+    key: KeyFingerprint,
+    workspace: HeapWorkspace,
+}
+
+impl DeviceSession {
+    /// Of the bytes of a key file, of a device key or a device public key.
+    ///
+    /// # Errors
+    /// If they are neither, or the key is for what this library has no uploads of.
+    pub fn new(bytes: Zeroizing<Vec<u8>>, plan: MemoryPlan) -> Result<Self, UploadError> {
+        let kind = Message::parse(&bytes)?.0.header.kind;
+        let (mode, parameters, key) = if kind == Kind::DevicePublicKey {
+            let key = PublicKeyBytes::parse(&bytes)?;
+            (KeyMode::Public, key.parameters, key.key)
+        } else {
+            let key = KeyBytes::parse_device_key(&bytes)?;
+            (KeyMode::Symmetric, key.parameters, key.key)
+        };
+        // Bits over 2^32 are for servers with other libraries.
+        match (parameters.plaintext, parameters.torus_bits) {
+            (PlaintextKind::Radix, _) | (PlaintextKind::Boolean, 32) => {}
+            (PlaintextKind::Boolean, _) => {
+                return Err(UploadError::Gates {
+                    set: parameters.name.to_string(),
+                });
+            }
+        }
+        Ok(Self {
+            workspace: HeapWorkspace::new(workspace_bytes(&parameters, plan, mode)),
+            bytes,
+            mode,
+            plan,
+            parameters,
+            key,
+        })
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The key that messages are made under.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        self.key
+    }
+
+    /// An encryptor with a fresh seed.
+    ///
+    /// # Errors
+    /// Without randomness, and for a key that has no uploads of this kind.
+    pub fn encryptor(&mut self, expander: ExpanderKind) -> Result<AnyEncryptor<'_>, UploadError> {
+        let (key, plan, seeds) = (&self.bytes, self.plan, fresh_seeds()?);
+        let workspace = self.workspace.as_mut_slice();
+        match (self.mode, self.parameters.plaintext) {
+            (KeyMode::Symmetric, PlaintextKind::Radix) => {
+                Encryptor::new(key, plan, expander, seeds, workspace).map(AnyEncryptor::Symmetric)
+            }
+            (KeyMode::Public, PlaintextKind::Radix) => {
+                PublicEncryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::Public)
+            }
+            (KeyMode::Symmetric, PlaintextKind::Boolean) => {
+                Encryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::SymmetricBits)
+            }
+            (KeyMode::Public, PlaintextKind::Boolean) => {
+                PublicEncryptor::new(key, plan, expander, seeds, workspace)
+                    .map(AnyEncryptor::PublicBits)
+            }
+        }
+        .map_err(UploadError::Start)
+    }
+
+    /// The bytes of an upload: metadata and ciphertexts of a table, given by one label a row
+    /// and one list of readings a column.
+    ///
+    /// # Errors
+    /// If a reading is not in its column's range, lengths differ, or there is more than one
+    /// upload holds.
+    pub fn encrypt_table(
+        &mut self,
+        expander: ExpanderKind,
+        columns: &[Column],
+        labels: &[String],
+        readings: &[impl AsRef<[f64]>],
+    ) -> Result<Vec<u8>, UploadError> {
+        let metadata = ReadingsMetadata {
+            columns: columns.to_vec(),
+            rows: labels.to_vec(),
+        };
+        metadata.check()?;
+        let blocks = self.encode(columns, labels, readings)?;
+        let mut upload = metadata::write(self.parameters.fingerprint(), self.key, &metadata)?;
+        let list = self
+            .encryptor(expander)?
+            .encrypt_blocks(&blocks)
+            .map_err(UploadError::Encrypt)?;
+        upload.extend_from_slice(&list);
+        Ok(upload)
+    }
+
+    fn encode(
+        &self,
+        columns: &[Column],
+        labels: &[String],
+        readings: &[impl AsRef<[f64]>],
+    ) -> Result<Zeroizing<Vec<u8>>, UploadError> {
+        if columns.len() != readings.len() {
+            return Err(UploadError::Columns {
+                columns: columns.len(),
+                found: readings.len(),
+            });
+        }
+        let encoding = self.parameters.block_encoding();
+        let mut blocks = Zeroizing::new(Vec::new());
+        for (column, readings) in columns.iter().zip(readings) {
+            let (name, readings) = (|| column.name.clone(), readings.as_ref());
+            if readings.len() != labels.len() {
+                return Err(UploadError::Length {
+                    column: name(),
+                    found: readings.len(),
+                    rows: labels.len(),
+                });
+            }
+            let fixed_point = column.fixed_point().map_err(|error| UploadError::Column {
+                column: name(),
+                error,
+            })?;
+            let start = blocks.len();
+            let count = reading_block_count(encoding, &fixed_point, readings.len());
+            blocks.resize(start + count, 0);
+            encode_readings(encoding, &fixed_point, readings, &mut blocks[start..]).map_err(
+                |error| match error {
+                    DeviceError::Reading { index: row, error } => UploadError::Reading {
+                        row,
+                        label: labels.get(row).cloned().unwrap_or_default(),
+                        column: name(),
+                        error,
+                    },
+                    error => UploadError::Encrypt(error),
+                },
+            )?;
+        }
+        Ok(blocks)
+    }
+}
+
+/// An encryptor of either kind of key, for integers or for bits.
+pub enum AnyEncryptor<'w> {
+    /// With a device key.
+    Symmetric(Encryptor<'w, u64>),
+    /// With a device public key.
+    Public(PublicEncryptor<'w, u64>),
+    /// Of bits, with a device key.
+    SymmetricBits(Encryptor<'w, u32>),
+    /// Of bits, with a device public key.
+    PublicBits(PublicEncryptor<'w, u32>),
+}
+
+impl AnyEncryptor<'_> {
+    /// The message of these blocks; of bits, if the key is for those.
+    ///
+    /// # Errors
+    /// If a block is not below the message modulus, or there are none or too many.
+    pub fn encrypt_blocks(&mut self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
+        match self {
+            Self::Symmetric(session) => message(session, blocks),
+            Self::Public(session) => message(session, blocks),
+            Self::SymmetricBits(session) => message(session, blocks),
+            Self::PublicBits(session) => message(session, blocks),
+        }
+    }
+}
+
+fn message<T: MaskTorus, K: SessionKey<T>>(
+    session: &mut Session<'_, T, K>,
+    blocks: &[u8],
+) -> Result<Vec<u8>, DeviceError> {
+    let mut message = vec![0; session.message_len(blocks.len())];
+    match session.parameters().plaintext {
+        PlaintextKind::Radix => session.encrypt_blocks(blocks, &mut message)?,
+        PlaintextKind::Boolean => session.encrypt_bits(blocks, &mut message)?,
+    };
+    Ok(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_adapter::extract::ExpandedGlweList;
+    use tfhe_sbc_adapter::readings::Upload;
+    use tfhe_sbc_core::keys::SecretKey;
+    use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
+    use tfhe_sbc_core::parameters::ParameterSet;
+
+    use super::*;
+
+    fn column(name: &str) -> Column {
+        Column {
+            name: name.to_owned(),
+            unit: "K".to_owned(),
+            offset: -40.0,
+            scale: 0.5,
+            bits: 8,
+        }
+    }
+
+    fn generate(set: ParameterSet) -> SecretKey {
+        SecretKey::generate(set.validate().unwrap(), &mut fresh_seeds().unwrap()).unwrap()
+    }
+
+    fn session() -> (SecretKey, DeviceSession) {
+        let secret = generate(MESSAGE_2_CARRY_2);
+        let key = secret.device_key().to_bytes().unwrap();
+        (
+            secret,
+            DeviceSession::new(key, MemoryPlan::recommended()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn an_upload_decrypts_to_the_codes_of_its_readings() {
+        let (secret, mut session) = session();
+        let labels = ["a", "b", "c"].map(str::to_owned);
+        let readings = [[-40.0, 0.0, 87.5], [1.0, 1.5, 2.0]];
+        let columns = [column("x"), column("y")];
+        let upload = session
+            .encrypt_table(ExpanderKind::ChaCha20, &columns, &labels, &readings)
+            .unwrap();
+        let encoding = secret.parameters().block_encoding();
+        let upload = Upload::parse(&upload, secret.parameters(), secret.fingerprint()).unwrap();
+        assert_eq!(upload.metadata.rows, labels);
+        let expanded = ExpandedGlweList::<u64>::expand(&upload.list, secret.parameters());
+        let phases = expanded.ciphertexts().iter();
+        let phases = phases.flat_map(|ciphertext| secret.glwe().prepare().phase(ciphertext));
+        let blocks: Vec<u64> = phases.map(|phase| encoding.decode(phase)).collect();
+        for (c, readings) in readings.iter().enumerate() {
+            for (r, reading) in readings.iter().enumerate() {
+                let of = upload.metadata.blocks_of(encoding, c, r);
+                let code = encoding.join(blocks[of].iter().copied());
+                let value = columns[c].fixed_point().unwrap().decode(code as f64);
+                assert_eq!(value, *reading);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_named() {
+        let (_, mut session) = session();
+        let labels = ["a", "b"].map(str::to_owned);
+        let mut try_it = |columns: &[Column], readings: &[&[f64]]| {
+            let tried = session.encrypt_table(ExpanderKind::ChaCha20, columns, &labels, readings);
+            let error = tried.unwrap_err();
+            (error.to_string(), error.advice().is_some())
+        };
+        let (message, advice) = try_it(&[column("x")], &[&[1.0, f64::NAN]]);
+        assert!(
+            message.starts_with("row 2 (b), column 'x': ") && advice,
+            "{message}"
+        );
+        let (message, advice) = try_it(&[column("x")], &[&[1.0, 88.0]]);
+        assert!(
+            message.starts_with("row 2 (b), column 'x': ") && advice,
+            "{message}"
+        );
+        let (message, advice) = try_it(&[column("x")], &[&[1.0]]);
+        assert_eq!(
+            (message.as_str(), advice),
+            ("column 'x' has 1 readings, but there are 2 rows", true)
+        );
+        let (message, _) = try_it(&[column("x")], &[]);
+        assert_eq!(message, "0 lists of readings are given for 1 columns");
+        let (message, _) = try_it(&[column("x"), column("x")], &[&[1.0, 2.0], &[1.0, 2.0]]);
+        assert!(
+            message.starts_with("the readings cannot be sent: "),
+            "{message}"
+        );
+        let mut narrow = column("x");
+        narrow.scale = 0.0;
+        let (message, _) = try_it(&[narrow], &[&[1.0, 2.0]]);
+        assert!(message.contains("'x'"), "{message}");
+    }
+
+    #[test]
+    fn other_bytes_are_no_key() {
+        let secret = generate(BOOLEAN_1024);
+        for bytes in [
+            secret.to_bytes().unwrap().to_vec(),
+            vec![0; 100],
+            Vec::new(),
+        ] {
+            let opened = DeviceSession::new(Zeroizing::new(bytes), MemoryPlan::recommended());
+            assert!(matches!(opened, Err(UploadError::Key(_))));
+        }
+    }
+}
