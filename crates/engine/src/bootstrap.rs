@@ -2,7 +2,8 @@
 //!
 //! Key switch first ([`Evaluator::bootstrap_batch`]): big key → small key → rotate →
 //! big key. Bootstrap first ([`Evaluator::bootstrap_key_switch_batch`]): small key →
-//! rotate → big key → small key.
+//! rotate → big key → small key. What is under the small key comes back under the big one by
+//! [`Evaluator::bootstrap_switched_batch`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -181,6 +182,35 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
             .collect();
         let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
         Ok(self.switch_all(&self.rotate_and_extract(&small, &tables)))
+    }
+
+    /// Bootstraps ciphertexts under the small key: each comes back under the big key, as
+    /// [`bootstrap_batch`](Self::bootstrap_batch) has it after its key switch. So what
+    /// [`key_switch_batch`](Self::key_switch_batch) gave, such as a result on its way to the
+    /// key owner, can be computed on again.
+    ///
+    /// # Errors
+    /// A ciphertext that is not under the small key, or a table for another parameter set.
+    pub fn bootstrap_switched_batch(
+        &self,
+        jobs: &[Job<'_, T, u32>],
+    ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
+        self.check_inputs(
+            jobs.iter().map(|job| &job.input),
+            self.parameters().lwe_dimension,
+        )?;
+        self.check_tables(jobs)?;
+        let mut outputs = Vec::with_capacity(jobs.len());
+        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
+            let small: Vec<u32> = jobs
+                .iter()
+                .flat_map(|job| job.input.as_slice())
+                .copied()
+                .collect();
+            let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
+            outputs.extend(self.rotate_and_extract(&small, &tables));
+        }
+        Ok(outputs)
     }
 
     /// Switches ciphertexts from the big key to the small one, without bootstrapping.

@@ -72,6 +72,9 @@ pub enum IntegerError {
          noise level, to values of at most that modulus"
     )]
     Lookup,
+    /// Blocks that are no digits.
+    #[error("a block has values that no digit at its place has")]
+    Digits,
     /// Nothing to work on.
     #[error("a list has no elements")]
     Empty,
@@ -205,6 +208,33 @@ impl Circuit {
             Circuit::stand_in(self, digit as u64, degree as u64)
         });
         Integer::new(blocks.collect(), width)
+    }
+
+    /// An integer of digits that are there already, least significant first.
+    ///
+    /// # Errors
+    /// Another number of digits than the width needs, or a block that is no digit at its place.
+    pub fn integer_of_digits<S: Signedness>(
+        &self,
+        digits: Vec<Block>,
+        width: Width,
+    ) -> Result<Integer<S>, IntegerError> {
+        let (expected, found) = (self.block_count(width), digits.len());
+        if found != expected {
+            return Err(IntegerError::Blocks {
+                bits: width.0,
+                expected,
+                found,
+            });
+        }
+        self.check_own(&digits)?;
+        let is_digit = |(i, digit): (usize, &Block)| {
+            digit.low() >= 0 && digit.high() < self.digit_modulus(width, i)
+        };
+        match digits.iter().enumerate().all(is_digit) {
+            true => Ok(Integer::new(digits, width)),
+            false => Err(IntegerError::Digits),
+        }
     }
 
     /// An integer that is no secret, to take part in computations, mod 2^width.

@@ -216,7 +216,7 @@ impl Relation {
     ];
 
     /// The one that a sign of a question's text stands for.
-    pub(crate) fn of_sign(sign: &str) -> Option<Self> {
+    pub fn of_sign(sign: &str) -> Option<Self> {
         match sign {
             "=" => Some(Self::Eq),
             "<>" => Some(Self::Ne),
@@ -229,7 +229,7 @@ impl Relation {
     }
 
     /// The same one with its sides exchanged.
-    pub(crate) fn flipped(self) -> Self {
+    pub fn flipped(self) -> Self {
         match self {
             Self::Lt => Self::Gt,
             Self::Le => Self::Ge,
@@ -275,8 +275,10 @@ impl fmt::Display for Threshold {
 /// What a comparison of readings with a clear threshold is for codes: a relation and a
 /// code, or an answer that does not depend on the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CodeCondition {
+pub enum CodeCondition {
+    /// The code compared with this one.
     Compare(Relation, u64),
+    /// The same for all readings.
     Always(bool),
 }
 
@@ -296,7 +298,7 @@ fn whole_steps(encoding: &FixedPoint, threshold: f64) -> (f64, bool) {
 
 /// Translates `reading <relation> threshold` to codes. A threshold between two codes,
 /// or outside their range, needs no rounding: every code is on one side of it.
-pub(crate) fn code_condition(
+pub fn code_condition(
     encoding: &FixedPoint,
     relation: Relation,
     threshold: f64,
@@ -346,7 +348,7 @@ pub(crate) fn threshold_code(
 
 /// The first code whose reading is at least `value`; one above the largest code if there is
 /// none.
-pub(crate) fn first_code_from(encoding: &FixedPoint, value: f64) -> u64 {
+pub fn first_code_from(encoding: &FixedPoint, value: f64) -> u64 {
     let (floor, exact) = whole_steps(encoding, value);
     let first = if exact { floor } else { floor + 1.0 };
     first.clamp(0.0, largest_code(encoding) + 1.0) as u64

@@ -100,8 +100,9 @@ pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateErr
     move |error| EvaluateError::DeviceKey { of, error }
 }
 
-/// Ciphertexts of a list under the evaluation key.
-fn expand(
+/// Ciphertexts of a list under the evaluation key: `switch` brings them there if they are
+/// under another one.
+pub fn expand(
     list: &UploadedGlweList<'_>,
     parameters: &Parameters,
     switch: Option<&DeviceSwitchKey<u64>>,
@@ -206,7 +207,10 @@ pub fn evaluate(
 }
 
 /// The columns that all uploads have, and the rows of all of them.
-fn joined<'m>(
+///
+/// # Errors
+/// Uploads of different columns.
+pub fn joined<'m>(
     uploads: impl Iterator<Item = &'m ReadingsMetadata>,
 ) -> Result<ReadingsMetadata, EvaluateError> {
     let mut joined = ReadingsMetadata {

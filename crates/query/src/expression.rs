@@ -129,7 +129,7 @@ impl Expression {
 /// A step that all of some steps are whole multiples of, as large as can be, and the
 /// multiples. `None` if there is none that is at least a thousandth of the smallest, or if a
 /// multiple is above 2^20.
-fn whole_multiples(steps: &[f64]) -> Option<(f64, Vec<i64>)> {
+pub fn whole_multiples(steps: &[f64]) -> Option<(f64, Vec<i64>)> {
     /// A multiple within this part of a whole number is one: steps are decimal fractions.
     const SLACK: f64 = 1e-9;
     let smallest = steps

@@ -180,24 +180,36 @@ impl Results {
         Ok(bytes)
     }
 
-    /// Parses the bytes of a result and decrypts its answers.
-    pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<(Vec<Answer>, u64), ResultsError> {
-        let parameters = secret.parameters();
+    /// Parses the bytes of a result made under these parameters and this key set: the
+    /// ciphertexts are those of the answers' blocks, in their order.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(
+        bytes: &[u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<(Self, Vec<LweCiphertext<u32>>), ResultsError> {
         let (first, rest) = Message::parse(bytes)?;
-        first
-            .header
-            .check_belongs(parameters.fingerprint(), secret.fingerprint())?;
+        first.header.check_belongs(parameters.fingerprint(), key)?;
         let results = Self::read(first)?;
         let (second, rest) = Message::parse(rest)?;
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
         }
-        let ciphertexts = lwe::read(second, parameters, secret.fingerprint())?;
+        let ciphertexts = lwe::read(second, parameters, key)?;
         let described = results.answers.iter().map(|a| u64::from(a.blocks)).sum();
         let found = ciphertexts.len() as u64;
-        if described != found {
-            return Err(ResultsError::BlockCount { described, found });
+        match described == found {
+            true => Ok((results, ciphertexts)),
+            false => Err(ResultsError::BlockCount { described, found }),
         }
+    }
+
+    /// Parses the bytes of a result and decrypts its answers.
+    pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<(Vec<Answer>, u64), ResultsError> {
+        let parameters = secret.parameters();
+        let (results, ciphertexts) = Self::parse(bytes, parameters, secret.fingerprint())?;
         let mut ciphertexts = ciphertexts.iter();
         let answers = results
             .answers

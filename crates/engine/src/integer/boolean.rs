@@ -43,6 +43,18 @@ impl Circuit {
         FheBool::of(Block::clear(i64::from(bit)), |value| value == 1)
     }
 
+    /// The truth value that holds where a block, whose values are 0 and 1, is 1.
+    ///
+    /// # Errors
+    /// A block of other values or of another circuit.
+    pub fn truth(&self, bit: Block) -> Result<FheBool, IntegerError> {
+        self.check_own([&bit])?;
+        match bit.low() >= 0 && bit.high() <= 1 {
+            true => Ok(FheBool::of(bit, |value| value == 1)),
+            false => Err(IntegerError::Digits),
+        }
+    }
+
     /// A stand-in for an encrypted truth value: for counting and rehearsing.
     pub fn stand_in_bool(&self, bit: bool) -> FheBool {
         FheBool::of(self.stand_in(u64::from(bit), 1), |value| value == 1)

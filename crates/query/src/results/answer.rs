@@ -121,7 +121,11 @@ impl Blocks<'_> {
 }
 
 impl EncryptedAnswer {
-    pub(crate) fn read(
+    /// What its decrypted blocks, least significant first, mean.
+    ///
+    /// # Errors
+    /// Blocks that it cannot have.
+    pub fn read(
         self,
         parameters: &Parameters,
         blocks: &[u64],
