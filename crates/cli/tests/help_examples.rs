@@ -8,7 +8,8 @@ use common::{Run, Server, bash, run_bash, tfhe_sbc};
 
 /// The commands of a subcommand's example.
 fn example(subcommand: &str) -> String {
-    let help = tfhe_sbc(Path::new("."), &[subcommand, "--help"]).succeeded();
+    let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
+    let help = tfhe_sbc(Path::new("."), &words).succeeded();
     let lines = help.text().lines();
     let example: Vec<&str> = lines
         .skip_while(|line| !line.starts_with("Example"))
@@ -75,6 +76,11 @@ fn the_examples_of_keys_and_certificates_make_their_files() {
     assert!(described.text().contains("server key"));
     run_example(directory.path(), "certs");
     assert!(directory.path().join("tls/board-2.pem").is_file());
+    assert!(directory.path().join("tls/revoked.pem").is_file());
+    let directory = tempfile::tempdir().unwrap();
+    run_example(directory.path(), "certs revoke");
+    let list = std::fs::read_to_string(directory.path().join("tls/revoked.pem")).unwrap();
+    assert!(list.starts_with("-----BEGIN X509 CRL-----"), "{list}");
 
     let directory = tempfile::tempdir().unwrap();
     let described = run_example(directory.path(), "device-key");

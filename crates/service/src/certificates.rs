@@ -3,8 +3,11 @@
 //! the [`Role`] in the subject. For demonstrations and small fleets; a site with
 //! its own authority issues certificates with the same organizational units.
 
+mod revoke;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -14,7 +17,9 @@ use time::{Duration, OffsetDateTime};
 use zeroize::Zeroizing;
 
 use crate::files::{self, FileError};
+use crate::revocation::RevocationError;
 use crate::role::Role;
+pub use revoke::{Revoked, revoke};
 
 /// Ten years: a board in a field outlives shorter ones. Whoever loses a key
 /// makes a new authority.
@@ -58,6 +63,23 @@ pub enum CertificateError {
     /// The cryptographic library failed.
     #[error("cannot make a certificate: {0}")]
     Issue(#[from] rcgen::Error),
+    /// A file that should hold a certificate does not.
+    #[error("{} holds no certificate in PEM", path.display())]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A certificate that cannot be revoked.
+    #[error("the certificate {name:?} cannot be revoked: {reason}")]
+    Revoke {
+        /// Its name.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The list of revoked certificates that is there cannot be extended.
+    #[error(transparent)]
+    List(#[from] RevocationError),
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -68,6 +90,48 @@ pub enum CertificateError {
 pub struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate_pem: String,
+}
+
+/// When a certificate is good, to the second. By default from a day before now, for boards
+/// whose clocks start in the past, for ten years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    from: OffsetDateTime,
+    until: OffsetDateTime,
+}
+
+impl Validity {
+    /// From one moment until another.
+    pub fn between(from: SystemTime, until: SystemTime) -> Self {
+        Self {
+            from: from.into(),
+            until: until.into(),
+        }
+    }
+
+    /// The default, cut to so many days from now.
+    pub fn days(days: u16) -> Self {
+        let now = OffsetDateTime::now_utc();
+        Self {
+            from: now - CLOCK_ALLOWANCE,
+            until: now + Duration::days(days.into()),
+        }
+    }
+
+    fn set(self, params: &mut CertificateParams) {
+        params.not_before = self.from;
+        params.not_after = self.until;
+    }
+}
+
+impl Default for Validity {
+    fn default() -> Self {
+        let now = OffsetDateTime::now_utc();
+        Self {
+            from: now - CLOCK_ALLOWANCE,
+            until: now + VALIDITY,
+        }
+    }
 }
 
 /// A certificate and the key it speaks for, both in PEM.
@@ -89,7 +153,7 @@ impl CertificateAuthority {
             distinguished_name(&format!("tfhe-sbc authority {}", &fingerprint[..16]), None);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        set_validity(&mut params);
+        Validity::default().set(&mut params);
         let certificate_pem = params.self_signed(&key)?.pem();
         Ok(Self {
             issuer: Issuer::new(params, key),
@@ -125,7 +189,7 @@ impl CertificateAuthority {
         let mut params = CertificateParams::new(names)?;
         params.distinguished_name = distinguished_name(first, None);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        self.issue(params)
+        self.issue(params, Validity::default())
     }
 
     /// A certificate for a device or an owner of this name.
@@ -134,11 +198,21 @@ impl CertificateAuthority {
         name: &str,
         role: Role,
     ) -> Result<IssuedCertificate, CertificateError> {
+        self.issue_client_for(name, role, Validity::default())
+    }
+
+    /// [`Self::issue_client`] for another time.
+    pub fn issue_client_for(
+        &self,
+        name: &str,
+        role: Role,
+        validity: Validity,
+    ) -> Result<IssuedCertificate, CertificateError> {
         check_name(name)?;
         let mut params = CertificateParams::default();
         params.distinguished_name = distinguished_name(name, Some(role));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.issue(params)
+        self.issue(params, validity)
     }
 
     /// The authority's own certificate, which everyone needs in order to trust
@@ -152,10 +226,14 @@ impl CertificateAuthority {
         Zeroizing::new(self.issuer.key().serialize_pem())
     }
 
-    fn issue(&self, mut params: CertificateParams) -> Result<IssuedCertificate, CertificateError> {
+    fn issue(
+        &self,
+        mut params: CertificateParams,
+        validity: Validity,
+    ) -> Result<IssuedCertificate, CertificateError> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
-        set_validity(&mut params);
+        validity.set(&mut params);
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
         Ok(IssuedCertificate {
@@ -211,6 +289,9 @@ pub struct TlsFiles {
     pub device: CertificateFiles,
     /// `owner.pem` and `owner.key`.
     pub owner: CertificateFiles,
+    /// `revoked.pem`, the list of certificates that are no longer good; absent as long as
+    /// there are none.
+    pub revoked: PathBuf,
 }
 
 impl TlsFiles {
@@ -222,6 +303,7 @@ impl TlsFiles {
             server: named("server"),
             device: named("device"),
             owner: named("owner"),
+            revoked: directory.join("revoked.pem"),
         }
     }
 }
@@ -264,12 +346,24 @@ pub fn add_client(
     name: &str,
     role: Role,
 ) -> Result<CertificateFiles, CertificateError> {
+    add_client_for(directory, name, role, Validity::default())
+}
+
+/// [`add_client`] for another time.
+pub fn add_client_for(
+    directory: &Path,
+    name: &str,
+    role: Role,
+    validity: Validity,
+) -> Result<CertificateFiles, CertificateError> {
     if !name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         || name.starts_with('.')
+        || name == "revoked"
     {
-        let reason = "it names files too, so only letters, digits, '-', '_' and '.' may be in it";
+        let reason = "it names files too, so only letters, digits, '-', '_' and '.' may be in it, \
+                      and `revoked` is the list of revoked certificates";
         return Err(CertificateError::Name {
             name: name.to_owned(),
             reason,
@@ -278,7 +372,7 @@ pub fn add_client(
     let ca = TlsFiles::in_directory(directory).ca;
     let authority = CertificateAuthority::load(&ca.certificate, &ca.key)?;
     let files = CertificateFiles::named(directory, name);
-    files.write(&authority.issue_client(name, role)?)?;
+    files.write(&authority.issue_client_for(name, role, validity)?)?;
     Ok(files)
 }
 
@@ -307,10 +401,4 @@ fn distinguished_name(common_name: &str, role: Option<Role>) -> DistinguishedNam
     }
     name.push(DnType::CommonName, common_name);
     name
-}
-
-fn set_validity(params: &mut CertificateParams) {
-    let now = OffsetDateTime::now_utc();
-    params.not_before = now - CLOCK_ALLOWANCE;
-    params.not_after = now + VALIDITY;
 }

@@ -71,13 +71,15 @@ pub enum IdentityError {
 #[derive(Clone)]
 pub struct Identity {
     pub(crate) roots: Arc<RootCertStore>,
+    /// The certificates that `roots` was made of.
+    pub(crate) authorities: Arc<[CertificateDer<'static>]>,
     pub(crate) own: Option<Arc<CertifiedKey>>,
 }
 
 impl Identity {
     /// Reads the authority's certificate and one's own certificate and key.
     pub fn load(authority: &Path, own: &CertificateFiles) -> Result<Self, IdentityError> {
-        let roots = load_roots(authority)?;
+        let (roots, authorities) = load_roots(authority)?;
         let chain = load_certificates("certificate", &own.certificate)?;
         let key = PrivateKeyDer::from_pem_file(&own.key)
             .map_err(|error| not_pem("private key", "PRIVATE KEY", &own.key, error))?;
@@ -97,6 +99,7 @@ impl Identity {
             })?;
         Ok(Self {
             roots,
+            authorities,
             own: Some(Arc::new(certified)),
         })
     }
@@ -104,8 +107,10 @@ impl Identity {
     /// Trusts an authority but shows no certificate. Servers of this crate
     /// refuse such a client.
     pub fn without_certificate(authority: &Path) -> Result<Self, IdentityError> {
+        let (roots, authorities) = load_roots(authority)?;
         Ok(Self {
-            roots: load_roots(authority)?,
+            roots,
+            authorities,
             own: None,
         })
     }
@@ -124,17 +129,20 @@ impl fmt::Debug for Identity {
     }
 }
 
-fn load_roots(path: &Path) -> Result<Arc<RootCertStore>, IdentityError> {
+type Roots = (Arc<RootCertStore>, Arc<[CertificateDer<'static>]>);
+
+fn load_roots(path: &Path) -> Result<Roots, IdentityError> {
     let mut roots = RootCertStore::empty();
-    for certificate in load_certificates("authority's certificate", path)? {
+    let authorities = load_certificates("authority's certificate", path)?;
+    for certificate in &authorities {
         roots
-            .add(certificate)
+            .add(certificate.clone())
             .map_err(|source| IdentityError::Authority {
                 path: path.to_owned(),
                 source,
             })?;
     }
-    Ok(Arc::new(roots))
+    Ok((Arc::new(roots), authorities.into()))
 }
 
 fn load_certificates(

@@ -4,7 +4,7 @@
 //!
 //! The path of an upload:
 //! [`server`] accepts a connection whose two ends proved themselves with
-//! certificates ([`tls`], [`identity`]), asks [`role`] whether this caller may
+//! certificates ([`tls`], [`identity`]) that nobody took back ([`revocation`]), asks [`role`] whether this caller may
 //! upload, reads the body under its limits, lets the [`backend`] check the bytes
 //! and hands them to the [`store`], which answers once they are on disk.
 //! The path of a query: the same gates, then one evaluation at a time through
@@ -29,6 +29,7 @@ pub mod files;
 pub mod identity;
 pub mod metrics;
 pub mod protocol;
+pub mod revocation;
 pub mod role;
 pub mod server;
 pub mod store;

@@ -2,9 +2,12 @@
 //! them tells one reading from another.
 
 use std::fmt::Write;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use crate::error_chain;
 
 /// The name of the counter of bootstraps in the text, which moves while a query
 /// runs.
@@ -14,6 +17,7 @@ pub const BOOTSTRAPS: &str = "tfhe_sbc_bootstraps_total";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
     Forbidden,
+    Revoked,
     TooLarge,
     TooSlow,
     Invalid,
@@ -25,8 +29,9 @@ pub(crate) enum Rejection {
 }
 
 impl Rejection {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Forbidden,
+        Self::Revoked,
         Self::TooLarge,
         Self::TooSlow,
         Self::Invalid,
@@ -40,6 +45,7 @@ impl Rejection {
     fn label(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",
+            Self::Revoked => "revoked",
             Self::TooLarge => "too_large",
             Self::TooSlow => "too_slow",
             Self::Invalid => "invalid",
@@ -52,6 +58,77 @@ impl Rejection {
     }
 }
 
+/// Why a connection failed before its first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandshakeFailure {
+    UnknownAuthority,
+    Expired,
+    NotYetValid,
+    Revoked,
+    NoCertificate,
+    OtherCertificate,
+    TlsVersion,
+    NotTls,
+    TooSlow,
+    BrokenOff,
+    Other,
+}
+
+impl HandshakeFailure {
+    const ALL: [Self; 11] = [
+        Self::UnknownAuthority,
+        Self::Expired,
+        Self::NotYetValid,
+        Self::Revoked,
+        Self::NoCertificate,
+        Self::OtherCertificate,
+        Self::TlsVersion,
+        Self::NotTls,
+        Self::TooSlow,
+        Self::BrokenOff,
+        Self::Other,
+    ];
+
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::UnknownAuthority => "unknown_authority",
+            Self::Expired => "expired",
+            Self::NotYetValid => "not_yet_valid",
+            Self::Revoked => "revoked",
+            Self::NoCertificate => "no_certificate",
+            Self::OtherCertificate => "other_certificate",
+            Self::TlsVersion => "tls_version",
+            Self::NotTls => "not_tls",
+            Self::TooSlow => "too_slow",
+            Self::BrokenOff => "broken_off",
+            Self::Other => "other",
+        }
+    }
+
+    /// Of an error of the TLS library or of the connection below it.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        use rustls::CertificateError as Certificate;
+        let Some(error) = error_chain::find::<rustls::Error>(error) else {
+            return Self::BrokenOff;
+        };
+        match error {
+            rustls::Error::InvalidCertificate(certificate) => match certificate {
+                Certificate::UnknownIssuer | Certificate::BadSignature => Self::UnknownAuthority,
+                Certificate::Expired | Certificate::ExpiredContext { .. } => Self::Expired,
+                Certificate::NotValidYet | Certificate::NotValidYetContext { .. } => {
+                    Self::NotYetValid
+                }
+                Certificate::Revoked => Self::Revoked,
+                _ => Self::OtherCertificate,
+            },
+            rustls::Error::NoCertificatesPresented => Self::NoCertificate,
+            rustls::Error::PeerIncompatible(_) => Self::TlsVersion,
+            rustls::Error::InvalidMessage(_) => Self::NotTls,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Everything the server counts.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -59,7 +136,10 @@ pub(crate) struct Metrics {
     uploads_repeated: AtomicU64,
     upload_bytes: AtomicU64,
     rejections: [AtomicU64; Rejection::ALL.len()],
-    handshake_failures: AtomicU64,
+    handshake_failures: [AtomicU64; HandshakeFailure::ALL.len()],
+    revoked: AtomicU64,
+    unusable_revocation_lists: AtomicU64,
+    revoked_connections: AtomicU64,
     queries: AtomicU64,
     bootstraps: Arc<AtomicU64>,
     evaluation_microseconds: AtomicU64,
@@ -83,8 +163,22 @@ impl Metrics {
         self.rejections[reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_handshake_failure(&self) {
-        self.handshake_failures.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_handshake_failure(&self, reason: HandshakeFailure) {
+        self.handshake_failures[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many certificates are on the list of revoked ones.
+    pub(crate) fn set_revoked(&self, certificates: usize) {
+        self.revoked.store(certificates as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_unusable_revocation_list(&self) {
+        self.unusable_revocation_lists
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_revoked_connection(&self) {
+        self.revoked_connections.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_query(&self, took: Duration) {
@@ -96,6 +190,25 @@ impl Metrics {
 
     pub(crate) fn bootstraps(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bootstraps)
+    }
+
+    /// How many requests were turned away, by reason.
+    pub(crate) fn rejections(&self) -> Vec<(&'static str, u64)> {
+        Rejection::ALL
+            .iter()
+            .map(|reason| reason.label())
+            .zip(self.rejections.iter().map(|n| n.load(Ordering::Relaxed)))
+            .collect()
+    }
+
+    /// How many connections failed to prove themselves, by reason.
+    pub(crate) fn handshake_failures(&self) -> Vec<(&'static str, u64)> {
+        let counts = self.handshake_failures.iter();
+        HandshakeFailure::ALL
+            .iter()
+            .map(|reason| reason.label())
+            .zip(counts.map(|n| n.load(Ordering::Relaxed)))
+            .collect()
     }
 
     /// The text that Prometheus reads, format version 0.0.4.
@@ -124,24 +237,46 @@ impl Metrics {
             "Bytes of uploads acknowledged.",
             &[("", read(&self.upload_bytes))],
         );
-        let labels = Rejection::ALL.map(|reason| format!("{{reason=\"{}\"}}", reason.label()));
-        let rejections: Vec<_> = labels
-            .iter()
-            .map(String::as_str)
-            .zip(self.rejections.iter().map(read))
-            .collect();
-        counter(
-            "tfhe_sbc_rejected_total",
-            "counter",
-            "Requests turned away, by reason.",
-            &rejections,
-        );
-        for (name, kind, help, value) in [
+        for (name, help, reasons) in [
+            (
+                "tfhe_sbc_rejected_total",
+                "Requests turned away, by reason.",
+                self.rejections(),
+            ),
             (
                 "tfhe_sbc_handshake_failures_total",
+                "Connections that failed to prove themselves, by reason.",
+                self.handshake_failures(),
+            ),
+        ] {
+            let labelled: Vec<_> = reasons
+                .iter()
+                .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count))
+                .collect();
+            let values: Vec<_> = labelled
+                .iter()
+                .map(|(labels, count)| (labels.as_str(), *count))
+                .collect();
+            counter(name, "counter", help, &values);
+        }
+        for (name, kind, help, value) in [
+            (
+                "tfhe_sbc_revoked_certificates",
+                "gauge",
+                "Certificates on the list of revoked ones.",
+                read(&self.revoked),
+            ),
+            (
+                "tfhe_sbc_revocation_list_errors_total",
                 "counter",
-                "Connections that failed to prove themselves.",
-                read(&self.handshake_failures),
+                "Changes of the list of revoked certificates that could not be taken.",
+                read(&self.unusable_revocation_lists),
+            ),
+            (
+                "tfhe_sbc_revoked_connections_total",
+                "counter",
+                "Open connections closed because their certificate was revoked.",
+                read(&self.revoked_connections),
             ),
             (
                 "tfhe_sbc_queries_total",

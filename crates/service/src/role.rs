@@ -80,6 +80,24 @@ pub struct Peer {
     pub name: Arc<str>,
     /// The role, unless the certificate names none or several.
     pub role: Option<Role>,
+    pub(crate) id: CertificateId,
+}
+
+/// Which certificate it is: who issued it, and its number there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct CertificateId {
+    issuer: Arc<[u8]>,
+    serial: Arc<[u8]>,
+}
+
+impl CertificateId {
+    /// Of an issuer's name in DER and a serial number as DER has it.
+    pub(crate) fn new(issuer: &[u8], serial: &[u8]) -> Self {
+        Self {
+            issuer: issuer.into(),
+            serial: serial.into(),
+        }
+    }
 }
 
 impl Peer {
@@ -101,6 +119,7 @@ impl Peer {
         Some(Self {
             name: name.into(),
             role,
+            id: CertificateId::new(certificate.issuer().as_raw(), certificate.raw_serial()),
         })
     }
 

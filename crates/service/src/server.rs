@@ -13,6 +13,7 @@ mod routes;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,16 +25,24 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
+use crate::revocation::ClientVerifier;
 use crate::store::Store;
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use routes::Application;
+
+/// How often the server looks whether certificates were revoked, for the sake of connections
+/// that are silent; others are looked up at every request.
+const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Who the server is and how much it takes on.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
     /// Its certificate and the authority of its clients.
     pub identity: Identity,
+    /// The file with the list of revoked certificates, which need not be there. A change is
+    /// taken within a second.
+    pub revoked: Option<PathBuf>,
     /// How much it takes on.
     pub limits: Limits,
 }
@@ -164,11 +173,23 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let limits = &config.limits;
     let metrics = Arc::new(Metrics::default());
-    let application = Application::new(limits.clone(), store, backend, Arc::clone(&metrics));
+    let clients = Arc::new(ClientVerifier::new(
+        &config.identity,
+        config.revoked.as_deref(),
+        Arc::clone(&metrics),
+    )?);
+    let application = Application::new(
+        limits.clone(),
+        store,
+        backend,
+        Arc::clone(&metrics),
+        Arc::clone(&clients),
+    );
     let (stop, stopping) = watch::channel(false);
     let handler = ConnectionHandler {
         limits: limits.clone(),
-        acceptor: tls::server_config(&config.identity)?.into(),
+        acceptor: tls::server_config(&config.identity, Arc::clone(&clients))?.into(),
+        clients: Arc::clone(&clients),
         router: routes::router(Arc::new(application)),
         metrics,
         stopping,
@@ -179,8 +200,10 @@ pub async fn serve(
     ));
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
+    let mut second = tokio::time::interval(REVOCATION_INTERVAL);
     loop {
         tokio::select! {
+            _ = second.tick() => drop(clients.look()),
             () = &mut shutdown => break,
             Some(_ended) = connections.join_next() => {}
             (stream, from, slot) = accept(&listener, &slots) => {

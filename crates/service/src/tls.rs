@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::NoServerSessionStorage;
 use rustls::sign::SingleCertAndKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ServerConfig};
 
 use crate::identity::{Identity, provider};
+use crate::revocation::{ClientVerifier, RevocationError};
 
 const HTTP_1_1: &[u8] = b"http/1.1";
 
@@ -24,21 +25,22 @@ pub enum TlsError {
     /// The trusted authority cannot be used to verify clients.
     #[error("clients cannot be verified with this authority: {0}")]
     Authority(#[from] rustls::server::VerifierBuilderError),
+    /// It is not known which clients to refuse.
+    #[error(transparent)]
+    Revocation(#[from] RevocationError),
     /// The TLS library refused.
     #[error("TLS cannot be set up: {0}")]
     Library(#[from] rustls::Error),
 }
 
-/// The server's settings: shows its certificate and demands one, signed by the
-/// trusted authority, from every client.
-pub fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>, TlsError> {
+/// The server's settings: shows its certificate and demands one from every client, which
+/// `clients` judges.
+pub(crate) fn server_config(
+    identity: &Identity,
+    clients: Arc<ClientVerifier>,
+) -> Result<Arc<ServerConfig>, TlsError> {
     let provider = provider();
     let own = identity.own.clone().ok_or(TlsError::NoCertificate)?;
-    let clients = WebPkiClientVerifier::builder_with_provider(
-        Arc::clone(&identity.roots),
-        Arc::clone(&provider),
-    )
-    .build()?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(clients)

@@ -122,6 +122,7 @@ fn serve_until_told(directory: &Path) -> ! {
     });
     let config = ServerConfig {
         identity,
+        revoked: None,
         limits: Limits::default(),
     };
     let served = server::run(

@@ -388,7 +388,10 @@ fn silent_senders_are_cut_off() {
     assert_eq!(&head, b"HTTP/1.1 408");
     assert!(started.elapsed() < Duration::from_secs(8));
     assert_eq!(
-        metric(&server.owner(), "tfhe_sbc_handshake_failures_total"),
+        metric(
+            &server.owner(),
+            "tfhe_sbc_handshake_failures_total{reason=\"too_slow\"}"
+        ),
         1
     );
 }

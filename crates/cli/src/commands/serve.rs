@@ -33,7 +33,8 @@ pub(crate) struct Arguments {
     /// that `device-key` adds to it count at once
     #[arg(long, value_name = "DIRECTORY")]
     device_keys: Option<PathBuf>,
-    /// The directory with ca.pem, server.pem and server.key
+    /// The directory with ca.pem, server.pem, server.key and, once there are any, the
+    /// certificates that `certs revoke` took back, in revoked.pem
     #[arg(long, default_value = "tls")]
     tls: PathBuf,
     /// The directory for uploads
@@ -81,6 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     let config = ServerConfig {
         identity,
+        revoked: Some(tls.revoked),
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             ..Limits::default()

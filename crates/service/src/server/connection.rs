@@ -13,9 +13,11 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tracing::Instrument as _;
 
 use super::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{HandshakeFailure, Metrics};
+use crate::revocation::ClientVerifier;
 use crate::role::Peer;
 
 /// What a refused client may still send before it is cut off.
@@ -28,6 +30,7 @@ pub(super) struct ConnectionHandler {
     pub(super) limits: Limits,
     pub(super) acceptor: TlsAcceptor,
     pub(super) router: Router,
+    pub(super) clients: Arc<ClientVerifier>,
     pub(super) metrics: Arc<Metrics>,
     /// Turns true when the server is to stop.
     pub(super) stopping: watch::Receiver<bool>,
@@ -38,7 +41,7 @@ impl ConnectionHandler {
     pub(super) async fn handle(self, stream: TcpStream, from: SocketAddr) {
         let _open = self.metrics.connections.enter();
         let shaken = tokio::select! {
-            shaken = self.handshake(stream, from) => shaken,
+            shaken = self.handshake(stream).instrument(tracing::warn_span!("connection", %from)) => shaken,
             () = self.stop() => return,
         };
         if let Some((stream, peer)) = shaken {
@@ -46,16 +49,12 @@ impl ConnectionHandler {
         }
     }
 
-    async fn handshake(
-        &self,
-        stream: TcpStream,
-        from: SocketAddr,
-    ) -> Option<(TlsStream<TcpStream>, Peer)> {
+    async fn handshake(&self, stream: TcpStream) -> Option<(TlsStream<TcpStream>, Peer)> {
         // Answers are small and awaited; failing only costs milliseconds.
         let _ = stream.set_nodelay(true);
-        let failed = |error: &dyn std::fmt::Display| {
-            self.metrics.count_handshake_failure();
-            tracing::warn!(%from, %error, "refused a connection");
+        let failed = |reason: HandshakeFailure, error: &dyn std::fmt::Display| {
+            self.metrics.count_handshake_failure(reason);
+            tracing::warn!(reason = reason.label(), %error, "refused a connection");
         };
         let stream = match timeout(
             self.limits.handshake_timeout,
@@ -65,12 +64,12 @@ impl ConnectionHandler {
         {
             Ok(Ok(stream)) => stream,
             Ok(Err((error, stream))) => {
-                failed(&error);
+                failed(HandshakeFailure::of(&error), &error);
                 linger(stream).await;
                 return None;
             }
             Err(_) => {
-                failed(&"no TLS handshake in time");
+                failed(HandshakeFailure::TooSlow, &"no TLS handshake in time");
                 return None;
             }
         };
@@ -79,13 +78,16 @@ impl ConnectionHandler {
             .peer_certificates()
             .and_then(|chain| Peer::from_certificate(chain.first()?));
         let Some(peer) = peer else {
-            failed(&"the client's certificate cannot be read");
+            failed(
+                HandshakeFailure::OtherCertificate,
+                &"the client's certificate cannot be read",
+            );
             return None;
         };
         let key_exchange = session
             .negotiated_key_exchange_group()
             .map(|group| group.name());
-        tracing::debug!(%from, peer = ?peer.name, role = ?peer.role, ?key_exchange, "connected");
+        tracing::debug!(peer = ?peer.name, role = ?peer.role, ?key_exchange, "connected");
         Some((stream, peer))
     }
 
@@ -95,7 +97,21 @@ impl ConnectionHandler {
         let _ = self.stopping.clone().wait_for(|stopping| *stopping).await;
     }
 
+    /// Completes when this client's certificate is revoked.
+    async fn revoked(&self, peer: &Peer) {
+        let mut current = self.clients.subscribe();
+        let gone = current
+            .wait_for(|list| list.is_revoked(&peer.id))
+            .await
+            .is_err();
+        if gone {
+            // Nobody changes the list any more.
+            std::future::pending::<()>().await;
+        }
+    }
+
     async fn serve(&self, stream: TlsStream<TcpStream>, peer: Peer) {
+        let revoked = peer.clone();
         let service = TowerToHyperService::new(self.router.clone().layer(Extension(peer)));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -108,6 +124,13 @@ impl ConnectionHandler {
                 // Finishes the request that is under way, if there is one.
                 connection.as_mut().graceful_shutdown();
                 connection.await
+            }
+            () = self.revoked(&revoked) => {
+                self.metrics.count_revoked_connection();
+                tracing::warn!(peer = ?revoked.name, "closing a connection: its certificate was revoked");
+                connection.as_mut().graceful_shutdown();
+                // A request that came first is answered, but not for long.
+                timeout(LINGER, connection).await.unwrap_or(Ok(()))
             }
         };
         if let Err(error) = served {

@@ -57,6 +57,12 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
     }
 
+    pub(super) fn revoked(peer: &Peer) -> Self {
+        let message = format!("the certificate of {:?} was revoked", peer.name);
+        let hint = "ask whoever runs the server for another certificate";
+        Self::new(StatusCode::FORBIDDEN, Rejection::Revoked, message, hint)
+    }
+
     pub(super) fn too_large(limit: usize) -> Self {
         let message = format!("the body is larger than the {limit} bytes that this server takes");
         let hint = "send fewer readings at a time, or raise the server's limit";

@@ -24,6 +24,7 @@ use crate::protocol::{
     BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, QUERY_PATH, READINGS_PATH, READY_PATH,
     ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
 };
+use crate::revocation::ClientVerifier;
 use crate::role::{Action, Peer};
 use crate::store::{BlobId, Store, StoreError, Stored};
 
@@ -37,6 +38,7 @@ pub(super) struct Application {
     metrics: Arc<Metrics>,
     bodies: BodyReader,
     queue: EvaluationQueue,
+    clients: Arc<ClientVerifier>,
 }
 
 type Shared = State<Arc<Application>>;
@@ -47,6 +49,7 @@ impl Application {
         store: Arc<Store>,
         backend: Arc<dyn Backend>,
         metrics: Arc<Metrics>,
+        clients: Arc<ClientVerifier>,
     ) -> Self {
         let bodies = BodyReader::new(limits.clone());
         let queue = EvaluationQueue::new(
@@ -62,6 +65,7 @@ impl Application {
             metrics,
             bodies,
             queue,
+            clients,
         }
     }
 
@@ -268,7 +272,11 @@ async fn observe(
 ) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let started = Instant::now();
-    let response = next.run(request).await;
+    let response = if application.clients.look().is_revoked(&peer.id) {
+        Refusal::revoked(&peer).into_response()
+    } else {
+        next.run(request).await
+    };
     if let Some(reason) = response.extensions().get::<Rejection>() {
         application.metrics.count_rejection(*reason);
     }

@@ -150,6 +150,7 @@ impl TestServer {
         let backend = Arc::new(FakeBackend::default());
         let config = ServerConfig {
             identity: site.identity(&site.tls.server),
+            revoked: Some(site.tls.revoked.clone()),
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -180,6 +181,26 @@ impl TestServer {
             stop: Some(stop),
             thread: Some(thread),
         }
+    }
+
+    /// Whether a server for this site would start.
+    pub fn try_start(site: &Site) -> Result<(), ServeError> {
+        let store = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(store.path()).unwrap());
+        let config = ServerConfig {
+            identity: site.identity(&site.tls.server),
+            revoked: Some(site.tls.revoked.clone()),
+            limits: Limits::default(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let backend = Arc::new(FakeBackend::default());
+            server::serve(&config, listener, store, backend, async {}).await
+        })
     }
 
     pub fn url(&self) -> String {
