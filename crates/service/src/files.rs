@@ -71,13 +71,24 @@ pub fn write_atomic_with(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), FileError> {
+    replace(path, write)?;
+    flush_directory(parent(path))
+}
+
+/// [`write_atomic`], except that the file's name may be lost in a power cut until
+/// [`flush_directory`].
+pub(crate) fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace(path, |file| file.write_all(bytes))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FileError> {
     let permissions = fs::metadata(path)
         .ok()
         .map(|metadata| metadata.permissions());
     let file = write_temporary(path, write, permissions.or_else(|| mode(0o644)))?;
     file.persist(path)
         .map_err(|error| FileError::io("write", path)(error.error))?;
-    flush_directory(parent(path))
+    Ok(())
 }
 
 /// Whether this file name is that of a temporary file of this module, left by a

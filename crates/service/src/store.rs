@@ -3,11 +3,13 @@
 //!
 //! What [`Store::put`] has returned is on disk and stays there through `kill -9`
 //! and power cuts: the file is written, flushed and named before the index
-//! learns of it, and the index is flushed at every commit. A crash between the
+//! learns of it, and the index is flushed at every commit, which uploads that come
+//! together share. A crash between the
 //! two leaves a file that nobody was promised; the next upload of the same
 //! content adopts it.
 
 mod blob_id;
+mod commits;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,11 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::backend::UploadSummary;
 use crate::files::{self, FileError};
 pub use blob_id::{BlobId, BlobIdError};
+use commits::{Commits, NewEntry};
 
 /// The version of the index's layout, kept in SQLite's `user_version`.
 const INDEX_VERSION: i64 = 1;
@@ -129,6 +132,9 @@ pub struct StoredReadings {
 pub struct Store {
     blobs: PathBuf,
     index: Mutex<Connection>,
+    /// Reads while the other one waits for the disk.
+    reader: Mutex<Connection>,
+    commits: Commits,
     /// Held until the store is dropped.
     _lock: File,
 }
@@ -143,10 +149,13 @@ impl Store {
         files::create_private_directory(&blobs)?;
         sweep(&blobs)?;
         let index = Mutex::new(open_index(directory)?);
+        let reader = Mutex::new(open_index(directory)?);
         files::flush_directory(directory)?;
         Ok(Self {
             blobs,
             index,
+            reader,
+            commits: Commits::default(),
             _lock: lock,
         })
     }
@@ -164,29 +173,23 @@ impl Store {
         match self.get(&id) {
             Ok(_) => {}
             Err(StoreError::NotFound { .. } | StoreError::Missing { .. }) => {
-                files::write_atomic(&self.blob_path(&id), bytes)?;
+                files::write_unflushed(&self.blob_path(&id), bytes)?;
             }
             Err(StoreError::Corrupt { path, .. }) => {
                 tracing::warn!(%id, "replacing damaged readings with a fresh upload of the same content");
-                files::write_atomic(&path, bytes)?;
+                files::write_unflushed(&path, bytes)?;
             }
             Err(error) => return Err(error),
         }
-        let index = self.index();
-        let added = index.execute(
-            "INSERT INTO readings (id, bytes, created_at, uploader, summary) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (id) DO NOTHING",
-            params![id.to_string(), as_i64(bytes.len() as u64), now(), uploader, to_json(summary)?],
-        )?;
-        let readings = entry(&index, &id)?.ok_or(StoreError::NotFound { id })?;
-        Ok((
-            readings,
-            if added == 0 {
-                Stored::AlreadyStored
-            } else {
-                Stored::New
-            },
-        ))
+        let new = NewEntry {
+            id,
+            bytes: bytes.len() as u64,
+            uploader: uploader.to_owned(),
+            summary: summary.clone(),
+        };
+        // The names of all files of a commit reach the disk together, before the commit.
+        let names = || Ok(files::flush_directory(&self.blobs)?);
+        self.commits.commit(&self.index, new, names)
     }
 
     /// The stored bytes, checked against their name.
@@ -207,12 +210,12 @@ impl Store {
 
     /// What the index knows about these readings.
     pub fn find(&self, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
-        entry(&self.index(), id)
+        entry(&self.reader(), id)
     }
 
     /// The newest entries, newest first, at most `limit`.
     pub fn list(&self, limit: usize) -> Result<Vec<StoredReadings>, StoreError> {
-        let index = self.index();
+        let index = self.reader();
         let mut statement = index.prepare_cached(&format!(
             "SELECT {INDEX_COLUMNS} FROM readings ORDER BY sequence DESC LIMIT ?1"
         ))?;
@@ -228,7 +231,7 @@ impl Store {
 
     /// Fails if the store cannot be used.
     pub fn check(&self) -> Result<(), StoreError> {
-        self.index().query_row(
+        self.reader().query_row(
             "SELECT count(*) FROM (SELECT 1 FROM readings LIMIT 1)",
             [],
             |_| Ok(()),
@@ -242,9 +245,9 @@ impl Store {
         self.blobs.join(id.to_string())
     }
 
-    fn index(&self) -> MutexGuard<'_, Connection> {
+    fn reader(&self) -> MutexGuard<'_, Connection> {
         // Each use is one statement: a panic in between leaves nothing undone.
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

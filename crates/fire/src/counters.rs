@@ -1,0 +1,44 @@
+//! The server's metrics, as anybody with a certificate reads them.
+
+use std::collections::BTreeMap;
+
+use crate::Failure;
+use crate::link::Link;
+
+/// Counters and gauges by name and labels.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counters(BTreeMap<String, f64>);
+
+impl Counters {
+    pub(crate) async fn read(link: &mut Link) -> Result<Self, Failure> {
+        let reply = link.get("/metrics").await?;
+        let text = String::from_utf8_lossy(&reply.body);
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let values = lines.filter_map(|line| {
+            let (name, value) = line.rsplit_once(' ')?;
+            Some((name.to_owned(), value.parse().ok()?))
+        });
+        let counters = Self(values.collect());
+        if reply.status == 200 && !counters.0.is_empty() {
+            Ok(counters)
+        } else {
+            Err(format!("no metrics: {} {text}", reply.status).into())
+        }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(0.0)
+    }
+
+    /// Which refusals rose since, and by how much.
+    pub(crate) fn refusals_since(&self, before: &Self) -> BTreeMap<String, u64> {
+        let refusals = self.0.iter().filter(|(name, _)| {
+            name.starts_with("tfhe_sbc_rejected_total")
+                || name.starts_with("tfhe_sbc_handshake_failures_total")
+        });
+        refusals
+            .map(|(name, value)| (name.clone(), (value - before.get(name)) as u64))
+            .filter(|(_, rise)| *rise > 0)
+            .collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! The real server under fire: the program `tfhe-sbc serve` as a child process, a thousand
+//! simulated boards with certificates of their own, then attacks, one kind after the other.
+//!
+//! [`site`] makes keys and certificates, [`server`] starts the program and asks the kernel what
+//! it costs, [`load`] has boards upload readings that [`readings`] encrypts, [`attacks`] does
+//! what a server must refuse and looks whether it refused, logged and counted it. [`report`]
+//! writes down what came of it.
+#![forbid(unsafe_code)]
+
+mod attacks;
+mod counters;
+mod link;
+mod load;
+mod readings;
+mod report;
+mod server;
+mod site;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use load::Boards;
+use report::Report;
+use server::Server;
+use site::Site;
+
+/// Why a run stopped: it is for whoever started it.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Puts a server under load and attack, and says how it fared.
+#[derive(Parser)]
+#[command(after_help = "Example:\n  cargo xtask fire --seconds 20 --boards 50")]
+struct Arguments {
+    /// How long the boards upload
+    #[arg(long, default_value_t = 600)]
+    seconds: u64,
+    /// How many boards there are
+    #[arg(long, default_value_t = 1000)]
+    boards: usize,
+    /// The program: `tfhe-sbc`
+    #[arg(long)]
+    program: PathBuf,
+    /// Where everything goes while it runs [default: a temporary directory]
+    #[arg(long)]
+    directory: Option<PathBuf>,
+    /// Write the figures there as JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Write the report there as Markdown
+    #[arg(long)]
+    report: Option<PathBuf>,
+    /// Seconds for which the boards first upload as fast as they can
+    #[arg(long, default_value_t = 30)]
+    burst_seconds: u64,
+    /// Seconds between two uploads of a board [default: so that the server is at two thirds of
+    /// what it did in the burst]
+    #[arg(long)]
+    interval: Option<f64>,
+    /// Attacks only
+    #[arg(long)]
+    no_load: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("fire: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<bool, Failure> {
+    let temporary;
+    let directory = match &arguments.directory {
+        Some(directory) => {
+            std::fs::create_dir_all(directory)?;
+            directory
+        }
+        None => {
+            temporary = tempfile::tempdir()?;
+            temporary.path()
+        }
+    };
+    let site = Site::make(&arguments.program, directory)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let report = runtime.block_on(fire(arguments, &site))?;
+    report.print();
+    if let Some(path) = &arguments.json {
+        std::fs::write(path, serde_json::to_string_pretty(&report)?)?;
+    }
+    if let Some(path) = &arguments.report {
+        std::fs::write(path, report.markdown())?;
+    }
+    Ok(report.passed())
+}
+
+async fn fire(arguments: &Arguments, site: &Site) -> Result<Report, Failure> {
+    let any = ([127, 0, 0, 1], 0).into();
+    let mut report = Report::new(arguments.seconds, arguments.boards);
+    if !arguments.no_load {
+        let log = site.directory.join("load.log");
+        let server = Server::start(site, any, &site.directory.join("store"), &log, &[])?;
+        report.idle = server.figures();
+        let boards = Boards::new(site, arguments.boards)?;
+        let burst = Duration::from_secs(arguments.burst_seconds);
+        let burst = boards.run(site, &server, burst, None).await?;
+        let interval = arguments.interval.unwrap_or_else(|| {
+            1.5 * arguments.boards as f64 / burst.uploads_per_second.max(1e-3)
+        });
+        report.burst = Some(burst);
+        let paced = boards
+            .run(
+                site,
+                &server,
+                Duration::from_secs(arguments.seconds),
+                Some(Duration::from_secs_f64(interval)),
+            )
+            .await?;
+        report.paced = Some(paced);
+        report.drained_in = Some(server.stop()?.as_secs_f64());
+    }
+    report.attacks = attacks::run(site).await?;
+    Ok(report)
+}

@@ -1,0 +1,165 @@
+//! The server as a child process, and what it costs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::Failure;
+use crate::site::Site;
+
+/// What Linux counts processor time in.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// A running server; dropped, it is killed.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) log: PathBuf,
+}
+
+/// What the kernel says of a process.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Figures {
+    /// The most memory it has had, in bytes.
+    pub(crate) peak_memory: u64,
+    /// What it has now.
+    pub(crate) memory: u64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) threads: u64,
+    pub(crate) files: u64,
+}
+
+impl Server {
+    /// Starts `tfhe-sbc serve` on an address (port 0: any) with a store and further options,
+    /// and waits until it listens. Its log goes to `log`, after what is there.
+    pub(crate) fn start(
+        site: &Site,
+        listen: SocketAddr,
+        store: &Path,
+        log: &Path,
+        options: &[&str],
+    ) -> Result<Self, Failure> {
+        Self::start_with(Command::new(&site.program), site, listen, store, log, options)
+    }
+
+    /// [`Self::start`] by a command that runs the program.
+    pub(crate) fn start_with(
+        mut program: Command,
+        site: &Site,
+        listen: SocketAddr,
+        store: &Path,
+        log: &Path,
+        options: &[&str],
+    ) -> Result<Self, Failure> {
+        let stderr = OpenOptions::new().create(true).append(true).open(log)?;
+        let mut child = program
+            .args(["serve", "--until-stdin-ends", "--listen"])
+            .arg(listen.to_string())
+            .arg("--key")
+            .arg(site.key("server.tsbc"))
+            .arg("--tls")
+            .arg(site.directory.join("tls"))
+            .arg("--store")
+            .arg(store)
+            .args(options)
+            .env("RUST_LOG", "info")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.as_mut() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let address = line
+            .trim()
+            .strip_prefix("listening on ")
+            .and_then(|address| address.parse().ok());
+        let Some(address) = address else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("the server did not start; {} says why", log.display()).into());
+        };
+        Ok(Self {
+            child,
+            address,
+            log: log.to_owned(),
+        })
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) -> Result<(), Failure> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to finish and waits. Gives how long it took.
+    pub(crate) fn stop(mut self) -> Result<Duration, Failure> {
+        let started = Instant::now();
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()?;
+        let ended = self.child.wait()?;
+        if asked.success() && ended.success() {
+            Ok(started.elapsed())
+        } else {
+            Err(format!("the server ended with {ended}; {} says why", self.log.display()).into())
+        }
+    }
+
+    /// Whether it runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// What it costs so far. Zeros where there is no /proc.
+    pub(crate) fn figures(&self) -> Figures {
+        let process = PathBuf::from("/proc").join(self.child.id().to_string());
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+                .unwrap_or(0_u64)
+        };
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        // After the name, which may hold anything, come state and numbers.
+        let ticks = stat.rsplit(')').next().map_or(0, |rest| {
+            let numbers = rest.split_whitespace().skip(11).take(2);
+            numbers.filter_map(|n| n.parse::<u64>().ok()).sum()
+        });
+        Figures {
+            peak_memory: field("VmHWM:") * 1024,
+            memory: field("VmRSS:") * 1024,
+            cpu_seconds: ticks as f64 / TICKS_A_SECOND,
+            threads: field("Threads:"),
+            files: fs::read_dir(process.join("fd")).map_or(0, |files| files.count() as u64),
+        }
+    }
+
+    /// How many lines of the log have all these words.
+    pub(crate) fn logged(&self, words: &[&str]) -> Result<usize, Failure> {
+        let log = BufReader::new(File::open(&self.log)?);
+        let mut found = 0;
+        for line in log.split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            found += usize::from(words.iter().all(|word| line.contains(word)));
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
