@@ -16,7 +16,7 @@ use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError, lwe};
 use thiserror::Error;
 
-pub use answer::{Answer, AnswerValue, Bin, Labelled};
+pub use answer::{Answer, AnswerValue, Bin, Decrypted, Labelled};
 
 /// The version of the format of results.
 const VERSION: u32 = 1;

@@ -5,8 +5,7 @@ mod tfhepp;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use serde::Serialize;
-use tfhe_sbc_query::results::{Answer, AnswerValue, Results};
+use tfhe_sbc_query::results::{Decrypted, Results};
 
 use crate::failure::{Explain, Outcome};
 use crate::{histogram, keys, output, report};
@@ -55,18 +54,6 @@ impl Arguments {
     }
 }
 
-#[derive(Serialize)]
-struct Decrypted<'a> {
-    answers: Vec<NamedAnswer<'a>>,
-    bootstraps: u64,
-}
-
-#[derive(Serialize)]
-struct NamedAnswer<'a> {
-    name: &'a str,
-    answer: &'a AnswerValue,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     match arguments.from {
         None => run_ours(arguments),
@@ -92,12 +79,8 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
         output::write_file(path, svg.as_bytes())?;
     }
     if arguments.json {
-        let named = answers.iter().map(|Answer { name, value }| NamedAnswer {
-            name,
-            answer: value,
-        });
         return output::print_json(&Decrypted {
-            answers: named.collect(),
+            answers: &answers,
             bootstraps,
         });
     }

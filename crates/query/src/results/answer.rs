@@ -8,12 +8,22 @@ use tfhe_sbc_engine::analytics::moments;
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 
 /// A decrypted answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// The question's text.
     pub name: String,
     /// The answer.
+    #[serde(rename = "answer")]
     pub value: AnswerValue,
+}
+
+/// A decrypted result as programs are given it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Decrypted<'a> {
+    /// The answers, in the order of the questions.
+    pub answers: &'a [Answer],
+    /// Bootstraps that they took.
+    pub bootstraps: u64,
 }
 
 /// The value of an answer.
