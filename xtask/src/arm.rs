@@ -137,8 +137,13 @@ fn counts(places: &Places, builds: &[Build], mode: Mode) -> Result<(), Failure> 
     }
 }
 
-/// Cargo with a compiler and flags for a target, and the folder below which it builds.
-pub(crate) fn cross_cargo(triple: &str, subcommand: &str) -> Result<(Command, PathBuf), Failure> {
+/// Cargo with a compiler and flags for a target, and the folder below which it builds. Where the
+/// target has no standard library, `parts` of it are built first; of Linux targets, all that there is.
+pub(crate) fn cross_cargo(
+    triple: &str,
+    subcommand: &str,
+    parts: &str,
+) -> Result<(Command, PathBuf), Failure> {
     let places = Places::new();
     let cargo = match [&AARCH64, &ARMV7]
         .into_iter()
@@ -146,7 +151,7 @@ pub(crate) fn cross_cargo(triple: &str, subcommand: &str) -> Result<(Command, Pa
     {
         Some(target) => Build::new(target)?.cargo(&places, subcommand),
         None => {
-            let mut cargo = Compiler::for_triple(triple)?.cargo(&places, subcommand, "core");
+            let mut cargo = Compiler::for_triple(triple)?.cargo(&places, subcommand, parts);
             cargo.args(["--target", triple]);
             cargo
         }

@@ -69,7 +69,7 @@ pub(crate) fn install(
     features: Option<&str>,
 ) -> Result<(), Failure> {
     let (mut cargo, built) = match target {
-        Some(triple) => arm::cross_cargo(triple, "rustc")?,
+        Some(triple) => arm::cross_cargo(triple, "rustc", "core")?,
         None => {
             let mut cargo = Command::new(env!("CARGO"));
             cargo.arg("rustc");

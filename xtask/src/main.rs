@@ -3,7 +3,8 @@
 //! `cargo xtask test` checks everything that can be checked on one machine, in the order
 //! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
 //! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes,
-//! `cargo xtask interop` other libraries what the program makes.
+//! `cargo xtask interop` other libraries what the program makes. `cargo xtask web` makes the key
+//! owner's page and opens it in a browser.
 
 mod arm;
 mod c;
@@ -11,6 +12,7 @@ mod failure;
 mod fuzz;
 mod interop;
 mod test;
+mod web;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,6 +27,9 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask fuzz [--seconds S] [TARGET]
                                   the fuzz targets, or one, S seconds each (5)
        cargo xtask interop [NAME] other libraries compute on what the program makes
+       cargo xtask web            the key owner's page, and its test in headless Chromium
+       cargo xtask web --page FILE
+                                  the page alone, into a file
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
@@ -48,6 +53,8 @@ fn main() -> ExitCode {
         },
         ["interop"] => interop::run(None),
         ["interop", name] => interop::run(Some(name)),
+        ["web"] => web::run(),
+        ["web", "--page", file] => web::page(Path::new(file)),
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
             Some([Some(prefix), target, features]) => {
