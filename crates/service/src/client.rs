@@ -14,7 +14,7 @@ use std::time::Duration;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
@@ -299,7 +299,8 @@ impl Client {
             .get(RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         match retry_after {
-            Some(seconds) if status == StatusCode::SERVICE_UNAVAILABLE => ClientError::Busy {
+            // A full disk too is for the server's people; the client can only wait.
+            Some(seconds) if status.is_server_error() => ClientError::Busy {
                 message,
                 retry_after: Duration::from_secs(seconds),
             },

@@ -25,11 +25,12 @@ pub(crate) enum Rejection {
     NotFound,
     Busy,
     Cancelled,
+    DiskFull,
     Internal,
 }
 
 impl Rejection {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Forbidden,
         Self::Revoked,
         Self::TooLarge,
@@ -39,10 +40,11 @@ impl Rejection {
         Self::NotFound,
         Self::Busy,
         Self::Cancelled,
+        Self::DiskFull,
         Self::Internal,
     ];
 
-    fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",
             Self::Revoked => "revoked",
@@ -53,6 +55,7 @@ impl Rejection {
             Self::NotFound => "not_found",
             Self::Busy => "busy",
             Self::Cancelled => "cancelled",
+            Self::DiskFull => "disk_full",
             Self::Internal => "internal",
         }
     }

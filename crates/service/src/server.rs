@@ -7,8 +7,11 @@
 
 mod body;
 mod connection;
+mod counted;
 mod error;
 mod evaluation;
+mod files_limit;
+mod peers;
 mod routes;
 
 use std::io;
@@ -29,7 +32,11 @@ use crate::revocation::ClientVerifier;
 use crate::store::Store;
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
+use peers::Peers;
 use routes::Application;
+
+/// Threads for what waits for the disk. Uploads beyond these wait for one; evaluations are few.
+const BLOCKING_THREADS: usize = 128;
 
 /// How often the server looks whether certificates were revoked, for the sake of connections
 /// that are silent; others are looked up at every request.
@@ -56,8 +63,11 @@ pub struct Limits {
     pub query_bytes: usize,
     /// Memory for all bodies that are being received or worked on, in bytes.
     pub buffered_bytes: usize,
-    /// Connections at a time; further ones wait to be accepted.
+    /// Connections at a time; further ones wait to be accepted. Once three quarters are taken,
+    /// each is closed after its next answer, so that all get their turn.
     pub connections: usize,
+    /// Of these, connections under one certificate; further ones are told to come back.
+    pub connections_per_client: usize,
     /// Evaluations at a time. One uses all cores already.
     pub evaluations: usize,
     /// Queries that wait for their turn; further ones are refused.
@@ -80,7 +90,8 @@ impl Default for Limits {
             upload_bytes: 64 << 20,
             query_bytes: 16 << 20,
             buffered_bytes: 512 << 20,
-            connections: 512,
+            connections: 4096,
+            connections_per_client: 16,
             evaluations: 1,
             waiting_queries: 8,
             handshake_timeout: Duration::from_secs(10),
@@ -137,6 +148,9 @@ pub fn run(
 ) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_name("tfhe-sbc-network")
+        .max_blocking_threads(
+            BLOCKING_THREADS + config.limits.evaluations + config.limits.waiting_queries,
+        )
         .enable_all()
         .build()
         .map_err(ServeError::Runtime)?;
@@ -171,7 +185,7 @@ pub async fn serve(
     backend: Arc<dyn Backend>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let limits = &config.limits;
+    let limits = &files_limit::fit(&config.limits);
     let metrics = Arc::new(Metrics::default());
     let clients = Arc::new(ClientVerifier::new(
         &config.identity,
@@ -185,12 +199,15 @@ pub async fn serve(
         Arc::clone(&metrics),
         Arc::clone(&clients),
     );
+    let application = Arc::new(application);
     let (stop, stopping) = watch::channel(false);
     let handler = ConnectionHandler {
         limits: limits.clone(),
         acceptor: tls::server_config(&config.identity, Arc::clone(&clients))?.into(),
         clients: Arc::clone(&clients),
-        router: routes::router(Arc::new(application)),
+        router: routes::router(Arc::clone(&application)),
+        refusing: routes::refusing_router(application),
+        peers: Peers::new(limits.connections_per_client),
         metrics,
         stopping,
     };

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
@@ -46,6 +47,24 @@ pub(crate) struct Arguments {
     /// Most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
+    /// Most bytes of all uploads and questions that are being received or checked
+    #[arg(long, default_value_t = Limits::default().buffered_bytes)]
+    max_buffered_bytes: usize,
+    /// Most connections at a time
+    #[arg(long, default_value_t = Limits::default().connections)]
+    max_connections: usize,
+    /// Seconds for a client to prove itself
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().handshake_timeout.as_secs())]
+    handshake_timeout: u64,
+    /// Seconds for the head of a request to arrive, and between two requests
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().header_timeout.as_secs())]
+    header_timeout: u64,
+    /// Seconds for the next piece of a body to arrive
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().body_idle_timeout.as_secs())]
+    body_idle_timeout: u64,
+    /// Seconds for a body to arrive whole
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().body_timeout.as_secs())]
+    body_timeout: u64,
     /// Most bootstraps that one query may take
     #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
     max_bootstraps: u64,
@@ -85,6 +104,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         revoked: Some(tls.revoked),
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
+            buffered_bytes: arguments.max_buffered_bytes,
+            connections: arguments.max_connections,
+            handshake_timeout: Duration::from_secs(arguments.handshake_timeout),
+            header_timeout: Duration::from_secs(arguments.header_timeout),
+            body_idle_timeout: Duration::from_secs(arguments.body_idle_timeout),
+            body_timeout: Duration::from_secs(arguments.body_timeout),
             ..Limits::default()
         },
     };

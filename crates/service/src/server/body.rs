@@ -15,7 +15,8 @@ use super::error::Refusal;
 
 /// The memory budget is handed out in units of this many bytes.
 const BUDGET_UNIT: usize = 1024;
-const RETRY_AFTER_SECONDS: u32 = 5;
+/// What a body gets of it before its first byte has come.
+const FIRST_SHARE: usize = 256 * 1024;
 
 /// A body in memory and its share of the budget, which it gives back when
 /// dropped.
@@ -56,23 +57,21 @@ impl BodyReader {
         }
         let expected = announced
             .exact()
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .unwrap_or(limit);
+            .and_then(|bytes| usize::try_from(bytes).ok());
         let deadline = Instant::now() + self.limits.body_timeout;
+        // A large share only for what has come: who announces much and sends little holds little.
+        let first = expected.unwrap_or(FIRST_SHARE).min(FIRST_SHARE);
         let share = timeout_at(
             deadline,
-            Arc::clone(&self.budget).acquire_many_owned(units(expected)),
+            Arc::clone(&self.budget).acquire_many_owned(units(first)),
         );
-        let Ok(Ok(share)) = share.await else {
-            let busy = Refusal::busy(
-                "the server is taking in as many bodies as it has memory for",
-                RETRY_AFTER_SECONDS,
-            );
-            return Err(self.refuse(request, busy).await);
+        let Ok(Ok(mut share)) = share.await else {
+            return Err(self.refuse(request, Refusal::no_memory()).await);
         };
+        let mut shared = first;
 
         let mut body = request.into_body();
-        let mut bytes = Vec::with_capacity(announced.exact().map_or(0, |_| expected));
+        let mut bytes = Vec::with_capacity(first);
         loop {
             let next = timeout_at(
                 deadline,
@@ -95,6 +94,24 @@ impl BodyReader {
                     if data.len() > limit - bytes.len() {
                         self.discard(body).await;
                         return Err(Refusal::too_large(limit));
+                    }
+                    let needed = bytes.len() + data.len();
+                    if needed > shared {
+                        let larger = needed
+                            .max(2 * shared)
+                            .min(expected.unwrap_or(limit).max(needed));
+                        let more = timeout(
+                            self.limits.body_idle_timeout,
+                            Arc::clone(&self.budget).acquire_many_owned(units(larger - shared)),
+                        );
+                        let Ok(Ok(more)) = timeout_at(deadline, more).await.unwrap_or_else(Err)
+                        else {
+                            self.discard(body).await;
+                            return Err(Refusal::no_memory());
+                        };
+                        share.merge(more);
+                        shared = larger;
+                        bytes.reserve_exact(larger - bytes.len());
                     }
                     bytes.extend_from_slice(data);
                 }

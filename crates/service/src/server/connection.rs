@@ -16,7 +16,9 @@ use tokio_rustls::server::TlsStream;
 use tracing::Instrument as _;
 
 use super::Limits;
-use crate::metrics::{HandshakeFailure, Metrics};
+use super::counted::{Counted, Heard};
+use super::peers::Peers;
+use crate::metrics::{HandshakeFailure, Metrics, Rejection};
 use crate::revocation::ClientVerifier;
 use crate::role::Peer;
 
@@ -24,12 +26,18 @@ use crate::role::Peer;
 const LINGER_BYTES: u64 = 64 * 1024;
 const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 
+/// What a connection may have read that nobody has taken yet; heads must fit.
+pub(super) const MAXIMUM_BUFFER: usize = 64 * 1024;
+
 /// What all connections share.
 #[derive(Clone)]
 pub(super) struct ConnectionHandler {
     pub(super) limits: Limits,
     pub(super) acceptor: TlsAcceptor,
     pub(super) router: Router,
+    /// For clients that have too many connections already.
+    pub(super) refusing: Router,
+    pub(super) peers: Peers,
     pub(super) clients: Arc<ClientVerifier>,
     pub(super) metrics: Arc<Metrics>,
     /// Turns true when the server is to stop.
@@ -111,12 +119,26 @@ impl ConnectionHandler {
     }
 
     async fn serve(&self, stream: TlsStream<TcpStream>, peer: Peer) {
-        let revoked = peer.clone();
-        let service = TowerToHyperService::new(self.router.clone().layer(Extension(peer)));
+        let heard = Heard::default();
+        let place = self.peers.enter(&peer.id);
+        let (router, header_timeout) = match place {
+            Some(_) => (&self.router, self.limits.header_timeout),
+            // Long enough to be told.
+            None => (&self.refusing, self.limits.header_timeout.min(LINGER)),
+        };
+        let router = router.clone();
+        let router = router
+            .layer(Extension(heard.clone()))
+            .layer(Extension(peer.clone()));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.header_timeout)
-            .serve_connection(TokioIo::new(stream), service);
+            .header_read_timeout(header_timeout)
+            .max_buf_size(MAXIMUM_BUFFER)
+            .keep_alive(place.is_some())
+            .serve_connection(
+                TokioIo::new(Counted::new(stream, heard.clone())),
+                TowerToHyperService::new(router),
+            );
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
@@ -125,17 +147,25 @@ impl ConnectionHandler {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
-            () = self.revoked(&revoked) => {
+            () = self.revoked(&peer) => {
                 self.metrics.count_revoked_connection();
-                tracing::warn!(peer = ?revoked.name, "closing a connection: its certificate was revoked");
+                tracing::warn!(peer = ?peer.name, "closing a connection: its certificate was revoked");
                 connection.as_mut().graceful_shutdown();
                 // A request that came first is answered, but not for long.
                 timeout(LINGER, connection).await.unwrap_or(Ok(()))
             }
         };
-        if let Err(error) = served {
-            tracing::debug!(%error, "a connection ended early");
-        }
+        let Err(error) = served else { return };
+        let reason = if error.is_timeout() && heard.is_in_request() {
+            Rejection::TooSlow
+        } else if error.is_parse() {
+            Rejection::Invalid
+        } else {
+            tracing::debug!(peer = ?peer.name, %error, "a connection ended early");
+            return;
+        };
+        self.metrics.count_rejection(reason);
+        tracing::warn!(peer = ?peer.name, reason = reason.label(), %error, "closed a connection before its request was whole");
     }
 }
 

@@ -11,6 +11,11 @@ use crate::protocol::ErrorBody;
 use crate::role::{Action, Peer};
 use crate::store::StoreError;
 
+/// When to try again to get memory for a body.
+const MEMORY_RETRY_AFTER_SECONDS: u32 = 5;
+/// When to try a full disk again.
+const FULL_RETRY_AFTER_SECONDS: u32 = 30;
+
 /// A request turned away.
 #[derive(Debug)]
 pub(super) struct Refusal {
@@ -161,6 +166,23 @@ impl Refusal {
         }
     }
 
+    pub(super) fn no_memory() -> Self {
+        Self::busy(
+            "the server is taking in as many bodies as it has memory for",
+            MEMORY_RETRY_AFTER_SECONDS,
+        )
+    }
+
+    pub(super) fn too_many_connections(most: usize) -> Self {
+        let message =
+            format!("this certificate has {most} connections open already, as many as it may");
+        let refusal = Self::busy(&message, 5);
+        Self {
+            hint: "close some of them, and give each device a certificate of its own".to_owned(),
+            ..refusal
+        }
+    }
+
     pub(super) fn internal(message: &str) -> Self {
         let hint = "this is the server's fault: its log says more";
         Self::new(
@@ -215,12 +237,15 @@ impl From<StoreError> for Refusal {
             StoreError::Missing { id, .. } => {
                 internal(format!("the stored readings {id} are missing"), repair)
             }
-            error if error.is_full() => Self::new(
-                StatusCode::INSUFFICIENT_STORAGE,
-                Rejection::Internal,
-                "the server's disk is full; nothing was stored",
-                "keep the readings and send them again once there is room",
-            ),
+            error if error.is_full() => Self {
+                retry_after_seconds: Some(FULL_RETRY_AFTER_SECONDS),
+                ..Self::new(
+                    StatusCode::INSUFFICIENT_STORAGE,
+                    Rejection::DiskFull,
+                    "the server's disk is full; nothing was stored",
+                    "keep the readings and send them again once there is room",
+                )
+            },
             _ => Self::internal("the server's store failed; nothing was stored"),
         }
     }

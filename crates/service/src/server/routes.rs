@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::Limits;
 use super::body::{BodyReader, Received};
+use super::counted::Heard;
 use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
 use crate::backend::Backend;
@@ -67,6 +68,12 @@ impl Application {
             queue,
             clients,
         }
+    }
+
+    /// Whether so many connections are open that none should stay so without need.
+    fn is_crowded(&self) -> bool {
+        self.metrics.connections.get()
+            > (self.limits.connections - self.limits.connections / 4) as u64
     }
 
     /// Work on the disk or on large inputs, away from the network threads.
@@ -123,6 +130,21 @@ pub(super) fn router(application: Arc<Application>) -> Router {
         .route(METRICS_PATH, get(metrics))
         .fallback(async || Refusal::no_such_path())
         .method_not_allowed_fallback(async || Refusal::wrong_method())
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&application),
+            observe,
+        ))
+        .with_state(application)
+}
+
+/// What a client gets that has too many connections open.
+pub(super) fn refusing_router(application: Arc<Application>) -> Router {
+    let refuse = async |State(application): Shared, request: Request| {
+        let refusal = Refusal::too_many_connections(application.limits.connections_per_client);
+        Err::<Response, _>(application.bodies.refuse(request, refusal).await)
+    };
+    Router::new()
+        .fallback(refuse)
         .layer(middleware::from_fn_with_state(
             Arc::clone(&application),
             observe,
@@ -267,18 +289,24 @@ fn authorize(peer: &Peer, action: Action) -> Result<(), Refusal> {
 async fn observe(
     State(application): Shared,
     Extension(peer): Extension<Peer>,
+    Extension(heard): Extension<Heard>,
     request: Request,
     next: Next,
 ) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let started = Instant::now();
-    let response = if application.clients.look().is_revoked(&peer.id) {
+    let mut response = if application.clients.look().is_revoked(&peer.id) {
         Refusal::revoked(&peer).into_response()
     } else {
         next.run(request).await
     };
     if let Some(reason) = response.extensions().get::<Rejection>() {
         application.metrics.count_rejection(*reason);
+    }
+    heard.answered();
+    if application.is_crowded() {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
     }
     let status = response.status().as_u16();
     let milliseconds = started.elapsed().as_millis();
