@@ -298,11 +298,7 @@ fn whole_steps(encoding: &FixedPoint, threshold: f64) -> (f64, bool) {
 
 /// Translates `reading <relation> threshold` to codes. A threshold between two codes,
 /// or outside their range, needs no rounding: every code is on one side of it.
-pub fn code_condition(
-    encoding: &FixedPoint,
-    relation: Relation,
-    threshold: f64,
-) -> CodeCondition {
+pub fn code_condition(encoding: &FixedPoint, relation: Relation, threshold: f64) -> CodeCondition {
     let largest = largest_code(encoding);
     // The codes at or below the threshold are those up to `floor`.
     let (floor, exact) = whole_steps(encoding, threshold);

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use condition::{Condition, HIDDEN_THRESHOLD, Threshold};
 use expression::Expression;
+pub use record::{begun_sums, stand_in_sums};
 use tree::Tree;
 
 /// A question about the columns of an upload.

@@ -25,6 +25,7 @@ use crate::results::{Meaning, Spread};
 use crate::{Aggregate, Question};
 
 pub(super) use sums::Loading;
+pub use sums::{begun_sums, stand_in_sums};
 
 /// One upload, under the evaluation key.
 pub(super) struct Table {

@@ -2,6 +2,7 @@
 //! polynomials, and what is loaded are the sums of as many rows as a block holds.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_adapter::sums::{ColumnBlocks, SumPlan, sum_rows};
@@ -148,38 +149,75 @@ impl Recorder<'_> {
         });
         let columns: Vec<_> = columns.collect();
         let row_blocks = encoding.block_count(self.readings.columns[place].bits);
-        let sums = sum_rows(&columns, row_blocks, self.circuit.most_in_a_part());
-        // `Upload::parse` has checked that all blocks are there.
-        let sums = sums.ok_or(AnalyticsError::Parts)?.into_iter();
-        let parts = sums.map(|sum| PartialSum {
-            place: sum.place,
-            count: sum.rows,
-            sum: SumInput::Ciphertext(sum.ciphertext),
-        });
-        Ok(parts.collect())
+        Ok(begun_sums(self.circuit, &columns, row_blocks)?)
     }
 
     /// Stand-ins for the same sums of one upload of these codes, or of zeros.
     fn stand_ins(&self, place: usize, codes: &[u64]) -> Result<Vec<PartialSum>, EvaluateError> {
-        let plan = plan(
+        let rows = self.readings.rows.len();
+        let encoding = self.circuit.encoding();
+        let blocks = self.readings.blocks_of_column(encoding, place, rows);
+        let row_blocks = encoding.block_count(self.readings.columns[place].bits);
+        Ok(stand_in_sums(
             self.circuit,
-            self.readings,
-            &[self.readings.rows.len()],
-            place,
-        )?;
-        let bits = self.circuit.encoding().message_bits();
-        let digit = |row: usize, place: usize| {
-            let code = codes.get(row).copied().unwrap_or(0);
-            let rest = code.checked_shr(place as u32 * bits).unwrap_or(0);
-            rest & ((1 << bits) - 1)
-        };
-        let parts = plan.sums().map(|sum| PartialSum {
-            place: sum.place,
-            count: sum.rows.len() as u32,
-            sum: SumInput::StandIn(sum.rows.iter().map(|&(_, row)| digit(row, sum.place)).sum()),
-        });
-        Ok(parts.collect())
+            &[blocks],
+            row_blocks,
+            |_, row| codes.get(row).copied().unwrap_or(0),
+        )?)
     }
+}
+
+/// The sums of as many rows as a block holds, of columns in one or more lists under the
+/// evaluation key, whose rows have `row_blocks` blocks: begun on polynomials, for
+/// [`Circuit::sum_of_parts`].
+///
+/// # Errors
+/// Blocks that are not there, or that are no whole rows.
+pub fn begun_sums(
+    circuit: &Circuit,
+    columns: &[ColumnBlocks<'_, u64>],
+    row_blocks: usize,
+) -> Result<Vec<PartialSum>, AnalyticsError> {
+    let sums = sum_rows(columns, row_blocks, circuit.most_in_a_part());
+    let sums = sums.ok_or(AnalyticsError::Parts)?.into_iter();
+    let parts = sums.map(|sum| PartialSum {
+        place: sum.place,
+        count: sum.rows,
+        sum: SumInput::Ciphertext(sum.ciphertext),
+    });
+    Ok(parts.collect())
+}
+
+/// Stand-ins for what [`begun_sums`] gives of columns in these blocks of lists, where
+/// `code_of` tells the code in a row of a list.
+///
+/// # Errors
+/// Blocks that are no whole rows.
+pub fn stand_in_sums(
+    circuit: &Circuit,
+    columns: &[Range<usize>],
+    row_blocks: usize,
+    code_of: impl Fn(usize, usize) -> u64,
+) -> Result<Vec<PartialSum>, AnalyticsError> {
+    let size = circuit.parameters().polynomial_size().get();
+    let plan = SumPlan::new(columns, size, row_blocks, circuit.most_in_a_part());
+    let plan = plan.ok_or(AnalyticsError::Parts)?;
+    let bits = circuit.encoding().message_bits();
+    let digit = |code: u64, place: usize| {
+        let rest = code.checked_shr(place as u32 * bits).unwrap_or(0);
+        rest & ((1 << bits) - 1)
+    };
+    let sum = |rows: &[(usize, usize)], place| {
+        rows.iter()
+            .map(|&(list, row)| digit(code_of(list, row), place))
+            .sum()
+    };
+    let parts = plan.sums().map(|planned| PartialSum {
+        place: planned.place,
+        count: planned.rows.len() as u32,
+        sum: SumInput::StandIn(sum(&planned.rows, planned.place)),
+    });
+    Ok(parts.collect())
 }
 
 #[cfg(test)]

@@ -135,11 +135,7 @@ impl EncryptedAnswer {
     ///
     /// # Errors
     /// Blocks that it cannot have.
-    pub fn read(
-        self,
-        parameters: &Parameters,
-        blocks: &[u64],
-    ) -> Result<Answer, ResultsError> {
+    pub fn read(self, parameters: &Parameters, blocks: &[u64]) -> Result<Answer, ResultsError> {
         let encoding = parameters.block_encoding();
         let Self { name, meaning, .. } = self;
         let limit = match &meaning {

@@ -1,0 +1,184 @@
+//! Device keys, and what they encrypt.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
+use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_device::{DeviceError, MemoryPlan};
+use tfhe_sbc_upload::DeviceSession;
+use zeroize::Zeroizing;
+
+use crate::errors;
+
+/// A device key, or a device public key, in its bytes.
+#[pyclass(frozen)]
+pub struct DeviceKey {
+    bytes: Zeroizing<Vec<u8>>,
+    is_public: bool,
+    parameters: Parameters,
+    fingerprint: KeyFingerprint,
+}
+
+#[pymethods]
+impl DeviceKey {
+    /// Of the bytes of a key file.
+    #[new]
+    pub fn new(bytes: &[u8]) -> PyResult<Self> {
+        let kind = Message::parse(bytes).map_err(errors::wire)?.0.header.kind;
+        let is_public = kind == Kind::DevicePublicKey;
+        let (parameters, fingerprint) = if is_public {
+            let key = PublicKeyBytes::parse(bytes).map_err(errors::wire)?;
+            (key.parameters, key.key)
+        } else {
+            let key = KeyBytes::parse_device_key(bytes).map_err(errors::wire)?;
+            (key.parameters, key.key)
+        };
+        Ok(Self {
+            bytes: Zeroizing::new(bytes.to_vec()),
+            is_public,
+            parameters,
+            fingerprint,
+        })
+    }
+
+    /// The bytes of its file.
+    pub fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.bytes)
+    }
+
+    /// Whether it encrypts only.
+    #[getter]
+    pub fn is_public(&self) -> bool {
+        self.is_public
+    }
+
+    /// What its messages carry.
+    #[getter]
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.to_string()
+    }
+
+    /// Its parameter set's name.
+    #[getter]
+    pub fn parameter_set(&self) -> String {
+        self.parameters.name.to_string()
+    }
+
+    /// Number of bytes of its file.
+    #[getter]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// A column as Python gives it: name, unit, offset, scale, bits.
+type ColumnTuple = (String, String, f64, f64, u32);
+
+/// An encryptor.
+#[pyclass(frozen)]
+pub struct Session {
+    session: Mutex<DeviceSession>,
+    expander: ExpanderKind,
+}
+
+#[pymethods]
+impl Session {
+    /// With a key, a memory plan and an expander by name.
+    #[new]
+    pub fn new(key: &DeviceKey, plan: Option<&str>, expander: Option<&str>) -> PyResult<Self> {
+        let plan = match plan {
+            None => MemoryPlan::recommended(),
+            Some(name) => named("memory plan", &MemoryPlan::ALL, MemoryPlan::name, name)?,
+        };
+        let expander = match expander {
+            None => ExpanderKind::ChaCha20,
+            Some(name) => named("expander", &ExpanderKind::ALL, ExpanderKind::name, name)?,
+        };
+        let session = DeviceSession::new(key.bytes.clone(), plan).map_err(errors::upload)?;
+        Ok(Self {
+            session: Mutex::new(session),
+            expander,
+        })
+    }
+
+    /// The bytes of an upload of columns of as many readings as there are labels.
+    pub fn encrypt_table<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<ColumnTuple>,
+        labels: Vec<String>,
+        readings: Vec<PyReadonlyArray1<'py, f64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let columns: Vec<Column> = columns.into_iter().map(column).collect();
+        let readings = readings
+            .iter()
+            .map(|readings| Zeroizing::new(readings.as_array().to_vec()));
+        let readings: Vec<Zeroizing<Vec<f64>>> = readings.collect();
+        let views: Vec<&[f64]> = readings.iter().map(|readings| &readings[..]).collect();
+        let upload = py.detach(|| {
+            self.lock()
+                .encrypt_table(self.expander, &columns, &labels, &views)
+        });
+        Ok(PyBytes::new(py, &upload.map_err(errors::upload)?))
+    }
+}
+
+impl Session {
+    /// The key that messages are made under.
+    pub fn key(&self) -> KeyFingerprint {
+        self.lock().fingerprint()
+    }
+
+    /// Hands on what makes one message of blocks.
+    ///
+    /// # Errors
+    /// Without randomness.
+    pub fn with_encryptor<R>(
+        &self,
+        work: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError>) -> R,
+    ) -> PyResult<R> {
+        let mut session = self.lock();
+        let mut encryptor = session.encryptor(self.expander).map_err(errors::upload)?;
+        Ok(work(&mut |blocks| encryptor.encrypt_blocks(blocks)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, DeviceSession> {
+        // A session starts anew for every upload: what a panic left does not matter.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A column of its parts.
+pub fn column((name, unit, offset, scale, bits): ColumnTuple) -> Column {
+    Column {
+        name,
+        unit,
+        offset,
+        scale,
+        bits,
+    }
+}
+
+fn named<T: Copy>(
+    what: &str,
+    all: &[T],
+    name_of: impl Fn(T) -> &'static str,
+    name: &str,
+) -> PyResult<T> {
+    let found = all.iter().copied().find(|&one| name_of(one) == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = all.iter().copied().map(name_of).collect();
+        PyValueError::new_err(format!(
+            "there is no {what} '{name}': give one of {}",
+            names.join(", ")
+        ))
+    })
+}

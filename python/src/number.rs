@@ -1,0 +1,587 @@
+//! Encrypted numbers in fixed point.
+//!
+//! A [`Number`] is codes and their encoding: what `a * 2 + 1` does to a number changes the
+//! encoding and no ciphertext. Where numbers of different encodings meet, they are brought to one
+//! whose step all of theirs are whole multiples of ([`align`]).
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::integer::Comparison;
+use tfhe_sbc_python_shared::errors::{TfheSbcError, refused};
+use tfhe_sbc_query::condition::{CodeCondition, Relation, code_condition, first_code_from};
+use tfhe_sbc_query::expression::whole_multiples;
+
+use crate::compute::Backend;
+use crate::mask::{Mask, new_node};
+use crate::node::{Kind, Node, Op, PlacePart};
+
+/// Encrypted numbers, in rows or a single one.
+#[pyclass(frozen)]
+pub(crate) struct Number {
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) node: Arc<Node>,
+    /// The number of code 0.
+    #[pyo3(get)]
+    pub(crate) offset: f64,
+    /// The step between codes.
+    #[pyo3(get)]
+    pub(crate) scale: f64,
+}
+
+/// Bits of a count of at most so many.
+pub(crate) fn count_bits(most: usize) -> u32 {
+    most.max(1).ilog2() + 1
+}
+
+/// Bits that the sum of so many has more than each.
+fn carry_bits(rows: usize) -> u32 {
+    usize::BITS - rows.saturating_sub(1).leading_zeros()
+}
+
+/// The rows of what several make together.
+pub(crate) fn common_rows(nodes: &[&Node]) -> PyResult<Option<usize>> {
+    let mut rows = nodes.iter().filter_map(|node| node.rows);
+    let Some(first) = rows.next() else {
+        return Ok(None);
+    };
+    match rows.find(|&other| other != first) {
+        Some(other) => Err(refused(
+            format_args!("operands of {first} and {other} rows do not belong together"),
+            "give operands of as many rows, or single numbers",
+        )),
+        None => Ok(Some(first)),
+    }
+}
+
+fn order(largest: bool) -> Order {
+    match largest {
+        true => Order::Descending,
+        false => Order::Ascending,
+    }
+}
+
+/// The sum of terms and a constant, before it is written down.
+struct Sum {
+    terms: Vec<(Arc<Node>, i64)>,
+    shift: u64,
+    bits: u32,
+    offset: f64,
+    scale: f64,
+}
+
+impl Sum {
+    /// `Σ weight·number`.
+    fn new(numbers: &[(&Number, f64)]) -> PyResult<Self> {
+        let steps: Vec<f64> = numbers.iter().map(|(n, weight)| n.scale * weight).collect();
+        let (scale, factors) = common_step(&steps)?;
+        let (mut largest, mut offset) = (0i64, 0.0);
+        let mut terms: Vec<(Arc<Node>, i64)> = Vec::with_capacity(numbers.len());
+        for ((number, weight), factor) in numbers.iter().zip(factors) {
+            let most = (1i128 << number.node.bits()) - 1;
+            let spread = most * i128::from(factor.unsigned_abs());
+            largest = i64::try_from(i128::from(largest) + spread).map_err(|_| too_wide())?;
+            offset += weight * number.offset;
+            if factor < 0 {
+                offset -= spread as f64 * scale;
+            }
+            match terms
+                .iter_mut()
+                .find(|(known, _)| Arc::ptr_eq(known, &number.node))
+            {
+                Some((_, sum)) if sum.signum() == factor.signum() => *sum += factor,
+                _ => terms.push((Arc::clone(&number.node), factor)),
+            }
+        }
+        Ok(Self {
+            terms,
+            shift: 0,
+            bits: (i64::BITS - largest.leading_zeros()).max(1),
+            offset,
+            scale,
+        })
+    }
+
+    fn number(self, backend: &Arc<Backend>, rows: Option<usize>) -> PyResult<Number> {
+        let (offset, scale) = (self.offset, self.scale);
+        FixedPoint::new(offset, scale, self.bits)
+            .map_err(|error| TfheSbcError::new_err(format!("the result: {error}")))?;
+        let op = Op::Linear {
+            terms: self.terms,
+            shift: self.shift,
+        };
+        Ok(Number {
+            backend: Arc::clone(backend),
+            node: new_node(rows, Kind::Code(self.bits), op)?,
+            offset,
+            scale,
+        })
+    }
+}
+
+fn too_wide() -> PyErr {
+    refused(
+        "the result needs more than 52 bits",
+        "round the factors, or give the readings fewer bits",
+    )
+}
+
+/// A step that all of these are whole multiples of, and the multiples.
+fn common_step(steps: &[f64]) -> PyResult<(f64, Vec<i64>)> {
+    whole_multiples(steps).ok_or_else(|| {
+        refused(
+            "these numbers have no common step",
+            "round the clear ones to multiples of the column's scale, or give columns one scale",
+        )
+    })
+}
+
+/// Numbers and clear values, all at least the first's lowest, in one encoding.
+struct Aligned {
+    nodes: Vec<Arc<Node>>,
+    codes: Vec<u64>,
+    bits: u32,
+    offset: f64,
+    scale: f64,
+}
+
+/// Brings numbers, and clear values beside them, to one encoding.
+fn align(numbers: &[&Number], clear: &[f64]) -> PyResult<Aligned> {
+    /// So much of a step is none: steps and offsets are decimal fractions.
+    const SLACK: f64 = 1e-6;
+    if clear.iter().any(|value| !value.is_finite()) {
+        return Err(not_finite());
+    }
+    let offsets: Vec<f64> = numbers
+        .iter()
+        .map(|n| n.offset)
+        .chain(clear.iter().copied())
+        .collect();
+    let offset = offsets.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut steps: Vec<f64> = numbers.iter().map(|n| n.scale).collect();
+    let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
+    let apart = offsets.iter().map(|from| from - offset);
+    steps.extend(apart.filter(|apart| *apart > SLACK * least));
+    let (scale, factors) = common_step(&steps)?;
+    let codes: Vec<u64> = offsets
+        .iter()
+        .map(|from| ((from - offset) / scale).round() as u64)
+        .collect();
+    let (shifts, codes) = codes.split_at(numbers.len());
+    let mut largest = codes.iter().copied().max().unwrap_or(0);
+    for ((number, &factor), &shift) in numbers.iter().zip(&factors).zip(shifts) {
+        let most = ((1u128 << number.node.bits()) - 1) * u128::from(factor.unsigned_abs());
+        let most = u64::try_from(most + u128::from(shift)).map_err(|_| too_wide())?;
+        largest = largest.max(most);
+    }
+    let bits = (u64::BITS - largest.leading_zeros()).max(1);
+    if bits > 52 {
+        return Err(too_wide());
+    }
+    let parts = numbers.iter().zip(factors).zip(shifts);
+    let nodes = parts.map(|((number, factor), &shift)| {
+        if (factor, shift, number.node.bits()) == (1, 0, bits) {
+            return Ok(Arc::clone(&number.node));
+        }
+        let terms = vec![(Arc::clone(&number.node), factor)];
+        new_node(
+            number.node.rows,
+            Kind::Code(bits),
+            Op::Linear { terms, shift },
+        )
+    });
+    Ok(Aligned {
+        nodes: nodes.collect::<PyResult<_>>()?,
+        codes: codes.to_vec(),
+        bits,
+        offset,
+        scale,
+    })
+}
+
+fn not_finite() -> PyErr {
+    refused(
+        "a clear operand is not a finite number",
+        "leave out NaN and infinite values",
+    )
+}
+
+fn relation(sign: &str) -> PyResult<Relation> {
+    let known = Relation::ALL.into_iter().find(|(_, text)| *text == sign);
+    known
+        .map(|(relation, _)| relation)
+        .ok_or_else(|| TfheSbcError::new_err(format!("there is no comparison '{sign}'")))
+}
+
+impl Number {
+    fn made(&self, rows: Option<usize>, bits: u32, op: Op) -> PyResult<Self> {
+        Ok(Self {
+            backend: Arc::clone(&self.backend),
+            node: new_node(rows, Kind::Code(bits), op)?,
+            offset: self.offset,
+            scale: self.scale,
+        })
+    }
+
+    /// Whole numbers from 0.
+    pub(crate) fn counting(
+        backend: &Arc<Backend>,
+        rows: Option<usize>,
+        bits: u32,
+        op: Op,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            backend: Arc::clone(backend),
+            node: new_node(rows, Kind::Code(bits), op)?,
+            offset: 0.0,
+            scale: 1.0,
+        })
+    }
+
+    /// Of a column's encoding.
+    pub(crate) fn of_column(
+        backend: &Arc<Backend>,
+        rows: Option<usize>,
+        column: &Column,
+        op: Op,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            backend: Arc::clone(backend),
+            node: new_node(rows, Kind::Code(column.bits), op)?,
+            offset: column.offset,
+            scale: column.scale,
+        })
+    }
+
+    fn encoding(&self) -> PyResult<FixedPoint> {
+        FixedPoint::new(self.offset, self.scale, self.node.bits())
+            .map_err(|error| TfheSbcError::new_err(error.to_string()))
+    }
+
+    fn node(&self) -> Arc<Node> {
+        Arc::clone(&self.node)
+    }
+
+    fn check_clear(value: f64) -> PyResult<()> {
+        match value.is_finite() {
+            true => Ok(()),
+            false => Err(not_finite()),
+        }
+    }
+}
+
+#[pymethods]
+impl Number {
+    /// Number of rows; `None` of a single one.
+    #[getter]
+    pub(crate) fn rows(&self) -> Option<usize> {
+        self.node.rows
+    }
+
+    /// The width of a code.
+    #[getter]
+    fn bits(&self) -> u32 {
+        self.node.bits()
+    }
+
+    #[getter]
+    fn is_computed(&self) -> bool {
+        self.node.is_known()
+    }
+
+    /// `factor·self + constant`, the factor not 0. No bootstrap if it is positive.
+    fn affine(&self, factor: f64, constant: f64) -> PyResult<Self> {
+        Self::check_clear(factor)?;
+        Self::check_clear(constant)?;
+        let mut result = if factor < 0.0 {
+            Sum::new(&[(self, factor)])?.number(&self.backend, self.node.rows)?
+        } else {
+            Self {
+                backend: Arc::clone(&self.backend),
+                node: self.node(),
+                offset: self.offset * factor,
+                scale: self.scale * factor,
+            }
+        };
+        result.offset += constant;
+        FixedPoint::new(result.offset, result.scale, 1)
+            .map_err(|error| TfheSbcError::new_err(format!("the result: {error}")))?;
+        Ok(result)
+    }
+
+    /// `self + weight·other`.
+    fn add(&self, other: &Self, weight: f64) -> PyResult<Self> {
+        self.backend.check_same(&other.backend)?;
+        let rows = common_rows(&[&self.node, &other.node])?;
+        Sum::new(&[(self, 1.0), (other, weight)])?.number(&self.backend, rows)
+    }
+
+    /// `self·other`.
+    fn multiply(&self, other: &Self) -> PyResult<Self> {
+        self.backend.check_same(&other.backend)?;
+        let rows = common_rows(&[&self.node, &other.node])?;
+        let bits = self.node.bits() + other.node.bits();
+        let op = Op::Product(self.node(), other.node());
+        // (o + s·c)·(o' + s'·c'), whose code is c·c' where both offsets are 0.
+        let product = Self {
+            backend: Arc::clone(&self.backend),
+            node: new_node(rows, Kind::Code(bits), op)?,
+            offset: 0.0,
+            scale: self.scale * other.scale,
+        };
+        product.encoding().map_err(|_| too_wide())?;
+        let without_offset = |number: &Self| Self {
+            backend: Arc::clone(&number.backend),
+            node: number.node(),
+            offset: 0.0,
+            scale: number.scale,
+        };
+        let (a, b) = (without_offset(self), without_offset(other));
+        let parts = [(&product, 1.0), (&a, other.offset), (&b, self.offset)];
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|(_, weight)| *weight != 0.0)
+            .collect();
+        let mut result = match parts[..] {
+            [_] => product,
+            _ => Sum::new(&parts)?.number(&self.backend, rows)?,
+        };
+        result.offset += self.offset * other.offset;
+        Ok(result)
+    }
+
+    /// How each compares with another one.
+    fn compare(&self, sign: &str, other: &Self) -> PyResult<Mask> {
+        self.backend.check_same(&other.backend)?;
+        let rows = common_rows(&[&self.node, &other.node])?;
+        let comparison = relation(sign)?.comparison();
+        let aligned = align(&[self, other], &[])?;
+        let [a, b] = &aligned.nodes[..] else {
+            return Err(TfheSbcError::new_err("two numbers are compared"));
+        };
+        let op = Op::Compare(comparison, Arc::clone(a), Arc::clone(b));
+        Mask::new(&self.backend, rows, op)
+    }
+
+    /// How each compares with a clear number.
+    fn compare_clear(&self, sign: &str, value: f64) -> PyResult<Mask> {
+        if value.is_nan() {
+            return Err(not_finite());
+        }
+        let op = match code_condition(&self.encoding()?, relation(sign)?, value) {
+            CodeCondition::Always(truth) => Op::Constant(truth),
+            CodeCondition::Compare(relation, code) => {
+                Op::CompareCode(relation.comparison(), self.node(), code)
+            }
+        };
+        Mask::new(&self.backend, self.node.rows, op)
+    }
+
+    /// Whether each is one of these.
+    fn one_of(&self, values: Vec<f64>) -> PyResult<Mask> {
+        let encoding = self.encoding()?;
+        let codes = values.iter().filter_map(|&value| {
+            match code_condition(&encoding, Relation::Eq, value) {
+                CodeCondition::Compare(_, code) => Some(code),
+                CodeCondition::Always(_) => None,
+            }
+        });
+        let mut codes: Vec<u64> = codes.collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let op = match codes[..] {
+            [] => Op::Constant(false),
+            [code] => Op::CompareCode(Comparison::Eq, self.node(), code),
+            _ => Op::OneOf(self.node(), codes),
+        };
+        Mask::new(&self.backend, self.node.rows, op)
+    }
+
+    /// This where the condition holds, another one elsewhere.
+    fn select(&self, mask: &Mask, otherwise: &Self) -> PyResult<Self> {
+        self.backend.check_same(&mask.backend)?;
+        self.backend.check_same(&otherwise.backend)?;
+        let rows = common_rows(&[&self.node, &otherwise.node, &mask.node])?;
+        let Aligned {
+            nodes,
+            bits,
+            offset,
+            scale,
+            ..
+        } = align(&[self, otherwise], &[])?;
+        let mut nodes = nodes.into_iter();
+        let (Some(then), Some(otherwise)) = (nodes.next(), nodes.next()) else {
+            return Err(TfheSbcError::new_err("two numbers are selected from"));
+        };
+        let mask = Arc::clone(&mask.node);
+        let op = Op::Select {
+            mask,
+            then,
+            otherwise,
+        };
+        Ok(Self {
+            offset,
+            scale,
+            ..self.made(rows, bits, op)?
+        })
+    }
+
+    /// This where the condition holds, a clear number elsewhere.
+    fn select_clear(&self, mask: &Mask, otherwise: f64) -> PyResult<Self> {
+        self.backend.check_same(&mask.backend)?;
+        let rows = common_rows(&[&self.node, &mask.node])?;
+        let Aligned {
+            nodes,
+            codes,
+            bits,
+            offset,
+            scale,
+        } = align(&[self], &[otherwise])?;
+        let (Some(of), Some(&otherwise)) = (nodes.into_iter().next(), codes.first()) else {
+            return Err(TfheSbcError::new_err("two numbers are selected from"));
+        };
+        let mask = Arc::clone(&mask.node);
+        let op = match otherwise {
+            0 if of.rows.is_some() && mask.rows.is_some() => Op::Keep { of, mask },
+            _ => {
+                let clear = Op::Linear {
+                    terms: Vec::new(),
+                    shift: otherwise,
+                };
+                let otherwise = new_node(None, Kind::Code(bits), clear)?;
+                Op::Select {
+                    mask,
+                    then: of,
+                    otherwise,
+                }
+            }
+        };
+        Ok(Self {
+            offset,
+            scale,
+            ..self.made(rows, bits, op)?
+        })
+    }
+
+    /// Some rows.
+    fn take(&self, rows: Vec<usize>) -> PyResult<Self> {
+        let count = rows.len();
+        let op = Op::Take {
+            of: self.node(),
+            rows,
+        };
+        self.made(Some(count), self.node.bits(), op)
+    }
+
+    /// One of the rows.
+    fn item(&self, row: usize) -> PyResult<Self> {
+        let op = Op::Take {
+            of: self.node(),
+            rows: vec![row],
+        };
+        self.made(None, self.node.bits(), op)
+    }
+
+    /// The sum of the rows.
+    fn sum(&self) -> PyResult<Self> {
+        let rows = self.node.len();
+        let bits = self.node.bits() + carry_bits(rows);
+        Ok(Self {
+            offset: self.offset * rows as f64,
+            ..self.made(None, bits, Op::Sum(self.node()))?
+        })
+    }
+
+    /// The sum of the squares of the rows' codes.
+    fn sum_of_squared_codes(&self) -> PyResult<Self> {
+        let bits = 2 * self.node.bits() + carry_bits(self.node.len());
+        Self::counting(&self.backend, None, bits, Op::SumOfSquares(self.node()))
+    }
+
+    /// The smallest or the largest.
+    fn extreme(&self, largest: bool) -> PyResult<Self> {
+        let op = Op::Extreme {
+            of: self.node(),
+            order: order(largest),
+        };
+        self.made(None, self.node.bits(), op)
+    }
+
+    /// The first row of the smallest or the largest, and that.
+    fn place(&self, largest: bool) -> PyResult<(Self, Self)> {
+        let op = |part| Op::Place {
+            of: self.node(),
+            order: order(largest),
+            part,
+        };
+        let bits = (self.node.len() - 1).max(1).ilog2() + 1;
+        let index = Self::counting(&self.backend, None, bits, op(PlacePart::Index))?;
+        Ok((
+            index,
+            self.made(None, self.node.bits(), op(PlacePart::Value))?,
+        ))
+    }
+
+    /// The one that so many others come before.
+    fn rank(&self, rank: usize) -> PyResult<Self> {
+        self.made(
+            None,
+            self.node.bits(),
+            Op::Rank {
+                of: self.node(),
+                rank,
+            },
+        )
+    }
+
+    /// The first ones in order.
+    fn sorted(&self, largest_first: bool, count: usize) -> PyResult<Self> {
+        let op = Op::Sorted {
+            of: self.node(),
+            order: order(largest_first),
+            count,
+        };
+        self.made(Some(count), self.node.bits(), op)
+    }
+
+    /// How many are from an edge up to but without the next; with `closed`, the last edge
+    /// belongs to the last bin.
+    fn histogram(&self, edges: Vec<f64>, closed: bool) -> PyResult<Self> {
+        let encoding = self.encoding()?;
+        let mut codes: Vec<u64> = edges
+            .iter()
+            .map(|&edge| first_code_from(&encoding, edge))
+            .collect();
+        if let (true, Some(last), Some(&edge)) = (closed, codes.last_mut(), edges.last())
+            && let CodeCondition::Compare(_, code) = code_condition(&encoding, Relation::Eq, edge)
+        {
+            *last = code + 1;
+        }
+        let bins: Vec<_> = codes.windows(2).map(|edges| edges[0]..edges[1]).collect();
+        let bits = count_bits(self.node.len());
+        let rows = Some(bins.len());
+        Self::counting(
+            &self.backend,
+            rows,
+            bits,
+            Op::Histogram {
+                of: self.node(),
+                bins,
+            },
+        )
+    }
+
+    /// A single clear number in this one's encoding.
+    fn constant(&self, value: f64) -> PyResult<Self> {
+        let code = self.encoding()?.encode(value);
+        let code = code.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
+        let op = Op::Linear {
+            terms: Vec::new(),
+            shift: code,
+        };
+        self.made(None, self.node.bits(), op)
+    }
+}

@@ -1,0 +1,513 @@
+//! Nodes written down in a circuit: on ciphertexts, or on stand-ins for them.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tfhe_sbc_adapter::sums::ColumnBlocks;
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_engine::analytics::AnalyticsError;
+use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::analytics::rows::Condition;
+use tfhe_sbc_engine::circuit::{Block, Circuit};
+use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Unsigned, Width};
+use tfhe_sbc_query::{begun_sums, stand_in_sums};
+
+use crate::node::{Content, Kind, KnownBlock, Logic, Node, Op, PlacePart, Source};
+
+/// What a node is in a circuit.
+enum Values {
+    Codes(Vec<FheUint>),
+    Truths(Vec<FheBool>),
+}
+
+type Recording = Result<Values, AnalyticsError>;
+
+/// Writes nodes down.
+pub(crate) struct Recorder<'a> {
+    circuit: &'a Circuit,
+    /// Inputs are stand-ins, whatever there is.
+    stand_ins: bool,
+    /// Nodes all of whose rows are wanted.
+    wanted: HashSet<*const Node>,
+    values: HashMap<*const Node, Rc<Values>>,
+}
+
+/// The nodes that these depend on and that are not known, each after those that it is made
+/// of. A column that is only summed up, or of which only some rows are taken, is none of them.
+pub(crate) fn in_order(outputs: &[Arc<Node>]) -> Vec<Arc<Node>> {
+    let mut order = Vec::new();
+    let mut seen: HashSet<*const Node> = HashSet::new();
+    let mut stack: Vec<(Arc<Node>, bool)> = outputs
+        .iter()
+        .map(|node| (Arc::clone(node), false))
+        .collect();
+    while let Some((node, children_done)) = stack.pop() {
+        if children_done {
+            order.push(node);
+            continue;
+        }
+        if !seen.insert(Arc::as_ptr(&node)) {
+            continue;
+        }
+        let op = node.op();
+        stack.push((node, true));
+        if loads_itself(&op) {
+            continue;
+        }
+        for child in op.children() {
+            stack.push((Arc::clone(child), false));
+        }
+    }
+    order
+}
+
+/// Whether an operator gets what it needs out of a column by itself.
+fn loads_itself(op: &Op) -> bool {
+    match op {
+        Op::Sum(of) | Op::Take { of, .. } => matches!(*of.op(), Op::Load { .. }),
+        _ => false,
+    }
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(circuit: &'a Circuit, stand_ins: bool, order: &[Arc<Node>]) -> Self {
+        Self {
+            circuit,
+            stand_ins,
+            wanted: order.iter().map(Arc::as_ptr).collect(),
+            values: HashMap::new(),
+        }
+    }
+
+    /// Writes down a node whose parts are written down.
+    pub(crate) fn record(&mut self, node: &Arc<Node>) -> Result<(), AnalyticsError> {
+        let values = self.values_of(node)?;
+        self.values.insert(Arc::as_ptr(node), Rc::new(values));
+        Ok(())
+    }
+
+    /// The blocks of a node that is written down: digits of each row, or a bit of each.
+    pub(crate) fn blocks(&self, node: &Arc<Node>) -> Result<Vec<Block>, AnalyticsError> {
+        Ok(match &*self.get(node)? {
+            Values::Codes(codes) => {
+                let digits = self.circuit.side_by_side(codes.len(), |circuit| {
+                    let digits = codes.iter().map(|code| circuit.propagate(code));
+                    digits.collect::<Result<Vec<_>, _>>()
+                })?;
+                digits
+                    .iter()
+                    .flat_map(|code| code.blocks())
+                    .cloned()
+                    .collect()
+            }
+            Values::Truths(truths) => truths.iter().map(|bit| self.circuit.bit(bit)).collect(),
+        })
+    }
+
+    fn get(&self, node: &Arc<Node>) -> Result<Rc<Values>, AnalyticsError> {
+        let values = self.values.get(&Arc::as_ptr(node));
+        values.cloned().ok_or(AnalyticsError::NoRows)
+    }
+
+    fn codes<R>(
+        &self,
+        node: &Arc<Node>,
+        use_them: impl FnOnce(&[FheUint]) -> Result<R, AnalyticsError>,
+    ) -> Result<R, AnalyticsError> {
+        match &*self.get(node)? {
+            Values::Codes(codes) => use_them(codes),
+            Values::Truths(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
+        }
+    }
+
+    fn truths<R>(
+        &self,
+        node: &Arc<Node>,
+        use_them: impl FnOnce(&[FheBool]) -> Result<R, AnalyticsError>,
+    ) -> Result<R, AnalyticsError> {
+        match &*self.get(node)? {
+            Values::Truths(truths) => use_them(truths),
+            Values::Codes(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
+        }
+    }
+
+    /// A code made of all of another node's.
+    fn code_of(
+        &self,
+        of: &Arc<Node>,
+        one: impl FnOnce(&Circuit, &[FheUint]) -> Result<FheUint, AnalyticsError>,
+    ) -> Recording {
+        self.codes(of, |codes| {
+            Ok(Values::Codes(vec![one(self.circuit, codes)?]))
+        })
+    }
+
+    fn values_of(&self, node: &Arc<Node>) -> Recording {
+        let circuit = self.circuit;
+        let rows = node.len();
+        let width = Width::new(node.bits())?;
+        let op = node.op();
+        Ok(match &*op {
+            Op::Load { source, column } => {
+                Values::Codes(self.load(source, *column, 0..rows, rows)?)
+            }
+            Op::Sealed(ciphertexts) => {
+                // An evaluation brings them under the big key first.
+                let places = 0..ciphertexts.len();
+                let degree = |place| degree_at(node.kind, circuit.encoding(), place);
+                let blocks = places.map(|place| circuit.stand_in(0, degree(place)));
+                self.of_blocks(node, blocks.collect())?
+            }
+            Op::Known(blocks) => {
+                let blocks = blocks.iter().map(|block| self.known(block));
+                self.of_blocks(node, blocks.collect::<Result<_, _>>()?)?
+            }
+            Op::Clear(values) => match node.kind {
+                Kind::Code(_) => {
+                    let codes = values.iter().map(|&code| self.stand_in(code, width));
+                    Values::Codes(codes.collect())
+                }
+                Kind::Truth => {
+                    let bits = values.iter().map(|&bit| circuit.stand_in_bool(bit == 1));
+                    Values::Truths(bits.collect())
+                }
+            },
+            Op::Constant(truth) => Values::Truths(vec![circuit.clear_bool(*truth); rows]),
+            Op::Linear { terms, shift } => Values::Codes(self.linear(terms, *shift, rows, width)?),
+            Op::Product(a, b) => self.codes(a, |a| {
+                self.codes(b, |b| {
+                    let product = circuit.side_by_side(rows, |circuit| {
+                        let product = |row: usize| {
+                            let a: FheUint = circuit.cast(at(a, row), width)?;
+                            let b: FheUint = circuit.cast(at(b, row), width)?;
+                            circuit.mul(&a, &b)
+                        };
+                        (0..rows).map(product).collect::<Result<Vec<_>, _>>()
+                    })?;
+                    Ok(Values::Codes(product))
+                })
+            })?,
+            Op::Take { of, rows } => match (&*of.op(), self.values.get(&Arc::as_ptr(of))) {
+                (_, Some(values)) => match &**values {
+                    Values::Codes(codes) => Values::Codes(picked(codes, rows)),
+                    Values::Truths(truths) => Values::Truths(picked(truths, rows)),
+                },
+                (Op::Load { source, column }, None) => {
+                    Values::Codes(self.load(source, *column, rows.iter().copied(), rows.len())?)
+                }
+                _ => return Err(AnalyticsError::NoRows),
+            },
+            Op::Select {
+                mask,
+                then,
+                otherwise,
+            } => self.truths(mask, |mask| {
+                self.codes(then, |then| {
+                    self.codes(otherwise, |otherwise| {
+                        let chosen = circuit.side_by_side(rows, |circuit| {
+                            let select = |row: usize| {
+                                circuit.select(at(mask, row), at(then, row), at(otherwise, row))
+                            };
+                            (0..rows).map(select).collect::<Result<Vec<_>, _>>()
+                        })?;
+                        Ok(Values::Codes(chosen))
+                    })
+                })
+            })?,
+            Op::Keep { of, mask } => self.codes(of, |codes| {
+                self.truths(mask, |mask| {
+                    Ok(Values::Codes(circuit.keep_where(codes, mask)?))
+                })
+            })?,
+            Op::Sorted { of, order, count } => self.codes(of, |codes| {
+                Ok(Values::Codes(circuit.sorted_first(*order, codes, *count)?))
+            })?,
+            Op::Histogram { of, bins } => self.histogram(of, bins, width)?,
+            Op::Extreme { of, order } => self.code_of(of, |circuit, codes| match order {
+                Order::Ascending => circuit.min_of(codes),
+                Order::Descending => circuit.max_of(codes),
+            })?,
+            Op::Place { of, order, part } => self.code_of(of, |circuit, codes| {
+                let found = match order {
+                    Order::Ascending => circuit.arg_min(codes)?,
+                    Order::Descending => circuit.arg_max(codes)?,
+                };
+                Ok(match part {
+                    PlacePart::Index => found.index,
+                    PlacePart::Value => found.value,
+                })
+            })?,
+            Op::Rank { of, rank } => {
+                self.code_of(of, |circuit, codes| circuit.nth_smallest(codes, *rank))?
+            }
+            Op::Sum(of) => self.sum(of)?,
+            Op::SumOfSquares(of) => self.code_of(of, |circuit, codes| {
+                Ok(circuit.moments(codes)?.sum_of_squares)
+            })?,
+            Op::Count(of) => self.truths(of, |truths| {
+                let count = circuit.propagate(&circuit.count(truths)?)?;
+                Ok(Values::Codes(vec![count]))
+            })?,
+            Op::Compare(comparison, a, b) => self.codes(a, |a| {
+                self.codes(b, |b| {
+                    Ok(Values::Truths(self.compare(*comparison, a, b, rows)?))
+                })
+            })?,
+            Op::CompareCode(comparison, of, code) => self.codes(of, |codes| {
+                let limit: FheUint = circuit.clear(*code, Width::new(of.bits())?);
+                let condition = Condition::<Unsigned>::Compare(0, *comparison, limit);
+                Ok(Values::Truths(circuit.rows_where(&[codes], &condition)?))
+            })?,
+            Op::OneOf(of, list) => self.codes(of, |codes| {
+                let width = Width::new(of.bits())?;
+                let list = list.iter().map(|&code| circuit.clear(code, width));
+                let condition = Condition::<Unsigned>::OneOf(0, list.collect());
+                Ok(Values::Truths(circuit.rows_where(&[codes], &condition)?))
+            })?,
+            Op::Not(of) => self.truths(of, |truths| {
+                Ok(Values::Truths(
+                    truths.iter().map(|bit| circuit.not(bit)).collect(),
+                ))
+            })?,
+            Op::Logic(logic, a, b) => self.truths(a, |a| {
+                self.truths(b, |b| {
+                    let apply = |row: usize| {
+                        let (a, b) = (at(a, row), at(b, row));
+                        match logic {
+                            Logic::And => circuit.and(a, b),
+                            Logic::Or => circuit.or(a, b),
+                            Logic::Xor => circuit.xor(a, b),
+                        }
+                    };
+                    let applied = (0..rows).map(apply).collect::<Result<Vec<_>, _>>()?;
+                    Ok(Values::Truths(applied))
+                })
+            })?,
+            Op::All(of) => {
+                self.truths(of, |truths| Ok(Values::Truths(vec![circuit.all(truths)?])))?
+            }
+            Op::Any(of) => {
+                self.truths(of, |truths| Ok(Values::Truths(vec![circuit.any(truths)?])))?
+            }
+        })
+    }
+
+    fn compare(
+        &self,
+        comparison: Comparison,
+        a: &[FheUint],
+        b: &[FheUint],
+        rows: usize,
+    ) -> Result<Vec<FheBool>, AnalyticsError> {
+        let compared = self.circuit.side_by_side(rows, |circuit| {
+            let compare = |row| circuit.compare(comparison, at(a, row), at(b, row));
+            (0..rows).map(compare).collect::<Result<Vec<_>, _>>()
+        });
+        Ok(compared?)
+    }
+
+    fn linear(
+        &self,
+        terms: &[(Arc<Node>, i64)],
+        shift: u64,
+        rows: usize,
+        width: Width,
+    ) -> Result<Vec<FheUint>, AnalyticsError> {
+        if terms.is_empty() {
+            return Ok(vec![self.circuit.clear(shift, width); rows]);
+        }
+        let parts = terms.iter().map(|(node, _)| self.get(node));
+        let parts: Vec<Rc<Values>> = parts.collect::<Result<_, _>>()?;
+        let weights: Vec<i64> = terms.iter().map(|&(_, weight)| weight).collect();
+        let parts: Vec<&[FheUint]> = parts
+            .iter()
+            .map(|values| match &**values {
+                Values::Codes(codes) => Ok(&codes[..]),
+                Values::Truths(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
+            })
+            .collect::<Result<_, _>>()?;
+        self.circuit.side_by_side(rows, |circuit| {
+            let row = |row: usize| {
+                let codes: Vec<FheUint> = parts.iter().map(|part| at(part, row).clone()).collect();
+                let sum = match (&weights[..], &codes[..]) {
+                    ([1], [code]) => code.clone(),
+                    _ => circuit.linear_score(&codes, &weights, 0)?.above_lowest,
+                };
+                let sum: FheUint = circuit.cast(&sum, width)?;
+                if shift == 0 {
+                    return Ok(sum);
+                }
+                let sum = circuit.add(&sum, &circuit.clear(shift, width))?;
+                Ok(circuit.propagate(&sum)?)
+            };
+            (0..rows).map(row).collect()
+        })
+    }
+
+    fn histogram(&self, of: &Arc<Node>, bins: &[std::ops::Range<u64>], width: Width) -> Recording {
+        let filled = bins.iter().filter(|bin| !bin.is_empty());
+        let filled: Vec<_> = filled
+            .map(|bin| i128::from(bin.start)..i128::from(bin.end))
+            .collect();
+        let counts = match filled.is_empty() {
+            true => Vec::new(),
+            false => self.codes(of, |codes| self.circuit.histogram(codes, &filled))?,
+        };
+        let mut counts = counts.into_iter();
+        let none = || self.circuit.clear(0u64, width);
+        let counts = bins.iter().map(|bin| match bin.is_empty() {
+            true => none(),
+            false => counts.next().unwrap_or_else(none),
+        });
+        Ok(Values::Codes(counts.collect()))
+    }
+
+    /// The sum of a node, of a column begun on polynomials unless its rows are wanted too.
+    fn sum(&self, of: &Arc<Node>) -> Recording {
+        let op = of.op();
+        let Op::Load { source, column } = &*op else {
+            return self.sum_of_rows(of);
+        };
+        if self.wanted.contains(&Arc::as_ptr(of)) {
+            return self.sum_of_rows(of);
+        }
+        let circuit = self.circuit;
+        let encoding = circuit.encoding();
+        let width = Width::new(of.bits())?;
+        let row_blocks = circuit.block_count(width);
+        let blocks = |rows: usize| source.metadata.blocks_of_column(encoding, *column, rows);
+        let parts = match &source.content {
+            Content::Ciphertexts(tables) if !self.stand_ins => {
+                let columns = tables.iter().map(|(rows, list)| ColumnBlocks {
+                    list,
+                    blocks: blocks(*rows),
+                });
+                begun_sums(circuit, &columns.collect::<Vec<_>>(), row_blocks)?
+            }
+            Content::Ciphertexts(tables) => {
+                let columns: Vec<_> = tables.iter().map(|(rows, _)| blocks(*rows)).collect();
+                stand_in_sums(circuit, &columns, row_blocks, |_, _| 0)?
+            }
+            Content::Codes(codes) => {
+                let codes = &codes[*column];
+                stand_in_sums(circuit, &[blocks(codes.len())], row_blocks, |_, row| {
+                    codes[row]
+                })?
+            }
+        };
+        Ok(Values::Codes(vec![circuit.sum_of_parts(parts, width)?]))
+    }
+
+    fn sum_of_rows(&self, of: &Arc<Node>) -> Recording {
+        self.code_of(of, |circuit, codes| {
+            Ok(circuit.propagate(&circuit.sum(codes)?)?)
+        })
+    }
+
+    /// Rows of a column.
+    fn load(
+        &self,
+        source: &Source,
+        column: usize,
+        rows: impl Iterator<Item = usize>,
+        count: usize,
+    ) -> Result<Vec<FheUint>, AnalyticsError> {
+        let circuit = self.circuit;
+        let metadata = &source.metadata;
+        let width = Width::new(metadata.columns[column].bits)?;
+        let each = circuit.block_count(width);
+        let tables = match &source.content {
+            Content::Codes(codes) => {
+                let codes = &codes[column];
+                return Ok(rows.map(|row| self.stand_in(codes[row], width)).collect());
+            }
+            Content::Ciphertexts(_) if self.stand_ins => {
+                return Ok(rows.map(|_| self.stand_in(0, width)).collect());
+            }
+            Content::Ciphertexts(tables) => tables,
+        };
+        let encoding = circuit.encoding();
+        let encrypted = |ciphertexts| Ok(circuit.encrypted(ciphertexts, width)?);
+        if count == metadata.rows.len() {
+            let mut codes = Vec::with_capacity(count);
+            for (rows, list) in tables {
+                let blocks = metadata.blocks_of_column(encoding, column, *rows);
+                // `Upload::parse` has checked that all of them are there.
+                let mut blocks = list.extract(blocks).unwrap_or_default().into_iter();
+                for _ in 0..*rows {
+                    codes.push(encrypted(blocks.by_ref().take(each).collect())?);
+                }
+            }
+            let all: Vec<FheUint> = codes;
+            return Ok(rows.map(|row| all[row].clone()).collect());
+        }
+        let code = |row: usize| {
+            let mut row = row;
+            for (rows, list) in tables {
+                if row < *rows {
+                    let start = metadata.blocks_of_column(encoding, column, *rows).start;
+                    let first = start + row * each;
+                    return encrypted(list.extract(first..first + each).unwrap_or_default());
+                }
+                row -= rows;
+            }
+            Err(AnalyticsError::NoRows)
+        };
+        rows.map(code).collect()
+    }
+
+    fn stand_in(&self, code: u64, width: Width) -> FheUint {
+        self.circuit.stand_in_integer(code, width)
+    }
+
+    fn known(&self, block: &KnownBlock) -> Result<Block, AnalyticsError> {
+        let (degree, level) = (block.degree, block.level);
+        let block = match self.stand_ins {
+            true => self.circuit.stand_in_sum(0, degree, level),
+            false => self
+                .circuit
+                .input_sum(block.ciphertext.clone(), degree, level),
+        };
+        Ok(block.map_err(IntegerError::from)?)
+    }
+
+    fn of_blocks(&self, node: &Node, blocks: Vec<Block>) -> Recording {
+        Ok(match node.kind {
+            Kind::Truth => {
+                let truths = blocks.into_iter().map(|bit| self.circuit.truth(bit));
+                Values::Truths(truths.collect::<Result<_, _>>()?)
+            }
+            Kind::Code(bits) => {
+                let width = Width::new(bits)?;
+                let each = self.circuit.block_count(width);
+                let codes = blocks.chunks(each);
+                let codes =
+                    codes.map(|digits| self.circuit.integer_of_digits(digits.to_vec(), width));
+                Values::Codes(codes.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+}
+
+/// The largest value of a block of a node, from its place among all of them.
+pub(crate) fn degree_at(kind: Kind, encoding: BlockEncoding, place: usize) -> u64 {
+    let Kind::Code(bits) = kind else {
+        return 1;
+    };
+    let digit = place % encoding.block_count(bits);
+    let below = digit as u32 * encoding.message_bits();
+    (1 << encoding.message_bits().min(bits - below)) - 1
+}
+
+/// The value of a row, of which a single one is in all rows.
+fn at<V>(values: &[V], row: usize) -> &V {
+    match values {
+        [only] => only,
+        _ => &values[row],
+    }
+}
+
+fn picked<V: Clone>(values: &[V], rows: &[usize]) -> Vec<V> {
+    rows.iter().map(|&row| values[row].clone()).collect()
+}

@@ -1,0 +1,273 @@
+//! Results: what was computed, as bytes, under the small key.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
+use tfhe_sbc_query::results::{
+    AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
+};
+
+use crate::compute::{Backend, Computable, Exported, export};
+use crate::keys::SecretKey;
+use crate::mask::Mask;
+use crate::node::{Node, Op};
+use crate::number::Number;
+use crate::server::Server;
+
+/// What is to be sealed under a name: the kind, the parts, the unit, the rows' labels.
+type ToSeal<'py> = (String, String, Vec<Computable<'py>>, String, Vec<String>);
+
+fn results_error(error: ResultsError) -> PyErr {
+    match error {
+        ResultsError::Wire(error) => errors::wire(error),
+        ResultsError::Metadata(tfhe_sbc_adapter::metadata::MetadataError::Wire(error)) => {
+            errors::wire(error)
+        }
+        error => FormatError::new_err(error.to_string()),
+    }
+}
+
+/// The bytes of a result of what is computed.
+#[pyfunction]
+pub(crate) fn seal<'py>(
+    py: Python<'py>,
+    answers: Vec<ToSeal<'py>>,
+    bootstraps: u64,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut ciphertexts = Vec::new();
+    let mut sealed = Vec::with_capacity(answers.len());
+    let mut by: Option<Arc<Backend>> = None;
+    for (kind, name, parts, unit, labels) in answers {
+        let mut blocks = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let backend = part.backend();
+            match &by {
+                Some(first) => first.check_same(backend)?,
+                None => by = Some(Arc::clone(backend)),
+            }
+            let start = ciphertexts.len();
+            ciphertexts.extend(sealed_blocks(backend, part.node())?);
+            blocks.push((ciphertexts.len() - start) as u32);
+        }
+        let meaning = meaning(&kind, &name, &parts, &blocks, unit, labels)?;
+        sealed.push(EncryptedAnswer {
+            name,
+            blocks: blocks.iter().sum(),
+            meaning,
+        });
+    }
+    let Some((backend, key)) = by.and_then(|by| by.fingerprint().map(|key| (by, key))) else {
+        return Err(refused(
+            "a rehearsal, or nothing, has no encrypted result",
+            "seal what a Server computed",
+        ));
+    };
+    let results = Results::new(sealed, bootstraps);
+    let bytes = results.seal(backend.parameters(), key, &ciphertexts);
+    let bytes = bytes.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+fn sealed_blocks(backend: &Backend, node: &Node) -> PyResult<Vec<LweCiphertext<u32>>> {
+    match export(backend, node) {
+        Some(Exported::Sealed(ciphertexts)) => Ok(ciphertexts),
+        Some(Exported::Clear(_)) => Err(refused(
+            "a rehearsal has no ciphertexts",
+            "seal what a Server computed",
+        )),
+        None => Err(refused("nothing is computed", "call compute() first")),
+    }
+}
+
+fn meaning(
+    kind: &str,
+    name: &str,
+    parts: &[Computable<'_>],
+    blocks: &[u32],
+    unit: String,
+    labels: Vec<String>,
+) -> PyResult<Meaning> {
+    let column = |number: &Number| Column {
+        name: name.to_owned(),
+        unit: unit.clone(),
+        offset: number.offset,
+        scale: number.scale,
+        bits: number.node.bits(),
+    };
+    Ok(match (kind, parts) {
+        ("count", [Computable::Number(_)]) => Meaning::Count,
+        ("number", [Computable::Number(number)]) => Meaning::Reading(column(number)),
+        ("numbers", [Computable::Number(number)]) => Meaning::Scores(column(number), labels),
+        ("rows", [Computable::Mask(_)]) => Meaning::Rows(labels),
+        ("place", [Computable::Number(value), Computable::Number(_)]) => {
+            Meaning::Place(column(value), blocks[0], labels)
+        }
+        (
+            "variance" | "std" | "sample_variance" | "sample_std",
+            [
+                Computable::Number(of),
+                Computable::Number(_),
+                Computable::Number(_),
+            ],
+        ) => Meaning::Spread {
+            column: column(of),
+            rows: of.node.len() as u32,
+            sum_blocks: blocks[1],
+            measure: Spread {
+                sample: kind.starts_with("sample"),
+                root: kind.ends_with("std"),
+            },
+        },
+        _ => {
+            return Err(TfheSbcError::new_err(format!(
+                "'{name}' has no form as a result: seal its parts"
+            )));
+        }
+    })
+}
+
+/// The answers of a result in the clear: each with its name.
+#[pyfunction]
+pub(crate) fn open_result(
+    py: Python<'_>,
+    bytes: &[u8],
+    secret: &SecretKey,
+) -> PyResult<Vec<(String, Py<PyAny>)>> {
+    let parameters = secret.secret.parameters();
+    let parsed = Results::parse(bytes, parameters, secret.secret.fingerprint());
+    let (results, ciphertexts) = parsed.map_err(results_error)?;
+    let mut ciphertexts = &ciphertexts[..];
+    let mut opened = Vec::with_capacity(results.answers.len());
+    for answer in results.answers {
+        let (own, rest) = ciphertexts.split_at(answer.blocks as usize);
+        ciphertexts = rest;
+        let blocks = secret.blocks(own);
+        let rows = match &answer.meaning {
+            Meaning::Rows(_) => Some(blocks.iter().map(|&bit| bit == 1).collect::<Vec<bool>>()),
+            _ => None,
+        };
+        let is_count = matches!(answer.meaning, Meaning::Count);
+        let answer = answer.read(parameters, &blocks).map_err(results_error)?;
+        let value = match rows {
+            Some(rows) => PyArray1::from_vec(py, rows).into_py_any(py)?,
+            None => python_value(py, answer.value, is_count)?,
+        };
+        opened.push((answer.name, value));
+    }
+    Ok(opened)
+}
+
+fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<Py<PyAny>> {
+    match value {
+        AnswerValue::Number { value, .. } if is_count => (value as u64).into_py_any(py),
+        AnswerValue::Number { value, .. } => value.into_py_any(py),
+        AnswerValue::Row { row, value, .. } => (row, value).into_py_any(py),
+        AnswerValue::Rows(labels) => labels.into_py_any(py),
+        AnswerValue::Histogram { bins, .. } => {
+            let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
+            PyArray1::from_vec(py, counts).into_py_any(py)
+        }
+        AnswerValue::Values { values, .. } => PyArray1::from_vec(py, values).into_py_any(py),
+        AnswerValue::Scores { rows, .. } => {
+            let values = rows.into_iter().map(|row| row.value).collect();
+            PyArray1::from_vec(py, values).into_py_any(py)
+        }
+        AnswerValue::Leaves { rows } => {
+            let leaves: Vec<String> = rows.into_iter().map(|row| row.value).collect();
+            leaves.into_py_any(py)
+        }
+    }
+}
+
+/// An answer that can be computed on: its name, unit, rows' labels, and numbers or truth values.
+type LoadedAnswer = (String, String, Option<Vec<String>>, Py<PyAny>);
+
+/// The answers of a result, to compute on.
+#[pyfunction]
+pub(crate) fn load_result(
+    py: Python<'_>,
+    server: &Server,
+    bytes: &[u8],
+) -> PyResult<Vec<LoadedAnswer>> {
+    let backend = &server.backend;
+    let parameters = backend.parameters();
+    let Some(key) = backend.fingerprint() else {
+        return Err(refused(
+            "a rehearsal loads no results",
+            "load them with a Server",
+        ));
+    };
+    let (results, ciphertexts) = Results::parse(bytes, parameters, key).map_err(results_error)?;
+    let mut ciphertexts = ciphertexts.into_iter();
+    let encoding = parameters.block_encoding();
+    let mut loaded = Vec::with_capacity(results.answers.len());
+    for answer in results.answers {
+        let count = answer.blocks as usize;
+        let op = Op::Sealed(ciphertexts.by_ref().take(count).collect());
+        let bits_of = |rows: usize| answer.blocks / rows.max(1) as u32 * encoding.message_bits();
+        let fits = |column: &Column, rows: usize| {
+            encoding.block_count(column.bits) * rows == count && rows > 0
+        };
+        let name = answer.name.clone();
+        let (unit, labels, value) = match answer.meaning {
+            Meaning::Count => {
+                let number = Number::counting(backend, None, bits_of(1), op)?;
+                (String::new(), None, Py::new(py, number)?.into_any())
+            }
+            Meaning::Reading(column) if fits(&column, 1) => {
+                let number = Number::of_column(backend, None, &column, op)?;
+                (column.unit, None, Py::new(py, number)?.into_any())
+            }
+            Meaning::Sum(column, rows) | Meaning::Mean(column, rows) if rows == 0 => {
+                return Err(unfit(&column.name));
+            }
+            Meaning::Sum(column, rows) => {
+                let sum = Column {
+                    offset: column.offset * f64::from(rows),
+                    bits: bits_of(1),
+                    ..column
+                };
+                let number = Number::of_column(backend, None, &sum, op)?;
+                (sum.unit, None, Py::new(py, number)?.into_any())
+            }
+            Meaning::Mean(column, rows) => {
+                let mean = Column {
+                    scale: column.scale / f64::from(rows),
+                    bits: bits_of(1),
+                    ..column
+                };
+                let number = Number::of_column(backend, None, &mean, op)?;
+                (mean.unit, None, Py::new(py, number)?.into_any())
+            }
+            Meaning::Readings(column, rows) if fits(&column, rows as usize) => {
+                let labels = (0..rows).map(|row| row.to_string()).collect();
+                let number = Number::of_column(backend, Some(rows as usize), &column, op)?;
+                (column.unit, Some(labels), Py::new(py, number)?.into_any())
+            }
+            Meaning::Scores(column, labels) if fits(&column, labels.len()) => {
+                let number = Number::of_column(backend, Some(labels.len()), &column, op)?;
+                (column.unit, Some(labels), Py::new(py, number)?.into_any())
+            }
+            Meaning::Rows(labels) if labels.len() == count && count > 0 => {
+                let mask = Mask::new(backend, Some(count), op)?;
+                (String::new(), Some(labels), Py::new(py, mask)?.into_any())
+            }
+            _ => return Err(unfit(&name)),
+        };
+        loaded.push((name, unit, labels, value));
+    }
+    Ok(loaded)
+}
+
+fn unfit(name: &str) -> PyErr {
+    refused(
+        format_args!("the answer '{name}' cannot be computed on"),
+        "load sums, counts, extremes, columns and masks; decrypt the others",
+    )
+}
