@@ -82,6 +82,18 @@ impl Mask {
         Self::new(&self.backend, self.node.rows, Op::Constant(truth))
     }
 
+    /// Clear truth values, one for each row.
+    fn public(&self, truths: Vec<bool>) -> PyResult<Self> {
+        let bits: Vec<u64> = truths.into_iter().map(u64::from).collect();
+        Self::new(&self.backend, Some(bits.len()), Op::Public(bits))
+    }
+
+    /// 1 where it holds, 0 elsewhere.
+    fn as_number(&self) -> PyResult<Number> {
+        let op = Op::Bits(Arc::clone(&self.node));
+        Number::counting(&self.backend, self.node.rows, 1, op)
+    }
+
     fn count(&self) -> PyResult<Number> {
         let bits = count_bits(self.node.len());
         Number::counting(&self.backend, None, bits, Op::Count(Arc::clone(&self.node)))

@@ -30,6 +30,8 @@ pub(crate) enum Op {
     Clear(Vec<u64>),
     /// Truth values that do not depend on what is encrypted.
     Constant(bool),
+    /// Codes or bits that are no secret.
+    Public(Vec<u64>),
     /// `Σ factor·code`, less its smallest value, plus `shift`.
     Linear {
         terms: Vec<(Arc<Node>, i64)>,
@@ -74,6 +76,8 @@ pub(crate) enum Op {
     SumOfSquares(Arc<Node>),
     /// The number of truth values that hold.
     Count(Arc<Node>),
+    /// 1 where a truth value holds, 0 elsewhere.
+    Bits(Arc<Node>),
     /// A comparison of two.
     Compare(Comparison, Arc<Node>, Arc<Node>),
     /// A comparison with a clear code.
@@ -225,7 +229,8 @@ impl Op {
             | Self::Sealed(_)
             | Self::Known(_)
             | Self::Clear(_)
-            | Self::Constant(_) => Vec::new(),
+            | Self::Constant(_)
+            | Self::Public(_) => Vec::new(),
             Self::Linear { terms, .. } => terms.iter().map(|(node, _)| node).collect(),
             Self::Product(a, b) | Self::Compare(_, a, b) | Self::Logic(_, a, b) => vec![a, b],
             Self::Select {
@@ -243,6 +248,7 @@ impl Op {
             | Self::Sum(of)
             | Self::SumOfSquares(of)
             | Self::Count(of)
+            | Self::Bits(of)
             | Self::CompareCode(_, of, _)
             | Self::OneOf(of, _)
             | Self::Not(of)

@@ -447,11 +447,7 @@ impl Number {
         let op = match otherwise {
             0 if of.rows.is_some() && mask.rows.is_some() => Op::Keep { of, mask },
             _ => {
-                let clear = Op::Linear {
-                    terms: Vec::new(),
-                    shift: otherwise,
-                };
-                let otherwise = new_node(None, Kind::Code(bits), clear)?;
+                let otherwise = new_node(None, Kind::Code(bits), Op::Public(vec![otherwise]))?;
                 Op::Select {
                     mask,
                     then: of,
@@ -574,14 +570,58 @@ impl Number {
         )
     }
 
-    /// A single clear number in this one's encoding.
-    fn constant(&self, value: f64) -> PyResult<Self> {
-        let code = self.encoding()?.encode(value);
-        let code = code.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
-        let op = Op::Linear {
-            terms: Vec::new(),
-            shift: code,
+    /// The code where the condition holds, 0 elsewhere: as a number of the same step whose code 0
+    /// is 0.
+    fn keep(&self, mask: &Mask) -> PyResult<Self> {
+        self.backend.check_same(&mask.backend)?;
+        let rows = common_rows(&[&self.node, &mask.node])?;
+        let op = Op::Keep {
+            of: self.node(),
+            mask: Arc::clone(&mask.node),
         };
-        self.made(None, self.node.bits(), op)
+        Ok(Self {
+            offset: 0.0,
+            ..self.made(rows, self.node.bits(), op)?
+        })
+    }
+
+    /// Clear numbers, one for each of these rows, of this one's step.
+    fn public(&self, values: Vec<f64>) -> PyResult<Self> {
+        /// So much of a step is none.
+        const SLACK: f64 = 1e-6;
+        if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+            return Err(not_finite());
+        }
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        // On the grid of this one's encoding.
+        let below = ((self.offset - lowest) / self.scale).ceil().max(0.0);
+        let offset = self.offset - below * self.scale;
+        let code = |value: &f64| {
+            let steps = (value - offset) / self.scale;
+            let code = steps.round();
+            if (steps - code).abs() > SLACK {
+                return Err(refused(
+                    format_args!("a clear number is no multiple of the step {}", self.scale),
+                    "round the clear numbers to the encoding of what they meet",
+                ));
+            }
+            match code < (1u64 << 52) as f64 {
+                true => Ok(code as u64),
+                false => Err(too_wide()),
+            }
+        };
+        let codes = values.iter().map(code).collect::<PyResult<Vec<u64>>>()?;
+        let largest = codes.iter().copied().max().unwrap_or(0);
+        let bits = (u64::BITS - largest.leading_zeros()).max(1);
+        Ok(Self {
+            offset,
+            ..self.made(Some(codes.len()), bits, Op::Public(codes))?
+        })
+    }
+
+    /// The highest number that there is a code for.
+    #[getter]
+    fn maximum(&self) -> PyResult<f64> {
+        Ok(self.encoding()?.maximum())
     }
 }

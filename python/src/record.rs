@@ -59,6 +59,8 @@ pub(crate) fn in_order(outputs: &[Arc<Node>]) -> Vec<Arc<Node>> {
             stack.push((Arc::clone(child), false));
         }
     }
+    // Who would load a column by itself takes it from here if it is loaded anyway.
+    order.sort_by_key(|node| !matches!(*node.op(), Op::Load { .. }));
     order
 }
 
@@ -173,6 +175,16 @@ impl<'a> Recorder<'a> {
                     Values::Truths(bits.collect())
                 }
             },
+            Op::Public(values) => match node.kind {
+                Kind::Code(_) => {
+                    let codes = values.iter().map(|&code| circuit.clear(code, width));
+                    Values::Codes(codes.collect())
+                }
+                Kind::Truth => {
+                    let bits = values.iter().map(|&bit| circuit.clear_bool(bit == 1));
+                    Values::Truths(bits.collect())
+                }
+            },
             Op::Constant(truth) => Values::Truths(vec![circuit.clear_bool(*truth); rows]),
             Op::Linear { terms, shift } => Values::Codes(self.linear(terms, *shift, rows, width)?),
             Op::Product(a, b) => self.codes(a, |a| {
@@ -249,6 +261,11 @@ impl<'a> Recorder<'a> {
                 let count = circuit.propagate(&circuit.count(truths)?)?;
                 Ok(Values::Codes(vec![count]))
             })?,
+            Op::Bits(of) => self.truths(of, |truths| {
+                let number = |truth| circuit.integer_of_digits(vec![circuit.bit(truth)], width);
+                let numbers = truths.iter().map(number).collect::<Result<_, _>>()?;
+                Ok(Values::Codes(numbers))
+            })?,
             Op::Compare(comparison, a, b) => self.codes(a, |a| {
                 self.codes(b, |b| {
                     Ok(Values::Truths(self.compare(*comparison, a, b, rows)?))
@@ -314,9 +331,6 @@ impl<'a> Recorder<'a> {
         rows: usize,
         width: Width,
     ) -> Result<Vec<FheUint>, AnalyticsError> {
-        if terms.is_empty() {
-            return Ok(vec![self.circuit.clear(shift, width); rows]);
-        }
         let parts = terms.iter().map(|(node, _)| self.get(node));
         let parts: Vec<Rc<Values>> = parts.collect::<Result<_, _>>()?;
         let weights: Vec<i64> = terms.iter().map(|&(_, weight)| weight).collect();

@@ -1,0 +1,376 @@
+"""Device keys, and readings as a device encrypts them.
+
+The packages ``tfhe-sbc`` and ``tfhe-sbc-device`` both have this file; whatever it imports is of
+the one that it is in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the readings of a column are encoded.
+
+    A reading ``v`` is the code ``round((v - offset) / scale)``, a whole number of ``bits`` bits.
+    So readings go from ``offset`` to ``offset + scale * (2**bits - 1)``.
+
+    Args:
+        name: 1 to 64 letters, digits and underscores.
+        scale: the step between codes, in the column's unit.
+        offset: the lowest reading, in the column's unit.
+        bits: the width of a code, 1 to 52.
+        unit: for people; at most 64 characters.
+    """
+
+    name: str
+    scale: float = 1.0
+    offset: float = 0.0
+    bits: int = 16
+    unit: str = ""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest reading that have a code."""
+        return (self.offset, self.offset + self.scale * (2**self.bits - 1))
+
+    def _parts(self) -> tuple[str, str, float, float, int]:
+        return (self.name, self.unit, float(self.offset), float(self.scale), int(self.bits))
+
+
+class _KeyOfDevice:
+    """What both kinds of device key have."""
+
+    _key: _native.DeviceKey
+
+    def __init__(self, key: _native.DeviceKey) -> None:
+        self._key = key
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this key from others; no secret. Uploads carry it."""
+        return self._key.fingerprint
+
+    @property
+    def parameter_set(self) -> str:
+        """The name of its parameter set."""
+        return self._key.parameter_set
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its key file."""
+        return self._key.to_bytes()
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.fingerprint} of {self.parameter_set}, "
+            f"{self._key.size} bytes>"
+        )
+
+
+class DeviceKey(_KeyOfDevice):
+    """What a device encrypts with. A secret: whoever has it can decrypt what devices send.
+
+    It cannot be pickled; :meth:`save` writes a file that only its owner can read.
+    """
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> DeviceKey:
+        """Reads the bytes of a key file, such as ``tfhe-sbc keygen`` writes."""
+        key = _native.DeviceKey(data)
+        if key.is_public:
+            raise _native.FormatError(
+                "this is a device public key: read it with DevicePublicKey.from_bytes"
+            )
+        return cls(key)
+
+    @classmethod
+    def load(cls, path: PathLike) -> DeviceKey:
+        """Reads a key file."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def save(self, path: PathLike) -> None:
+        """Writes a new file that only its owner can read (mode 0600)."""
+        _native.write_new(os.fspath(path), self.to_bytes(), True)
+
+    def __reduce__(self) -> NoReturn:
+        _refuse_pickling(self)
+
+
+class DevicePublicKey(_KeyOfDevice):
+    """What a device encrypts with and cannot decrypt with. No secret; uploads are larger."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> DevicePublicKey:
+        """Reads the bytes of a key file, such as ``tfhe-sbc device-key --public`` writes."""
+        key = _native.DeviceKey(data)
+        if not key.is_public:
+            raise _native.FormatError(
+                "this is a device key, which is a secret: read it with DeviceKey.from_bytes"
+            )
+        return cls(key)
+
+    @classmethod
+    def load(cls, path: PathLike) -> DevicePublicKey:
+        """Reads a key file."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def save(self, path: PathLike) -> None:
+        """Writes a new file."""
+        _native.write_new(os.fspath(path), self.to_bytes(), False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self).from_bytes, (self.to_bytes(),))
+
+
+def _refuse_pickling(secret: object) -> NoReturn:
+    raise TypeError(
+        f"a {type(secret).__name__} is a secret and is not pickled: write it with save(path), and "
+        "read it with load(path) where it is needed"
+    )
+
+
+#: Readings: a list or array of one column, or columns as a mapping from names, a structured
+#: array, a 2-D array or a pandas DataFrame.
+Readings = Any
+#: A value for all columns, or one for each by name or in their order.
+PerColumn = Any
+
+
+class Encryptor:
+    """Encrypts readings.
+
+    Args:
+        key: a :class:`DeviceKey` or :class:`DevicePublicKey`.
+        plan: what is kept in memory: ``"small"``, ``"balanced"`` or ``"fast"``; the fastest of
+            the machine if not given. Uploads are the same.
+        expander: the generator of masks and noise; ``"chacha20"`` if not given.
+    """
+
+    def __init__(
+        self,
+        key: DeviceKey | DevicePublicKey,
+        *,
+        plan: str | None = None,
+        expander: str | None = None,
+    ) -> None:
+        if not isinstance(key, (DeviceKey, DevicePublicKey)):
+            raise TypeError(
+                f"a device key is needed to encrypt, not a {type(key).__name__}: give keys.device "
+                "or keys.public"
+            )
+        self._session = _native.Session(key._key, plan, expander)
+        self._key = key
+
+    def encrypt(
+        self,
+        data: Readings,
+        *,
+        scale: PerColumn = None,
+        offset: PerColumn = None,
+        bits: PerColumn = None,
+        name: str | Sequence[str] | None = None,
+        unit: PerColumn = "",
+        columns: Sequence[Column] | None = None,
+        rows: Iterable[object] | None = None,
+    ) -> bytes:
+        """Encrypts readings into one upload.
+
+        Args:
+            data: readings of one column (1-D), or of several: a mapping from names to columns, a
+                structured array, a 2-D array with a column of readings in each column, or a
+                pandas DataFrame. Whole or floating-point numbers, no NaN.
+            scale: the step between codes, in the column's unit; 1 if not given.
+            offset: the lowest reading, in the column's unit; 0 if not given.
+            bits: the width of a code, 1 to 52.
+            name: the column's name; a list of names for a 2-D array.
+            unit: the column's unit, for people.
+            columns: definitions of the columns, instead of the arguments above.
+            rows: one label a row, such as its time; numbers from 0 if not given. Labels, names
+                and units are not encrypted.
+
+        Each of ``scale``, ``offset``, ``bits`` and ``unit`` is one for all columns, a mapping from
+        names or a list.
+
+        Returns:
+            The bytes of an upload, as ``tfhe-sbc encrypt`` writes them.
+
+        Raises:
+            RangeError: a reading is NaN, infinite or out of its column's range.
+            TypeError: readings that are no numbers.
+            ValueError: columns or labels that cannot be sent.
+        """
+        table = table_of(data, scale, offset, bits, name, unit, columns, rows)
+        return self._session.encrypt_table(*table)
+
+    def encrypt_scalar(
+        self,
+        value: float,
+        *,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        bits: int,
+        name: str = "value",
+        unit: str = "",
+    ) -> bytes:
+        """Encrypts one number, such as a threshold that the server is not to see.
+
+        ``Server.load_scalar`` reads it. Give it the encoding of the column that it meets.
+        """
+        return self.encrypt([value], scale=scale, offset=offset, bits=bits, name=name, unit=unit)
+
+    def __repr__(self) -> str:
+        return f"<Encryptor with {self._key!r}>"
+
+
+Table = tuple[list[tuple[str, str, float, float, int]], list[str], list[NDArray[np.float64]]]
+
+
+def table_of(
+    data: Readings,
+    scale: PerColumn,
+    offset: PerColumn,
+    bits: PerColumn,
+    name: str | Sequence[str] | None,
+    unit: PerColumn,
+    columns: Sequence[Column] | None,
+    rows: Iterable[object] | None,
+) -> Table:
+    """Columns, labels and readings of what a user gives as readings."""
+    named = _named_columns(data, name, columns)
+    if columns is None:
+        if bits is None:
+            raise ValueError(
+                "bits is missing: give the width of a code, so that readings go from offset to "
+                "offset + scale * (2**bits - 1)"
+            )
+        columns = [
+            Column(
+                name=column,
+                scale=_of(scale, place, column, 1.0),
+                offset=_of(offset, place, column, 0.0),
+                bits=_of(bits, place, column, None),
+                unit=_of(unit, place, column, ""),
+            )
+            for place, (column, _) in enumerate(named)
+        ]
+    elif scale is not None or offset is not None or bits is not None:
+        raise ValueError("give columns, or scale, offset and bits, not both")
+    by_name = dict(named)
+    for column in columns:
+        if column.name not in by_name:
+            raise ValueError(
+                f"there are no readings of a column '{column.name}': there are "
+                f"{', '.join(by_name) or 'none'}"
+            )
+    readings = [readings_of(by_name[column.name], column.name) for column in columns]
+    labels = _labels(data, rows, len(readings[0]) if readings else 0)
+    return ([column._parts() for column in columns], labels, readings)
+
+
+def _named_columns(
+    data: Readings, name: str | Sequence[str] | None, columns: Sequence[Column] | None
+) -> list[tuple[str, Any]]:
+    if isinstance(data, Mapping) or hasattr(data, "iloc") and hasattr(data, "columns"):
+        return [(str(key), data[key]) for key in data]
+    array = data if hasattr(data, "__array__") else np.asarray(data)
+    structure = getattr(getattr(array, "dtype", None), "names", None)
+    if structure is not None:
+        return [(field, array[field]) for field in structure]
+    names = [name] if isinstance(name, str) else list(name or ())
+    if not names and columns is not None:
+        names = [column.name for column in columns]
+    if getattr(array, "ndim", 1) == 2:
+        array = np.asarray(array)
+        count = array.shape[1]
+        if not names:
+            names = [f"value_{place}" for place in range(count)]
+        if len(names) != count:
+            raise ValueError(f"{count} columns of readings have {len(names)} names")
+        return [(column, array[:, place]) for place, column in enumerate(names)]
+    if not names:
+        names = [str(getattr(data, "name", None) or "value")]
+    if len(names) != 1:
+        raise ValueError(
+            f"one column of readings has {len(names)} names: give several columns as a mapping"
+        )
+    return [(names[0], array)]
+
+
+def _of(given: PerColumn, place: int, name: str, default: Any) -> Any:
+    """The value for one column of what was given for all."""
+    if given is None:
+        return default
+    if isinstance(given, Mapping):
+        if name in given:
+            return given[name]
+        if default is not None:
+            return default
+        raise ValueError(f"column '{name}' has no entry: there are {', '.join(map(str, given))}")
+    if isinstance(given, (list, tuple)):
+        if place < len(given):
+            return given[place]
+        raise ValueError(f"column '{name}' has no entry: {len(given)} are given")
+    return given
+
+
+def readings_of(values: Any, name: str) -> NDArray[np.float64]:
+    """Readings as 64-bit floating-point numbers.
+
+    Raises:
+        TypeError: if they are no numbers.
+        ValueError: if they are none, or no list.
+    """
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise TypeError(
+            f"column '{name}' has masked readings, which have no encoding: fill or remove them"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise TypeError(f"column '{name}' is no list of numbers: {error}") from None
+    kind = array.dtype.kind
+    if kind == "O":
+        raise TypeError(
+            f"column '{name}' has dtype object, that is values that are no plain numbers (None, "
+            "texts, Decimal): convert it with .astype(float), and remove what is missing"
+        )
+    if kind not in "biuf":
+        raise TypeError(
+            f"column '{name}' has dtype {array.dtype}: give whole or floating-point numbers"
+        )
+    if array.ndim != 1:
+        raise ValueError(
+            f"column '{name}' has {array.ndim} dimensions: give a list of readings; several "
+            "columns are a mapping or a 2-D array"
+        )
+    if array.size == 0:
+        raise ValueError(f"column '{name}' has no readings: give at least one")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
+    if rows is None:
+        index = getattr(data, "index", None)
+        # What pandas numbers by itself is no label.
+        is_numbered = hasattr(index, "start") and hasattr(index, "step")
+        if index is None or callable(index) or is_numbered:
+            return [str(row) for row in range(count)]
+        rows = index
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "M":
+        rows = np.datetime_as_string(rows)
+    labels = [str(row) for row in rows]
+    if len(labels) != count:
+        raise ValueError(f"{count} rows have {len(labels)} labels: give one for each")
+    return labels

@@ -1,0 +1,62 @@
+"""Encrypt readings on a board, compute on them blindly, read the answer.
+
+    >>> import tfhe_sbc as ts
+    >>> keys = ts.keygen()                                                 # doctest: +SKIP
+    >>> box = ts.Encryptor(keys.device).encrypt(temps, scale=0.1, offset=-40, bits=12)  # doctest: +SKIP
+    >>> col = ts.Server(keys.server).load(box)                             # doctest: +SKIP
+    >>> keys.secret.decrypt(col.max())                                     # doctest: +SKIP
+
+The key owner has ``keys.secret``, boards have ``keys.device``, the server has ``keys.server`` and
+decrypts nothing with it.
+"""
+
+from . import params
+from ._encrypted import (
+    Cost,
+    EncryptedColumn,
+    EncryptedMask,
+    EncryptedScalar,
+    EncryptedSelection,
+    EncryptedStatistic,
+    EncryptedTable,
+    compute,
+    cost,
+    to_bytes,
+    where,
+)
+from ._encryptor import Column, DeviceKey, DevicePublicKey, Encryptor
+from ._keys import Keys, SecretKey, ServerKey, keygen
+from ._native import FormatError, KeyMismatch, RangeError, TfheSbcError, __version__
+from ._server import Rehearsal, Server
+from .params import Parameters
+
+__all__ = [
+    "Column",
+    "Cost",
+    "DeviceKey",
+    "DevicePublicKey",
+    "EncryptedColumn",
+    "EncryptedMask",
+    "EncryptedScalar",
+    "EncryptedSelection",
+    "EncryptedStatistic",
+    "EncryptedTable",
+    "Encryptor",
+    "FormatError",
+    "KeyMismatch",
+    "Keys",
+    "Parameters",
+    "RangeError",
+    "Rehearsal",
+    "SecretKey",
+    "Server",
+    "ServerKey",
+    "TfheSbcError",
+    "__version__",
+    "compute",
+    "cost",
+    "keygen",
+    "params",
+    "to_bytes",
+    "where",
+]

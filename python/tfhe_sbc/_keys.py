@@ -1,0 +1,245 @@
+"""The key owner's keys."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import _native
+from ._encrypted import Encrypted, _Encrypted, compute
+from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
+from ._progress import Progress, telling
+from .params import Parameters, shipped
+
+
+class SecretKey:
+    """Decrypts everything of a key set. Stays with the key owner.
+
+    It cannot be pickled; :meth:`save` writes a file that only its owner can read.
+    """
+
+    def __init__(self, key: _native.SecretKey) -> None:
+        self._key = key
+
+    @classmethod
+    def generate(
+        cls, parameters: Parameters | None = None, *, insecure_for_tests: bool = False
+    ) -> SecretKey:
+        """Draws one. Sets that are weak are refused but for tests."""
+        parameters = parameters or shipped()
+        return cls(_native.SecretKey.generate(parameters._parameters, insecure_for_tests))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SecretKey:
+        """Reads the bytes of a key file, such as ``tfhe-sbc keygen`` writes."""
+        return cls(_native.SecretKey(data))
+
+    @classmethod
+    def load(cls, path: PathLike) -> SecretKey:
+        """Reads a key file."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its key file."""
+        return self._key.to_bytes()
+
+    def save(self, path: PathLike) -> None:
+        """Writes a new file that only its owner can read (mode 0600)."""
+        _native.write_new(os.fspath(path), self.to_bytes(), True)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this key set from others; no secret."""
+        return self._key.fingerprint
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameter set."""
+        return Parameters(self._key.parameters)
+
+    def device_key(self) -> DeviceKey:
+        """The key that all devices can share."""
+        return DeviceKey(self._key.device_key())
+
+    def device_public_key(self) -> DevicePublicKey:
+        """A key that encrypts and does not decrypt. Each call gives another one."""
+        return DevicePublicKey(self._key.device_public_key())
+
+    def issue_device_key(self, device: str, epoch: int = 1) -> tuple[DeviceKey, bytes]:
+        """A key for one device alone.
+
+        Args:
+            device: its name, 1 to 16 characters.
+            epoch: counts the keys of this device, from 1.
+
+        Returns:
+            The device's key, and the bytes of its switch key for the server: write them into a
+            file ``NAME.tsbc`` of the directory that ``Server(devices=...)`` gets.
+        """
+        key, switch = self._key.issue_device_key(device, epoch)
+        return DeviceKey(key), switch
+
+    def server_key(self, progress: Progress = None) -> ServerKey:
+        """Makes a server key: what a server needs to compute, and can decrypt nothing with."""
+        with telling(progress, "making the server key", " rows") as callback:
+            return ServerKey(self._key.server_key(callback))
+
+    def decrypt(self, value: Encrypted | bytes, progress: Progress = None) -> Any:
+        """Decrypts what was computed, and computes it before if it was not.
+
+        Args:
+            value: an encrypted column, number or mask, or the bytes of a result.
+            progress: of the computation, as in :func:`tfhe_sbc.compute`.
+
+        Returns:
+            Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
+            of booleans; of a single value a float, an int or a bool. Of bytes with several answers
+            a dict from names to those.
+
+        Raises:
+            KeyMismatch: it is of another key set.
+            FormatError: bytes that are no result.
+        """
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            answers = _native.open_result(bytes(value), self._key)
+            if len(answers) == 1:
+                return answers[0][1]
+            return dict(answers)
+        if not isinstance(value, _Encrypted):
+            raise TypeError(
+                f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "
+                "bytes of a result"
+            )
+        compute(value, progress=progress)  # type: ignore[arg-type]
+        return value._read(self._key)
+
+    def __reduce__(self) -> NoReturn:
+        _refuse_pickling(self)
+
+    def __repr__(self) -> str:
+        return f"<SecretKey {self.fingerprint} of {self._key.parameters.name}>"
+
+
+class ServerKey:
+    """What a server needs to compute. It decrypts nothing, so it is no secret, and it pickles."""
+
+    def __init__(self, key: _native.ServerKey) -> None:
+        self._key = key
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ServerKey:
+        """Reads the bytes of a key file, such as ``tfhe-sbc keygen`` writes."""
+        return cls(_native.ServerKey(data))
+
+    @classmethod
+    def load(cls, path: PathLike) -> ServerKey:
+        """Reads a key file."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its key file."""
+        return self._key.to_bytes()
+
+    def save(self, path: PathLike) -> None:
+        """Writes a new file."""
+        _native.write_new(os.fspath(path), self.to_bytes(), False)
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this key set from others; no secret."""
+        return self._key.fingerprint
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameter set."""
+        return Parameters(self._key.parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self).from_bytes, (self.to_bytes(),))
+
+    def __repr__(self) -> str:
+        return (
+            f"<ServerKey {self.fingerprint} of {self._key.parameters.name}, {self._key.size} bytes>"
+        )
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of a key set, each for somebody else."""
+
+    #: For the key owner alone.
+    secret: SecretKey
+    #: For devices: a secret, too.
+    device: DeviceKey
+    #: For the server.
+    server: ServerKey
+    #: For devices that are not to be able to decrypt.
+    public: DevicePublicKey
+
+    def save(self, directory: PathLike) -> None:
+        """Writes ``secret.tsbc``, ``device.tsbc``, ``server.tsbc`` and ``public.tsbc`` into a
+        directory, which is made if need be. No file is overwritten. ``tfhe-sbc`` reads them."""
+        directory = Path(directory)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files = {
+            "secret.tsbc": self.secret,
+            "device.tsbc": self.device,
+            "server.tsbc": self.server,
+            "public.tsbc": self.public,
+        }
+        for name in files:
+            if (directory / name).exists():
+                raise FileExistsError(
+                    f"{directory / name} exists already, and keys are never overwritten: choose "
+                    "another directory"
+                )
+        for name, key in files.items():
+            key.save(directory / name)  # type: ignore[attr-defined]
+
+    @classmethod
+    def load(cls, directory: PathLike) -> Keys:
+        """Reads the keys of a directory. Without ``public.tsbc`` a public key is drawn."""
+        directory = Path(directory)
+        secret = SecretKey.load(directory / "secret.tsbc")
+        device = DeviceKey.load(directory / "device.tsbc")
+        server = ServerKey.load(directory / "server.tsbc")
+        public_path = directory / "public.tsbc"
+        public = (
+            DevicePublicKey.load(public_path)
+            if public_path.exists()
+            else secret.device_public_key()
+        )
+        for key in (device, server, public):
+            if key.fingerprint != secret.fingerprint:  # type: ignore[attr-defined]
+                raise _native.KeyMismatch(
+                    f"{directory} has keys of several key sets: {key!r} and {secret!r}"
+                )
+        return cls(secret, device, server, public)
+
+    def __reduce__(self) -> NoReturn:
+        _refuse_pickling(self)
+
+
+def keygen(
+    parameters: Parameters | None = None,
+    *,
+    progress: Progress = None,
+    insecure_for_tests: bool = False,
+) -> Keys:
+    """Makes a key set.
+
+    Args:
+        parameters: a set of :mod:`tfhe_sbc.params`; the shipped one if not given.
+        progress: ``True`` for a bar of tqdm, or a function of two numbers: rows of the server key
+            that are done, and all of them.
+        insecure_for_tests: make keys even for a set that is too weak to use.
+    """
+    secret = SecretKey.generate(parameters, insecure_for_tests=insecure_for_tests)
+    return Keys(
+        secret=secret,
+        device=secret.device_key(),
+        server=secret.server_key(progress),
+        public=secret.device_public_key(),
+    )

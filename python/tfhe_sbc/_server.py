@@ -1,0 +1,218 @@
+"""Who computes: a server, or a rehearsal in the clear."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _native
+from ._encrypted import (
+    Encrypted,
+    EncryptedColumn,
+    EncryptedMask,
+    EncryptedScalar,
+    EncryptedTable,
+    _Encrypted,
+    compute,
+)
+from ._encryptor import (
+    Column,
+    DeviceKey,
+    DevicePublicKey,
+    Encryptor,
+    PathLike,
+    PerColumn,
+    Readings,
+    table_of,
+)
+from ._keys import SecretKey, ServerKey
+from ._progress import Progress, telling
+from .params import Parameters, shipped
+
+#: Most bootstraps that questions may take if nobody says otherwise.
+MAX_BOOTSTRAPS = 2_000_000
+
+
+def _table(columns: list[tuple[str, str, _native.Number]], rows: list[str]) -> Any:
+    named = {
+        name: EncryptedColumn(number, name, unit, rows) for name, unit, number in columns
+    }
+    if len(named) == 1:
+        return next(iter(named.values()))
+    return EncryptedTable(named, rows)
+
+
+class Server:
+    """Computes on what devices encrypt, with a server key.
+
+    Args:
+        key: the server key, or the path of its file.
+        devices: the directory with the switch keys of devices that have keys of their own.
+        progress: of the preparation of the key.
+    """
+
+    def __init__(
+        self,
+        key: ServerKey | PathLike,
+        *,
+        devices: PathLike | None = None,
+        progress: Progress = None,
+    ) -> None:
+        if isinstance(key, (str, os.PathLike)):
+            key = ServerKey.load(key)
+        if not isinstance(key, ServerKey):
+            advice = "; the secret key never goes to a server" if isinstance(key, SecretKey) else ""
+            raise TypeError(
+                f"a server computes with a ServerKey, not with a {type(key).__name__}: give "
+                f"keys.server{advice}"
+            )
+        directory = None if devices is None else os.fspath(devices)
+        with telling(progress, "preparing the server key", " rows") as callback:
+            self._server = _native.Server(key._key, directory, callback)
+
+    @property
+    def fingerprint(self) -> str:
+        """The key set that it computes on data of."""
+        return self._server.fingerprint or ""
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameter set."""
+        return Parameters(self._server.parameters)
+
+    def load(self, boxes: bytes | Sequence[bytes]) -> Any:
+        """Loads an upload, or several with the same columns, whose rows follow one another.
+
+        Returns:
+            An :class:`EncryptedColumn`, or an :class:`EncryptedTable` if there are several columns.
+
+        Raises:
+            KeyMismatch: an upload of another key set.
+            FormatError: bytes that are no upload.
+        """
+        return _table(*self._server.load(_boxes(boxes)))
+
+    def load_scalar(self, box: bytes) -> EncryptedScalar:
+        """Loads the one number that ``Encryptor.encrypt_scalar`` has encrypted."""
+        column = self.load(box)
+        if not isinstance(column, EncryptedColumn) or len(column) != 1:
+            raise ValueError("this is more than one number: load it with load()")
+        scalar = column[0]
+        scalar.name = column.name
+        return scalar
+
+    def load_result(self, result: bytes) -> Any:
+        """Loads what another computation gave as bytes, to compute on.
+
+        Every block takes a bootstrap once it is used. Means of selections, variances and places
+        cannot be loaded.
+
+        Returns:
+            An encrypted column, number or mask; of several answers a dict from their names.
+        """
+        loaded: dict[str, Any] = {}
+        for name, unit, labels, value in _native.load_result(self._server, bytes(result)):
+            if isinstance(value, _native.Mask):
+                loaded[name] = EncryptedMask(value, name, labels or ())
+            elif value.rows is None:
+                whole = value.scale == 1 and value.offset == 0 and not unit
+                loaded[name] = EncryptedScalar(value, name, unit, whole)
+            else:
+                loaded[name] = EncryptedColumn(value, name, unit, labels or ())
+        if len(loaded) == 1:
+            return next(iter(loaded.values()))
+        return loaded
+
+    def query(
+        self,
+        boxes: bytes | Sequence[bytes],
+        *questions: str,
+        key: DeviceKey | DevicePublicKey | None = None,
+        max_bootstraps: int = MAX_BOOTSTRAPS,
+        progress: Progress = None,
+    ) -> bytes:
+        """Answers questions in words, as ``tfhe-sbc eval`` does.
+
+        Args:
+            boxes: one upload or several.
+            questions: such as ``"max(temperature)"`` or ``"count(temperature > 30)"``.
+            key: a device key, if a question has thresholds to be encrypted:
+                ``"rows(t > encrypted(30))"``.
+            max_bootstraps: the most to begin with at all.
+
+        Returns:
+            The bytes of a result; ``SecretKey.decrypt`` and ``tfhe-sbc decrypt`` read it.
+        """
+        session = None if key is None else Encryptor(key)._session
+        with telling(progress, "computing", " bootstraps") as callback:
+            return self._server.query(
+                _boxes(boxes), list(questions), session, max_bootstraps, callback
+            )
+
+    def __repr__(self) -> str:
+        return f"<Server of {self.fingerprint}, {self.parameters.name}>"
+
+
+def _boxes(boxes: bytes | Sequence[bytes]) -> list[bytes]:
+    if isinstance(boxes, (bytes, bytearray, memoryview)):
+        boxes = [bytes(boxes)]
+    listed = [bytes(box) for box in boxes]
+    if not listed:
+        raise ValueError("there are no uploads: give at least one")
+    return listed
+
+
+class Rehearsal:
+    """Does in the clear what a server does on ciphertexts, lookup by lookup.
+
+    To try a computation out, fast and without keys, and to know what it costs.
+
+    Args:
+        parameters: the parameter set; the shipped one if not given.
+    """
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        self._server = _native.Server.rehearsal((parameters or shipped())._parameters)
+
+    def load(
+        self,
+        data: Readings,
+        *,
+        scale: PerColumn = None,
+        offset: PerColumn = None,
+        bits: PerColumn = None,
+        name: str | Sequence[str] | None = None,
+        unit: PerColumn = "",
+        columns: Sequence[Column] | None = None,
+        rows: Iterable[object] | None = None,
+    ) -> Any:
+        """What ``Server.load`` would give of these readings. See ``Encryptor.encrypt``."""
+        described, labels, readings = table_of(
+            data, scale, offset, bits, name, unit, columns, rows
+        )
+        values = [column.tolist() for column in readings]
+        return _table(*self._server.load_clear(described, labels, values))
+
+    def decrypt(self, value: Encrypted) -> Any:
+        """What the secret key would decrypt."""
+        if not isinstance(value, _Encrypted):
+            raise TypeError(f"a {type(value).__name__} is nothing that a rehearsal computes")
+        compute(value)  # type: ignore[arg-type]
+        return value._read(_CLEAR)
+
+    def __repr__(self) -> str:
+        return f"<Rehearsal with {self._server.parameters.name}>"
+
+
+class _Clear:
+    """Reads what a rehearsal computes."""
+
+    def codes(self, number: _native.Number) -> list[int]:
+        return _native.rehearsed_codes(number)
+
+    def truths(self, mask: _native.Mask) -> list[bool]:
+        return _native.rehearsed_truths(mask)
+
+
+_CLEAR = _Clear()
