@@ -45,14 +45,17 @@ pub(crate) fn seal<'py>(
     let mut by: Option<Arc<Backend>> = None;
     for (kind, name, parts, unit, labels) in answers {
         let mut blocks = Vec::with_capacity(parts.len());
-        for part in &parts {
+        for (place, part) in parts.iter().enumerate() {
             let backend = part.backend();
             match &by {
                 Some(first) => first.check_same(backend)?,
                 None => by = Some(Arc::clone(backend)),
             }
             let start = ciphertexts.len();
-            ciphertexts.extend(sealed_blocks(backend, part.node())?);
+            // The column that a spread is of only tells its encoding.
+            if !(is_spread(&kind) && place == 0) {
+                ciphertexts.extend(sealed_blocks(backend, part.node())?);
+            }
             blocks.push((ciphertexts.len() - start) as u32);
         }
         let meaning = meaning(&kind, &name, &parts, &blocks, unit, labels)?;
@@ -83,6 +86,11 @@ fn sealed_blocks(backend: &Backend, node: &Node) -> PyResult<Vec<LweCiphertext<u
         )),
         None => Err(refused("nothing is computed", "call compute() first")),
     }
+}
+
+/// Whether it is a measure of how far values are from each other.
+fn is_spread(kind: &str) -> bool {
+    kind.ends_with("variance") || kind.ends_with("std")
 }
 
 fn meaning(

@@ -22,7 +22,7 @@ from ._progress import Progress, telling
 #: A clear number.
 Clear = Union[int, float, "np.number[Any]"]
 #: What meets a column: numbers, encrypted or not.
-Operand = Union["EncryptedColumn", "EncryptedScalar", Clear, "NDArray[Any]", Sequence[float]]
+Operand = Union["_Numeric", Clear, "NDArray[Any]", Sequence[float]]
 #: Whatever is encrypted.
 Encrypted = Union["EncryptedColumn", "EncryptedScalar", "EncryptedStatistic", "EncryptedMask"]
 
@@ -248,7 +248,7 @@ class _Numeric(_Encrypted):
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, (int, np.integer)) or exponent < 1 or exponent > 8:
             raise TypeError("encrypted numbers are raised to 1, 2, … 8 only")
-        result = self
+        result: Any = self
         for _ in range(int(exponent) - 1):
             result = result * self
         return result
@@ -795,7 +795,7 @@ class EncryptedSelection:
             return extreme.offset + extreme.scale * code if any_row else math.nan
 
         name = self._label("max" if largest else "min")
-        parts = [extreme, self._mask._mask.any()]
+        parts: list[_native.Number | _native.Mask] = [extreme, self._mask._mask.any()]
         return EncryptedStatistic("", parts, finish, name, self._column.unit)
 
     def __repr__(self) -> str:

@@ -112,7 +112,7 @@ class SecretKey:
                 f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "
                 "bytes of a result"
             )
-        compute(value, progress=progress)  # type: ignore[arg-type]
+        compute(value, progress=progress)
         return value._read(self._key)
 
     def __reduce__(self) -> NoReturn:
@@ -196,7 +196,7 @@ class Keys:
                     "another directory"
                 )
         for name, key in files.items():
-            key.save(directory / name)  # type: ignore[attr-defined]
+            key.save(directory / name)
 
     @classmethod
     def load(cls, directory: PathLike) -> Keys:

@@ -198,7 +198,7 @@ class Rehearsal:
         """What the secret key would decrypt."""
         if not isinstance(value, _Encrypted):
             raise TypeError(f"a {type(value).__name__} is nothing that a rehearsal computes")
-        compute(value)  # type: ignore[arg-type]
+        compute(value)
         return value._read(_CLEAR)
 
     def __repr__(self) -> str:

@@ -57,7 +57,7 @@ class Parameters:
     @property
     def p_fail(self) -> float:
         """The probability that one bootstrap goes wrong."""
-        return 2.0**self._parameters.log2_p_fail
+        return math.pow(2.0, self._parameters.log2_p_fail)
 
     def to_toml(self) -> str:
         """The text of a parameter file, as ``tfhe-sbc params find --toml`` writes."""

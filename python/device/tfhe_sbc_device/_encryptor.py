@@ -155,7 +155,7 @@ class Encryptor:
         key: a :class:`DeviceKey` or :class:`DevicePublicKey`.
         plan: what is kept in memory: ``"small"``, ``"balanced"`` or ``"fast"``; the fastest of
             the machine if not given. Uploads are the same.
-        expander: the generator of masks and noise; ``"chacha20"`` if not given.
+        expander: the generator of masks and noise; ``"ChaCha20"`` if not given.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ def _named_columns(
 ) -> list[tuple[str, Any]]:
     if isinstance(data, Mapping) or hasattr(data, "iloc") and hasattr(data, "columns"):
         return [(str(key), data[key]) for key in data]
-    array = data if hasattr(data, "__array__") else np.asarray(data)
+    array = data if hasattr(data, "__array__") else _array(data, "the readings are")
     structure = getattr(getattr(array, "dtype", None), "names", None)
     if structure is not None:
         return [(field, array[field]) for field in structure]
@@ -325,6 +325,13 @@ def _of(given: PerColumn, place: int, name: str, default: Any) -> Any:
     return given
 
 
+def _array(values: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise TypeError(f"{what} no list of numbers: {error}") from None
+
+
 def readings_of(values: Any, name: str) -> NDArray[np.float64]:
     """Readings as 64-bit floating-point numbers.
 
@@ -336,10 +343,7 @@ def readings_of(values: Any, name: str) -> NDArray[np.float64]:
         raise TypeError(
             f"column '{name}' has masked readings, which have no encoding: fill or remove them"
         )
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise TypeError(f"column '{name}' is no list of numbers: {error}") from None
+    array = _array(values, f"column '{name}' is")
     kind = array.dtype.kind
     if kind == "O":
         raise TypeError(
