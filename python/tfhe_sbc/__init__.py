@@ -21,6 +21,8 @@ from ._encrypted import (
     EncryptedTable,
     compute,
     cost,
+    maximum,
+    minimum,
     to_bytes,
     where,
 )
@@ -56,6 +58,8 @@ __all__ = [
     "compute",
     "cost",
     "keygen",
+    "maximum",
+    "minimum",
     "params",
     "to_bytes",
     "where",

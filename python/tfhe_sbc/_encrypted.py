@@ -1008,6 +1008,16 @@ def where(condition: Any, a: Operand, b: Operand) -> Any:
     return _placed(a._number.select(condition._mask, other), name, a, b, condition)
 
 
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two operands, row by row; one of them is encrypted."""
+    return _renamed(where(a > b, a, b), f"maximum({_shown(a)}, {_shown(b)})")
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two operands, row by row; one of them is encrypted."""
+    return _renamed(where(a < b, a, b), f"minimum({_shown(a)}, {_shown(b)})")
+
+
 def _as_number(condition: EncryptedMask) -> _Numeric:
     number = condition._mask.as_number()
     if number.rows is None:

@@ -183,7 +183,7 @@ class Keys:
         directory, which is made if need be. No file is overwritten. ``tfhe-sbc`` reads them."""
         directory = Path(directory)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        files = {
+        files: dict[str, SecretKey | DeviceKey | ServerKey | DevicePublicKey] = {
             "secret.tsbc": self.secret,
             "device.tsbc": self.device,
             "server.tsbc": self.server,
@@ -211,8 +211,9 @@ class Keys:
             if public_path.exists()
             else secret.device_public_key()
         )
-        for key in (device, server, public):
-            if key.fingerprint != secret.fingerprint:  # type: ignore[attr-defined]
+        others: tuple[DeviceKey | ServerKey | DevicePublicKey, ...] = (device, server, public)
+        for key in others:
+            if key.fingerprint != secret.fingerprint:
                 raise _native.KeyMismatch(
                     f"{directory} has keys of several key sets: {key!r} and {secret!r}"
                 )
