@@ -1,15 +1,316 @@
-//! What a server must refuse.
+//! What a server must refuse, one kind after the other: each attempt is made for real, and then
+//! the server's counters and log must tell of it, nothing must be stored, and a board that
+//! does nothing wrong must get its receipt while the attack goes on.
 
+mod handshakes;
+mod requests;
+mod slow;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use rustls::ClientConfig;
 use serde::Serialize;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 
 use crate::Failure;
+use crate::counters::Counters;
+use crate::link::{Link, tls_stream};
+use crate::readings::Uploads;
+use crate::server::Server;
 use crate::site::Site;
 
+/// Limits of the server under attack: small ones, so that attacks on them are short.
+pub(crate) const UPLOAD_BYTES: usize = 1 << 20;
+pub(crate) const BUFFERED_BYTES: usize = 8 << 20;
+const OPTIONS: [&str; 12] = [
+    "--max-upload-bytes",
+    "1048576",
+    "--max-buffered-bytes",
+    "8388608",
+    "--handshake-timeout",
+    "2",
+    "--header-timeout",
+    "2",
+    "--body-idle-timeout",
+    "2",
+    "--body-timeout",
+    "4",
+];
+/// Memory beside that of bodies, for each connection: what TLS and HTTP may have read.
+const PER_CONNECTION: u64 = 128 * 1024;
+
+/// One kind of attack and how it went.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Attack {
+    pub(crate) name: &'static str,
+    pub(crate) attempts: u64,
+    /// What the attackers saw, and how often.
+    pub(crate) seen: BTreeMap<String, u64>,
+    /// The counter that must rise by `expected`.
+    pub(crate) counter: &'static str,
+    pub(crate) expected: u64,
+    pub(crate) counted: u64,
+    /// Lines of the log that tell of it; `None` if it is no refusal that is logged.
+    pub(crate) logged: Option<u64>,
+    /// Uploads that got in.
+    pub(crate) stored: u64,
+    /// How long a good board waited for its receipt meanwhile.
+    pub(crate) good_upload_ms: f64,
     pub(crate) passed: bool,
 }
 
-pub(crate) async fn run(_site: &Site) -> Result<Vec<Attack>, Failure> {
-    Ok(Vec::new())
+/// The server's memory under attack.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Memory {
+    pub(crate) idle: u64,
+    pub(crate) peak: u64,
+    /// What the limits allow: memory when idle, twice that of bodies, and so much a connection.
+    pub(crate) bound: u64,
+    pub(crate) most_connections: u64,
+}
+
+/// All attacks.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Attacks {
+    pub(crate) attacks: Vec<Attack>,
+    pub(crate) memory: Memory,
+}
+
+impl Attacks {
+    pub(crate) fn passed(&self) -> bool {
+        self.attacks.iter().all(|attack| attack.passed) && self.memory.peak <= self.memory.bound
+    }
+}
+
+/// What is attacked.
+struct Target {
+    site: Site,
+    server: Server,
+    uploads: Uploads,
+    owner: Mutex<Link>,
+    good: Mutex<Link>,
+    good_uploads: AtomicU64,
+}
+
+/// What an attack must look like from the server's side.
+struct Expectation {
+    name: &'static str,
+    attempts: u64,
+    counter: &'static str,
+    /// By how much the counter must rise.
+    expected: u64,
+    /// Words of a line of the log for each attempt.
+    logged: Option<&'static [&'static str]>,
+    /// How many uploads get in.
+    stored: u64,
+}
+
+impl Expectation {
+    /// Each attempt is refused, counted there and logged with these words.
+    fn refused(
+        name: &'static str,
+        attempts: u64,
+        counter: &'static str,
+        logged: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            attempts,
+            counter,
+            expected: attempts,
+            logged: Some(logged),
+            stored: 0,
+        }
+    }
+}
+
+/// Makes all attacks on a server of its own. Every kind is tried `attempts` times.
+pub(crate) async fn run(site: Site, attempts: u64) -> Result<Attacks, Failure> {
+    let any = ([127, 0, 0, 1], 0).into();
+    let store = site.directory.join("attacked");
+    let log = site.directory.join("attacked.log");
+    let server = Server::start(&site, any, &store, &log, &OPTIONS)?;
+    let target = Arc::new(Target {
+        owner: Mutex::new(Link::new(server.address, site.owner()?)),
+        good: Mutex::new(Link::new(
+            server.address,
+            site.client(Some(&site.board("good")?))?,
+        )),
+        uploads: Uploads::new(&site.key("device.tsbc"))?,
+        site,
+        server,
+        good_uploads: AtomicU64::new(0),
+    });
+    target.good_upload().await?;
+    target.server.reset_peak();
+    let idle = target.server.figures().memory;
+    let mut attacks = handshakes::all(&target, attempts).await?;
+    attacks.extend(requests::all(&target, attempts).await?);
+    attacks.extend(slow::all(&target, attempts).await?);
+    let peak = target.server.figures().peak_memory;
+    let most_connections = slow::connections(attempts);
+    let bound = idle + 2 * BUFFERED_BYTES as u64 + most_connections * PER_CONNECTION;
+    Ok(Attacks {
+        attacks,
+        memory: Memory {
+            idle,
+            peak,
+            bound,
+            most_connections,
+        },
+    })
+}
+
+impl Target {
+    /// An upload that must be taken; gives its milliseconds.
+    async fn good_upload(&self) -> Result<f64, Failure> {
+        let number = self.good_uploads.fetch_add(1, Ordering::Relaxed);
+        let upload = self.uploads.make("good", number)?;
+        let started = Instant::now();
+        let reply = self
+            .good
+            .lock()
+            .await
+            .post("/v1/readings", upload.into())
+            .await?;
+        if reply.status == 201 {
+            Ok(started.elapsed().as_secs_f64() * 1e3)
+        } else {
+            Err(format!("a good board's upload was refused: {}", reply.status).into())
+        }
+    }
+
+    async fn counters(&self) -> Result<Counters, Failure> {
+        Counters::read(&mut *self.owner.lock().await).await
+    }
+
+    /// A certificate's TLS settings.
+    fn attacker(&self, name: &str) -> Result<Arc<ClientConfig>, Failure> {
+        self.site.client(Some(&self.site.board(name)?))
+    }
+
+    /// Makes the attempts, all at once, and looks what came of them.
+    async fn attack<F>(
+        self: &Arc<Self>,
+        expectation: Expectation,
+        attempt: impl Fn(Arc<Self>, u64) -> F,
+    ) -> Result<Attack, Failure>
+    where
+        F: Future<Output = Result<String, Failure>> + Send + 'static,
+    {
+        let Expectation {
+            name,
+            attempts,
+            counter,
+            expected,
+            logged,
+            stored: allowed,
+        } = expectation;
+        let before = self.counters().await?;
+        let lines = |words| self.server.logged(words).map(|lines| lines as u64);
+        let lines_before = logged.map(lines).transpose()?;
+        let mut attackers = JoinSet::new();
+        for i in 0..attempts {
+            attackers.spawn(attempt(Arc::clone(self), i));
+        }
+        tokio::task::yield_now().await;
+        let good_upload_ms = self.good_upload().await?;
+        let mut seen = BTreeMap::new();
+        while let Some(ended) = attackers.join_next().await {
+            *seen.entry(ended??).or_default() += 1;
+        }
+        // The client may know of its end before the server has counted it.
+        let mut after = self.counters().await?;
+        for _ in 0..50 {
+            if after.get(counter) - before.get(counter) >= expected as f64 {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            after = self.counters().await?;
+        }
+        let rise = |name: &str| (after.get(name) - before.get(name)) as u64;
+        let counted = rise(counter);
+        // Less the good board's own.
+        let stored = rise("tfhe_sbc_uploads_total{stored=\"new\"}") - 1;
+        let logged = match (logged, lines_before) {
+            (Some(words), Some(before)) => Some(lines(words)? - before),
+            _ => None,
+        };
+        let passed = counted == expected
+            && stored == allowed
+            && logged.is_none_or(|logged| logged >= expected);
+        let attack = Attack {
+            name,
+            attempts,
+            seen,
+            counter,
+            expected,
+            counted,
+            logged,
+            stored,
+            good_upload_ms,
+            passed,
+        };
+        eprintln!(
+            "{} {name}: {counted} of {expected} counted, {} logged, {:?}",
+            if passed { "ok  " } else { "FAIL" },
+            logged.map_or("none".to_owned(), |logged| logged.to_string()),
+            attack.seen,
+        );
+        Ok(attack)
+    }
+}
+
+/// Connects, asks for the server's health, and says what came of it.
+async fn knock(target: &Target, config: &Arc<ClientConfig>) -> String {
+    send(target, config, b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await
+}
+
+/// Connects, sends these bytes, and gives the first line of the answer or what came instead.
+async fn send(target: &Target, config: &Arc<ClientConfig>, bytes: &[u8]) -> String {
+    let exchange = async {
+        let mut stream = tls_stream(target.server.address, config).await?;
+        // Refused early, it cannot be sent whole; the answer tells why.
+        let _ = stream.write_all(bytes).await;
+        let mut answer = vec![0; 64];
+        let read = stream.read(&mut answer).await?;
+        answer.truncate(read);
+        Ok::<_, Failure>(first_line(&answer))
+    };
+    exchange.await.unwrap_or_else(|error| describe(&error))
+}
+
+fn first_line(answer: &[u8]) -> String {
+    if answer.is_empty() {
+        return "closed".to_owned();
+    }
+    let text = String::from_utf8_lossy(answer);
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("HTTP/1.1 ")
+        .to_owned()
+}
+
+/// What ended a connection.
+fn describe(error: &Failure) -> String {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);
+    while let Some(error) = cause {
+        if let Some(rustls::Error::AlertReceived(alert)) = error.downcast_ref() {
+            return format!("TLS alert {alert:?}");
+        }
+        cause = match error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+        {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    "closed".to_owned()
 }

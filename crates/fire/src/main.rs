@@ -59,6 +59,9 @@ struct Arguments {
     /// what it did in the burst]
     #[arg(long)]
     interval: Option<f64>,
+    /// How often each attack is tried
+    #[arg(long, default_value_t = 20)]
+    attempts: u64,
     /// Attacks only
     #[arg(long)]
     no_load: bool,
@@ -92,7 +95,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let report = runtime.block_on(fire(arguments, &site))?;
+    let report = runtime.block_on(fire(arguments, site))?;
     report.print();
     if let Some(path) = &arguments.json {
         std::fs::write(path, serde_json::to_string_pretty(&report)?)?;
@@ -103,23 +106,23 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
     Ok(report.passed())
 }
 
-async fn fire(arguments: &Arguments, site: &Site) -> Result<Report, Failure> {
+async fn fire(arguments: &Arguments, site: Site) -> Result<Report, Failure> {
     let any = ([127, 0, 0, 1], 0).into();
     let mut report = Report::new(arguments.seconds, arguments.boards);
     if !arguments.no_load {
         let log = site.directory.join("load.log");
-        let server = Server::start(site, any, &site.directory.join("store"), &log, &[])?;
+        let server = Server::start(&site, any, &site.directory.join("store"), &log, &[])?;
         report.idle = server.figures();
-        let boards = Boards::new(site, arguments.boards)?;
+        let boards = Boards::new(&site, arguments.boards)?;
         let burst = Duration::from_secs(arguments.burst_seconds);
-        let burst = boards.run(site, &server, burst, None).await?;
-        let interval = arguments.interval.unwrap_or_else(|| {
-            1.5 * arguments.boards as f64 / burst.uploads_per_second.max(1e-3)
-        });
+        let burst = boards.run(&site, &server, burst, None).await?;
+        let interval = arguments
+            .interval
+            .unwrap_or_else(|| 1.5 * arguments.boards as f64 / burst.uploads_per_second.max(1e-3));
         report.burst = Some(burst);
         let paced = boards
             .run(
-                site,
+                &site,
                 &server,
                 Duration::from_secs(arguments.seconds),
                 Some(Duration::from_secs_f64(interval)),
@@ -128,6 +131,6 @@ async fn fire(arguments: &Arguments, site: &Site) -> Result<Report, Failure> {
         report.paced = Some(paced);
         report.drained_in = Some(server.stop()?.as_secs_f64());
     }
-    report.attacks = attacks::run(site).await?;
+    report.attacks = Some(attacks::run(site, arguments.attempts).await?);
     Ok(report)
 }

@@ -114,9 +114,10 @@ impl Owner {
             for (column, described) in metadata.columns.iter().enumerate() {
                 let blocks = metadata.blocks_of(encoding, column, row);
                 let digits = digits.get(blocks).ok_or("an upload has too few blocks")?;
-                let code = digits.iter().rev().fold(0, |code, digit| {
-                    (code << encoding.message_bits()) | digit
-                });
+                let code = digits
+                    .iter()
+                    .rev()
+                    .fold(0, |code, digit| (code << encoding.message_bits()) | digit);
                 readings.push(described.fixed_point()?.decode(code as f64));
             }
             rows.push((label.clone(), readings));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::attacks::Attack;
+use crate::attacks::Attacks;
 use crate::load::Load;
 use crate::server::Figures;
 
@@ -16,7 +16,7 @@ pub(crate) struct Report {
     pub(crate) burst: Option<Load>,
     pub(crate) paced: Option<Load>,
     pub(crate) drained_in: Option<f64>,
-    pub(crate) attacks: Vec<Attack>,
+    pub(crate) attacks: Option<Attacks>,
 }
 
 impl Report {
@@ -28,12 +28,12 @@ impl Report {
             burst: None,
             paced: None,
             drained_in: None,
-            attacks: Vec::new(),
+            attacks: None,
         }
     }
 
     pub(crate) fn passed(&self) -> bool {
-        self.attacks.iter().all(|attack| attack.passed)
+        self.attacks.as_ref().is_none_or(Attacks::passed)
     }
 
     pub(crate) fn print(&self) {

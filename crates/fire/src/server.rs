@@ -44,7 +44,14 @@ impl Server {
         log: &Path,
         options: &[&str],
     ) -> Result<Self, Failure> {
-        Self::start_with(Command::new(&site.program), site, listen, store, log, options)
+        Self::start_with(
+            Command::new(&site.program),
+            site,
+            listen,
+            store,
+            log,
+            options,
+        )
     }
 
     /// [`Self::start`] by a command that runs the program.
@@ -110,7 +117,11 @@ impl Server {
         if asked.success() && ended.success() {
             Ok(started.elapsed())
         } else {
-            Err(format!("the server ended with {ended}; {} says why", self.log.display()).into())
+            Err(format!(
+                "the server ended with {ended}; {} says why",
+                self.log.display()
+            )
+            .into())
         }
     }
 
@@ -126,7 +137,13 @@ impl Server {
         let field = |name: &str| {
             status
                 .lines()
-                .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
+                .find_map(|line| {
+                    line.strip_prefix(name)?
+                        .split_whitespace()
+                        .next()?
+                        .parse()
+                        .ok()
+                })
                 .unwrap_or(0_u64)
         };
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
@@ -142,6 +159,13 @@ impl Server {
             threads: field("Threads:"),
             files: fs::read_dir(process.join("fd")).map_or(0, |files| files.count() as u64),
         }
+    }
+
+    /// Has the kernel forget the most memory that there was.
+    pub(crate) fn reset_peak(&self) {
+        let file = format!("/proc/{}/clear_refs", self.child.id());
+        // Where that is not possible, the peak includes the start.
+        let _ = fs::write(file, "5");
     }
 
     /// How many lines of the log have all these words.

@@ -191,6 +191,21 @@ impl Metrics {
             .fetch_add(microseconds, Ordering::Relaxed);
     }
 
+    /// Uploads acknowledged.
+    pub(crate) fn upload_count(&self) -> u64 {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        read(&self.uploads_new) + read(&self.uploads_repeated)
+    }
+
+    pub(crate) fn bootstrap_count(&self) -> u64 {
+        self.bootstraps.load(Ordering::Relaxed)
+    }
+
+    /// Certificates on the list of revoked ones.
+    pub(crate) fn revoked_count(&self) -> u64 {
+        self.revoked.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn bootstraps(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.bootstraps)
     }

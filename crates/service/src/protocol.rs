@@ -7,6 +7,7 @@
 //! | `GET /v1/readings` | owner | [`ReadingsList`] |
 //! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`], several with commas between, or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /v1/status` | owner | [`Status`] |
+//! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
 //! | `GET /metrics` | any certificate | Prometheus text |
 //!
@@ -25,6 +26,7 @@ use crate::store::{BlobId, BlobIdError, StoredReadings};
 pub(crate) const READINGS_PATH: &str = "/v1/readings";
 pub(crate) const QUERY_PATH: &str = "/v1/query/";
 pub(crate) const STATUS_PATH: &str = "/v1/status";
+pub(crate) const PAGE_PATH: &str = "/";
 pub(crate) const HEALTH_PATH: &str = "/healthz";
 pub(crate) const READY_PATH: &str = "/readyz";
 pub(crate) const METRICS_PATH: &str = "/metrics";
@@ -200,9 +202,12 @@ pub struct ErrorBody {
     pub hint: String,
 }
 
-fn rfc3339(time: std::time::SystemTime) -> String {
+/// A time as people and machines read it, to the second.
+pub(crate) fn rfc3339(time: std::time::SystemTime) -> String {
+    let time = OffsetDateTime::from(time);
     // Only years past 9999 cannot be written.
-    OffsetDateTime::from(time)
+    time.replace_nanosecond(0)
+        .unwrap_or(time)
         .format(&Rfc3339)
         .unwrap_or_default()
 }

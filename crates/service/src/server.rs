@@ -11,8 +11,11 @@ mod counted;
 mod error;
 mod evaluation;
 mod files_limit;
+mod history;
+mod page;
 mod peers;
 mod routes;
+mod status_listener;
 
 use std::io;
 use std::net::SocketAddr;
@@ -39,8 +42,8 @@ use routes::Application;
 const BLOCKING_THREADS: usize = 128;
 
 /// How often the server looks whether certificates were revoked, for the sake of connections
-/// that are silent; others are looked up at every request.
-const REVOCATION_INTERVAL: Duration = Duration::from_secs(1);
+/// that are silent (others are looked up at every request), and takes figures for the status page.
+const TICK: Duration = Duration::from_secs(1);
 
 /// Who the server is and how much it takes on.
 #[derive(Debug, Clone)]
@@ -50,6 +53,8 @@ pub struct ServerConfig {
     /// The file with the list of revoked certificates, which need not be there. A change is
     /// taken within a second.
     pub revoked: Option<PathBuf>,
+    /// Where to show the status page to browsers without certificate: an address of loopback.
+    pub status: Option<SocketAddr>,
     /// How much it takes on.
     pub limits: Limits,
 }
@@ -114,6 +119,15 @@ pub enum ServeError {
         address: SocketAddr,
         /// The reason.
         source: io::Error,
+    },
+    /// The status page would be shown to others than this machine.
+    #[error(
+        "the status page needs no certificate, so it is for this machine alone: {address} is no \
+         address of loopback; take 127.0.0.1, or open GET / of the server with the owner's certificate"
+    )]
+    StatusNotLocal {
+        /// The address.
+        address: SocketAddr,
     },
     /// TLS cannot be set up.
     #[error(transparent)]
@@ -206,21 +220,34 @@ pub async fn serve(
         acceptor: tls::server_config(&config.identity, Arc::clone(&clients))?.into(),
         clients: Arc::clone(&clients),
         router: routes::router(Arc::clone(&application)),
-        refusing: routes::refusing_router(application),
+        refusing: routes::refusing_router(Arc::clone(&application)),
         peers: Peers::new(limits.connections_per_client),
         metrics,
         stopping,
     };
 
+    let status_page = match config.status {
+        Some(address) => Some(status_listener::bind(address).await?),
+        None => None,
+    };
+    let local = routes::local_router(Arc::clone(&application));
+    let status_page = async {
+        match status_page {
+            Some(listener) => status_listener::serve(listener, local).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut status_page = std::pin::pin!(status_page);
     let slots = Arc::new(Semaphore::new(
         limits.connections.clamp(1, Semaphore::MAX_PERMITS),
     ));
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
-    let mut second = tokio::time::interval(REVOCATION_INTERVAL);
+    let mut second = tokio::time::interval(TICK);
     loop {
         tokio::select! {
-            _ = second.tick() => drop(clients.look()),
+            _ = second.tick() => application.tick(),
+            () = &mut status_page => {}
             () = &mut shutdown => break,
             Some(_ended) = connections.join_next() => {}
             (stream, from, slot) = accept(&listener, &slots) => {

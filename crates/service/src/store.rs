@@ -10,6 +10,7 @@
 
 mod blob_id;
 mod commits;
+mod uploaders;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -23,6 +24,8 @@ use crate::backend::UploadSummary;
 use crate::files::{self, FileError};
 pub use blob_id::{BlobId, BlobIdError};
 use commits::{Commits, NewEntry};
+pub use uploaders::Uploader;
+use uploaders::Uploaders;
 
 /// The version of the index's layout, kept in SQLite's `user_version`.
 const INDEX_VERSION: i64 = 1;
@@ -135,6 +138,7 @@ pub struct Store {
     /// Reads while the other one waits for the disk.
     reader: Mutex<Connection>,
     commits: Commits,
+    uploaders: Uploaders,
     /// Held until the store is dropped.
     _lock: File,
 }
@@ -149,13 +153,15 @@ impl Store {
         files::create_private_directory(&blobs)?;
         sweep(&blobs)?;
         let index = Mutex::new(open_index(directory)?);
-        let reader = Mutex::new(open_index(directory)?);
+        let reader = open_index(directory)?;
+        let uploaders = Uploaders::read(&reader)?;
         files::flush_directory(directory)?;
         Ok(Self {
             blobs,
             index,
-            reader,
+            reader: Mutex::new(reader),
             commits: Commits::default(),
+            uploaders,
             _lock: lock,
         })
     }
@@ -189,7 +195,11 @@ impl Store {
         };
         // The names of all files of a commit reach the disk together, before the commit.
         let names = || Ok(files::flush_directory(&self.blobs)?);
-        self.commits.commit(&self.index, new, names)
+        let (readings, stored) = self.commits.commit(&self.index, new, names)?;
+        if stored == Stored::New {
+            self.uploaders.add(&readings);
+        }
+        Ok((readings, stored))
     }
 
     /// The stored bytes, checked against their name.
@@ -221,6 +231,11 @@ impl Store {
         ))?;
         let rows = statement.query_map([as_i64(limit as u64)], from_row)?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Who has stored what, those that stored something last first.
+    pub fn uploaders(&self) -> Vec<Uploader> {
+        self.uploaders.list()
     }
 
     /// The content that was stored last. Uploading old content again does not

@@ -123,6 +123,7 @@ fn serve_until_told(directory: &Path) -> ! {
     let config = ServerConfig {
         identity,
         revoked: None,
+        status: None,
         limits: Limits::default(),
     };
     let served = server::run(

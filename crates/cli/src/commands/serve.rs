@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
     /// The address to listen on; port 0 takes any free one
     #[arg(long, default_value = "127.0.0.1:8443")]
     listen: SocketAddr,
+    /// Show the status page to browsers on this machine at http://ADDRESS, which needs no
+    /// certificate; others open GET / with the owner's
+    #[arg(long, value_name = "ADDRESS")]
+    status: Option<SocketAddr>,
     /// Most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
@@ -102,6 +106,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let config = ServerConfig {
         identity,
         revoked: Some(tls.revoked),
+        status: arguments.status,
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             buffered_bytes: arguments.max_buffered_bytes,

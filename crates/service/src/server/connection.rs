@@ -27,7 +27,7 @@ const LINGER_BYTES: u64 = 64 * 1024;
 const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// What a connection may have read that nobody has taken yet; heads must fit.
-pub(super) const MAXIMUM_BUFFER: usize = 64 * 1024;
+pub(super) const MAXIMUM_BUFFER: usize = 16 * 1024;
 
 /// What all connections share.
 #[derive(Clone)]

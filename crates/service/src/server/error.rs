@@ -62,6 +62,17 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
     }
 
+    /// Why, in a word.
+    pub(super) fn reason_label(&self) -> &'static str {
+        self.reason.label()
+    }
+
+    pub(super) fn not_local() -> Self {
+        let message = "this page is for browsers on the server's own machine";
+        let hint = "open it as http://localhost or by its address";
+        Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
+    }
+
     pub(super) fn revoked(peer: &Peer) -> Self {
         let message = format!("the certificate of {:?} was revoked", peer.name);
         let hint = "ask whoever runs the server for another certificate";
@@ -137,7 +148,7 @@ impl Refusal {
 
     pub(super) fn no_such_path() -> Self {
         let message = "there is nothing at this path";
-        let hint = "the paths are /v1/readings, /v1/query/{id}, /healthz, /readyz and /metrics";
+        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/status, /healthz, /readyz and /metrics";
         Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
     }
 

@@ -2,7 +2,7 @@
 //! request passes.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -19,17 +19,22 @@ use super::body::{BodyReader, Received};
 use super::counted::Heard;
 use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
+use super::history::History;
+use super::page::{self, Page, STYLE_PATH};
 use crate::backend::Backend;
 use crate::metrics::{Metrics, Rejection};
 use crate::protocol::{
-    BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, QUERY_PATH, READINGS_PATH, READY_PATH,
-    ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
+    BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
+    READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER,
+    UploadReceipt,
 };
 use crate::revocation::ClientVerifier;
 use crate::role::{Action, Peer};
 use crate::store::{BlobId, Store, StoreError, Stored};
 
 const LISTED_AT_MOST: usize = 1000;
+/// Uploads on the status page.
+const SHOWN_AT_MOST: usize = 25;
 
 /// What all requests share.
 pub(super) struct Application {
@@ -40,6 +45,8 @@ pub(super) struct Application {
     bodies: BodyReader,
     queue: EvaluationQueue,
     clients: Arc<ClientVerifier>,
+    history: Arc<History>,
+    started: Instant,
 }
 
 type Shared = State<Arc<Application>>;
@@ -67,6 +74,8 @@ impl Application {
             bodies,
             queue,
             clients,
+            history: Arc::default(),
+            started: Instant::now(),
         }
     }
 
@@ -74,6 +83,33 @@ impl Application {
     fn is_crowded(&self) -> bool {
         self.metrics.connections.get()
             > (self.limits.connections - self.limits.connections / 4) as u64
+    }
+
+    /// What is to be done every second.
+    pub(super) fn tick(&self) {
+        drop(self.clients.look());
+        self.history.sample(&self.metrics);
+    }
+
+    /// The status page.
+    async fn page(self: &Arc<Self>) -> Result<Page, Refusal> {
+        let (latest, uploaders) = self
+            .blocking(|this| Ok((this.store.list(SHOWN_AT_MOST)?, this.store.uploaders())))
+            .await?;
+        Ok(Page {
+            now: SystemTime::now(),
+            up: self.started.elapsed(),
+            uploaders,
+            latest,
+            status: self.queue.status(),
+            bootstraps: self.metrics.bootstrap_count(),
+            connections: self.metrics.connections.get(),
+            revoked: self.metrics.revoked_count(),
+            rates: self.history.rates(),
+            queries: self.history.queries(),
+            rejections: self.metrics.rejections(),
+            handshake_failures: self.metrics.handshake_failures(),
+        })
     }
 
     /// Work on the disk or on large inputs, away from the network threads.
@@ -125,6 +161,8 @@ pub(super) fn router(application: Arc<Application>) -> Router {
         .route(READINGS_PATH, post(upload).get(list))
         .route(&format!("{QUERY_PATH}{{selection}}"), post(query))
         .route(STATUS_PATH, get(status))
+        .route(PAGE_PATH, get(owners_page))
+        .route(STYLE_PATH, get(page::style))
         .route(HEALTH_PATH, get(health))
         .route(READY_PATH, get(ready))
         .route(METRICS_PATH, get(metrics))
@@ -134,6 +172,24 @@ pub(super) fn router(application: Arc<Application>) -> Router {
             Arc::clone(&application),
             observe,
         ))
+        .with_state(application)
+}
+
+/// The status page for whoever is on this machine, and nothing else.
+pub(super) fn local_router(application: Arc<Application>) -> Router {
+    let page = async |State(application): Shared, request: Request| {
+        let host = request.headers().get(header::HOST);
+        let host = host.and_then(|host| host.to_str().ok());
+        if host.is_some_and(page::is_local) {
+            application.page().await
+        } else {
+            Err(Refusal::not_local())
+        }
+    };
+    Router::new()
+        .route(PAGE_PATH, get(page))
+        .route(STYLE_PATH, get(page::style))
+        .fallback(async || Refusal::no_such_path())
         .with_state(application)
 }
 
@@ -219,7 +275,17 @@ async fn query(
         .bodies
         .read(request, application.limits.query_bytes)
         .await?;
-    let evaluated = application.queue.evaluate(place, ids, body, tag).await?;
+    let remembered = application.history.begin(Arc::clone(&peer.name), ids.len());
+    let evaluated = match application.queue.evaluate(place, ids, body, tag).await {
+        Ok(evaluated) => {
+            remembered.end("answered", evaluated.evaluation.bootstraps);
+            evaluated
+        }
+        Err(refusal) => {
+            remembered.end(refusal.reason_label(), 0);
+            return Err(refusal);
+        }
+    };
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (
@@ -249,6 +315,14 @@ async fn status(
 ) -> Result<Json<Status>, Refusal> {
     authorize(&peer, Action::Query)?;
     Ok(Json(application.queue.status()))
+}
+
+async fn owners_page(
+    State(application): Shared,
+    Extension(peer): Extension<Peer>,
+) -> Result<Page, Refusal> {
+    authorize(&peer, Action::List)?;
+    application.page().await
 }
 
 async fn health(Extension(peer): Extension<Peer>) -> Result<Response, Refusal> {
@@ -285,6 +359,16 @@ fn authorize(peer: &Peer, action: Action) -> Result<(), Refusal> {
     }
 }
 
+/// Paths that are asked for all the time.
+const SEEN_OFTEN: [&str; 6] = [
+    HEALTH_PATH,
+    READY_PATH,
+    METRICS_PATH,
+    STATUS_PATH,
+    PAGE_PATH,
+    STYLE_PATH,
+];
+
 /// Logs and counts every request, by what it was and not by what it held.
 async fn observe(
     State(application): Shared,
@@ -300,9 +384,7 @@ async fn observe(
     } else {
         next.run(request).await
     };
-    if let Some(reason) = response.extensions().get::<Rejection>() {
-        application.metrics.count_rejection(*reason);
-    }
+    let rejection = response.extensions().get::<Rejection>().copied();
     heard.answered();
     if application.is_crowded() {
         let close = HeaderValue::from_static("close");
@@ -310,7 +392,11 @@ async fn observe(
     }
     let status = response.status().as_u16();
     let milliseconds = started.elapsed().as_millis();
-    if [HEALTH_PATH, READY_PATH, METRICS_PATH, STATUS_PATH].contains(&path.as_str()) {
+    if let Some(reason) = rejection {
+        application.metrics.count_rejection(reason);
+        let reason = reason.label();
+        tracing::warn!(peer = ?peer.name, %method, path, status, reason, milliseconds, "refused a request");
+    } else if SEEN_OFTEN.contains(&path.as_str()) {
         tracing::debug!(peer = ?peer.name, %method, path, status, milliseconds, "request");
     } else {
         tracing::info!(peer = ?peer.name, %method, path, status, milliseconds, "request");

@@ -145,12 +145,18 @@ impl TestServer {
     }
 
     pub fn with_limits(limits: Limits) -> Self {
+        Self::with_status(limits, None)
+    }
+
+    /// With the status page on an address of its own.
+    pub fn with_status(limits: Limits, status: Option<SocketAddr>) -> Self {
         let site = Site::new();
         let store = Arc::new(Store::open(&site.store_directory()).unwrap());
         let backend = Arc::new(FakeBackend::default());
         let config = ServerConfig {
             identity: site.identity(&site.tls.server),
             revoked: Some(site.tls.revoked.clone()),
+            status,
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -185,11 +191,16 @@ impl TestServer {
 
     /// Whether a server for this site would start.
     pub fn try_start(site: &Site) -> Result<(), ServeError> {
+        Self::try_start_with(site, None)
+    }
+
+    pub fn try_start_with(site: &Site, status: Option<SocketAddr>) -> Result<(), ServeError> {
         let store = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(store.path()).unwrap());
         let config = ServerConfig {
             identity: site.identity(&site.tls.server),
             revoked: Some(site.tls.revoked.clone()),
+            status,
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,0 +1,79 @@
+//! Who has uploaded what, kept in memory beside the index.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use super::StoredReadings;
+
+/// What one uploader brought first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uploader {
+    /// The name in its certificate.
+    pub name: String,
+    /// How many uploads.
+    pub uploads: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When the last one was stored.
+    pub last: SystemTime,
+}
+
+/// All of them.
+pub(super) struct Uploaders(Mutex<HashMap<String, Uploader>>);
+
+impl Uploaders {
+    /// Of what the index has.
+    pub(super) fn read(index: &Connection) -> rusqlite::Result<Self> {
+        let mut statement = index.prepare(
+            "SELECT uploader, count(*), sum(bytes), max(created_at) FROM readings GROUP BY uploader",
+        )?;
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        let rows = statement.query_map([], |row| {
+            let name: String = row.get(0)?;
+            Ok(Uploader {
+                name,
+                uploads: count(row.get(1)?),
+                bytes: count(row.get(2)?),
+                last: UNIX_EPOCH + Duration::from_secs(count(row.get(3)?)),
+            })
+        })?;
+        let rows = rows.map(|row| row.map(|uploader| (uploader.name.clone(), uploader)));
+        Ok(Self(Mutex::new(rows.collect::<Result<_, _>>()?)))
+    }
+
+    /// Counts what has been stored.
+    pub(super) fn add(&self, stored: &StoredReadings) {
+        let mut all = self.lock();
+        match all.get_mut(&stored.uploader) {
+            Some(uploader) => {
+                uploader.uploads += 1;
+                uploader.bytes += stored.bytes;
+                uploader.last = uploader.last.max(stored.created_at);
+            }
+            None => {
+                let uploader = Uploader {
+                    name: stored.uploader.clone(),
+                    uploads: 1,
+                    bytes: stored.bytes,
+                    last: stored.created_at,
+                };
+                all.insert(stored.uploader.clone(), uploader);
+            }
+        }
+    }
+
+    /// Those that stored something last come first.
+    pub(super) fn list(&self) -> Vec<Uploader> {
+        let mut all: Vec<_> = self.lock().values().cloned().collect();
+        all.sort_by(|a, b| (Reverse(a.last), &a.name).cmp(&(Reverse(b.last), &b.name)));
+        all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Uploader>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
