@@ -111,7 +111,7 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
         "| answered | ",
         "request | invalid | 1",
         &format!(
-            "{}… | pi-1 | 5 | temperature, humidity | 11 B | ",
+            "{}… | pi-1 | 5 | 11 B | ",
             &server.store.list(2).unwrap()[1].id.to_string()[..12]
         ),
     ] {

@@ -177,12 +177,12 @@ impl Page {
                 format!("<code>{}…</code>", id.get(..12).unwrap_or(&id)),
                 Text(&stored.uploader).to_string(),
                 stored.summary.rows.to_string(),
-                Text(&stored.summary.columns.join(", ")).to_string(),
                 Bytes(stored.bytes).to_string(),
                 Text(&self.ago(stored.created_at)).to_string(),
+                Text(&stored.summary.columns.join(", ")).to_string(),
             ]
         });
-        let headings = ["batch", "device", "#rows", "columns", "#bytes", "stored"];
+        let headings = ["batch", "device", "#rows", "#bytes", "stored", "columns"];
         table(f, "batches", "Latest batches", headings, rows)
     }
 
