@@ -1,7 +1,9 @@
-"""A fleet: in this process, and on a Ray cluster of several processes, one of which is lost."""
+"""A fleet: the same evaluations on this machine and on a Ray cluster that loses workers."""
 
 import os
+import pickle
 import signal
+import sys
 import threading
 import time
 
@@ -9,146 +11,201 @@ import numpy as np
 import pytest
 
 import tfhe_sbc as ts
-from tfhe_sbc import fleet as fleets
-from tfhe_sbc.fleet import Fleet
+from tfhe_sbc.fleet import Fleet, FleetError
 
-ROWS = 3
-DEVICES = 10
-ENCODING = dict(scale=0.5, offset=-10.0, bits=6)
-
-
-@pytest.fixture(scope="module")
-def readings():
-    random = np.random.default_rng(7)
-    return [-10 + random.integers(0, 64, ROWS) / 2 for _ in range(DEVICES)]
+RANDOM = np.random.default_rng(20)
+READINGS = [RANDOM.uniform(-10, 35, 2).round(1) for _ in range(14)]
+ALL = np.concatenate(READINGS)
 
 
 @pytest.fixture(scope="module")
-def boxes(keys, readings):
+def batches(keys):
     encryptor = ts.Encryptor(keys.device)
-    return [encryptor.encrypt(device, name="t", **ENCODING) for device in readings]
+    return [
+        encryptor.encrypt(readings, name="t", scale=0.1, offset=-40, bits=12)
+        for readings in READINGS
+    ]
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray = pytest.importorskip("ray")
+    """Two nodes of one CPU each, beside a head that computes nothing."""
+    ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False)
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+    )
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
     yield cluster
     ray.shutdown()
     cluster.shutdown()
 
 
-def check_all(keys, fleet, boxes, readings):
-    clear = np.concatenate(readings)
-    decrypt = keys.secret.decrypt
-    mean = fleet.mean(boxes, "t")
-    assert (mean.rows, mean.boxes) == (len(clear), len(boxes))
-    assert decrypt(mean.result) == pytest.approx(clear.mean())
-    assert decrypt(fleet.sum(iter(boxes)).result) == pytest.approx(clear.sum())
-    count = decrypt(fleet.count_where(boxes, lambda t: t > 5).result)
-    assert count == (clear > 5).sum() and isinstance(count, int)
+def check_all(fleet, keys, batches):
+    assert keys.secret.decrypt(fleet.sum(batches, "t")) == pytest.approx(ALL.sum())
+    assert keys.secret.decrypt(fleet.mean(batches, "t")) == pytest.approx(ALL.mean())
+    assert keys.secret.decrypt(fleet.max(batches, "t")) == pytest.approx(ALL.max())
+    assert keys.secret.decrypt(fleet.min(batches)) == pytest.approx(ALL.min())
+    hot = fleet.count_where(batches, lambda t: t > 20.0)
+    assert keys.secret.decrypt(hot) == int((ALL > 20.0).sum())
+    assert fleet.report.batches == len(batches)
 
 
-def test_a_fleet_in_this_process(keys, boxes, readings, tmp_path):
-    fleet = Fleet(keys.server, ray=False, block=2, fan_in=2)
-    check_all(keys, fleet, boxes, readings)
-    paths = []
-    for place, box in enumerate(boxes[:3]):
-        paths.append(tmp_path / f"{place}.tsbc")
-        paths[-1].write_bytes(box)
-    top = np.concatenate(readings[:3]).max()
-    assert keys.secret.decrypt(fleet.max(paths).result) == pytest.approx(top)
-    assert keys.secret.decrypt(fleet.min(boxes[:1]).result) == pytest.approx(readings[0].min())
+def test_on_this_machine(keys, batches):
+    with Fleet(keys.server, ray=False, block=5, fan_in=2) as fleet:
+        check_all(fleet, keys, batches)
+        assert (fleet.report.blocks, fleet.report.combined) == (3, 2)
+        assert fleet.report.rows == len(ALL)
 
 
-def test_partial_results_of_several_values(keys, boxes, readings):
-    fleet = Fleet(keys.server, ray=False, block=3, fan_in=3)
-    both = fleet.map_reduce(
-        boxes[:7],
-        lambda t: {"warm": (t > 5).sum(), "total": t.sum()},
-        lambda a, b: {name: a[name] + b[name] for name in a},
-    )
-    clear = np.concatenate(readings[:7])
-    assert keys.secret.decrypt(both.result) == {
-        "warm": (clear > 5).sum(),
-        "total": pytest.approx(clear.sum()),
-    }
+def test_several_results_at_once(keys, batches, tmp_path):
+    paths = [tmp_path / str(i) for i in range(5)]
+    for path, batch in zip(paths, batches):
+        path.write_bytes(batch)
 
+    def look(t):
+        hot = t > 20.0
+        return {"hot": hot.sum(), "total": t.sum()}
 
-def test_what_a_fleet_refuses(keys, other_keys, boxes):
-    fleet = Fleet(keys.server, ray=False)
-    with pytest.raises(ValueError, match="at least one"):
-        fleet.sum([])
-    with pytest.raises(TypeError, match="list"):
-        fleet.sum(boxes[0])
-    with pytest.raises(KeyError, match="there is t"):
-        fleet.sum(boxes, "u")
-    with pytest.raises(TypeError, match="not a float"):
-        fleet.map_reduce(boxes[:1], lambda t: 1.0, lambda a, b: a)
-    foreign = ts.Encryptor(other_keys.device).encrypt([1], name="t", **ENCODING)
-    with pytest.raises(ts.KeyMismatch):
-        fleet.sum([foreign])
-    with pytest.raises(ValueError, match="at least 1"):
-        Fleet(keys.server, workers=0, ray=False)
+    def together(parts):
+        return {name: sum(part[name] for part in parts) for name in ("hot", "total")}
 
-
-def test_a_fleet_on_a_cluster(keys, boxes, readings, cluster, other_keys):
-    with Fleet(keys.server, workers=2, block=2, fan_in=2) as fleet:
-        processes = fleet.processes()
-        assert len(set(processes)) == 2 and os.getpid() not in processes
-        check_all(keys, fleet, boxes, readings)
-        foreign = ts.Encryptor(other_keys.device).encrypt([1], name="t", **ENCODING)
-        with pytest.raises(ts.KeyMismatch):
-            fleet.sum([*boxes, foreign])
-
-
-def test_a_worker_is_lost_in_the_middle(keys, boxes, readings, cluster):
-    with Fleet(keys.server, workers=2, block=1, fan_in=2) as fleet:
-        before = fleet.processes()
-        begun = threading.Event()
-
-        def dealt():
-            for place, box in enumerate(boxes):
-                if place == 5:
-                    begun.set()
-                yield box
-
-        def lose():
-            begun.wait()
-            time.sleep(0.1)
-            os.kill(before[0], signal.SIGKILL)
-
-        killer = threading.Thread(target=lose)
-        killer.start()
-        top = fleet.map_reduce(
-            dealt(), lambda t: {"top": t.max(), "total": t.sum()}, lambda a, b: {
-                "top": ts.maximum(a["top"], b["top"]),
-                "total": a["total"] + b["total"],
-            }
+    seen = []
+    with Fleet(keys.server, ray=False, block=2, fan_in=3) as fleet:
+        result = fleet.map_reduce(
+            paths, look, together, progress=lambda done, started: seen.append(done)
         )
-        killer.join()
-        clear = np.concatenate(readings)
-        # Nothing is lost, and nothing is counted twice.
-        assert top.rows == len(clear)
-        assert keys.secret.decrypt(top.result) == {
-            "top": pytest.approx(clear.max()),
-            "total": pytest.approx(clear.sum()),
-        }
-        after = fleet.processes()
-        assert before[0] not in after and len(set(after)) == 2
+    expected = np.concatenate(READINGS[:5])
+    answer = keys.secret.decrypt(result)
+    assert answer["hot"] == int((expected > 20.0).sum())
+    assert answer["total"] == pytest.approx(expected.sum())
+    assert seen[-1] == 5
 
 
-def test_a_cluster_without_the_package(keys, cluster, monkeypatch):
-    monkeypatch.setattr(fleets, "_PACKAGE", "tfhe_sbc_of_nowhere")
-    with pytest.raises(RuntimeError, match="pip install.*on every node"):
-        Fleet(keys.server)
+def test_bad_batches(keys, other_keys, batches):
+    foreign = ts.Encryptor(other_keys.device).encrypt([1.0], name="t", scale=0.1, offset=-40, bits=12)
+    mixed = [batches[0], foreign, b"nonsense", batches[1]]
+    with Fleet(keys.server, ray=False, block=4) as fleet:
+        with pytest.raises(FleetError, match="batches 0 to 3: "):
+            fleet.sum(mixed)
+        total = fleet.sum(mixed, skip_bad=True)
+        assert keys.secret.decrypt(total) == pytest.approx(np.concatenate(READINGS[:2]).sum())
+        assert sorted(fleet.report.skipped) == [1, 2]
+        assert "key" in fleet.report.skipped[1]
+        with pytest.raises(FleetError, match="no batches"):
+            fleet.sum([])
+        with pytest.raises(FleetError, match="no column 'u'"):
+            fleet.sum(batches[:1], "u")
+        # What failed leaves nothing behind.
+        assert keys.secret.decrypt(fleet.sum(batches[:1])) == pytest.approx(READINGS[0].sum())
 
 
-def test_without_ray(keys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(ImportError, match="ray=False"):
-        Fleet(keys.server)
+def test_wrong_settings_are_refused(keys):
+    with pytest.raises(TypeError, match="keys.server"):
+        Fleet(keys.secret)
+    with pytest.raises(ValueError, match="at least"):
+        Fleet(keys.server, fan_in=1)
+
+
+def test_without_ray(keys, batches, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with Fleet(keys.server, ray=True) as fleet:
+        with pytest.raises(FleetError, match=r"pip install 'tfhe-sbc\[ray\]'.*ray=False"):
+            fleet.sum(batches)
+    # Without being asked for it is not missed.
+    assert "this machine" in repr(Fleet(keys.server))
+
+
+def test_the_server_key_travels_and_the_secret_key_does_not(keys):
+    assert pickle.loads(pickle.dumps(keys.server)).fingerprint == keys.server.fingerprint
+    for secret in (keys.secret, keys.device):
+        with pytest.raises(TypeError):
+            pickle.dumps(secret)
+
+
+def test_on_a_cluster(cluster, keys, batches):
+    with Fleet(keys.server, block=4, fan_in=3) as fleet:
+        check_all(fleet, keys, batches)
+        assert len(fleet._workers.workers()) == 2
+        assert not fleet.report.lost
+
+
+def test_a_worker_that_is_killed_in_the_middle_loses_nothing(cluster, keys, batches):
+    with Fleet(keys.server, block=1, fan_in=4) as fleet:
+        fleet.sum(batches[:2])
+        # The second one may still be preparing its key.
+        deadline = time.monotonic() + 60
+        while len(fleet._workers.workers()) < 2 and time.monotonic() < deadline:
+            fleet.sum(batches[:2])
+        victim = next(iter(fleet._workers.workers().values()))
+        killed = []
+
+        def kill(done, started):
+            if done >= 6 and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+        total = fleet.sum(batches, progress=kill)
+        assert keys.secret.decrypt(total) == pytest.approx(ALL.sum())
+        assert killed and fleet.report.lost and fleet.report.repeated > 0
+        # It is there again.
+        deadline = time.monotonic() + 60
+        while len(fleet._workers.workers()) < 2 and time.monotonic() < deadline:
+            fleet.sum(batches[:2])
+        assert victim not in fleet._workers.workers().values()
+        assert len(fleet._workers.workers()) == 2
+
+
+def test_a_node_that_leaves_in_the_middle_loses_nothing(cluster, keys, batches):
+    node = cluster.add_node(num_cpus=1)
+    with Fleet(keys.server, block=1, fan_in=4) as fleet:
+        deadline = time.monotonic() + 60
+        fleet.sum(batches[:2])
+        while len(fleet._workers.workers()) < 3 and time.monotonic() < deadline:
+            fleet.sum(batches[:3])
+        assert len(fleet._workers.workers()) == 3
+        leaving = []
+
+        def leave(done, started):
+            if done >= 6 and not leaving:
+                leaving.append(
+                    threading.Thread(target=cluster.remove_node, args=(node, False))
+                )
+                leaving[0].start()
+
+        total = fleet.sum(batches, progress=leave)
+        leaving[0].join()
+        assert keys.secret.decrypt(total) == pytest.approx(ALL.sum())
+
+
+def test_errors_of_the_work_come_back_from_the_cluster(cluster, keys, batches):
+    with Fleet(keys.server, block=4) as fleet:
+        with pytest.raises(FleetError, match="batches 0 to 3: "):
+            fleet.sum([batches[0], b"nonsense", batches[1], batches[2]])
+        with pytest.raises(FleetError, match=r"batch 0: .*mine"):
+            fleet.map_reduce(batches[:1], _fails, sum)
+        assert keys.secret.decrypt(fleet.sum(batches[:1])) == pytest.approx(READINGS[0].sum())
+
+
+def _fails(table):
+    raise RuntimeError("a mistake of mine")
+
+
+def test_a_cluster_without_the_package_is_told_what_to_install(cluster, keys, batches, tmp_path):
+    without = tmp_path / "tfhe_sbc"
+    without.mkdir()
+    (without / "__init__.py").write_text("raise ImportError(\"No module named 'tfhe_sbc'\")")
+    environment = {"env_vars": {"PYTHONPATH": str(tmp_path)}}
+    with Fleet(keys.server, runtime_env=environment) as fleet:
+        with pytest.raises(FleetError, match=r"lacks the package: .*pip install 'tfhe-sbc\[ray\]'"):
+            fleet.sum(batches)
+
+
+def test_a_cluster_with_another_version_is_refused(cluster, keys, batches, monkeypatch):
+    monkeypatch.setattr(ts, "__version__", "0.0.0")
+    with Fleet(keys.server) as fleet:
+        with pytest.raises(FleetError, match=r"this program 0\.0\.0"):
+            fleet.sum(batches)

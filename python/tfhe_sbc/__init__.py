@@ -30,6 +30,7 @@ from ._encryptor import Column, DeviceKey, DevicePublicKey, Encryptor
 from ._keys import Keys, SecretKey, ServerKey, keygen
 from ._native import FormatError, KeyMismatch, RangeError, TfheSbcError, __version__
 from ._server import Rehearsal, Server
+from .fleet import Fleet, FleetError
 from .params import Parameters
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "EncryptedStatistic",
     "EncryptedTable",
     "Encryptor",
+    "Fleet",
+    "FleetError",
     "FormatError",
     "KeyMismatch",
     "Keys",
