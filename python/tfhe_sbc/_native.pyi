@@ -1,18 +1,20 @@
 """The extension module: not for users."""
 
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any, Union, final
 
 from numpy import float64
 from numpy.typing import NDArray
 
 __version__: str
+__all__: list[str]
 
 class TfheSbcError(ValueError): ...
 class KeyMismatch(TfheSbcError): ...
 class FormatError(TfheSbcError): ...
 class RangeError(TfheSbcError): ...
 
+@final
 class DeviceKey:
     def __new__(cls, bytes: bytes) -> DeviceKey: ...
     def to_bytes(self) -> bytes: ...
@@ -25,6 +27,7 @@ class DeviceKey:
     @property
     def size(self) -> int: ...
 
+@final
 class Session:
     def __new__(cls, key: DeviceKey, plan: str | None, expander: str | None) -> Session: ...
     def encrypt_table(
@@ -40,6 +43,7 @@ _Progress = Union[Callable[[int, int], object], None]
 _Column = tuple[str, str, float, float, int]
 _Loaded = tuple[list[tuple[str, str, Number]], list[str]]
 
+@final
 class Parameters:
     @staticmethod
     def shipped(name: str) -> Parameters: ...
@@ -73,6 +77,7 @@ def find_parameters(
     threads: int,
 ) -> Parameters: ...
 
+@final
 class SecretKey:
     def __new__(cls, bytes: bytes) -> SecretKey: ...
     @staticmethod
@@ -89,6 +94,7 @@ class SecretKey:
     def codes(self, number: Number) -> list[int]: ...
     def truths(self, mask: Mask) -> list[bool]: ...
 
+@final
 class ServerKey:
     def __new__(cls, bytes: bytes) -> ServerKey: ...
     def to_bytes(self) -> bytes: ...
@@ -99,6 +105,7 @@ class ServerKey:
     @property
     def size(self) -> int: ...
 
+@final
 class Server:
     def __new__(cls, key: ServerKey, devices: str | None, progress: _Progress) -> Server: ...
     @staticmethod
@@ -120,6 +127,7 @@ class Server:
         progress: _Progress,
     ) -> bytes: ...
 
+@final
 class Number:
     @property
     def offset(self) -> float: ...
@@ -153,6 +161,7 @@ class Number:
     def sorted(self, largest_first: bool, count: int) -> Number: ...
     def histogram(self, edges: list[float], closed: bool) -> Number: ...
 
+@final
 class Mask:
     @property
     def rows(self) -> int | None: ...

@@ -4,13 +4,15 @@
 //! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
 //! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes,
 //! `cargo xtask interop` other libraries what the program makes. `cargo xtask web` makes the key
-//! owner's page and opens it in a browser.
+//! owner's page and opens it in a browser, `cargo xtask python` installs and tests the Python
+//! packages.
 
 mod arm;
 mod c;
 mod failure;
 mod fuzz;
 mod interop;
+mod python;
 mod test;
 mod web;
 
@@ -30,6 +32,7 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask web            the key owner's page, and its test in headless Chromium
        cargo xtask web --page FILE
                                   the page alone, into a file
+       cargo xtask python         the Python packages, installed, and their tests
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         ["interop", name] => interop::run(Some(name)),
         ["web"] => web::run(),
         ["web", "--page", file] => web::page(Path::new(file)),
+        ["python"] => python::run(),
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
             Some([Some(prefix), target, features]) => {

@@ -42,7 +42,27 @@ fn every_value_comes_back_as_its_table_says_in_both_orders() {
     {
         assert_eq!(keys.secret.decrypt_block(out), f(x as u64));
     }
-    assert_eq!(evaluator.bootstrap_count(), 32);
+    // What has been switched goes on where it is, and can be looked up again after that.
+    let on = evaluator.bootstrap_switched_batch(&small).unwrap();
+    let again: Vec<_> = on
+        .into_iter()
+        .map(|input| Job {
+            input,
+            table: &table,
+        })
+        .collect();
+    for (x, job) in again.iter().enumerate() {
+        assert_eq!(encoding.decode(keys.big.phase(&job.input)), f(x as u64));
+    }
+    for (x, out) in evaluator
+        .bootstrap_batch(&again)
+        .unwrap()
+        .iter()
+        .enumerate()
+    {
+        assert_eq!(encoding.decode(keys.big.phase(out)), f(f(x as u64)));
+    }
+    assert_eq!(evaluator.bootstrap_count(), 64);
 }
 
 #[test]

@@ -169,3 +169,42 @@ fn equal_ciphertexts_are_one_input_and_others_are_not() {
     // The same body and the same end of the mask.
     assert_ne!(input(&words), input(&forged));
 }
+
+#[test]
+fn integers_and_truth_values_are_made_of_digits_that_are_there() {
+    let circuit = Circuit::new(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap();
+    let width = Width::new(5).unwrap();
+    let digits = |values: [u64; 3]| [3, 3, 1].into_iter().zip(values);
+    let blocks: Vec<Block> = digits([2, 3, 1])
+        .map(|(degree, value)| circuit.stand_in_sum(value, degree, 2).unwrap())
+        .collect();
+    let integer: FheUint = circuit.integer_of_digits(blocks.clone(), width).unwrap();
+    let double = circuit.add(&integer, &integer).unwrap();
+    let double = circuit.propagate(&double).unwrap();
+    let values = circuit.rehearse(&double.blocks().iter().collect::<Vec<_>>());
+    // 30 twice, mod 32.
+    assert_eq!(values.unwrap(), [0, 3, 1]);
+    let truth = circuit.truth(blocks[2].clone()).unwrap();
+    let bit = circuit.bit(&circuit.not(&truth));
+    assert_eq!(circuit.rehearse(&[&bit]).unwrap(), [0]);
+
+    let made = |blocks: &[Block]| circuit.integer_of_digits::<Unsigned>(blocks.to_vec(), width);
+    assert!(matches!(
+        made(&blocks[..2]),
+        Err(IntegerError::Blocks { .. })
+    ));
+    // The highest digit of five bits is 0 or 1.
+    let swapped = [blocks[2].clone(), blocks[1].clone(), blocks[0].clone()];
+    assert!(matches!(made(&swapped), Err(IntegerError::Digits)));
+    let negative = &Block::clear(0) - &blocks[0];
+    assert!(matches!(circuit.truth(negative), Err(IntegerError::Digits)));
+    let other = Circuit::new(circuit.parameters()).unwrap();
+    assert!(matches!(
+        other.integer_of_digits::<Unsigned>(blocks.clone(), width),
+        Err(IntegerError::OtherCircuit)
+    ));
+    assert!(matches!(
+        other.truth(blocks[2].clone()),
+        Err(IntegerError::OtherCircuit)
+    ));
+}

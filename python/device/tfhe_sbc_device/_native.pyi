@@ -1,15 +1,19 @@
 """The extension module: not for users."""
 
+from typing import final
+
 from numpy import float64
 from numpy.typing import NDArray
 
 __version__: str
+__all__: list[str]
 
 class TfheSbcError(ValueError): ...
 class KeyMismatch(TfheSbcError): ...
 class FormatError(TfheSbcError): ...
 class RangeError(TfheSbcError): ...
 
+@final
 class DeviceKey:
     def __new__(cls, bytes: bytes) -> DeviceKey: ...
     def to_bytes(self) -> bytes: ...
@@ -22,6 +26,7 @@ class DeviceKey:
     @property
     def size(self) -> int: ...
 
+@final
 class Session:
     def __new__(cls, key: DeviceKey, plan: str | None, expander: str | None) -> Session: ...
     def encrypt_table(
