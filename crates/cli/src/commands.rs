@@ -1,5 +1,7 @@
 //! The subcommands, one module each.
 
+#[cfg(unix)]
+mod agent;
 mod certs;
 mod ckks;
 mod convert;
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     Serve(serve::Arguments),
     /// Send encrypted readings to a server
     Send(send::Arguments),
+    /// Read sensors, encrypt and send, for as long as a board runs
+    #[cfg(unix)]
+    Agent(agent::Arguments),
     /// Ask a server about stored readings
     Query(query::Arguments),
     /// Answer questions about encrypted readings in files, without a server
@@ -75,6 +80,8 @@ impl Command {
             Self::Encrypt(arguments) => encrypt::run(&arguments)?,
             Self::Serve(arguments) => serve::run(&arguments)?,
             Self::Send(arguments) => send::run(&arguments)?,
+            #[cfg(unix)]
+            Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,

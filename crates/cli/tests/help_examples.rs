@@ -45,6 +45,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "encrypt",
         "serve",
         "send",
+        "agent",
         "query",
         "eval",
         "decrypt",
@@ -178,6 +179,17 @@ fn the_example_of_ckks_goes_from_readings_to_readings() {
             "{line} {number}"
         );
     }
+}
+
+#[test]
+fn the_example_of_agent_prints_a_reading_and_sizes() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run_example(directory.path(), "agent");
+    for words in ["cpu_c: 21.5", "60 rows, a full batch"] {
+        assert!(run.text().contains(words), "{}", run.text());
+    }
+    // Of a test nothing stays.
+    assert!(!directory.path().join("spool").exists());
 }
 
 #[test]

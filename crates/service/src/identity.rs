@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+use zeroize::Zeroizing;
 
 use crate::certificates::CertificateFiles;
 use crate::role::Peer;
@@ -79,23 +80,39 @@ pub struct Identity {
 impl Identity {
     /// Reads the authority's certificate and one's own certificate and key.
     pub fn load(authority: &Path, own: &CertificateFiles) -> Result<Self, IdentityError> {
-        let (roots, authorities) = load_roots(authority)?;
-        let chain = load_certificates("certificate", &own.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&own.key)
-            .map_err(|error| not_pem("private key", "PRIVATE KEY", &own.key, error))?;
+        let ca = read("authority's certificate", authority)?;
+        let certificate = read("certificate", &own.certificate)?;
+        let key = Zeroizing::new(read("private key", &own.key)?);
         warn_if_exposed(&own.key);
-        let certificate = || own.certificate.clone();
+        let pem = (authority, ca.as_slice());
+        Self::from_pem(pem, (&own.certificate, &certificate), (&own.key, &key))
+    }
+
+    /// The same from PEM in memory, each with a name for errors.
+    pub fn from_pem(
+        authority: (&Path, &[u8]),
+        certificate: (&Path, &[u8]),
+        key: (&Path, &[u8]),
+    ) -> Result<Self, IdentityError> {
+        let (roots, authorities) = parse_roots(authority)?;
+        let chain = parse_certificates("certificate", certificate)?;
+        let private = PrivateKeyDer::from_pem_slice(key.1)
+            .map_err(|_| not_pem("private key", "PRIVATE KEY", key.0))?;
+        let files = || (certificate.0.to_owned(), key.0.to_owned());
         let certified =
-            CertifiedKey::from_der(chain, key, &provider()).map_err(|error| match error {
-                rustls::Error::InconsistentKeys(_) => IdentityError::KeyMismatch {
-                    certificate: certificate(),
-                    key: own.key.clone(),
-                },
-                source => IdentityError::Unusable {
-                    certificate: certificate(),
-                    key: own.key.clone(),
-                    source,
-                },
+            CertifiedKey::from_der(chain, private, &provider()).map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    let (certificate, key) = files();
+                    IdentityError::KeyMismatch { certificate, key }
+                }
+                source => {
+                    let (certificate, key) = files();
+                    IdentityError::Unusable {
+                        certificate,
+                        key,
+                        source,
+                    }
+                }
             })?;
         Ok(Self {
             roots,
@@ -107,7 +124,8 @@ impl Identity {
     /// Trusts an authority but shows no certificate. Servers of this crate
     /// refuse such a client.
     pub fn without_certificate(authority: &Path) -> Result<Self, IdentityError> {
-        let (roots, authorities) = load_roots(authority)?;
+        let ca = read("authority's certificate", authority)?;
+        let (roots, authorities) = parse_roots((authority, &ca))?;
         Ok(Self {
             roots,
             authorities,
@@ -129,44 +147,49 @@ impl fmt::Debug for Identity {
     }
 }
 
+fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, IdentityError> {
+    std::fs::read(path).map_err(|source| IdentityError::Read {
+        what,
+        path: path.to_owned(),
+        source,
+    })
+}
+
 type Roots = (Arc<RootCertStore>, Arc<[CertificateDer<'static>]>);
 
-fn load_roots(path: &Path) -> Result<Roots, IdentityError> {
+fn parse_roots(pem: (&Path, &[u8])) -> Result<Roots, IdentityError> {
     let mut roots = RootCertStore::empty();
-    let authorities = load_certificates("authority's certificate", path)?;
+    let authorities = parse_certificates("authority's certificate", pem)?;
     for certificate in &authorities {
         roots
             .add(certificate.clone())
             .map_err(|source| IdentityError::Authority {
-                path: path.to_owned(),
+                path: pem.0.to_owned(),
                 source,
             })?;
     }
     Ok((Arc::new(roots), authorities.into()))
 }
 
-fn load_certificates(
+fn parse_certificates(
     what: &'static str,
-    path: &Path,
+    (name, pem): (&Path, &[u8]),
 ) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
-    let not_pem = |error| not_pem(what, "CERTIFICATE", path, error);
-    let certificates = CertificateDer::pem_file_iter(path)
-        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
-        .map_err(not_pem)?;
+    let not_pem = || not_pem(what, "CERTIFICATE", name);
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<_, _>>()
+        .map_err(|_| not_pem())?;
     if certificates.is_empty() {
-        Err(not_pem(PemError::NoItemsFound))
+        Err(not_pem())
     } else {
         Ok(certificates)
     }
 }
 
-fn not_pem(what: &'static str, label: &'static str, path: &Path, error: PemError) -> IdentityError {
+/// PEM's own errors quote the text, which may be a key: not repeated.
+fn not_pem(what: &'static str, label: &'static str, path: &Path) -> IdentityError {
     let path = path.to_owned();
-    match error {
-        PemError::Io(source) => IdentityError::Read { what, path, source },
-        // The other errors quote the file, which may be a key: not repeated.
-        _ => IdentityError::NotPem { what, path, label },
-    }
+    IdentityError::NotPem { what, path, label }
 }
 
 #[cfg(unix)]

@@ -1,0 +1,408 @@
+//! The loop: rows into batches, batches into the spool.
+
+mod signals;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::description::{MAX_TEXT, is_plain_text};
+use tfhe_sbc_upload::{DeviceSession, UploadError};
+use zeroize::Zeroizing;
+
+use crate::batch::{Batch, Row};
+use crate::clock::{Schedule, Stop, label};
+use crate::config::{ColumnSettings, Config};
+use crate::error::AgentError;
+use crate::metrics::{self, Metrics};
+use crate::range::Gate;
+use crate::sender::{self, Drained, Link};
+use crate::source::{RawRow, Source};
+use crate::spool::{Pushed, Spool};
+
+/// For an upload under way, when it is time to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// The distance of two metrics files.
+const METRICS_EVERY: Duration = Duration::from_secs(5);
+/// How long a full spool is waited for at a time.
+const BLOCKED: Duration = Duration::from_secs(1);
+
+/// What [`once`] did.
+#[derive(Debug)]
+pub struct Once {
+    /// Rows that were read.
+    pub rows: usize,
+    /// Batches that the server acknowledged, those of earlier runs included.
+    pub sent: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The server's words for batches that it refused for good.
+    pub refused: Vec<String>,
+    /// Batches that wait.
+    pub waiting: usize,
+    /// Why they wait.
+    pub failed: Option<String>,
+}
+
+/// What [`test`] found.
+#[derive(Debug)]
+pub struct Test {
+    /// The columns, and of each the reading in the first row, or why there is none.
+    pub columns: Vec<(Column, Result<f64, String>)>,
+    /// The bytes of an upload of one row.
+    pub one_row: usize,
+    /// The rows of a full batch,
+    pub batch_rows: usize,
+    /// and its bytes.
+    pub full_batch: usize,
+}
+
+/// Encrypts, by the settings.
+struct Encryptor {
+    session: DeviceSession,
+    columns: Vec<Column>,
+}
+
+impl Encryptor {
+    fn new(config: &Config) -> Result<Self, AgentError> {
+        let bytes = config.device.key_bytes(config)?;
+        let session = DeviceSession::new(bytes, config.plan()).map_err(|error| {
+            let advice =
+                "give the device's key, as `tfhe-sbc device-key` or `tfhe-sbc provision` made it";
+            AgentError::setting("device.key", &error, error.advice().unwrap_or(advice))
+        })?;
+        Ok(Self {
+            session,
+            columns: config.columns.iter().map(ColumnSettings::column).collect(),
+        })
+    }
+
+    fn encrypt(
+        &mut self,
+        config: &Config,
+        labels: &[String],
+        readings: &[impl AsRef<[f64]>],
+    ) -> Result<Vec<u8>, UploadError> {
+        let (session, columns) = (&mut self.session, &self.columns);
+        session.encrypt_table(config.expander(), columns, labels, readings)
+    }
+
+    /// The size of an upload of so many rows with the longest labels.
+    fn trial(&mut self, config: &Config, rows: usize) -> Result<usize, AgentError> {
+        let labels = vec!["x".repeat(MAX_TEXT); rows];
+        let readings: Vec<_> = config
+            .columns
+            .iter()
+            .map(|c| vec![c.offset; rows])
+            .collect();
+        let upload = self.encrypt(config, &labels, &readings).map_err(|error| {
+            let advice = error.advice().unwrap_or("encrypt fewer rows at a time");
+            AgentError::setting("batch.rows", &error, advice)
+        })?;
+        Ok(upload.len())
+    }
+}
+
+/// Rows of a source, checked.
+struct Reader {
+    source: Source,
+    gates: Vec<Gate>,
+    /// Of each column: what values are multiplied by, and what is added.
+    linear: Vec<(f64, f64)>,
+    metrics: Arc<Metrics>,
+}
+
+impl Reader {
+    fn new(
+        config: &Config,
+        cursor: Option<&[u8]>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, AgentError> {
+        let gates = config.columns.iter();
+        let gates = gates.map(|column| Gate::new(&column.column(), column.out_of_range));
+        Ok(Self {
+            gates: gates.collect::<Result<_, _>>()?,
+            linear: config.columns.iter().map(|c| (c.factor, c.add)).collect(),
+            source: Source::open(config, cursor, metrics)?,
+            metrics: Arc::clone(metrics),
+        })
+    }
+
+    fn raw(&mut self, most: usize) -> Result<Vec<RawRow>, AgentError> {
+        let mut rows = self.source.rows(most, &self.metrics)?;
+        for row in &mut rows {
+            for (value, (factor, add)) in row.values.iter_mut().zip(&self.linear) {
+                if let Ok(value) = value {
+                    *value = *value * factor + add;
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Reads into a batch, up to its end. Rows that are not whole stay out.
+    fn fill(&mut self, batch: &mut Batch, most: usize) -> Result<(), AgentError> {
+        for raw in self.raw(most)? {
+            let mut values = Zeroizing::new(Vec::with_capacity(self.gates.len()));
+            for (gate, value) in self.gates.iter_mut().zip(raw.values) {
+                values.extend(gate.pass(value, &self.metrics)?);
+            }
+            if values.len() == self.gates.len() {
+                let label = match raw.label {
+                    Some(label) => plain_label(label),
+                    None => label(SystemTime::now()),
+                };
+                batch.push(Row { label, values }, Instant::now());
+                self.metrics.row();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What of a text can be a row's label.
+fn plain_label(text: String) -> String {
+    if is_plain_text(&text) {
+        return text;
+    }
+    let plain = text.chars().filter(|c| !c.is_control());
+    plain.take(MAX_TEXT).collect()
+}
+
+/// An agent, ready to run.
+pub struct Agent {
+    config: Config,
+    encryptor: Encryptor,
+    reader: Reader,
+    batch: Batch,
+    spool: Arc<Spool>,
+    link: Option<Link>,
+    metrics: Arc<Metrics>,
+    stop: Stop,
+}
+
+impl Agent {
+    /// Opens key, certificates, spool and sources.
+    ///
+    /// # Errors
+    /// What of them is not as the settings say.
+    pub fn open(config: Config) -> Result<Self, AgentError> {
+        let metrics = Arc::<Metrics>::default();
+        let mut encryptor = Encryptor::new(&config)?;
+        let link = Link::new(&config)?;
+        let full = encryptor.trial(&config, config.batch.rows)? as u64;
+        if config.spool.max_bytes < 2 * full {
+            return Err(AgentError::setting(
+                "spool.max_bytes",
+                format_args!("it has no room for two batches of {full} bytes"),
+                "give more bytes, or fewer batch.rows",
+            ));
+        }
+        let (max_bytes, when_full) = (config.spool.max_bytes, config.spool.when_full);
+        let directory = config.spool_directory();
+        let spool = Spool::open(&directory, max_bytes, when_full, Arc::clone(&metrics))?;
+        let reader = Reader::new(&config, spool.cursor().as_deref(), &metrics)?;
+        Ok(Self {
+            batch: Batch::new(config.columns.len(), config.batch.rows, config.batch.every),
+            encryptor,
+            reader,
+            spool: Arc::new(spool),
+            link: Some(link),
+            metrics,
+            stop: Stop::default(),
+            config,
+        })
+    }
+
+    /// What ends [`Agent::run`].
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Reads, encrypts and sends until SIGTERM, ctrl-c or [`Stop::stop`]; then what was read goes to the
+    /// spool.
+    ///
+    /// # Errors
+    /// If a source, the disk or a column with `out_of_range = "fail"` ends it.
+    pub fn run(mut self) -> Result<(), AgentError> {
+        signals::stop_on_signal(&self.stop)?;
+        if let Some(address) = self.config.metrics.listen {
+            metrics::listen(address, Arc::clone(&self.metrics))?;
+        }
+        let writer = self.start_metrics_file();
+        let sender = self.link.take().map(|link| {
+            let settings = self.config.send.clone();
+            let (spool, metrics) = (Arc::clone(&self.spool), Arc::clone(&self.metrics));
+            sender::start(spool, link, settings, self.stop.clone(), metrics)
+        });
+        tracing::info!(spool = %self.config.spool_directory().display(), "the agent runs");
+        let ended = self.read_until_stopped();
+        // What is in memory is worth as much as before.
+        let sealed = self.seal();
+        self.stop.stop();
+        let deadline = Instant::now() + GRACE;
+        for thread in [sender, writer].into_iter().flatten() {
+            while !thread.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        self.write_metrics();
+        tracing::info!(waiting = self.spool.depth().0, "the agent stops");
+        ended.and(sealed.map(drop))
+    }
+
+    fn read_until_stopped(&mut self) -> Result<(), AgentError> {
+        let mut schedule = Schedule::new(self.reader.source.every(), Instant::now());
+        loop {
+            let due = self.batch.due().unwrap_or(schedule.next());
+            if self.stop.wait_until(schedule.next().min(due)) {
+                return Ok(());
+            }
+            if Instant::now() >= schedule.next() {
+                self.read()?;
+                schedule.advance(Instant::now());
+            }
+            if self.batch.due().is_some_and(|due| due <= Instant::now()) {
+                self.seal()?;
+            }
+        }
+    }
+
+    /// Reads what there is; of a file, as many batches as it has.
+    fn read(&mut self) -> Result<(), AgentError> {
+        loop {
+            let room = self.batch.room();
+            self.reader.fill(&mut self.batch, room)?;
+            if self.batch.room() > 0 || self.stop.is_stopped() || !self.seal()? {
+                return Ok(());
+            }
+            if !self.reader.source.is_file() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Encrypts the batch into the spool; false if there was no room until it was time to stop.
+    fn seal(&mut self) -> Result<bool, AgentError> {
+        if self.batch.is_empty() {
+            return Ok(true);
+        }
+        let (labels, readings) = (self.batch.labels(), self.batch.readings());
+        let encrypted = self.encryptor.encrypt(&self.config, labels, &readings);
+        let upload = encrypted.map_err(|error| {
+            let advice = error
+                .advice()
+                .unwrap_or("report this as an error of the agent");
+            AgentError::new(format_args!("a batch was not encrypted: {error}"), advice)
+        })?;
+        let rows = u32::try_from(labels.len()).unwrap_or(u32::MAX);
+        self.batch.clear();
+        let cursor = self.reader.source.cursor();
+        let mut told = false;
+        loop {
+            let seen = self.stop.news();
+            if self.spool.push(&upload, rows, &cursor)? != Pushed::Full {
+                self.stop.notify();
+                return Ok(true);
+            }
+            if !told {
+                tracing::warn!("the spool is full: nothing is read until there is room");
+                told = true;
+            }
+            if self.stop.wait_news(seen, BLOCKED) {
+                if !self.reader.source.is_file() {
+                    tracing::error!(rows, "the spool is full, and rows in memory are lost");
+                }
+                return Ok(false);
+            }
+        }
+    }
+
+    fn start_metrics_file(&self) -> Option<std::thread::JoinHandle<()>> {
+        let path = self.config.path(self.config.metrics.file.as_ref()?);
+        let (metrics, stop) = (Arc::clone(&self.metrics), self.stop.clone());
+        Some(std::thread::spawn(move || {
+            loop {
+                write_metrics(&metrics, &path);
+                if stop.wait_until(Instant::now() + METRICS_EVERY) {
+                    return;
+                }
+            }
+        }))
+    }
+
+    fn write_metrics(&self) {
+        if let Some(path) = &self.config.metrics.file {
+            write_metrics(&self.metrics, &self.config.path(path));
+        }
+    }
+}
+
+fn write_metrics(metrics: &Metrics, path: &std::path::Path) {
+    if let Err(error) = metrics.write(path) {
+        tracing::warn!(%error, "the metrics were not written");
+    }
+}
+
+/// Reads once (of a file, up to one batch), and sends what is in the spool, each batch once.
+///
+/// # Errors
+/// If something is not as the settings say, or cannot be read or written.
+pub fn once(config: Config) -> Result<Once, AgentError> {
+    let mut agent = Agent::open(config)?;
+    let most = match agent.reader.source.is_file() {
+        true => agent.batch.room(),
+        false => 1,
+    };
+    let filled = agent.reader.fill(&mut agent.batch, most);
+    let rows = agent.batch.labels().len();
+    let mut drained = Drained::default();
+    let mut link = agent.link.take();
+    let mut drain = |agent: &Agent| {
+        if let Some(link) = &mut link {
+            sender::drain(&agent.spool, link, &agent.metrics, &mut drained);
+        }
+    };
+    // First what waits, to make room.
+    drain(&agent);
+    // Nobody makes more.
+    agent.stop.stop();
+    let sealed = agent.seal();
+    drain(&agent);
+    agent.write_metrics();
+    filled?;
+    sealed?;
+    Ok(Once {
+        rows,
+        sent: drained.sent,
+        bytes: drained.bytes,
+        refused: drained.refused,
+        waiting: agent.spool.depth().0,
+        failed: drained.failed,
+    })
+}
+
+/// Reads once and encrypts; sends and stores nothing, and moves on in no file.
+///
+/// # Errors
+/// If something is not as the settings say.
+pub fn test(config: &Config) -> Result<Test, AgentError> {
+    let metrics = Arc::<Metrics>::default();
+    let mut encryptor = Encryptor::new(config)?;
+    Link::new(config)?;
+    let mut reader = Reader::new(config, None, &metrics)?;
+    let Some(row) = reader.raw(1)?.into_iter().next() else {
+        return Err(AgentError::setting(
+            "csv.path",
+            "there is no line to read in the file",
+            "start the program that writes it, or correct the path",
+        ));
+    };
+    let columns = encryptor.columns.iter().cloned().zip(row.values);
+    Ok(Test {
+        columns: columns.collect(),
+        one_row: encryptor.trial(config, 1)?,
+        batch_rows: config.batch.rows,
+        full_batch: encryptor.trial(config, config.batch.rows)?,
+    })
+}

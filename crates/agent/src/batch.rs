@@ -1,0 +1,84 @@
+//! Rows until there are enough of them.
+
+use std::time::{Duration, Instant};
+
+use zeroize::Zeroizing;
+
+/// One reading a column, and when they were taken.
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) values: Zeroizing<Vec<f64>>,
+}
+
+/// Rows that are to be encrypted together. Wiped when dropped.
+pub(crate) struct Batch {
+    labels: Vec<String>,
+    /// Column by column.
+    readings: Vec<Zeroizing<Vec<f64>>>,
+    most: usize,
+    oldest: Duration,
+    since: Option<Instant>,
+}
+
+impl Batch {
+    /// For so many columns, of at most `most` rows, of which none waits longer than `oldest`.
+    pub(crate) fn new(columns: usize, most: usize, oldest: Duration) -> Self {
+        Self {
+            labels: Vec::with_capacity(most.min(4096)),
+            // Never grown, which would leave copies behind.
+            readings: (0..columns)
+                .map(|_| Zeroizing::new(Vec::with_capacity(most)))
+                .collect(),
+            most,
+            oldest,
+            since: None,
+        }
+    }
+
+    /// Adds a row, of as many values as there are columns.
+    pub(crate) fn push(&mut self, row: Row, now: Instant) {
+        self.since.get_or_insert(now);
+        self.labels.push(row.label);
+        for (column, value) in self.readings.iter_mut().zip(row.values.iter()) {
+            column.push(*value);
+        }
+    }
+
+    /// Rows that there is still room for.
+    pub(crate) fn room(&self) -> usize {
+        self.most - self.labels.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// When it is to be encrypted, full or not.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.since.map(|since| match self.room() {
+            0 => since,
+            _ => since + self.oldest,
+        })
+    }
+
+    pub(crate) fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    pub(crate) fn readings(&self) -> Vec<&[f64]> {
+        self.readings
+            .iter()
+            .map(|column| column.as_slice())
+            .collect()
+    }
+
+    /// Makes room for the next rows.
+    pub(crate) fn clear(&mut self) {
+        self.labels.clear();
+        for column in &mut self.readings {
+            column.iter_mut().for_each(|value| *value = 0.0);
+            column.clear();
+        }
+        self.since = None;
+    }
+}

@@ -1,0 +1,234 @@
+//! The agent's settings: one TOML file, with overrides from the environment.
+//!
+//! [`Config::load`] reads the file, lays the environment's variables over it and checks all of it,
+//! so that what starts is what the file says, and an error names its key. [`template`] is
+//! the commented file that `tfhe-sbc agent init` writes.
+
+mod duration;
+mod embedded;
+mod settings;
+mod template;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tfhe_sbc_adapter::readings::ReadingsMetadata;
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
+use zeroize::Zeroizing;
+
+use crate::error::AgentError;
+use crate::source::SourceConfig;
+pub(crate) use duration::duration;
+pub use embedded::base64_lines;
+pub use settings::{
+    BatchSettings, ColumnSettings, CsvSettings, DeviceSettings, MetricsSettings, MqttSettings,
+    SampleSettings, Secret, SendSettings, ServerSettings, SpoolSettings, TlsSettings,
+    TopicsSettings, WhenFull,
+};
+pub use template::{Provision, SYSTEMD_UNIT, template};
+
+/// What the environment's variables begin with.
+pub const ENVIRONMENT_PREFIX: &str = "TFHE_SBC_AGENT_";
+/// The variable that names the file.
+pub const CONFIG_VARIABLE: &str = "TFHE_SBC_AGENT_CONFIG";
+
+/// All settings.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The device's key, and how it is used.
+    pub device: DeviceSettings,
+    /// Where batches go.
+    pub server: ServerSettings,
+    /// Who the agent is to the server.
+    pub tls: TlsSettings,
+    /// When sensors are read.
+    #[serde(default)]
+    pub sample: SampleSettings,
+    /// When a batch is full.
+    #[serde(default)]
+    pub batch: BatchSettings,
+    /// Where batches wait.
+    #[serde(default)]
+    pub spool: SpoolSettings,
+    /// When sending is tried again.
+    #[serde(default)]
+    pub send: SendSettings,
+    /// How uploads over MQTT are cut.
+    #[serde(default)]
+    pub mqtt: MqttSettings,
+    /// Where counts are shown.
+    #[serde(default)]
+    pub metrics: MetricsSettings,
+    /// The file that grows by readings.
+    pub csv: Option<CsvSettings>,
+    /// The broker with readings of other devices.
+    pub topics: Option<TopicsSettings>,
+    /// The columns of an upload.
+    #[serde(rename = "column", default)]
+    pub columns: Vec<ColumnSettings>,
+    /// The directory that relative paths start from.
+    #[serde(skip)]
+    base: PathBuf,
+}
+
+impl Config {
+    /// Reads a file, and the variables `TFHE_SBC_AGENT_SECTION_KEY` of the environment.
+    ///
+    /// # Errors
+    /// Which key is wrong, and what to do.
+    pub fn load(
+        path: &Path,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, AgentError> {
+        let text = std::fs::read_to_string(path)
+            .map(Zeroizing::new)
+            .map_err(|error| {
+                AgentError::new(
+                    format_args!("cannot read the settings {}: {error}", path.display()),
+                    "write them with `tfhe-sbc agent init --out FILE`, or name them with --config",
+                )
+            })?;
+        let base = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        Self::parse(&text, base, environment).map_err(|error| {
+            AgentError::new(format_args!("{}: {error}", path.display()), error.advice())
+        })
+    }
+
+    /// [`Config::load`] of a text, whose relative paths start from `base`.
+    ///
+    /// # Errors
+    /// Which key is wrong, and what to do.
+    pub fn parse(
+        text: &str,
+        base: &Path,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, AgentError> {
+        let mut table: toml::Table = toml::from_str(text).map_err(|error| {
+            AgentError::new(text::without_content(&error, text), text::SYNTAX_ADVICE)
+        })?;
+        text::lay_over(&mut table, environment)?;
+        let mut config: Self = table.try_into().map_err(|error: toml::de::Error| {
+            AgentError::new(text::in_one_line(&error), text::KEYS_ADVICE)
+        })?;
+        config.base = base.to_owned();
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        self.server.check()?;
+        self.tls.check()?;
+        self.device.check()?;
+        self.sample.check()?;
+        self.batch.check()?;
+        self.spool.check()?;
+        self.send.check()?;
+        self.mqtt.check()?;
+        self.metrics.check()?;
+        if self.columns.is_empty() {
+            return Err(AgentError::setting(
+                "column",
+                "there is none",
+                "say what to read: a [[column]] with name, offset, scale, bits and source; `tfhe-sbc agent init` prints examples",
+            ));
+        }
+        let metadata = ReadingsMetadata {
+            columns: self.columns.iter().map(ColumnSettings::column).collect(),
+            rows: vec![String::new()],
+        };
+        metadata.check().map_err(|error| {
+            AgentError::setting(
+                "column",
+                error,
+                "correct its name, unit, offset, scale or bits",
+            )
+        })?;
+        self.check_sources()
+    }
+
+    fn check_sources(&self) -> Result<(), AgentError> {
+        let from_file =
+            |column: &&ColumnSettings| matches!(column.source, SourceConfig::Csv { .. });
+        let some = self.columns.iter().find(from_file);
+        match (some, self.columns.iter().find(|column| !from_file(column))) {
+            (Some(one), Some(other)) => {
+                return Err(AgentError::setting(
+                    "column",
+                    format_args!(
+                        "'{}' comes from the lines of a file, '{}' from a sensor that is read on a schedule",
+                        one.name, other.name
+                    ),
+                    "run two agents, each with its own settings and spool.directory",
+                ));
+            }
+            (Some(column), None) if self.csv.is_none() => {
+                return Err(AgentError::setting(
+                    "csv.path",
+                    format_args!(
+                        "it is missing, and column '{}' comes from a CSV file",
+                        column.name
+                    ),
+                    "name the file: [csv] path = \"/var/log/readings.csv\"",
+                ));
+            }
+            _ => {}
+        }
+        for column in &self.columns {
+            column.source.check(&column.name)?;
+            if matches!(column.source, SourceConfig::Mqtt { .. }) && self.topics.is_none() {
+                return Err(AgentError::setting(
+                    "topics.broker",
+                    format_args!(
+                        "it is missing, and column '{}' comes from a topic",
+                        column.name
+                    ),
+                    "name the broker: [topics] broker = \"mqtt://localhost:1883\"",
+                ));
+            }
+        }
+        if let Some(topics) = &self.topics {
+            topics.check()?;
+        }
+        self.csv.as_ref().map_or(Ok(()), CsvSettings::check)
+    }
+
+    /// Whether rows are lines of a file.
+    pub(crate) fn reads_csv(&self) -> bool {
+        let mut sources = self.columns.iter().map(|column| &column.source);
+        sources.any(|source| matches!(source, SourceConfig::Csv { .. }))
+    }
+
+    /// A path of the settings, from the directory that they lie in.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.base.join(path)
+    }
+
+    /// Where batches wait: `spool.directory`, or `spool` in the service's state directory,
+    /// or beside the settings.
+    pub fn spool_directory(&self) -> PathBuf {
+        match (&self.spool.directory, std::env::var_os("STATE_DIRECTORY")) {
+            (Some(directory), _) => self.path(directory),
+            (None, Some(state)) => Path::new(&state).join("spool"),
+            (None, None) => self.path(Path::new("spool")),
+        }
+    }
+
+    /// The generator of masks and noise.
+    pub fn expander(&self) -> ExpanderKind {
+        self.device.expander().unwrap_or(ExpanderKind::ChaCha20)
+    }
+
+    /// What is kept in memory.
+    pub fn plan(&self) -> MemoryPlan {
+        self.device.plan().unwrap_or_else(MemoryPlan::recommended)
+    }
+}
+
+#[cfg(test)]
+mod tests;

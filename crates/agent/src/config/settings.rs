@@ -1,0 +1,527 @@
+//! The sections of the file.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_device::MemoryPlan;
+use zeroize::Zeroizing;
+
+use super::Config;
+use super::duration::{duration, positive};
+use super::embedded::from_base64;
+use crate::error::AgentError;
+use crate::range::OutOfRange;
+use crate::source::SourceConfig;
+
+/// A text that is wiped when dropped and that `Debug` does not show.
+#[derive(Clone, Deserialize)]
+#[serde(from = "String")]
+pub struct Secret(Zeroizing<String>);
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl Secret {
+    /// The text.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// `[device]`: the key.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceSettings {
+    key: Option<PathBuf>,
+    key_base64: Option<Secret>,
+    expander: Option<String>,
+    plan: Option<String>,
+}
+
+impl DeviceSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        one_of(
+            "device.key",
+            "device.key_base64",
+            self.key.is_some(),
+            self.key_base64.is_some(),
+        )?;
+        let no_such = |key, names: &[&str]| {
+            let advice = format!("give one of {}", names.join(", "));
+            AgentError::setting(key, "there is none of this name", advice)
+        };
+        if self.expander.is_some() && self.expander().is_none() {
+            let names = ExpanderKind::ALL.map(ExpanderKind::name);
+            return Err(no_such("device.expander", &names));
+        }
+        if self.plan.is_some() && self.plan().is_none() {
+            let names = MemoryPlan::ALL.map(MemoryPlan::name);
+            return Err(no_such("device.plan", &names));
+        }
+        Ok(())
+    }
+
+    pub(super) fn expander(&self) -> Option<ExpanderKind> {
+        let name = self.expander.as_deref()?;
+        ExpanderKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+
+    pub(super) fn plan(&self) -> Option<MemoryPlan> {
+        let name = self.plan.as_deref()?;
+        MemoryPlan::ALL.into_iter().find(|plan| plan.name() == name)
+    }
+
+    /// The bytes of the device's key.
+    pub(crate) fn key_bytes(&self, config: &Config) -> Result<Zeroizing<Vec<u8>>, AgentError> {
+        match (&self.key, &self.key_base64) {
+            (Some(path), _) => read("device.key", &config.path(path)),
+            (None, text) => {
+                let bytes = text.as_ref().and_then(|text| from_base64(text.text()));
+                bytes.ok_or_else(|| {
+                    AgentError::setting(
+                        "device.key_base64",
+                        "it is no base64",
+                        "provision the device again, or name a key file with device.key",
+                    )
+                })
+            }
+        }
+    }
+}
+
+/// `[server]`: where batches go.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSettings {
+    /// `https://HOST:PORT` of the server, or `mqtts://HOST:PORT` of a broker that it listens to.
+    pub url: String,
+    /// For an upload to be acknowledged.
+    #[serde(default = "two_minutes", deserialize_with = "duration")]
+    pub timeout: Duration,
+}
+
+impl ServerSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        let url = self.url.as_str();
+        let address = url
+            .strip_prefix("https://")
+            .or(url.strip_prefix("mqtts://"));
+        let is_host = |address: &str| !address.is_empty() && !address.contains(['/', '?', ' ']);
+        if address.is_some_and(is_host) {
+            return positive("server.timeout", self.timeout);
+        }
+        Err(AgentError::setting(
+            "server.url",
+            format_args!("{:?} is no address of a server", self.url),
+            "write https://HOST:PORT of the server, or mqtts://HOST:PORT of a broker, and nothing behind",
+        ))
+    }
+
+    /// Whether a broker is between the agent and the server.
+    pub fn is_mqtt(&self) -> bool {
+        self.url.starts_with("mqtts://")
+    }
+}
+
+/// `[tls]`: who the agent is, and whom it trusts. Each is a file's name or PEM.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    ca: Option<PathBuf>,
+    ca_pem: Option<Secret>,
+    certificate: Option<PathBuf>,
+    certificate_pem: Option<Secret>,
+    key: Option<PathBuf>,
+    key_pem: Option<Secret>,
+}
+
+/// What [`TlsSettings`] hold: a name for errors, and PEM.
+pub(crate) struct NamedPem {
+    pub(crate) name: PathBuf,
+    pub(crate) pem: Zeroizing<Vec<u8>>,
+}
+
+impl TlsSettings {
+    fn all(&self) -> [(&'static str, &Option<PathBuf>, &Option<Secret>); 3] {
+        [
+            ("tls.ca", &self.ca, &self.ca_pem),
+            ("tls.certificate", &self.certificate, &self.certificate_pem),
+            ("tls.key", &self.key, &self.key_pem),
+        ]
+    }
+
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        self.all().into_iter().try_for_each(|(key, file, pem)| {
+            one_of(key, &format!("{key}_pem"), file.is_some(), pem.is_some())
+        })
+    }
+
+    /// Authority, certificate and key.
+    pub(crate) fn pems(&self, config: &Config) -> Result<[NamedPem; 3], AgentError> {
+        let [ca, certificate, key] = self.all().map(|(key, file, pem)| match (file, pem) {
+            (Some(path), _) => {
+                let name = config.path(path);
+                read(key, &name).map(|pem| NamedPem { name, pem })
+            }
+            (None, pem) => Ok(NamedPem {
+                name: format!("{key}_pem").into(),
+                pem: Zeroizing::new(
+                    pem.as_ref()
+                        .map_or_else(Vec::new, |pem| pem.text().as_bytes().to_vec()),
+                ),
+            }),
+        });
+        Ok([ca?, certificate?, key?])
+    }
+}
+
+/// `[sample]`: when sensors are read.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SampleSettings {
+    /// The distance of two rows.
+    #[serde(deserialize_with = "duration")]
+    pub every: Duration,
+    /// Where the kernel shows its sensors.
+    pub sysfs: PathBuf,
+}
+
+impl Default for SampleSettings {
+    fn default() -> Self {
+        Self {
+            every: Duration::from_secs(10),
+            sysfs: PathBuf::from("/sys"),
+        }
+    }
+}
+
+impl SampleSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        positive("sample.every", self.every)
+    }
+}
+
+/// `[batch]`: when a batch is full.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BatchSettings {
+    /// Rows that fill one.
+    pub rows: usize,
+    /// How old its first row may be.
+    #[serde(deserialize_with = "duration")]
+    pub every: Duration,
+}
+
+/// Their labels still fit the metadata of an upload.
+const MAX_ROWS: usize = 15_000;
+
+impl Default for BatchSettings {
+    fn default() -> Self {
+        Self {
+            rows: 60,
+            every: Duration::from_secs(600),
+        }
+    }
+}
+
+impl BatchSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        if !(1..=MAX_ROWS).contains(&self.rows) {
+            return Err(AgentError::setting(
+                "batch.rows",
+                format_args!("{} is not between 1 and {MAX_ROWS}", self.rows),
+                "give the number of rows that are encrypted together",
+            ));
+        }
+        positive("batch.every", self.every)
+    }
+}
+
+/// What happens when the spool is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// The oldest batches go.
+    #[default]
+    DropOldest,
+    /// The new batch goes.
+    DropNewest,
+    /// Nothing is read until there is room.
+    Block,
+}
+
+/// `[spool]`: where batches wait.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpoolSettings {
+    /// The directory.
+    pub directory: Option<PathBuf>,
+    /// Most bytes of all batches in it.
+    pub max_bytes: u64,
+    /// What happens then.
+    pub when_full: WhenFull,
+}
+
+impl Default for SpoolSettings {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            max_bytes: 256 << 20,
+            when_full: WhenFull::default(),
+        }
+    }
+}
+
+impl SpoolSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        if self.max_bytes < 1 << 16 {
+            return Err(AgentError::setting(
+                "spool.max_bytes",
+                format_args!("{} is less than a batch may have", self.max_bytes),
+                "give bytes, at least 65536; `tfhe-sbc agent --test` prints the size of a batch",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `[send]`: when sending is tried again.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SendSettings {
+    /// After the first failure; doubled after each further one.
+    #[serde(deserialize_with = "duration")]
+    pub retry_first: Duration,
+    /// The longest wait.
+    #[serde(deserialize_with = "duration")]
+    pub retry_most: Duration,
+}
+
+impl Default for SendSettings {
+    fn default() -> Self {
+        Self {
+            retry_first: Duration::from_secs(1),
+            retry_most: Duration::from_secs(300),
+        }
+    }
+}
+
+impl SendSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        positive("send.retry_first", self.retry_first)?;
+        if self.retry_most < self.retry_first {
+            return Err(AgentError::setting(
+                "send.retry_most",
+                "it is shorter than send.retry_first",
+                "give the longest wait between two tries",
+            ));
+        }
+        positive("send.retry_most", self.retry_most)
+    }
+}
+
+/// `[mqtt]`: uploads over a broker.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MqttSettings {
+    /// What topics begin with.
+    pub topic: String,
+    /// Most bytes of a packet.
+    pub max_packet: usize,
+}
+
+impl Default for MqttSettings {
+    fn default() -> Self {
+        Self {
+            topic: "tfhe-sbc".to_owned(),
+            max_packet: 8192,
+        }
+    }
+}
+
+impl MqttSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        if !(512..=1 << 20).contains(&self.max_packet) {
+            return Err(AgentError::setting(
+                "mqtt.max_packet",
+                format_args!("{} is not between 512 and 1048576", self.max_packet),
+                "give bytes below the broker's limit; many brokers take 10240",
+            ));
+        }
+        let topic = &self.topic;
+        if topic.is_empty() || topic.len() > 200 || topic.contains(['+', '#', '\0']) {
+            return Err(AgentError::setting(
+                "mqtt.topic",
+                format_args!("{topic:?} cannot begin a topic"),
+                "give 1 to 200 characters without + and #",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `[metrics]`: where counts are shown.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetricsSettings {
+    /// A text file, for node_exporter's textfile collector.
+    pub file: Option<PathBuf>,
+    /// A loopback address for HTTP.
+    pub listen: Option<SocketAddr>,
+}
+
+impl MetricsSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        match self.listen {
+            Some(address) if !address.ip().is_loopback() => Err(AgentError::setting(
+                "metrics.listen",
+                format_args!("{address} can be reached from outside, and nothing guards it"),
+                "listen on 127.0.0.1, or write metrics.file and let node_exporter serve it",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `[csv]`: the file that grows by readings.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// The field that labels rows; without it the time of reading does.
+    pub label: Option<String>,
+    /// The names of the fields, for a file without a heading.
+    #[serde(default)]
+    pub heading: Vec<String>,
+    /// How often it is looked at.
+    #[serde(default = "second", deserialize_with = "duration")]
+    pub every: Duration,
+}
+
+impl CsvSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        positive("csv.every", self.every)
+    }
+}
+
+/// `[topics]`: the broker with readings of other devices.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopicsSettings {
+    /// `mqtt://HOST:PORT`, or `mqtts://HOST:PORT` with the certificate of `[tls]`.
+    pub broker: String,
+    /// The user's name at the broker.
+    pub user: Option<String>,
+    /// The user's password there.
+    pub password: Option<Secret>,
+    /// How old a message may be.
+    #[serde(default = "two_minutes", deserialize_with = "duration")]
+    pub max_age: Duration,
+}
+
+impl TopicsSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        let schemes = ["mqtt://", "mqtts://"];
+        if !schemes.iter().any(|scheme| self.broker.starts_with(scheme)) {
+            return Err(AgentError::setting(
+                "topics.broker",
+                format_args!("{:?} is no address of a broker", self.broker),
+                "write mqtt://HOST:PORT or mqtts://HOST:PORT",
+            ));
+        }
+        positive("topics.max_age", self.max_age)
+    }
+}
+
+/// `[[column]]`: a column, its encoding and where its readings come from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSettings {
+    /// Its name: letters, digits and underscores.
+    pub name: String,
+    /// Its unit, for people.
+    #[serde(default)]
+    pub unit: String,
+    /// What a source's value is multiplied by,
+    #[serde(default = "one")]
+    pub factor: f64,
+    /// and what is added then, to make the reading.
+    #[serde(default)]
+    pub add: f64,
+    /// The lowest reading.
+    pub offset: f64,
+    /// The step between readings.
+    pub scale: f64,
+    /// The width in bits.
+    pub bits: u32,
+    /// What happens to readings beyond.
+    #[serde(default)]
+    pub out_of_range: OutOfRange,
+    /// Where they come from.
+    pub source: SourceConfig,
+}
+
+impl ColumnSettings {
+    /// Its definition in an upload.
+    pub fn column(&self) -> Column {
+        Column {
+            name: self.name.clone(),
+            unit: self.unit.clone(),
+            offset: self.offset,
+            scale: self.scale,
+            bits: self.bits,
+        }
+    }
+}
+
+fn read(key: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>, AgentError> {
+    std::fs::read(path).map(Zeroizing::new).map_err(|error| {
+        AgentError::setting(
+            key,
+            format_args!("cannot read {}: {error}", path.display()),
+            "copy the file to the board, or correct the path; relative paths start from the settings' directory",
+        )
+    })
+}
+
+fn one_of(file: &str, content: &str, has_file: bool, has_content: bool) -> Result<(), AgentError> {
+    match (has_file, has_content) {
+        (true, false) | (false, true) => Ok(()),
+        (true, true) => {
+            let problem = format!("{content} is given too");
+            Err(AgentError::setting(file, problem, "remove one of them"))
+        }
+        (false, false) => {
+            let advice = format!("name the file, or give its content as {content}");
+            Err(AgentError::setting(file, "it is missing", advice))
+        }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn second() -> Duration {
+    Duration::from_secs(1)
+}
+
+fn two_minutes() -> Duration {
+    Duration::from_secs(120)
+}

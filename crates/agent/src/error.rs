@@ -1,0 +1,30 @@
+//! What goes wrong, with what to do about it.
+
+use std::fmt::Display;
+
+/// Why the agent does not start, or stops.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct AgentError {
+    message: String,
+    advice: String,
+}
+
+impl AgentError {
+    pub(crate) fn new(message: impl Display, advice: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            advice: advice.to_string(),
+        }
+    }
+
+    /// About a setting.
+    pub(crate) fn setting(key: &str, problem: impl Display, advice: impl Display) -> Self {
+        Self::new(format_args!("{key}: {problem}"), advice)
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &str {
+        &self.advice
+    }
+}

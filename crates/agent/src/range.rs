@@ -1,0 +1,142 @@
+//! What a column can hold, and what happens to other readings.
+
+use serde::Deserialize;
+use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_core::encoding::FixedPoint;
+
+use crate::error::AgentError;
+use crate::metrics::{Metrics, Skipped};
+
+/// What happens to a reading that its column cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutOfRange {
+    /// It becomes the end of the range that it is beyond. What is no number is left out.
+    Clamp,
+    /// Its row is left out.
+    #[default]
+    Skip,
+    /// The agent stops.
+    Fail,
+}
+
+/// Checks the readings of a column. Says once when a run of bad ones begins, and when it ends.
+pub(crate) struct Gate {
+    name: String,
+    fixed_point: FixedPoint,
+    policy: OutOfRange,
+    /// Bad readings in a row.
+    run: u64,
+}
+
+impl Gate {
+    pub(crate) fn new(column: &Column, policy: OutOfRange) -> Result<Self, AgentError> {
+        let fixed_point = column.fixed_point().map_err(|error| {
+            AgentError::setting(
+                &format!("column '{}'", column.name),
+                error,
+                "correct its offset, scale or bits",
+            )
+        })?;
+        Ok(Self {
+            name: column.name.clone(),
+            fixed_point,
+            policy,
+            run: 0,
+        })
+    }
+
+    /// The reading as it goes into a batch, if it does.
+    pub(crate) fn pass(
+        &mut self,
+        reading: Result<f64, String>,
+        metrics: &Metrics,
+    ) -> Result<Option<f64>, AgentError> {
+        let (why, words) = match reading {
+            Ok(value) if self.fixed_point.encode(value).is_ok() => {
+                if self.run > 0 {
+                    tracing::info!(column = %self.name, left_out = self.run, "readings are good again");
+                    self.run = 0;
+                }
+                return Ok(Some(value));
+            }
+            Ok(value) if value.is_nan() => (Skipped::NotANumber, "it is not a number".to_owned()),
+            Ok(value) => {
+                if self.policy == OutOfRange::Clamp {
+                    metrics.skipped(Skipped::Clamped);
+                    let (low, high) = (self.fixed_point.minimum(), self.fixed_point.maximum());
+                    return Ok(Some(value.clamp(low, high)));
+                }
+                (
+                    Skipped::OutOfRange,
+                    "it is beyond the column's range".to_owned(),
+                )
+            }
+            Err(words) => (Skipped::Unreadable, words),
+        };
+        metrics.skipped(why);
+        if self.policy == OutOfRange::Fail {
+            return Err(AgentError::new(
+                format_args!("column '{}' gave no reading: {words}", self.name),
+                "repair the sensor, widen the column's range (offset, scale, bits), or set its out_of_range to \"skip\"",
+            ));
+        }
+        if self.run == 0 {
+            tracing::warn!(column = %self.name, reason = %words, "a reading is left out, with its row; more of them are counted, not logged");
+        }
+        self.run += 1;
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(policy: OutOfRange) -> Gate {
+        let column = Column {
+            name: "t".to_owned(),
+            unit: String::new(),
+            offset: -40.0,
+            scale: 0.5,
+            bits: 8,
+        };
+        Gate::new(&column, policy).unwrap()
+    }
+
+    #[test]
+    fn bad_readings_are_clamped_left_out_or_fatal() {
+        let metrics = Metrics::default();
+        let bad = [f64::NAN, 1e9, -41.0, f64::INFINITY];
+        let mut skip = gate(OutOfRange::Skip);
+        assert_eq!(skip.pass(Ok(3.25), &metrics).unwrap(), Some(3.25));
+        for value in bad {
+            assert_eq!(skip.pass(Ok(value), &metrics).unwrap(), None);
+        }
+        assert_eq!(skip.pass(Err("gone".to_owned()), &metrics).unwrap(), None);
+        assert_eq!(skip.run, 5);
+        assert_eq!(skip.pass(Ok(1.0), &metrics).unwrap(), Some(1.0));
+        assert_eq!(skip.run, 0);
+
+        let mut clamp = gate(OutOfRange::Clamp);
+        let clamped = bad.map(|value| clamp.pass(Ok(value), &metrics).unwrap());
+        assert_eq!(clamped, [None, Some(87.5), Some(-40.0), Some(87.5)]);
+
+        let mut fail = gate(OutOfRange::Fail);
+        for value in bad {
+            let error = fail.pass(Ok(value), &metrics).unwrap_err();
+            assert!(error.to_string().contains("'t'"), "{error}");
+            // A reading is nobody else's business.
+            assert!(!error.to_string().contains("1000000000"), "{error}");
+        }
+        let text = metrics.render();
+        for line in [
+            "reason=\"out_of_range\"} 6",
+            "reason=\"not_a_number\"} 3",
+            "reason=\"clamped\"} 3",
+            "reason=\"unreadable\"} 1",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Batches to the server, the oldest first, each until it is acknowledged or refused for good.
+
+mod backoff;
+mod https;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tfhe_sbc_service::identity::Identity;
+
+use crate::clock::Stop;
+use crate::config::{Config, SendSettings};
+use crate::error::AgentError;
+use crate::metrics::Metrics;
+use crate::spool::{Spool, Waiting};
+use backoff::Backoff;
+use https::Https;
+
+/// How long the sender sleeps if nothing wakes it.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Why a batch is not at the server.
+#[derive(Debug)]
+pub(crate) enum SendFailure {
+    /// It may be later.
+    Later {
+        words: String,
+        /// When the server said to come back.
+        after: Option<Duration>,
+    },
+    /// The server does not know this board, or does not take its certificate any more. That is for
+    /// people to settle, and until then everything is kept.
+    Unwelcome { words: String },
+    /// It never will be.
+    Refused { words: String },
+}
+
+impl SendFailure {
+    pub(crate) fn later(words: impl ToString) -> Self {
+        Self::Later {
+            words: words.to_string(),
+            after: None,
+        }
+    }
+
+    pub(crate) fn unwelcome(words: impl ToString) -> Self {
+        Self::Unwelcome {
+            words: words.to_string(),
+        }
+    }
+
+    pub(crate) fn refused(words: impl ToString) -> Self {
+        Self::Refused {
+            words: words.to_string(),
+        }
+    }
+}
+
+/// A way to the server.
+pub(crate) enum Link {
+    Https(Https),
+}
+
+impl Link {
+    pub(crate) fn new(config: &Config) -> Result<Self, AgentError> {
+        let [ca, certificate, key] = config.tls.pems(config)?;
+        let identity = Identity::from_pem(
+            (&ca.name, &ca.pem),
+            (&certificate.name, &certificate.pem),
+            (&key.name, &key.pem),
+        )
+        .map_err(|error| {
+            AgentError::setting(
+                "tls",
+                error,
+                "give ca, certificate and key as `tfhe-sbc certs` or `tfhe-sbc provision` made them",
+            )
+        })?;
+        Ok(Self::Https(Https::new(&config.server, identity)))
+    }
+
+    fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
+        match self {
+            Self::Https(https) => https.send(waiting),
+        }
+    }
+}
+
+/// Sends what the spool has, until it is time to stop.
+pub(crate) fn run(
+    spool: &Spool,
+    link: &mut Link,
+    settings: &SendSettings,
+    stop: &Stop,
+    metrics: &Metrics,
+) {
+    let mut backoff = Backoff::new(settings.retry_first, settings.retry_most);
+    while !stop.is_stopped() {
+        let seen = stop.news();
+        let Some(waiting) = spool.take() else {
+            stop.wait_news(seen, IDLE);
+            continue;
+        };
+        match send_one(spool, link, &waiting, metrics) {
+            Ok(()) | Err(SendFailure::Refused { .. }) => {
+                backoff.reset();
+                stop.notify();
+            }
+            Err(SendFailure::Later { words, after }) => {
+                let pause = backoff.pause().max(after.unwrap_or_default());
+                tracing::warn!(%words, seconds = pause.as_secs(), "a batch was not sent; it is tried again");
+                stop.wait_until(Instant::now() + pause);
+            }
+            Err(SendFailure::Unwelcome { words }) => {
+                let pause = backoff.longest();
+                tracing::error!(%words, seconds = pause.as_secs(), "the server does not accept this board: batches are kept until it does. If its certificate was revoked or has expired, give it another");
+                stop.wait_until(Instant::now() + pause);
+            }
+        }
+    }
+}
+
+/// What [`drain`] did.
+#[derive(Debug, Default)]
+pub(crate) struct Drained {
+    pub(crate) sent: u64,
+    pub(crate) bytes: u64,
+    /// The server's words for each batch that it refused.
+    pub(crate) refused: Vec<String>,
+    /// Why it ended before the spool was empty.
+    pub(crate) failed: Option<String>,
+}
+
+/// Sends what the spool has, each batch once, up to the first that fails.
+pub(crate) fn drain(spool: &Spool, link: &mut Link, metrics: &Metrics, drained: &mut Drained) {
+    while drained.failed.is_none()
+        && let Some(waiting) = spool.take()
+    {
+        match send_one(spool, link, &waiting, metrics) {
+            Ok(()) => {
+                drained.sent += 1;
+                drained.bytes += waiting.bytes.len() as u64;
+            }
+            Err(SendFailure::Refused { words }) => drained.refused.push(words),
+            Err(SendFailure::Later { words, .. } | SendFailure::Unwelcome { words }) => {
+                drained.failed = Some(words);
+            }
+        }
+    }
+}
+
+fn send_one(
+    spool: &Spool,
+    link: &mut Link,
+    waiting: &Waiting,
+    metrics: &Metrics,
+) -> Result<(), SendFailure> {
+    let sent = link.send(waiting);
+    match &sent {
+        Ok(()) => {
+            spool.acknowledge(waiting.sequence);
+            metrics.sent(waiting.bytes.len() as u64);
+            tracing::info!(id = %waiting.id, bytes = waiting.bytes.len(), "a batch is at the server");
+        }
+        Err(SendFailure::Refused { words }) => {
+            tracing::error!(id = %waiting.id, %words, "a batch was refused for good and set aside");
+            spool.refuse(waiting.sequence, words);
+        }
+        Err(failure) => {
+            metrics.failure(matches!(failure, SendFailure::Unwelcome { .. }));
+            spool.release();
+        }
+    }
+    sent
+}
+
+/// Runs [`run`] on a thread of its own, which ends with the process at the latest.
+pub(crate) fn start(
+    spool: Arc<Spool>,
+    mut link: Link,
+    settings: SendSettings,
+    stop: Stop,
+    metrics: Arc<Metrics>,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || run(&spool, &mut link, &settings, &stop, &metrics))
+}

@@ -1,0 +1,84 @@
+//! Uploads over HTTPS.
+
+use tfhe_sbc_service::client::{Client, ClientError, Timeouts};
+use tfhe_sbc_service::identity::Identity;
+
+use super::SendFailure;
+use crate::config::ServerSettings;
+use crate::spool::Waiting;
+
+/// A server, and the connection to it while there is one.
+pub(crate) struct Https {
+    url: String,
+    identity: Identity,
+    timeouts: Timeouts,
+    client: Option<Client>,
+}
+
+impl Https {
+    pub(super) fn new(settings: &ServerSettings, identity: Identity) -> Self {
+        Self {
+            url: settings.url.clone(),
+            identity,
+            timeouts: Timeouts {
+                upload: settings.timeout,
+                ..Timeouts::default()
+            },
+            client: None,
+        }
+    }
+
+    pub(super) fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
+        let client = match self.client.take() {
+            Some(client) => client,
+            None => Client::connect_with(&self.url, &self.identity, self.timeouts.clone())
+                .map_err(|error| failure(&error))?,
+        };
+        let receipt = client
+            .upload(&waiting.bytes)
+            .map_err(|error| failure(&error))?;
+        self.client = Some(client);
+        if receipt.id != waiting.id {
+            return Err(SendFailure::later(format_args!(
+                "the server acknowledged {}, not {}",
+                receipt.id, waiting.id
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Whether another try may help.
+fn failure(error: &ClientError) -> SendFailure {
+    match error {
+        ClientError::Busy { retry_after, .. } => SendFailure::Later {
+            words: error.to_string(),
+            after: Some(*retry_after),
+        },
+        ClientError::Refused { status, .. } if is_final(*status) => SendFailure::refused(error),
+        ClientError::Refused { status: 403, .. }
+        | ClientError::ClientCertificateRefused { .. }
+        | ClientError::NoClientCertificate { .. } => SendFailure::unwelcome(error),
+        _ => SendFailure::later(error),
+    }
+}
+
+/// Whether the same upload will always be answered so: it is too large, or of a wrong key.
+pub(super) fn is_final(status: u16) -> bool {
+    (400..500).contains(&status) && ![403, 408, 421, 425, 429].contains(&status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_will_not_change_is_not_tried_again() {
+        for status in [400, 404, 413, 422] {
+            assert!(is_final(status), "{status}");
+        }
+        for status in [403, 408, 429, 500, 502, 503, 507] {
+            assert!(!is_final(status), "{status}");
+        }
+    }
+}

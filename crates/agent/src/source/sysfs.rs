@@ -1,0 +1,264 @@
+//! Sensors that the kernel shows below `/sys`: industrial I/O, hardware monitors and thermal
+//! zones. Formats: the kernel's `Documentation/ABI/testing/sysfs-bus-iio`, `sysfs-class-hwmon`
+//! and `sysfs-class-thermal`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::SourceConfig;
+use super::value::plain;
+
+/// What is wrong, and what to do.
+type Problem = (String, String);
+
+/// The files of a channel, found by the names of device and channel.
+pub(super) struct Channel {
+    root: PathBuf,
+    config: SourceConfig,
+    files: Files,
+}
+
+struct Files {
+    value: PathBuf,
+    offset: Option<PathBuf>,
+    scale: Option<PathBuf>,
+    /// To °C, V, A and so on.
+    unit: f64,
+}
+
+impl Channel {
+    /// Finds the files of a channel below the directory that is usually `/sys`.
+    pub(super) fn open(root: &Path, config: &SourceConfig) -> Result<Self, Problem> {
+        let files = find(root, config)?;
+        let advice = "check the wiring and the kernel's log (dmesg), and whether the agent's user may read it";
+        files
+            .read()
+            .map_err(|problem| (problem, advice.to_owned()))?;
+        Ok(Self {
+            root: root.to_owned(),
+            config: config.clone(),
+            files,
+        })
+    }
+
+    /// The value now. A device that was plugged in again has another number: it is found again.
+    pub(super) fn read(&mut self) -> Result<f64, String> {
+        self.files.read().or_else(|problem| {
+            self.files = find(&self.root, &self.config).map_err(|_| problem)?;
+            self.files.read()
+        })
+    }
+}
+
+impl Files {
+    fn read(&self) -> Result<f64, String> {
+        let part = |path: &Option<PathBuf>, none| path.as_deref().map_or(Ok(none), read_number);
+        let value = read_number(&self.value)?;
+        let (offset, scale) = (part(&self.offset, 0.0)?, part(&self.scale, 1.0)?);
+        Ok((value + offset) * scale * self.unit)
+    }
+}
+
+fn read_number(path: &Path) -> Result<f64, String> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    plain(&text).ok_or_else(|| format!("{} holds no number", path.display()))
+}
+
+fn find(root: &Path, config: &SourceConfig) -> Result<Files, Problem> {
+    match config {
+        SourceConfig::Iio { device, channel } => {
+            let class = Class {
+                directory: root.join("bus/iio/devices"),
+                names: &["name", "label"],
+                what: "IIO device",
+                prefix: "iio:device",
+                missing: "load the sensor's driver (on a Raspberry Pi a dtoverlay= line in config.txt); `head /sys/bus/iio/devices/*/name` shows what there is",
+            };
+            iio(&class.find(device)?, channel)
+        }
+        SourceConfig::Hwmon { device, channel } => {
+            let class = Class {
+                directory: root.join("class/hwmon"),
+                names: &["name"],
+                what: "hardware monitor",
+                prefix: "hwmon",
+                missing: "load the monitor's driver; `head /sys/class/hwmon/*/name` shows what there is",
+            };
+            hwmon(&class.find(device)?, channel)
+        }
+        SourceConfig::Thermal { zone } => {
+            let class = Class {
+                directory: root.join("class/thermal"),
+                names: &["type"],
+                what: "thermal zone",
+                prefix: "thermal_zone",
+                missing: "`head /sys/class/thermal/*/type` shows what there is",
+            };
+            Ok(Files {
+                value: class.find(zone)?.join("temp"),
+                offset: None,
+                scale: None,
+                unit: 1e-3,
+            })
+        }
+        _ => Err((
+            "it is no sensor of the kernel".to_owned(),
+            "give it a source of kind iio, hwmon or thermal".to_owned(),
+        )),
+    }
+}
+
+/// A directory of devices.
+struct Class<'a> {
+    directory: PathBuf,
+    names: &'a [&'a str],
+    what: &'a str,
+    prefix: &'a str,
+    missing: &'a str,
+}
+
+impl Class<'_> {
+    fn find(&self, wanted: &str) -> Result<PathBuf, Problem> {
+        let mut found = Vec::new();
+        let mut known = Vec::new();
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        for entry in entries {
+            let directory = entry.file_name().to_string_lossy().into_owned();
+            if !directory.starts_with(self.prefix) {
+                continue;
+            }
+            let texts = self.names.iter().filter_map(|file| {
+                let text = fs::read_to_string(entry.path().join(file)).ok()?;
+                Some(text.trim().to_owned())
+            });
+            let texts: Vec<String> = texts.collect();
+            if directory == wanted || texts.iter().any(|text| text == wanted) {
+                found.push((directory.clone(), entry.path()));
+            }
+            let name = texts.first().map_or("", String::as_str);
+            known.push(format!("'{name}' ({directory})"));
+        }
+        found.sort();
+        known.sort();
+        let place = self.directory.display();
+        match found.len() {
+            1 => Ok(found.remove(0).1),
+            0 => Err((
+                format!("there is no {} '{wanted}' in {place}", self.what),
+                match known.is_empty() {
+                    true => format!("there is none at all: {}", self.missing),
+                    false => format!("there are {}", known.join(", ")),
+                },
+            )),
+            _ => {
+                let names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
+                Err((
+                    format!("several {}s are called '{wanted}'", self.what),
+                    format!("name one by its directory: {}", names.join(", ")),
+                ))
+            }
+        }
+    }
+}
+
+/// A channel's own attribute, or the one that channels of its type share: of `voltage0` and
+/// `accel_x` those of `voltage` and `accel`.
+fn iio_attribute(device: &Path, channel: &str, attribute: &str) -> Option<PathBuf> {
+    let numberless: String = channel.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let kind = channel
+        .find(|c: char| !c.is_ascii_lowercase())
+        .map(|end| &channel[..end]);
+    let names = [Some(channel), Some(numberless.as_str()), kind];
+    let mut paths = names
+        .into_iter()
+        .flatten()
+        .map(|name| device.join(format!("in_{name}_{attribute}")));
+    paths.find(|path| path.exists())
+}
+
+fn iio(device: &Path, channel: &str) -> Result<Files, Problem> {
+    // The kernel's units are thousandths of these.
+    let kind = channel.split(|c: char| !c.is_ascii_lowercase()).next();
+    let unit = match kind {
+        Some("temp" | "voltage" | "current" | "humidityrelative") => 1e-3,
+        _ => 1.0,
+    };
+    let own = |attribute: &str| device.join(format!("in_{channel}_{attribute}"));
+    if own("input").exists() {
+        return Ok(Files {
+            value: own("input"),
+            offset: None,
+            scale: None,
+            unit,
+        });
+    }
+    if own("raw").exists() {
+        return Ok(Files {
+            value: own("raw"),
+            offset: iio_attribute(device, channel, "offset"),
+            scale: iio_attribute(device, channel, "scale"),
+            unit,
+        });
+    }
+    Err(no_channel(device, channel, "in_", &["_input", "_raw"]))
+}
+
+fn hwmon(device: &Path, channel: &str) -> Result<Files, Problem> {
+    let name = match device.join(format!("{channel}_input")).exists() {
+        true => channel.to_owned(),
+        false => {
+            labelled(device, channel).ok_or_else(|| no_channel(device, channel, "", &["_input"]))?
+        }
+    };
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let unit = match kind {
+        "temp" | "in" | "curr" | "humidity" => 1e-3,
+        "power" | "energy" => 1e-6,
+        _ => 1.0,
+    };
+    Ok(Files {
+        value: device.join(format!("{name}_input")),
+        offset: None,
+        scale: None,
+        unit,
+    })
+}
+
+/// The channel whose label that is.
+fn labelled(device: &Path, label: &str) -> Option<String> {
+    let mut entries = fs::read_dir(device).ok()?.flatten();
+    entries.find_map(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str()?.strip_suffix("_label")?.to_owned();
+        let text = fs::read_to_string(entry.path()).ok()?;
+        (text.trim() == label && device.join(format!("{name}_input")).exists()).then_some(name)
+    })
+}
+
+fn no_channel(device: &Path, channel: &str, prefix: &str, suffixes: &[&str]) -> Problem {
+    let entries = fs::read_dir(device).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str()?.strip_prefix(prefix)?;
+        let name = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+        name.map(str::to_owned)
+    });
+    let mut known: Vec<String> = names.collect();
+    known.sort();
+    known.dedup();
+    (
+        format!("{} has no channel '{channel}'", device.display()),
+        match known.is_empty() {
+            true => "it has none that can be read: is it the right device?".to_owned(),
+            false => format!("its channels are {}", known.join(", ")),
+        },
+    )
+}
+
+#[cfg(test)]
+#[path = "sysfs_tests.rs"]
+mod tests;

@@ -1,0 +1,514 @@
+//! Batches on disk until the server has them.
+//!
+//! A batch is one file ([`record`]), named by a number that grows, which also tells how far the
+//! sources were read. It is written under another name, flushed, renamed, and the directory flushed:
+//! after a power cut there is the batch with its cursor, or neither. The cursor of the newest batch
+//! outlives that batch in the file `position`.
+//!
+//! A batch leaves the spool when the server has acknowledged its content, when it is
+//! refused for good (`refused/`), or when there is no room ([`WhenFull`]). What cannot be
+//! read goes to `damaged/`. Refused and damaged files count to the bound too, and go first.
+
+pub mod record;
+mod survey;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tfhe_sbc_service::files::{self, FileError};
+use tfhe_sbc_service::store::BlobId;
+
+use crate::config::WhenFull;
+use crate::error::AgentError;
+use crate::metrics::{Dropped, Metrics};
+use record::{FIXED_BYTES, Header, HeaderError, MAX_CURSOR};
+pub use survey::Survey;
+
+const LOCK: &str = "lock";
+const POSITION: &str = "position";
+const REFUSED: &str = "refused";
+const DAMAGED: &str = "damaged";
+const EXTENSION: &str = "batch";
+
+/// How a spool file is written.
+type Write = fn(&Path, &[u8]) -> Result<(), FileError>;
+
+/// The batches of one agent.
+pub struct Spool {
+    directory: PathBuf,
+    max_bytes: u64,
+    when_full: WhenFull,
+    metrics: Arc<Metrics>,
+    state: Mutex<State>,
+    write: Write,
+    replace: Write,
+    _lock: File,
+}
+
+#[derive(Default)]
+struct State {
+    /// The lengths of the files that wait, by number.
+    queue: BTreeMap<u64, u64>,
+    /// The files that are not sent, the oldest first, and their lengths.
+    aside: VecDeque<(PathBuf, u64)>,
+    /// Of all those files.
+    bytes: u64,
+    /// The number of the newest batch that there ever was.
+    newest: u64,
+    /// Its cursor.
+    cursor: Vec<u8>,
+    in_flight: Option<u64>,
+    /// The newest batch, if it was to go but its cursor could not be written elsewhere. Without
+    /// the cursor its rows would be read again and sent as other bytes; the file itself, sent
+    /// again after a crash, is known to the server.
+    kept: Option<u64>,
+}
+
+/// A batch as it is sent.
+pub struct Waiting {
+    /// Its number.
+    pub sequence: u64,
+    /// Its name at the server.
+    pub id: BlobId,
+    /// The upload.
+    pub bytes: Vec<u8>,
+}
+
+/// What became of a new batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is on the disk.
+    Stored,
+    /// There was no room, and it is lost.
+    Dropped,
+    /// There is no room, and it may be tried again.
+    Full,
+}
+
+impl Spool {
+    /// Opens the spool in a directory, making it (mode 0700) if there is none.
+    ///
+    /// # Errors
+    /// If another agent uses it, or it cannot be read or written.
+    pub fn open(
+        directory: &Path,
+        max_bytes: u64,
+        when_full: WhenFull,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, AgentError> {
+        files::create_private_directory(directory).map_err(failed)?;
+        let lock = lock(directory)?;
+        for name in [REFUSED, DAMAGED] {
+            files::create_private_directory(&directory.join(name)).map_err(failed)?;
+        }
+        let spool = Self {
+            directory: directory.to_owned(),
+            max_bytes,
+            when_full,
+            metrics,
+            state: Mutex::default(),
+            write: files::write_private_new,
+            replace: files::write_atomic,
+            _lock: lock,
+        };
+        let state = spool.recover()?;
+        *spool.state() = state;
+        spool.show(&spool.state());
+        Ok(spool)
+    }
+
+    /// How far the sources were read, by the newest batch that there ever was.
+    pub fn cursor(&self) -> Option<Vec<u8>> {
+        let cursor = self.state().cursor.clone();
+        (!cursor.is_empty()).then_some(cursor)
+    }
+
+    /// Puts a batch on the disk; once this returns [`Pushed::Stored`] it is there.
+    ///
+    /// # Errors
+    /// If the disk fails otherwise than by being full.
+    pub fn push(&self, upload: &[u8], rows: u32, cursor: &[u8]) -> Result<Pushed, AgentError> {
+        let mut state = self.state();
+        let sequence = state.newest + 1;
+        let mut file = Header {
+            sequence,
+            rows,
+            created: seconds_now(),
+            len: upload.len() as u64,
+            hash: *blake3::hash(upload).as_bytes(),
+            cursor: cursor.to_vec(),
+        }
+        .to_bytes();
+        file.extend_from_slice(upload);
+        let len = file.len() as u64;
+        while len > self.max_bytes.saturating_sub(state.bytes) {
+            if !self.make_room(&mut state)? {
+                return self.no_room(&mut state, cursor);
+            }
+        }
+        loop {
+            match (self.write)(&self.batch_path(sequence), &file) {
+                Ok(()) => break,
+                Err(error) if is_full(&error) => {
+                    if !self.make_room(&mut state)? {
+                        tracing::error!(%error, "the disk is full");
+                        return self.no_room(&mut state, cursor);
+                    }
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        state.queue.insert(sequence, len);
+        state.bytes += len;
+        state.newest = sequence;
+        state.cursor = cursor.to_vec();
+        if let Some(kept) = state.kept.take() {
+            self.remove(&mut state, kept);
+        }
+        self.metrics.batch(upload.len() as u64);
+        self.show(&state);
+        Ok(Pushed::Stored)
+    }
+
+    /// The oldest batch that waits, until it is acknowledged, refused or released.
+    pub fn take(&self) -> Option<Waiting> {
+        loop {
+            let sequence = {
+                let mut state = self.state();
+                self.let_go_of_kept(&mut state);
+                let kept = state.kept;
+                let mut sequences = state.queue.keys().copied();
+                let sequence = sequences.find(|&sequence| Some(sequence) != kept)?;
+                state.in_flight = Some(sequence);
+                sequence
+            };
+            match self.read(sequence) {
+                Ok((id, bytes)) => {
+                    return Some(Waiting {
+                        sequence,
+                        id,
+                        bytes,
+                    });
+                }
+                Err(words) => {
+                    tracing::error!(sequence, %words, "a batch of the spool is damaged and set aside");
+                    self.metrics.dropped(Dropped::Damaged);
+                    self.set_aside(sequence, DAMAGED, &words);
+                }
+            }
+        }
+    }
+
+    /// Leaves the batch that was taken to wait again.
+    pub fn release(&self) {
+        self.state().in_flight = None;
+    }
+
+    /// Removes a batch that the server has acknowledged.
+    pub fn acknowledge(&self, sequence: u64) {
+        let mut state = self.state();
+        state.in_flight = None;
+        self.remove(&mut state, sequence);
+        self.show(&state);
+    }
+
+    /// Sets a batch aside that the server refused for good, with its words.
+    pub fn refuse(&self, sequence: u64, words: &str) {
+        self.metrics.refused();
+        self.set_aside(sequence, REFUSED, words);
+    }
+
+    /// Batches that wait, and the bytes of all files.
+    pub fn depth(&self) -> (usize, u64) {
+        let state = self.state();
+        let kept = usize::from(state.kept.is_some());
+        (state.queue.len() - kept, state.bytes)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn show(&self, state: &State) {
+        self.metrics.depth(state.queue.len() as u64, state.bytes);
+    }
+
+    fn batch_path(&self, sequence: u64) -> PathBuf {
+        self.directory.join(file_name(sequence))
+    }
+
+    /// Makes some room, if the settings allow it and there is something to remove.
+    fn make_room(&self, state: &mut State) -> Result<bool, AgentError> {
+        if let Some((path, len)) = state.aside.pop_front() {
+            remove_file(&path);
+            remove_file(&path.with_extension("txt"));
+            state.bytes -= len;
+            self.metrics.dropped(Dropped::Refused);
+            return Ok(true);
+        }
+        if self.when_full != WhenFull::DropOldest {
+            return Ok(false);
+        }
+        let needed = [state.in_flight, state.kept];
+        let mut sequences = state.queue.keys().copied();
+        let oldest = sequences.find(|&key| !needed.contains(&Some(key)));
+        let Some(sequence) = oldest else {
+            return Ok(false);
+        };
+        tracing::warn!(sequence, "the spool is full: its oldest batch is dropped");
+        self.metrics.dropped(Dropped::Oldest);
+        self.remove(state, sequence);
+        Ok(true)
+    }
+
+    fn no_room(&self, state: &mut State, cursor: &[u8]) -> Result<Pushed, AgentError> {
+        self.show(state);
+        if self.when_full == WhenFull::Block {
+            return Ok(Pushed::Full);
+        }
+        tracing::warn!("the spool is full: the newest batch is dropped");
+        self.metrics.dropped(Dropped::Newest);
+        state.newest += 1;
+        state.cursor = cursor.to_vec();
+        self.write_position(state);
+        Ok(Pushed::Dropped)
+    }
+
+    /// Removes a file of the queue; the cursor of the newest one stays.
+    fn remove(&self, state: &mut State, sequence: u64) {
+        if !self.may_go(state, sequence) {
+            return;
+        }
+        if let Some(len) = state.queue.remove(&sequence) {
+            state.bytes -= len;
+            remove_file(&self.batch_path(sequence));
+        }
+    }
+
+    /// Whether a file is not needed for its cursor.
+    fn may_go(&self, state: &mut State, sequence: u64) -> bool {
+        let may_go = sequence != state.newest || self.write_position(state);
+        if !may_go {
+            state.kept = Some(sequence);
+        }
+        may_go
+    }
+
+    fn let_go_of_kept(&self, state: &mut State) {
+        if let Some(kept) = state.kept
+            && self.write_position(state)
+        {
+            state.kept = None;
+            self.remove(state, kept);
+        }
+    }
+
+    /// Whether it could be written.
+    fn write_position(&self, state: &State) -> bool {
+        let header = Header {
+            sequence: state.newest,
+            rows: 0,
+            created: seconds_now(),
+            len: 0,
+            hash: *blake3::hash(&[]).as_bytes(),
+            cursor: state.cursor.clone(),
+        };
+        let path = self.directory.join(POSITION);
+        let written = (self.replace)(&path, &header.to_bytes());
+        if let Err(error) = &written {
+            tracing::error!(%error, "the spool's position was not written");
+        }
+        written.is_ok()
+    }
+
+    fn set_aside(&self, sequence: u64, place: &str, words: &str) {
+        let mut state = self.state();
+        state.in_flight = None;
+        if !self.may_go(&mut state, sequence) {
+            return;
+        }
+        let Some(len) = state.queue.remove(&sequence) else {
+            return;
+        };
+        let path = self.directory.join(place).join(file_name(sequence));
+        if let Err(error) = fs::rename(self.batch_path(sequence), &path) {
+            tracing::error!(%error, sequence, "a batch was not set aside");
+            state.bytes -= len;
+        } else {
+            let _ = fs::write(path.with_extension("txt"), words);
+            state.aside.push_back((path, len));
+        }
+        self.show(&state);
+    }
+
+    fn read(&self, sequence: u64) -> Result<(BlobId, Vec<u8>), String> {
+        let mut bytes = fs::read(self.batch_path(sequence)).map_err(|error| error.to_string())?;
+        let (header, start) = Header::parse(&bytes).map_err(|error| error.to_string())?;
+        bytes.drain(..start);
+        if bytes.len() as u64 != header.len || *blake3::hash(&bytes).as_bytes() != header.hash {
+            return Err("its upload is damaged".to_owned());
+        }
+        Ok((BlobId::of(&bytes), bytes))
+    }
+
+    /// What a crash left.
+    fn recover(&self) -> Result<State, AgentError> {
+        let mut state = State::default();
+        if let Ok(bytes) = fs::read(self.directory.join(POSITION)) {
+            match Header::parse(&bytes) {
+                Ok((header, _)) => (state.newest, state.cursor) = (header.sequence, header.cursor),
+                Err(error) => tracing::error!(%error, "the spool's position is not known"),
+            }
+        }
+        for path in listed(&self.directory).map_err(failed)? {
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            if files::is_temporary(name) {
+                remove_file(&path);
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == EXTENSION)
+            {
+                match read_header(&path) {
+                    Ok((header, len)) if name == file_name(header.sequence) => {
+                        if header.sequence >= state.newest {
+                            (state.newest, state.cursor) = (header.sequence, header.cursor);
+                        }
+                        state.queue.insert(header.sequence, len);
+                        state.bytes += len;
+                    }
+                    Err(HeaderError::Version(version)) => {
+                        return Err(AgentError::new(
+                            format_args!("the spool file {} has version {version}", path.display()),
+                            "use the newer program that wrote it, or move the spool away",
+                        ));
+                    }
+                    _ => {
+                        tracing::error!(file = %path.display(), "a file of the spool is damaged and set aside");
+                        self.metrics.dropped(Dropped::Damaged);
+                        let _ = fs::rename(&path, self.directory.join(DAMAGED).join(name));
+                    }
+                }
+            }
+        }
+        let mut aside = Vec::new();
+        for place in [DAMAGED, REFUSED] {
+            aside.extend(listed(&self.directory.join(place)).map_err(failed)?);
+        }
+        aside.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == EXTENSION)
+        });
+        aside.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
+        for path in aside {
+            let len = path.metadata().map_or(0, |metadata| metadata.len());
+            state.bytes += len;
+            state.aside.push_back((path, len));
+        }
+        Ok(state)
+    }
+}
+
+fn file_name(sequence: u64) -> String {
+    format!("{sequence:020}.{EXTENSION}")
+}
+
+/// The header of a file whose length is right, and that length.
+fn read_header(path: &Path) -> Result<(Header, u64), HeaderError> {
+    let read = || {
+        let mut bytes = Vec::new();
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        file.take((FIXED_BYTES + MAX_CURSOR) as u64)
+            .read_to_end(&mut bytes)?;
+        io::Result::Ok((bytes, len))
+    };
+    let (bytes, len) = read().map_err(|_| HeaderError::Damaged)?;
+    let (header, start) = Header::parse(&bytes)?;
+    if len.checked_sub(start as u64) != Some(header.len) {
+        return Err(HeaderError::Damaged);
+    }
+    Ok((header, len))
+}
+
+fn listed(directory: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let failed = |source| FileError::Io {
+        action: "list",
+        path: directory.to_owned(),
+        source,
+    };
+    let entries = fs::read_dir(directory).map_err(failed)?;
+    let paths: Result<Vec<_>, _> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect();
+    let mut paths = paths.map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn remove_file(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::error!(file = %path.display(), %error, "a file of the spool was not removed");
+        }
+        _ => {}
+    }
+}
+
+/// Two agents would send and remove each other's batches.
+fn lock(directory: &Path) -> Result<File, AgentError> {
+    let path = directory.join(LOCK);
+    let io_failed = |action: &'static str, source| {
+        failed(FileError::Io {
+            action,
+            path: path.clone(),
+            source,
+        })
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options
+        .open(&path)
+        .map_err(|error| io_failed("open", error))?;
+    // `agent status` holds it for a moment.
+    for _ in 0..10 {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+            Err(TryLockError::Error(error)) => return Err(io_failed("lock", error)),
+        }
+    }
+    Err(AgentError::new(
+        format_args!("another agent uses the spool {}", directory.display()),
+        "stop that agent (systemctl stop tfhe-sbc-agent), or give this one its own spool.directory",
+    ))
+}
+
+fn is_full(error: &FileError) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error, FileError::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+}
+
+fn failed(error: FileError) -> AgentError {
+    AgentError::setting(
+        "spool.directory",
+        error,
+        "name a directory that the agent's user can write to",
+    )
+}
+
+fn seconds_now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs())
+}
+
+#[cfg(test)]
+#[path = "spool/tests.rs"]
+mod tests;

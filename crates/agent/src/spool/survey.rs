@@ -1,0 +1,91 @@
+//! What lies in a spool, for whoever looks from outside.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{DAMAGED, EXTENSION, LOCK, REFUSED, listed, read_header};
+use crate::error::AgentError;
+
+/// What lies in a spool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// Whether an agent uses it.
+    pub running: bool,
+    /// Batches that wait.
+    pub batches: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When the oldest of them was encrypted, in seconds since 1970.
+    pub oldest: Option<u64>,
+    /// Batches that the server refused.
+    pub refused: u64,
+    /// What it said, each once.
+    pub refusals: Vec<String>,
+    /// Files that cannot be read.
+    pub damaged: u64,
+}
+
+impl Survey {
+    /// Looks at a spool without disturbing the agent that uses it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(directory: &Path) -> Result<Self, AgentError> {
+        let list = |place: &Path| {
+            listed(place).map_err(|error| {
+                AgentError::setting(
+                    "spool.directory",
+                    error,
+                    "start the agent, which makes it, or look as a user who may read it",
+                )
+            })
+        };
+        let is_batch = |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
+        let mut survey = Self {
+            running: is_locked(&directory.join(LOCK)),
+            batches: 0,
+            rows: 0,
+            bytes: 0,
+            oldest: None,
+            refused: 0,
+            refusals: Vec::new(),
+            damaged: 0,
+        };
+        for path in list(directory)?.into_iter().filter(is_batch) {
+            // The agent may just have sent it.
+            match read_header(&path) {
+                Ok((header, len)) => {
+                    survey.batches += 1;
+                    survey.rows += u64::from(header.rows);
+                    survey.bytes += len;
+                    let oldest = survey.oldest.get_or_insert(header.created);
+                    *oldest = (*oldest).min(header.created);
+                }
+                Err(_) => survey.damaged += u64::from(path.exists()),
+            }
+        }
+        for path in list(&directory.join(REFUSED))? {
+            if is_batch(&path) {
+                survey.refused += 1;
+            } else if let Ok(words) = std::fs::read_to_string(&path)
+                && !survey.refusals.contains(&words)
+            {
+                survey.refusals.push(words);
+            }
+        }
+        let damaged = list(&directory.join(DAMAGED))?;
+        survey.damaged += damaged.iter().filter(|path| is_batch(path)).count() as u64;
+        Ok(survey)
+    }
+}
+
+fn is_locked(path: &Path) -> bool {
+    match File::open(path) {
+        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+        Err(_) => false,
+    }
+}
