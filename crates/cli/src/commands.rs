@@ -13,6 +13,8 @@ mod inspect;
 pub(crate) mod keygen;
 mod keys;
 mod params;
+#[cfg(unix)]
+mod provision;
 pub(crate) mod query;
 mod sample;
 mod send;
@@ -37,6 +39,9 @@ pub(crate) enum Command {
     Keygen(keygen::Arguments),
     /// Issue a device a key of its own, or a new one
     DeviceKey(device_key::Arguments),
+    /// Make the one file that a board's agent needs: key, certificate and settings
+    #[cfg(unix)]
+    Provision(provision::Arguments),
     /// Make certificates for a server, a device and a key owner
     Certs(certs::Arguments),
     /// Print a day of the bundled weather readings as CSV
@@ -75,6 +80,8 @@ impl Command {
             Self::Demo(arguments) => return crate::demo::run(&arguments),
             Self::Keygen(arguments) => keygen::run(&arguments)?,
             Self::DeviceKey(arguments) => device_key::run(&arguments)?,
+            #[cfg(unix)]
+            Self::Provision(arguments) => provision::run(&arguments)?,
             Self::Certs(arguments) => certs::run(&arguments)?,
             Self::Sample(arguments) => sample::run(&arguments)?,
             Self::Encrypt(arguments) => encrypt::run(&arguments)?,

@@ -40,6 +40,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "demo",
         "keygen",
         "device-key",
+        "provision",
         "certs",
         "sample",
         "encrypt",
@@ -179,6 +180,14 @@ fn the_example_of_ckks_goes_from_readings_to_readings() {
             "{line} {number}"
         );
     }
+}
+
+#[test]
+fn the_example_of_provision_makes_one_file_that_the_agent_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run_example(directory.path(), "provision");
+    assert!(run.text().contains("level: 2.5 m"), "{}", run.text());
+    assert!(!directory.path().join("tls/hill.key").exists());
 }
 
 #[test]

@@ -356,6 +356,19 @@ pub fn add_client_for(
     role: Role,
     validity: Validity,
 ) -> Result<CertificateFiles, CertificateError> {
+    let (issued, files) = issue_client_for(directory, name, role, validity)?;
+    files.write(&issued)?;
+    Ok(files)
+}
+
+/// What [`add_client_for`] would write, and where: for whoever puts the key elsewhere. The
+/// certificate must lie there for [`revoke`] to find it.
+pub fn issue_client_for(
+    directory: &Path,
+    name: &str,
+    role: Role,
+    validity: Validity,
+) -> Result<(IssuedCertificate, CertificateFiles), CertificateError> {
     if !name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -371,9 +384,8 @@ pub fn add_client_for(
     }
     let ca = TlsFiles::in_directory(directory).ca;
     let authority = CertificateAuthority::load(&ca.certificate, &ca.key)?;
-    let files = CertificateFiles::named(directory, name);
-    files.write(&authority.issue_client_for(name, role, validity)?)?;
-    Ok(files)
+    let issued = authority.issue_client_for(name, role, validity)?;
+    Ok((issued, CertificateFiles::named(directory, name)))
 }
 
 fn check_name(name: &str) -> Result<(), CertificateError> {

@@ -9,6 +9,7 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::new_files::{NewFiles, refuse_existing};
@@ -47,12 +48,12 @@ pub(crate) struct Arguments {
     public: bool,
 }
 
-fn device_id(name: &str) -> Result<DeviceId, String> {
+pub(super) fn device_id(name: &str) -> Result<DeviceId, String> {
     DeviceId::from_text(name)
         .ok_or_else(|| "a name has 1 to 16 letters, digits and signs, and no spaces".to_owned())
 }
 
-fn epoch(number: &str) -> Result<Epoch, String> {
+pub(super) fn epoch(number: &str) -> Result<Epoch, String> {
     let number = number.parse().ok().and_then(Epoch::new);
     number.ok_or_else(|| format!("an epoch is a number from 1 to {}", u32::MAX))
 }
@@ -107,21 +108,12 @@ fn issue(arguments: &Arguments, device: DeviceId, switch_path: &Path) -> Outcome
             "give --out-switch a name that ends in .tsbc",
         ));
     }
-    let secret = keys::read_secret_key(&arguments.secret)?;
-    let mut seeds = keys::fresh_seeds()?;
     let issue = DeviceIssue {
         device,
         epoch: arguments.epoch,
     };
-    let device = secret
-        .issue_device_key(issue, &mut seeds)
-        .explain("no device key")?;
-    let switch = if secret.parameters().torus_bits == 64 {
-        switch_key_bytes::<u64>(&secret, &device, &mut seeds)?
-    } else {
-        switch_key_bytes::<u32>(&secret, &device, &mut seeds)?
-    };
-    let device = device.to_bytes().explain("no key file")?;
+    let secret = keys::read_secret_key(&arguments.secret)?;
+    let Issued { device, switch } = issue_keys(&secret, issue)?;
 
     let mut files = NewFiles::default();
     files.add_secret(
@@ -137,6 +129,28 @@ fn issue(arguments: &Arguments, device: DeviceId, switch_path: &Path) -> Outcome
     files.write()?;
     files.say();
     Ok(())
+}
+
+/// The files of a device's key.
+pub(super) struct Issued {
+    /// The key that goes to the device.
+    pub(super) device: Zeroizing<Vec<u8>>,
+    /// The switch key that goes to the server.
+    pub(super) switch: Vec<u8>,
+}
+
+pub(super) fn issue_keys(secret: &SecretKey, issue: DeviceIssue) -> Outcome<Issued> {
+    let mut seeds = keys::fresh_seeds()?;
+    let device = secret
+        .issue_device_key(issue, &mut seeds)
+        .explain("no device key")?;
+    let switch = if secret.parameters().torus_bits == 64 {
+        switch_key_bytes::<u64>(secret, &device, &mut seeds)?
+    } else {
+        switch_key_bytes::<u32>(secret, &device, &mut seeds)?
+    };
+    let device = device.to_bytes().explain("no key file")?;
+    Ok(Issued { device, switch })
 }
 
 fn switch_key_bytes<T: MaskTorus>(

@@ -1,0 +1,133 @@
+//! `provision`: all that a board needs, in one file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tfhe_sbc_agent::config::{Config, Provision};
+use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
+use tfhe_sbc_service::certificates::{TlsFiles, Validity, issue_client_for};
+use tfhe_sbc_service::role::Role;
+
+use super::device_key::{self, Issued};
+use crate::failure::{Explain, Outcome, failure};
+use crate::keys::new_files::{NewFiles, refuse_existing};
+use crate::{keys, output};
+
+/// Issues a board a key of its own and a certificate, and writes both into one file with the
+/// settings of `tfhe-sbc agent`, which runs it as it is. The switch key goes to --device-keys,
+/// which the server reads; the certificate also to --tls, for `certs revoke`.
+///
+/// The file is the board's only secret: copy it there, then delete it here.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tfhe-sbc keygen --out keys && tfhe-sbc certs --out tls\n  printf '[[column]]\\nname = \"level\"\\nunit = \"m\"\\noffset = 0.0\\nscale = 0.5\\nbits = 4\\nsource = { kind = \"command\", run = [\"echo\", \"2.5\"] }\\n' > columns.toml\n  tfhe-sbc provision hill --server https://localhost:8443 --columns columns.toml --out hill.toml\n  tfhe-sbc agent --config hill.toml --test"
+)]
+pub(crate) struct Arguments {
+    /// The board's name, up to 16 letters, digits, '-', '_' and '.'
+    #[arg(value_parser = device_key::device_id)]
+    name: DeviceId,
+    /// The server: https://HOST:PORT, or mqtts://HOST:PORT of a broker that it listens to
+    #[arg(long)]
+    server: String,
+    /// The file to write [default: NAME.toml]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The directory with secret.tsbc
+    #[arg(long, value_name = "DIRECTORY", default_value = "keys")]
+    keys: PathBuf,
+    /// The directory with ca.pem and ca.key
+    #[arg(long, value_name = "DIRECTORY", default_value = "tls")]
+    tls: PathBuf,
+    /// The directory that `serve --device-keys` names, for the switch key
+    #[arg(long, value_name = "DIRECTORY", default_value = "device-keys")]
+    device_keys: PathBuf,
+    /// Column definitions in TOML, each with the source of its readings [default: an example
+    /// to change on the board]
+    #[arg(long, value_name = "FILE")]
+    columns: Option<PathBuf>,
+    /// The number of the key among the board's keys; the highest is current
+    #[arg(long, default_value_t = Epoch::FIRST, value_parser = device_key::epoch)]
+    epoch: Epoch,
+    /// For how many days the certificate is good [default: ten years]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    days: Option<u16>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let name = arguments.name.to_string();
+    let out = arguments.out.clone();
+    let out = out.unwrap_or_else(|| PathBuf::from(format!("{name}.toml")));
+    let switch = format!("{name}-{}.tsbc", arguments.epoch);
+    let switch = arguments.device_keys.join(switch);
+
+    let validity = arguments
+        .days
+        .map_or_else(Validity::default, Validity::days);
+    let (certificate, files) = issue_client_for(&arguments.tls, &name, Role::Device, validity)
+        .advise(
+            "no certificate",
+            "run `tfhe-sbc certs` first, name its directory with --tls, and choose a new name",
+        )?;
+    output::check_file(&out)?;
+    refuse_existing([out.as_path(), &switch, &files.certificate])?;
+    let ca = TlsFiles::in_directory(&arguments.tls).ca.certificate;
+    let ca = read_text(&ca)?;
+    let columns = arguments.columns.as_deref().map(read_text).transpose()?;
+    let settings = |device_key: &[u8]| {
+        Provision {
+            name: &name,
+            url: &arguments.server,
+            device_key,
+            ca: &ca,
+            certificate: &certificate.certificate_pem,
+            key: &certificate.key_pem,
+            columns: columns.as_deref(),
+        }
+        .settings()
+    };
+    // What the agent would refuse is refused here, before a key is made.
+    let config = Config::parse(&settings(&[]), Path::new("."), [])
+        .map_err(|error| failure(format_args!("the settings: {error}"), error.advice()))?;
+    if config.server.url != arguments.server {
+        return Err(failure(
+            format_args!("{:?} is no address of a server", arguments.server),
+            "write https://HOST:PORT or mqtts://HOST:PORT",
+        ));
+    }
+
+    let secret = keys::read_secret_key(&arguments.keys.join("secret.tsbc"))?;
+    let issue = DeviceIssue {
+        device: arguments.name,
+        epoch: arguments.epoch,
+    };
+    let Issued {
+        device,
+        switch: switch_key,
+    } = device_key::issue_keys(&secret, issue)?;
+    let mut new = NewFiles::default();
+    new.add_secret(
+        &out,
+        settings(&device).as_bytes().to_vec(),
+        "key, certificate and settings: goes to the board alone, mode 0600",
+    );
+    new.add_public(
+        &switch,
+        switch_key,
+        "switch key: stays where the server reads it",
+    );
+    new.add_public(
+        &files.certificate,
+        certificate.certificate_pem.into_bytes(),
+        format_args!("certificate: for `tfhe-sbc certs revoke {name}`"),
+    );
+    new.write()?;
+    new.say();
+    Ok(())
+}
+
+fn read_text(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).advise(
+        format_args!("cannot read {}", path.display()),
+        "check the path, and that it is a text",
+    )
+}
