@@ -89,7 +89,7 @@ impl Attacks {
 
 /// What is attacked.
 struct Target {
-    site: Site,
+    site: Arc<Site>,
     server: Server,
     uploads: Uploads,
     owner: Mutex<Link>,
@@ -130,7 +130,7 @@ impl Expectation {
 }
 
 /// Makes all attacks on a server of its own. Every kind is tried `attempts` times.
-pub(crate) async fn run(site: Site, attempts: u64) -> Result<Attacks, Failure> {
+pub(crate) async fn run(site: Arc<Site>, attempts: u64) -> Result<Attacks, Failure> {
     let any = ([127, 0, 0, 1], 0).into();
     let store = site.directory.join("attacked");
     let log = site.directory.join("attacked.log");

@@ -49,13 +49,6 @@ impl Link {
         }
     }
 
-    /// The server has moved.
-    pub(crate) fn set_address(&mut self, address: SocketAddr) {
-        if self.address != address {
-            self.address = address;
-            self.open = None;
-        }
-    }
 
     pub(crate) async fn get(&mut self, path: &str) -> Result<Reply, Failure> {
         self.ask(Method::GET, path, Bytes::new()).await

@@ -4,13 +4,16 @@
 //! [`site`] makes keys and certificates, [`server`] starts the program and asks the kernel what
 //! it costs, [`load`] has boards upload readings that [`readings`] encrypts, [`attacks`] does
 //! what a server must refuse and looks whether it refused, logged and counted it. [`report`]
-//! writes down what came of it.
+//! writes down what came of it. [`chaos`] has real agents go through crashes, bad networks, full
+//! disks and wrong clocks, and counts what is lost.
 #![forbid(unsafe_code)]
 
 mod attacks;
+mod chaos;
 mod counters;
 mod link;
 mod load;
+mod random;
 mod readings;
 mod report;
 mod server;
@@ -18,9 +21,10 @@ mod site;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use load::Boards;
 use report::Report;
@@ -62,9 +66,31 @@ struct Arguments {
     /// How often each attack is tried
     #[arg(long, default_value_t = 20)]
     attempts: u64,
-    /// Attacks only
+    /// Seconds of mischance
+    #[arg(long, default_value_t = 120)]
+    chaos_seconds: u64,
+    /// Agents that go through it
+    #[arg(long, default_value_t = 6)]
+    agents: usize,
+    /// What chance starts from [default: the time]
     #[arg(long)]
-    no_load: bool,
+    seed: Option<u64>,
+    /// What to do
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "load,attacks,chaos"
+    )]
+    only: Vec<Part>,
+}
+
+/// The parts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Load,
+    Attacks,
+    Chaos,
 }
 
 fn main() -> ExitCode {
@@ -95,7 +121,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let report = runtime.block_on(fire(arguments, site))?;
+    let report = runtime.block_on(fire(arguments, Arc::new(site)))?;
     report.print();
     if let Some(path) = &arguments.json {
         std::fs::write(path, serde_json::to_string_pretty(&report)?)?;
@@ -106,10 +132,10 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
     Ok(report.passed())
 }
 
-async fn fire(arguments: &Arguments, site: Site) -> Result<Report, Failure> {
+async fn fire(arguments: &Arguments, site: Arc<Site>) -> Result<Report, Failure> {
     let any = ([127, 0, 0, 1], 0).into();
     let mut report = Report::new(arguments.seconds, arguments.boards);
-    if !arguments.no_load {
+    if arguments.only.contains(&Part::Load) {
         let log = site.directory.join("load.log");
         let server = Server::start(&site, any, &site.directory.join("store"), &log, &[])?;
         report.idle = server.figures();
@@ -131,6 +157,16 @@ async fn fire(arguments: &Arguments, site: Site) -> Result<Report, Failure> {
         report.paced = Some(paced);
         report.drained_in = Some(server.stop()?.as_secs_f64());
     }
-    report.attacks = Some(attacks::run(site, arguments.attempts).await?);
+    if arguments.only.contains(&Part::Attacks) {
+        report.attacks = Some(attacks::run(Arc::clone(&site), arguments.attempts).await?);
+    }
+    if arguments.only.contains(&Part::Chaos) {
+        let seed = arguments.seed.unwrap_or_else(|| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            now.map_or(1, |since| since.as_secs())
+        });
+        let duration = Duration::from_secs(arguments.chaos_seconds);
+        report.chaos = Some(chaos::run(site, seed, duration, arguments.agents).await?);
+    }
     Ok(report)
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::attacks::Attacks;
+use crate::chaos::Chaos;
 use crate::load::Load;
 use crate::server::Figures;
 
@@ -17,6 +18,7 @@ pub(crate) struct Report {
     pub(crate) paced: Option<Load>,
     pub(crate) drained_in: Option<f64>,
     pub(crate) attacks: Option<Attacks>,
+    pub(crate) chaos: Option<Chaos>,
 }
 
 impl Report {
@@ -29,11 +31,13 @@ impl Report {
             paced: None,
             drained_in: None,
             attacks: None,
+            chaos: None,
         }
     }
 
     pub(crate) fn passed(&self) -> bool {
         self.attacks.as_ref().is_none_or(Attacks::passed)
+            && self.chaos.as_ref().is_none_or(Chaos::passed)
     }
 
     pub(crate) fn print(&self) {

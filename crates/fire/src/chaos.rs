@@ -1,0 +1,341 @@
+//! Real agents send readings to the real server while everything goes wrong that may: `kill -9`
+//! of both, a network that cuts, delays and throttles, a full disk, clocks that jump, and
+//! somebody who sends copies of old uploads again in any order. In the end the key owner
+//! decrypts what the server has, and it must be what the agents were given: each row once.
+
+mod clock;
+mod disk;
+mod fleet;
+mod proxy;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tfhe_sbc_service::store::Store;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+use crate::Failure;
+use crate::link::Link;
+use crate::random::Random;
+use crate::readings::{Owner, readings_of};
+use crate::server::Server;
+use crate::site::Site;
+use clock::Clock;
+use disk::Disk;
+use fleet::Fleet;
+use proxy::Proxy;
+
+/// How long the agents may take to get rid of what waits, once all is well again.
+const RECOVERY: Duration = Duration::from_secs(120);
+
+/// Hours that clocks are wrong by. At two days too early no certificate is valid.
+const CLOCKS: [f64; 6] = [-48.0, -12.0, -0.5, 0.0, 1.0, 700.0];
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Chaos {
+    pub(crate) seed: u64,
+    pub(crate) seconds: f64,
+    pub(crate) agents: usize,
+    /// What was done, and how often.
+    pub(crate) events: BTreeMap<&'static str, u64>,
+    /// What could not be done here, and why.
+    pub(crate) skipped: Vec<String>,
+    /// Connections by what the network did to them.
+    pub(crate) network: BTreeMap<&'static str, u64>,
+    /// Answers that the server's log has, by status.
+    pub(crate) answers: BTreeMap<String, usize>,
+    /// Old uploads that were sent again by somebody else, and taken for what they are.
+    pub(crate) replayed: u64,
+    /// Rows that the agents were given.
+    pub(crate) rows: usize,
+    pub(crate) uploads: usize,
+    /// Rows that are not at the server, or more than once, or with other readings, or that
+    /// nobody gave.
+    pub(crate) lost: usize,
+    pub(crate) twice: usize,
+    pub(crate) wrong: usize,
+    pub(crate) foreign: usize,
+    /// From the end of mischance until the server had all; none if it never had.
+    pub(crate) recovered_in: Option<f64>,
+}
+
+impl Chaos {
+    pub(crate) fn passed(&self) -> bool {
+        self.rows > 0
+            && self.recovered_in.is_some()
+            && self.lost + self.twice + self.wrong + self.foreign == 0
+    }
+}
+
+/// The server, which is not always there.
+struct Host {
+    site: Arc<Site>,
+    store: PathBuf,
+    log: PathBuf,
+    address: SocketAddr,
+    clock: Option<Clock>,
+    server: Option<Server>,
+}
+
+impl Host {
+    fn start(&mut self) -> Result<(), Failure> {
+        let mut program = Command::new(&self.site.program);
+        if let Some(clock) = &self.clock {
+            clock.rule(&mut program);
+        }
+        let started = block_in_place(|| {
+            Server::start_with(
+                program,
+                &self.site,
+                self.address,
+                &self.store,
+                &self.log,
+                &["--body-idle-timeout", "5", "--header-timeout", "5"],
+            )
+        })?;
+        self.address = started.address;
+        self.server = Some(started);
+        Ok(())
+    }
+
+    fn kill(&mut self) -> Result<(), Failure> {
+        self.server
+            .take()
+            .map_or(Ok(()), |mut server| server.kill())
+    }
+}
+
+/// Lets `agents` agents run through it for some time.
+pub(crate) async fn run(
+    site: Arc<Site>,
+    seed: u64,
+    duration: Duration,
+    agents: usize,
+) -> Result<Chaos, Failure> {
+    let mut random = Random::new(seed);
+    let mut skipped = Vec::new();
+    let disk = Disk::small(&site.directory.join("chaos-disk"))
+        .inspect_err(|error| skipped.push(format!("full disk: {error}")))
+        .ok();
+    let server_clock = Clock::new(&site.directory.join("server-clock"))
+        .inspect_err(|error| skipped.push(format!("clock jumps: {error}")))
+        .ok();
+    let store = match &disk {
+        Some(disk) => disk.directory.join("store"),
+        None => site.directory.join("chaos-store"),
+    };
+    let mut host = Host {
+        store: store.clone(),
+        log: site.directory.join("chaos.log"),
+        address: ([127, 0, 0, 1], 0).into(),
+        clock: server_clock,
+        server: None,
+        site: Arc::clone(&site),
+    };
+    host.start()?;
+    let proxy = Proxy::start(host.address, random.next()).await?;
+    let mut fleet = Fleet::start(&site, proxy.address, agents)?;
+    let mut replayer = Link::new(host.address, site.client(Some(&site.board("replayer")?))?);
+
+    let mut events: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut replayed = 0;
+    let started = Instant::now();
+    proxy.set_wild(true);
+    while started.elapsed() < duration {
+        let pause = Duration::from_secs_f64(random.between(0.2, 1.5));
+        sleep(pause).await;
+        let what = match random.below(10) {
+            0 | 1 => {
+                host.kill()?;
+                sleep(Duration::from_secs_f64(random.between(0.0, 1.5))).await;
+                host.start()?;
+                "kill -9 of the server"
+            }
+            2 | 3 | 4 => {
+                fleet.kill(random.below(agents))?;
+                sleep(Duration::from_secs_f64(random.between(0.0, 0.5))).await;
+                fleet.revive()?;
+                "kill -9 of an agent"
+            }
+            5 => match &disk {
+                Some(disk) => {
+                    disk.fill()?;
+                    sleep(Duration::from_secs_f64(random.between(0.5, 3.0))).await;
+                    if random.below(2) == 0 {
+                        host.kill()?;
+                    }
+                    disk.free()?;
+                    if host.server.is_none() {
+                        host.start()?;
+                    }
+                    "disk full for a while"
+                }
+                None => continue,
+            },
+            6 => {
+                let hours = CLOCKS[random.below(CLOCKS.len())];
+                match &host.clock {
+                    Some(clock) => clock.set(hours)?,
+                    None => continue,
+                }
+                "server's clock set"
+            }
+            7 => {
+                let hours = CLOCKS[random.below(CLOCKS.len())];
+                if !fleet.set_clock(random.below(agents), hours)? {
+                    continue;
+                }
+                "agent's clock set"
+            }
+            8 => {
+                proxy.cut_all();
+                "all connections cut"
+            }
+            _ => {
+                let sent = replay(&store, &mut replayer, &mut random).await;
+                replayed += sent;
+                "old uploads sent again"
+            }
+        };
+        *events.entry(what).or_default() += 1;
+        fleet.revive()?;
+        if host.server.as_mut().is_none_or(|server| !server.is_alive()) {
+            host.start()?;
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64();
+
+    // All is well again.
+    proxy.set_wild(false);
+    proxy.cut_all();
+    if let Some(clock) = &host.clock {
+        clock.set(0.0)?;
+    }
+    fleet.reset_clocks()?;
+    let given = fleet.stop_feeding();
+    let recovered = settle(&mut fleet, &mut host).await?;
+    replayed += replay(&store, &mut replayer, &mut random).await;
+    let network = proxy.counts();
+    let answers = answers(&host.log)?;
+    fleet.stop()?;
+    if let Some(server) = host.server.take() {
+        block_in_place(|| server.stop())?;
+    }
+    let mut chaos = Chaos {
+        seed,
+        seconds,
+        agents,
+        events,
+        skipped,
+        network,
+        answers,
+        replayed,
+        rows: given.len(),
+        uploads: 0,
+        lost: 0,
+        twice: 0,
+        wrong: 0,
+        foreign: 0,
+        recovered_in: recovered.map(|after| after.as_secs_f64()),
+    };
+    compare(&mut chaos, &site, &store, &given)?;
+    drop(disk);
+    Ok(chaos)
+}
+
+/// Waits until no agent has anything left, for as long as it could have more to read. Gives
+/// when that was, unless it took too long.
+async fn settle(fleet: &mut Fleet, host: &mut Host) -> Result<Option<Duration>, Failure> {
+    let started = Instant::now();
+    let mut empty_since: Option<Instant> = None;
+    while started.elapsed() < RECOVERY {
+        fleet.revive()?;
+        if host.server.as_mut().is_none_or(|server| !server.is_alive()) {
+            host.start()?;
+        }
+        let empty = block_in_place(|| fleet.waiting()).is_ok_and(|batches| batches == 0);
+        empty_since = empty.then(|| empty_since.unwrap_or_else(Instant::now));
+        if let Some(since) = empty_since
+            && since.elapsed() > fleet::UNREAD
+        {
+            return Ok(Some(since - started));
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
+    Ok(None)
+}
+
+/// Sends copies of some stored uploads, in any order, as somebody who has got hold of them.
+async fn replay(store: &std::path::Path, link: &mut Link, random: &mut Random) -> u64 {
+    let Ok(blobs) = std::fs::read_dir(store.join("blobs")) else {
+        return 0;
+    };
+    let mut blobs: Vec<_> = blobs.flatten().map(|blob| blob.path()).collect();
+    blobs.sort();
+    let mut taken = 0;
+    for _ in 0..8.min(blobs.len()) {
+        let Ok(upload) = std::fs::read(&blobs[random.below(blobs.len())]) else {
+            continue;
+        };
+        if let Ok(reply) = link.post("/v1/readings", upload.into()).await {
+            taken += u64::from(reply.status == 200 || reply.status == 201);
+        }
+    }
+    taken
+}
+
+/// How often the server answered what.
+fn answers(log: &std::path::Path) -> Result<BTreeMap<String, usize>, Failure> {
+    let log = std::fs::read(log)?;
+    let mut answers = BTreeMap::new();
+    for line in String::from_utf8_lossy(&log).lines() {
+        let uploads = line.contains("path=\"/v1/readings\"");
+        let status = line
+            .split_once(" status=")
+            .and_then(|(_, rest)| rest.split(' ').next());
+        if let (true, Some(status)) = (uploads, status) {
+            *answers.entry(status.to_owned()).or_default() += 1;
+        }
+    }
+    Ok(answers)
+}
+
+/// Decrypts all that the server has and holds it against what was given.
+fn compare(
+    chaos: &mut Chaos,
+    site: &Site,
+    store: &std::path::Path,
+    given: &[String],
+) -> Result<(), Failure> {
+    let owner = Owner::new(&site.key("secret.tsbc"))?;
+    let store = Store::open(store)?;
+    let mut found: HashMap<String, usize> = HashMap::new();
+    for stored in store.list(usize::MAX)? {
+        chaos.uploads += 1;
+        for (label, readings) in owner.decrypt(&store.get(&stored.id)?)? {
+            let expected = readings_of(&label);
+            let same = readings
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| (a - b).abs() < 1e-6);
+            chaos.wrong += usize::from(!same);
+            *found.entry(label).or_default() += 1;
+        }
+    }
+    for label in given {
+        match found.remove(label) {
+            None => chaos.lost += 1,
+            Some(1) => {}
+            Some(_) => chaos.twice += 1,
+        }
+    }
+    chaos.foreign = found.len();
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! A small disk that can be full: a file system in memory, which only an administrator may make.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Failure;
+
+const SIZE: &str = "size=96m";
+
+/// A mounted disk; dropped, it is unmounted.
+pub(super) struct Disk {
+    pub(super) directory: PathBuf,
+}
+
+impl Disk {
+    pub(super) fn small(directory: &Path) -> Result<Self, Failure> {
+        fs::create_dir_all(directory)?;
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", SIZE, "tmpfs"])
+            .arg(directory)
+            .output()?;
+        if mounted.status.success() {
+            Ok(Self {
+                directory: directory.to_owned(),
+            })
+        } else {
+            let said = String::from_utf8_lossy(&mounted.stderr);
+            Err(format!("no disk of its own can be mounted: {}", said.trim()).into())
+        }
+    }
+
+    /// Leaves no byte free.
+    pub(super) fn fill(&self) -> Result<(), Failure> {
+        let mut ballast = File::create(self.directory.join("ballast"))?;
+        for size in [1 << 20, 4096, 1] {
+            let piece = vec![0; size];
+            while ballast.write_all(&piece).is_ok() {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn free(&self) -> Result<(), Failure> {
+        Ok(fs::remove_file(self.directory.join("ballast"))?)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount")
+            .arg("-l")
+            .arg(&self.directory)
+            .status();
+    }
+}

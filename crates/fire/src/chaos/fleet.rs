@@ -1,0 +1,232 @@
+//! The agents: the real program, each with a file of readings that grows all the time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tfhe_sbc_service::certificates::CertificateFiles;
+
+use super::clock::Clock;
+use crate::Failure;
+use crate::readings::{columns, readings_of};
+use crate::site::Site;
+
+/// So long after a row was written it is in the spool or sent, if its agent runs.
+pub(super) const UNREAD: Duration = Duration::from_secs(4);
+/// A file grows by a row this often.
+const FEED: Duration = Duration::from_millis(40);
+
+/// One agent and where it lives.
+struct Agent {
+    directory: PathBuf,
+    clock: Option<Clock>,
+    child: Option<Child>,
+}
+
+/// All of them; dropped, they are killed.
+pub(super) struct Fleet {
+    program: PathBuf,
+    agents: Vec<Agent>,
+    /// The labels of all rows that were written.
+    given: Arc<Mutex<Vec<String>>>,
+    feeding: Arc<AtomicBool>,
+    feeder: Option<thread::JoinHandle<std::io::Result<()>>>,
+}
+
+impl Fleet {
+    pub(super) fn start(site: &Site, server: SocketAddr, count: usize) -> Result<Self, Failure> {
+        let mut agents = Vec::new();
+        let mut files = Vec::new();
+        for i in 0..count {
+            let name = format!("agent-{i}");
+            let directory = site.directory.join("agents").join(&name);
+            fs::create_dir_all(&directory)?;
+            let own = CertificateFiles::named(&directory, "device");
+            own.write(&site.board(&name)?)?;
+            fs::write(directory.join("agent.toml"), settings(site, server))?;
+            let mut file = File::create(directory.join("readings.csv"))?;
+            writeln!(file, "label,temperature,humidity")?;
+            files.push((name, file));
+            agents.push(Agent {
+                clock: Clock::new(&directory.join("clock")).ok(),
+                directory,
+                child: None,
+            });
+        }
+        let (given, feeding) = (Arc::default(), Arc::new(AtomicBool::new(true)));
+        let feeder = {
+            let (given, feeding) = (Arc::clone(&given), Arc::clone(&feeding));
+            thread::spawn(move || feed(files, &given, &feeding))
+        };
+        let mut fleet = Self {
+            program: site.program.clone(),
+            agents,
+            given,
+            feeding,
+            feeder: Some(feeder),
+        };
+        fleet.revive()?;
+        Ok(fleet)
+    }
+
+    /// `kill -9`.
+    pub(super) fn kill(&mut self, agent: usize) -> Result<(), Failure> {
+        if let Some(mut child) = self.agents[agent].child.take() {
+            child.kill()?;
+            child.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Starts all that do not run.
+    pub(super) fn revive(&mut self) -> Result<(), Failure> {
+        for agent in &mut self.agents {
+            let runs = agent
+                .child
+                .as_mut()
+                .is_some_and(|child| matches!(child.try_wait(), Ok(None)));
+            if runs {
+                continue;
+            }
+            let log = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(agent.directory.join("agent.log"))?;
+            let mut program = Command::new(&self.program);
+            if let Some(clock) = &agent.clock {
+                clock.rule(&mut program);
+            }
+            let child = program
+                .args(["agent", "--config"])
+                .arg(agent.directory.join("agent.toml"))
+                .env("RUST_LOG", "info")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()?;
+            agent.child = Some(child);
+        }
+        Ok(())
+    }
+
+    /// Whether there is a clock to set.
+    pub(super) fn set_clock(&self, agent: usize, hours: f64) -> Result<bool, Failure> {
+        match &self.agents[agent].clock {
+            Some(clock) => clock.set(hours).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    pub(super) fn reset_clocks(&self) -> Result<(), Failure> {
+        for agent in 0..self.agents.len() {
+            self.set_clock(agent, 0.0)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the labels of all rows that there will be.
+    pub(super) fn stop_feeding(&mut self) -> Vec<String> {
+        self.feeding.store(false, Ordering::Relaxed);
+        if let Some(feeder) = self.feeder.take() {
+            let _ = feeder.join();
+        }
+        let given = self.given.lock();
+        given.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the agents put on disk what they have read, and end.
+    pub(super) fn stop(&mut self) -> Result<(), Failure> {
+        for agent in &mut self.agents {
+            if let Some(mut child) = agent.child.take() {
+                Command::new("kill")
+                    .args(["-TERM", &child.id().to_string()])
+                    .status()?;
+                child.wait()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Batches that wait in all spools, by the agents' own word.
+    pub(super) fn waiting(&self) -> Result<u64, Failure> {
+        let mut batches = 0;
+        for agent in &self.agents {
+            let said = Command::new(&self.program)
+                .args(["agent", "status", "--json", "--config"])
+                .arg(agent.directory.join("agent.toml"))
+                .stderr(Stdio::null())
+                .output()?;
+            let said: serde_json::Value = serde_json::from_slice(&said.stdout)?;
+            batches += said["batches"].as_u64().ok_or("a status without batches")?;
+        }
+        Ok(batches)
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.feeding.store(false, Ordering::Relaxed);
+        for agent in &mut self.agents {
+            if let Some(child) = &mut agent.child {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+fn feed(
+    mut files: Vec<(String, File)>,
+    given: &Mutex<Vec<String>>,
+    feeding: &AtomicBool,
+) -> std::io::Result<()> {
+    for number in 0_u64.. {
+        if !feeding.load(Ordering::Relaxed) {
+            break;
+        }
+        for (name, file) in &mut files {
+            let label = format!("{name}/{number}");
+            let readings = readings_of(&label);
+            let fields: Vec<String> = readings.iter().map(f64::to_string).collect();
+            // One write, as a logger does.
+            file.write_all(format!("{label},{}\n", fields.join(",")).as_bytes())?;
+            given
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(label);
+        }
+        thread::sleep(FEED);
+    }
+    Ok(())
+}
+
+fn settings(site: &Site, server: SocketAddr) -> String {
+    let mut text = format!(
+        "[device]\nkey = {:?}\n\n\
+         [server]\nurl = \"https://{server}\"\ntimeout = \"3s\"\n\n\
+         [tls]\nca = {:?}\ncertificate = \"device.pem\"\nkey = \"device.key\"\n\n\
+         [batch]\nrows = 20\nevery = \"1s\"\n\n\
+         [spool]\ndirectory = \"spool\"\n\n\
+         [send]\nretry_first = \"100ms\"\nretry_most = \"1s\"\n\n\
+         [csv]\npath = \"readings.csv\"\nlabel = \"label\"\nevery = \"100ms\"\n",
+        site.key("device.tsbc"),
+        site.tls.ca.certificate,
+    );
+    for column in columns() {
+        text += &format!(
+            "\n[[column]]\nname = \"{name}\"\noffset = {:?}\nscale = {:?}\nbits = {}\n\
+             source = {{ kind = \"csv\", field = \"{name}\" }}\n",
+            column.offset,
+            column.scale,
+            column.bits,
+            name = column.name,
+        );
+    }
+    text
+}
