@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_service::identity::Identity;
 use zeroize::Zeroizing;
 
 use crate::error::AgentError;
@@ -196,6 +197,22 @@ impl Config {
             topics.check()?;
         }
         self.csv.as_ref().map_or(Ok(()), CsvSettings::check)
+    }
+
+    /// Who the agent is, and whom it trusts.
+    pub(crate) fn identity(&self) -> Result<Identity, AgentError> {
+        let [ca, certificate, key] = self.tls.pems(self)?;
+        let (ca, certificate) = (
+            (&*ca.name, &**ca.pem),
+            (&*certificate.name, &**certificate.pem),
+        );
+        Identity::from_pem(ca, certificate, (&key.name, &key.pem)).map_err(|error| {
+            AgentError::setting(
+                "tls",
+                error,
+                "give ca, certificate and key as `tfhe-sbc certs` or `tfhe-sbc provision` made them",
+            )
+        })
     }
 
     /// Whether rows are lines of a file.

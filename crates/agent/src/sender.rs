@@ -2,11 +2,10 @@
 
 mod backoff;
 mod https;
+mod mqtt;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tfhe_sbc_service::identity::Identity;
 
 use crate::clock::Stop;
 use crate::config::{Config, SendSettings};
@@ -15,6 +14,7 @@ use crate::metrics::Metrics;
 use crate::spool::{Spool, Waiting};
 use backoff::Backoff;
 use https::Https;
+use mqtt::Mqtt;
 
 /// How long the sender sleeps if nothing wakes it.
 const IDLE: Duration = Duration::from_secs(60);
@@ -59,29 +59,22 @@ impl SendFailure {
 /// A way to the server.
 pub(crate) enum Link {
     Https(Https),
+    Mqtt(Mqtt),
 }
 
 impl Link {
     pub(crate) fn new(config: &Config) -> Result<Self, AgentError> {
-        let [ca, certificate, key] = config.tls.pems(config)?;
-        let identity = Identity::from_pem(
-            (&ca.name, &ca.pem),
-            (&certificate.name, &certificate.pem),
-            (&key.name, &key.pem),
-        )
-        .map_err(|error| {
-            AgentError::setting(
-                "tls",
-                error,
-                "give ca, certificate and key as `tfhe-sbc certs` or `tfhe-sbc provision` made them",
-            )
-        })?;
-        Ok(Self::Https(Https::new(&config.server, identity)))
+        let identity = config.identity()?;
+        Ok(match config.server.is_mqtt() {
+            true => Self::Mqtt(Mqtt::new(config, &identity)?),
+            false => Self::Https(Https::new(&config.server, identity)),
+        })
     }
 
     fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
         match self {
             Self::Https(https) => https.send(waiting),
+            Self::Mqtt(mqtt) => mqtt.send(waiting),
         }
     }
 }

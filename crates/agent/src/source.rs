@@ -9,6 +9,7 @@ mod csv_tail;
 mod polled;
 mod rotation;
 mod sysfs;
+mod topics;
 mod value;
 
 use std::time::Duration;

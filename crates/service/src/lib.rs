@@ -28,6 +28,7 @@ pub mod evaluator;
 pub mod files;
 pub mod identity;
 pub mod metrics;
+pub mod mqtt;
 pub mod protocol;
 pub mod revocation;
 pub mod role;

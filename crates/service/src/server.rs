@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use crate::backend::Backend;
 use crate::identity::Identity;
 use crate::metrics::Metrics;
+use crate::mqtt::ingest::{self, IngestConfig, IngestLimits};
 use crate::revocation::ClientVerifier;
 use crate::store::Store;
 use crate::tls::{self, TlsError};
@@ -55,6 +56,8 @@ pub struct ServerConfig {
     pub revoked: Option<PathBuf>,
     /// Where to show the status page to browsers without certificate: an address of loopback.
     pub status: Option<SocketAddr>,
+    /// A broker that devices may upload over.
+    pub broker: Option<IngestConfig>,
     /// How much it takes on.
     pub limits: Limits,
 }
@@ -223,8 +226,19 @@ pub async fn serve(
         refusing: routes::refusing_router(Arc::clone(&application)),
         peers: Peers::new(limits.connections_per_client),
         metrics,
-        stopping,
+        stopping: stopping.clone(),
     };
+    let mut connections = JoinSet::new();
+    if let Some(broker) = config.broker.clone() {
+        let limits = IngestLimits {
+            upload_bytes: limits.upload_bytes,
+            buffered_bytes: limits.buffered_bytes / 4,
+            idle: limits.body_idle_timeout,
+        };
+        let application = Arc::clone(&application);
+        let take_in = move |device, id, upload| Arc::clone(&application).answer(device, id, upload);
+        connections.spawn(ingest::run(broker, limits, take_in, stopping));
+    }
 
     let status_page = match config.status {
         Some(address) => Some(status_listener::bind(address).await?),
@@ -241,7 +255,6 @@ pub async fn serve(
     let slots = Arc::new(Semaphore::new(
         limits.connections.clamp(1, Semaphore::MAX_PERMITS),
     ));
-    let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     let mut second = tokio::time::interval(TICK);
     loop {

@@ -54,13 +54,22 @@ pub(crate) fn server_config(
 
 /// A client's settings: trusts the authority in `identity` and no other.
 pub fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut config = any_client_config(identity)?;
+    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// The same for a client of a broker.
+pub(crate) fn broker_client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
+    any_client_config(identity).map(Arc::new)
+}
+
+fn any_client_config(identity: &Identity) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])?
         .with_root_certificates(Arc::clone(&identity.roots));
-    let mut config = match identity.own.clone() {
+    Ok(match identity.own.clone() {
         Some(own) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own))),
         None => builder.with_no_client_auth(),
-    };
-    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
-    Ok(Arc::new(config))
+    })
 }

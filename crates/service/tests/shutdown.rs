@@ -124,6 +124,7 @@ fn serve_until_told(directory: &Path) -> ! {
         identity,
         revoked: None,
         status: None,
+        broker: None,
         limits: Limits::default(),
     };
     let served = server::run(

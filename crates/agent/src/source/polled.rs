@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::command::Program;
 use super::sysfs::Channel;
+use super::topics::Topics;
 use super::value::number;
 use super::{RawRow, SourceConfig};
 use crate::config::Config;
@@ -15,11 +16,19 @@ pub(crate) struct Polled {
     sensors: Vec<Sensor>,
     /// Each run once a row, whoever wants a field of what it prints.
     programs: Vec<Program>,
+    topics: Option<Topics>,
 }
 
 enum Sensor {
     Kernel(Channel),
-    Program { place: usize, field: Option<String> },
+    Topic {
+        topic: String,
+        field: Option<String>,
+    },
+    Program {
+        place: usize,
+        field: Option<String>,
+    },
 }
 
 impl Polled {
@@ -56,17 +65,33 @@ impl Polled {
                     let field = field.clone();
                     Sensor::Program { place, field }
                 }
-                SourceConfig::Csv { .. } | SourceConfig::Mqtt { .. } => {
+                SourceConfig::Mqtt { topic, field } => {
+                    let (topic, field) = (topic.clone(), field.clone());
+                    Sensor::Topic { topic, field }
+                }
+                SourceConfig::Csv { .. } => {
                     return Err(AgentError::setting(
                         &key(),
                         "it cannot be read on a schedule",
-                        "give it a sensor or a command",
+                        "give it a sensor, a command or a topic",
                     ));
                 }
             };
             sensors.push(sensor);
         }
+        let names = sensors.iter().filter_map(|sensor| match sensor {
+            Sensor::Topic { topic, .. } => Some(topic.clone()),
+            _ => None,
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        let topics = match &config.topics {
+            Some(settings) if !names.is_empty() => Some(Topics::open(config, settings, names)?),
+            _ => None,
+        };
         Ok(Self {
+            topics,
             every: config.sample.every,
             sensors,
             programs,
@@ -84,6 +109,10 @@ impl Polled {
             Sensor::Program { place, field } => match &printed[*place] {
                 Ok(text) => number(text, field.as_deref()),
                 Err(problem) => Err(problem.clone()),
+            },
+            Sensor::Topic { topic, field } => match &self.topics {
+                Some(topics) => number(&topics.latest(topic)?, field.as_deref()),
+                None => Err("there is no broker".to_owned()),
             },
         };
         RawRow {

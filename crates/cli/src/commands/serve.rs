@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
-use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles};
 use tfhe_sbc_service::evaluator::KeyBackend;
 use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::mqtt::connection::Broker;
+use tfhe_sbc_service::mqtt::ingest::IngestConfig;
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tracing_subscriber::EnvFilter;
 
-use crate::failure::{Explain, Outcome};
+use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output};
 
 /// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
@@ -72,9 +74,46 @@ pub(crate) struct Arguments {
     /// Most bootstraps that one query may take
     #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
     max_bootstraps: u64,
+    /// A broker that boards upload over: mqtts://HOST[:PORT]
+    #[arg(long, value_name = "URL")]
+    mqtt: Option<String>,
+    /// Whose certificate to show the broker: NAME.pem and NAME.key in --tls
+    #[arg(long, value_name = "NAME", default_value = "ingest")]
+    mqtt_identity: String,
+    /// What topics begin with
+    #[arg(long, value_name = "PREFIX", default_value = "tfhe-sbc")]
+    mqtt_topic: String,
     /// Stop when stdin ends, as it does when the process that holds its other end does
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
+}
+
+impl Arguments {
+    fn broker(&self, tls: &TlsFiles) -> Outcome<Option<IngestConfig>> {
+        let Some(url) = &self.mqtt else {
+            return Ok(None);
+        };
+        let own = CertificateFiles::named(&self.tls, &self.mqtt_identity);
+        let identity = Identity::load(&tls.ca.certificate, &own).advise(
+            "no identity to show the broker",
+            format_args!(
+                "make one with `tfhe-sbc certs --out {} --add {} --role owner`",
+                self.tls.display(),
+                self.mqtt_identity
+            ),
+        )?;
+        if !url.starts_with("mqtts://") {
+            return Err(failure(
+                format_args!("{url:?} is no address of a broker with TLS"),
+                "write mqtts://HOST:PORT",
+            ));
+        }
+        Ok(Some(IngestConfig {
+            broker: Broker::new(url, Some(&identity), None).explain("--mqtt")?,
+            prefix: self.mqtt_topic.clone(),
+            client: self.mqtt_identity.clone(),
+        }))
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -105,8 +144,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     let config = ServerConfig {
         identity,
-        revoked: Some(tls.revoked),
+        revoked: Some(tls.revoked.clone()),
         status: arguments.status,
+        broker: arguments.broker(&tls)?,
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             buffered_bytes: arguments.max_buffered_bytes,

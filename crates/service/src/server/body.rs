@@ -25,6 +25,12 @@ pub(super) struct Received {
     _share: OwnedSemaphorePermit,
 }
 
+impl AsRef<[u8]> for Received {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Reads bodies under the limits.
 pub(super) struct BodyReader {
     limits: Limits,

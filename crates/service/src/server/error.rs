@@ -7,9 +7,10 @@ use axum::response::{IntoResponse, Response};
 
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::metrics::Rejection;
+use crate::mqtt::answer::Answer;
 use crate::protocol::ErrorBody;
 use crate::role::{Action, Peer};
-use crate::store::StoreError;
+use crate::store::{BlobId, StoreError};
 
 /// When to try again to get memory for a body.
 const MEMORY_RETRY_AFTER_SECONDS: u32 = 5;
@@ -39,6 +40,20 @@ impl Refusal {
             message: message.into(),
             hint: hint.into(),
             retry_after_seconds: None,
+        }
+    }
+
+    pub(super) fn reason(&self) -> Rejection {
+        self.reason
+    }
+
+    /// The same for a device behind a broker.
+    pub(super) fn into_answer(self, id: BlobId) -> Answer {
+        Answer {
+            error: self.message,
+            hint: self.hint,
+            retry_after: self.retry_after_seconds,
+            ..Answer::new(id, self.status.as_u16())
         }
     }
 

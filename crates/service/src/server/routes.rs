@@ -15,7 +15,7 @@ use axum::{Extension, Json, Router};
 use serde_json::json;
 
 use super::Limits;
-use super::body::{BodyReader, Received};
+use super::body::BodyReader;
 use super::counted::Heard;
 use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
@@ -23,6 +23,7 @@ use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
 use crate::backend::Backend;
 use crate::metrics::{Metrics, Rejection};
+use crate::mqtt::answer::Answer;
 use crate::protocol::{
     BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
     READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER,
@@ -110,6 +111,44 @@ impl Application {
             rejections: self.metrics.rejections(),
             handshake_failures: self.metrics.handshake_failures(),
         })
+    }
+
+    /// Checks and stores an upload.
+    async fn take_in<B: AsRef<[u8]> + Send + 'static>(
+        self: &Arc<Self>,
+        uploader: Arc<str>,
+        upload: B,
+    ) -> Result<UploadReceipt, Refusal> {
+        let receipt = self
+            .blocking(move |this| {
+                let upload = upload.as_ref();
+                let summary = this.backend.check_upload(upload)?;
+                let (readings, stored) = this.store.put(upload, &uploader, &summary)?;
+                Ok(UploadReceipt::new(readings, stored == Stored::New))
+            })
+            .await?;
+        self.metrics.count_upload(receipt.created, receipt.bytes);
+        Ok(receipt)
+    }
+
+    /// Checks and stores an upload that came over a broker.
+    pub(super) async fn answer(
+        self: Arc<Self>,
+        device: Arc<str>,
+        id: BlobId,
+        upload: Vec<u8>,
+    ) -> Answer {
+        let name = Arc::clone(&device);
+        let answer = match self.take_in(device, upload).await {
+            Ok(receipt) if receipt.created => Answer::new(id, StatusCode::CREATED.as_u16()),
+            Ok(_) => Answer::new(id, StatusCode::OK.as_u16()),
+            Err(refusal) => {
+                self.metrics.count_rejection(refusal.reason());
+                refusal.into_answer(id)
+            }
+        };
+        tracing::info!(peer = ?name, %id, status = answer.status, "upload over the broker");
+        answer
     }
 
     /// Work on the disk or on large inputs, away from the network threads.
@@ -220,17 +259,7 @@ async fn upload(
     let body = bodies
         .read(request, application.limits.upload_bytes)
         .await?;
-    let receipt = application
-        .blocking(move |this| {
-            let body: Received = body;
-            let summary = this.backend.check_upload(&body.bytes)?;
-            let (readings, stored) = this.store.put(&body.bytes, &peer.name, &summary)?;
-            Ok(UploadReceipt::new(readings, stored == Stored::New))
-        })
-        .await?;
-    application
-        .metrics
-        .count_upload(receipt.created, receipt.bytes);
+    let receipt = application.take_in(peer.name, body).await?;
     let status = if receipt.created {
         StatusCode::CREATED
     } else {

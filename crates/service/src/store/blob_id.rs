@@ -15,6 +15,11 @@ impl BlobId {
     pub fn of(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes))
     }
+
+    /// The name of bytes with this hash.
+    pub(crate) fn from_hash(hash: [u8; 32]) -> Self {
+        Self(blake3::Hash::from_bytes(hash))
+    }
 }
 
 impl fmt::Display for BlobId {

@@ -157,6 +157,7 @@ impl TestServer {
             identity: site.identity(&site.tls.server),
             revoked: Some(site.tls.revoked.clone()),
             status,
+            broker: None,
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -201,6 +202,7 @@ impl TestServer {
             identity: site.identity(&site.tls.server),
             revoked: Some(site.tls.revoked.clone()),
             status,
+            broker: None,
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,0 +1,170 @@
+//! Uploads over a broker, in parts that it takes.
+
+use std::time::Duration;
+
+use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::mqtt::answer::{Answer, CONTINUE};
+use tfhe_sbc_service::mqtt::connection::{Broker, Connection, MqttError};
+use tfhe_sbc_service::mqtt::packet::{Incoming, Outgoing, publish_overhead};
+use tfhe_sbc_service::mqtt::part::{HEADER_BYTES, Part};
+use tfhe_sbc_service::mqtt::{answer_topic, up_topic};
+use tokio::runtime::Runtime;
+use tokio::time::{Instant, timeout_at};
+
+use super::SendFailure;
+use super::https::is_final;
+use crate::config::Config;
+use crate::error::AgentError;
+use crate::spool::Waiting;
+
+/// Parts that the broker has not acknowledged.
+const WINDOW: usize = 16;
+/// Parts that the server has not told of: brokers queue few messages.
+const AHEAD: u32 = 128;
+
+/// A broker, and the session there while there is one.
+pub(crate) struct Mqtt {
+    runtime: Runtime,
+    broker: Broker,
+    device: String,
+    up: String,
+    answers: String,
+    part_bytes: usize,
+    timeout: Duration,
+    connection: Option<Connection>,
+}
+
+impl Mqtt {
+    pub(super) fn new(config: &Config, identity: &Identity) -> Result<Self, AgentError> {
+        let peer = identity.peer().ok_or_else(|| {
+            AgentError::setting(
+                "tls.certificate",
+                "it names nobody",
+                "make one with `tfhe-sbc certs --add NAME`",
+            )
+        })?;
+        let broker = Broker::new(&config.server.url, Some(identity), None)
+            .map_err(|error| AgentError::setting("server.url", error, "correct the address"))?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| AgentError::new(error, "this is a fault of the system"))?;
+        let device = peer.name.to_string();
+        let up = up_topic(&config.mqtt.topic, &device);
+        Ok(Self {
+            runtime,
+            broker,
+            part_bytes: config.mqtt.max_packet - publish_overhead(&up) - HEADER_BYTES,
+            answers: answer_topic(&config.mqtt.topic, &device),
+            up,
+            device,
+            timeout: config.server.timeout,
+            connection: None,
+        })
+    }
+
+    pub(super) fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
+        let kept = self.connection.take();
+        let was_kept = kept.is_some();
+        let sent = self.runtime.block_on(self.transfer(kept, waiting));
+        let sent = match sent {
+            // The broker had let go of the connection in the meantime.
+            Err(MqttError::Io { .. }) if was_kept => {
+                self.runtime.block_on(self.transfer(None, waiting))
+            }
+            other => other,
+        };
+        let (connection, outcome) = sent.map_err(|error| match error {
+            MqttError::Refused { .. } => SendFailure::unwelcome(error),
+            error => SendFailure::later(error),
+        })?;
+        self.connection = connection;
+        outcome
+    }
+
+    /// Publishes the parts of an upload, and waits for the server's answer.
+    async fn transfer(
+        &self,
+        kept: Option<Connection>,
+        waiting: &Waiting,
+    ) -> Result<(Option<Connection>, Result<(), SendFailure>), MqttError> {
+        let mut connection = match kept {
+            Some(connection) => connection,
+            // It is silent between batches, and the broker is not to mind.
+            None => {
+                let topics = [self.answers.as_str()];
+                Connection::open(&self.broker, &self.device, Duration::ZERO, &topics).await?
+            }
+        };
+        let mut parts = Part::cut(&waiting.bytes, self.part_bytes);
+        let (mut published, mut known, mut unacknowledged) = (0, 0, 0);
+        let mut deadline = Instant::now() + self.timeout;
+        loop {
+            while unacknowledged < WINDOW
+                && published < known + AHEAD
+                && let Some(part) = parts.next()
+            {
+                let payload = part.to_bytes();
+                let id = connection.id();
+                let (topic, payload) = (self.up.as_str(), payload.as_slice());
+                let message = Outgoing::Publish { topic, payload, id };
+                connection.send(message).await?;
+                published += 1;
+                unacknowledged += 1;
+            }
+            let Ok(packet) = timeout_at(deadline, connection.next()).await else {
+                let words = format!(
+                    "the server behind the broker did not answer within {:?}. Does it run, with --mqtt and the same topic?",
+                    self.timeout
+                );
+                return Ok((None, Err(SendFailure::later(words))));
+            };
+            let (acknowledge, answer) = match packet? {
+                Incoming::PubAck { .. } => {
+                    unacknowledged = unacknowledged.saturating_sub(1);
+                    continue;
+                }
+                Incoming::Publish { payload, id, .. } => {
+                    (id, serde_json::from_slice::<Answer>(payload).ok())
+                }
+                _ => continue,
+            };
+            if let Some(id) = acknowledge {
+                connection.send(Outgoing::PubAck { id }).await?;
+            }
+            match answer {
+                Some(answer) if answer.id == waiting.id => {
+                    if answer.status == CONTINUE {
+                        known = answer.parts;
+                        deadline = Instant::now() + self.timeout;
+                    } else {
+                        return Ok((Some(connection), outcome(&answer)));
+                    }
+                }
+                // Of an upload that was given up.
+                _ => {}
+            }
+        }
+    }
+}
+
+fn outcome(answer: &Answer) -> Result<(), SendFailure> {
+    let Answer {
+        status,
+        error,
+        hint,
+        ..
+    } = answer;
+    let words = || format!("the server refused ({status}): {error}. {hint}");
+    match *status {
+        200 | 201 => Ok(()),
+        403 => Err(SendFailure::unwelcome(words())),
+        status if is_final(status) => Err(SendFailure::refused(words())),
+        _ => Err(SendFailure::Later {
+            words: words(),
+            after: answer
+                .retry_after
+                .map(|seconds| Duration::from_secs(seconds.into())),
+        }),
+    }
+}

@@ -1,0 +1,267 @@
+//! One connection to a broker.
+
+use std::io;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::packet::{Incoming, Outgoing, PacketError};
+use crate::identity::Identity;
+use crate::tls::{self, TlsError};
+
+/// For a connection, and for each step of beginning a session.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes of a packet that is taken.
+const MAX_PACKET: usize = 2 << 20;
+
+/// Why a broker cannot be spoken with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MqttError {
+    /// Its address is none.
+    #[error("{url:?} is no address of a broker; write mqtts://HOST:PORT")]
+    Url {
+        /// The address given.
+        url: String,
+    },
+    /// Nobody answers, or the connection broke.
+    #[error("the connection to the broker at {address} failed: {source}")]
+    Io {
+        /// Host and port.
+        address: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// It took too long.
+    #[error("the broker at {address} did not answer in time")]
+    Late {
+        /// Host and port.
+        address: String,
+    },
+    /// It does not take this client.
+    #[error("the broker at {address} refused the connection: {reason}")]
+    Refused {
+        /// Host and port.
+        address: String,
+        /// In words.
+        reason: &'static str,
+    },
+    /// It does not let this client read these topics.
+    #[error("the broker at {address} refused the subscription; check its access rules")]
+    Subscription {
+        /// Host and port.
+        address: String,
+    },
+    /// It sends something else.
+    #[error("the broker at {address} cannot be understood: {source}")]
+    Packet {
+        /// Host and port.
+        address: String,
+        /// What is wrong.
+        source: PacketError,
+    },
+    /// TLS could not be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// A broker and how to begin a session there.
+#[derive(Clone)]
+pub struct Broker {
+    host: String,
+    port: u16,
+    /// `None` without TLS.
+    identity: Option<Identity>,
+    login: Option<(String, String)>,
+}
+
+impl Broker {
+    /// Of `mqtts://HOST[:PORT]`, or `mqtt://HOST[:PORT]` without TLS.
+    ///
+    /// # Errors
+    /// If the address is none, or needs a certificate.
+    pub fn new(
+        url: &str,
+        identity: Option<&Identity>,
+        login: Option<(String, String)>,
+    ) -> Result<Self, MqttError> {
+        let wrong = || MqttError::Url {
+            url: url.to_owned(),
+        };
+        let (address, identity, port) = match url.strip_prefix("mqtts://") {
+            Some(address) => (address, Some(identity.ok_or_else(wrong)?.clone()), 8883),
+            None => (url.strip_prefix("mqtt://").ok_or_else(wrong)?, None, 1883),
+        };
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, digits)) if !digits.contains(']') => {
+                (host, digits.parse().map_err(|_| wrong())?)
+            }
+            _ => (address, port),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() || host.contains(['/', ' ', '?']) {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            identity,
+            login,
+        })
+    }
+
+    fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// A session with a broker.
+pub struct Connection {
+    stream: Box<dyn Stream>,
+    address: String,
+    received: Vec<u8>,
+    /// Bytes at the beginning of `received` that were given already.
+    given: usize,
+    next_id: u16,
+}
+
+impl Connection {
+    /// Begins a session under this name, and asks for the messages of these topics.
+    ///
+    /// # Errors
+    /// If the broker is not there, or refuses.
+    pub async fn open(
+        broker: &Broker,
+        client: &str,
+        keep_alive: Duration,
+        topics: &[&str],
+    ) -> Result<Self, MqttError> {
+        let address = broker.address();
+        let late = |_| MqttError::Late {
+            address: address.clone(),
+        };
+        let stream = timeout(PATIENCE, connect(broker)).await.map_err(late)??;
+        let mut connection = Self {
+            stream,
+            address: address.clone(),
+            received: Vec::new(),
+            given: 0,
+            next_id: 0,
+        };
+        let login = broker.login.as_ref();
+        connection
+            .send(Outgoing::Connect {
+                client,
+                login: login.map(|(user, password)| (user.as_str(), password.as_str())),
+                keep_alive: u16::try_from(keep_alive.as_secs()).unwrap_or(u16::MAX),
+            })
+            .await?;
+        let refused = |reason| MqttError::Refused {
+            address: address.clone(),
+            reason,
+        };
+        match timeout(PATIENCE, connection.next()).await.map_err(late)?? {
+            Incoming::ConnAck { code: 0 } => {}
+            Incoming::ConnAck { code } => {
+                return Err(refused(match code {
+                    1 => "it does not speak MQTT 3.1.1",
+                    2 => "it does not take this client's name",
+                    4 => "user or password are wrong",
+                    5 => "this client is not allowed",
+                    _ => "it is not available",
+                }));
+            }
+            _ => return Err(refused("it does not begin with an answer")),
+        }
+        if !topics.is_empty() {
+            let id = connection.id();
+            connection.send(Outgoing::Subscribe { topics, id }).await?;
+            match timeout(PATIENCE, connection.next()).await.map_err(late)?? {
+                Incoming::SubAck { granted: true } => {}
+                _ => return Err(MqttError::Subscription { address }),
+            }
+        }
+        Ok(connection)
+    }
+
+    /// A number for a packet.
+    pub fn id(&mut self) -> u16 {
+        self.next_id = match self.next_id {
+            u16::MAX => 1,
+            id => id + 1,
+        };
+        self.next_id
+    }
+
+    /// Sends a packet.
+    ///
+    /// # Errors
+    /// If the connection is broken.
+    pub async fn send(&mut self, packet: Outgoing<'_>) -> Result<(), MqttError> {
+        let bytes = packet.to_bytes();
+        let sent = async {
+            self.stream.write_all(&bytes).await?;
+            self.stream.flush().await
+        };
+        sent.await.map_err(io_error(&self.address))
+    }
+
+    /// The next packet. May be cancelled, and then begun again.
+    ///
+    /// # Errors
+    /// If the connection is broken, or the broker sends what is no packet.
+    pub async fn next(&mut self) -> Result<Incoming<'_>, MqttError> {
+        self.received.drain(..self.given);
+        self.given = 0;
+        let packet_error = |source| MqttError::Packet {
+            address: self.address.clone(),
+            source,
+        };
+        loop {
+            // Parsed twice, for a borrow cannot go out of a loop that goes on.
+            let parsed = Incoming::parse(&self.received, MAX_PACKET).map_err(packet_error)?;
+            if let Some((_, len)) = parsed {
+                self.given = len;
+                break;
+            }
+            let read = self.stream.read_buf(&mut self.received).await;
+            if read.map_err(io_error(&self.address))? == 0 {
+                return Err(io_error(&self.address)(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        match Incoming::parse(&self.received, MAX_PACKET) {
+            Ok(Some((packet, _))) => Ok(packet),
+            Ok(None) => Err(packet_error(PacketError::Malformed)),
+            Err(source) => Err(packet_error(source)),
+        }
+    }
+}
+
+fn io_error(address: &str) -> impl FnOnce(io::Error) -> MqttError {
+    let address = address.to_owned();
+    move |source| MqttError::Io { address, source }
+}
+
+async fn connect(broker: &Broker) -> Result<Box<dyn Stream>, MqttError> {
+    let address = broker.address();
+    let stream = TcpStream::connect((broker.host.as_str(), broker.port))
+        .await
+        .map_err(io_error(&address))?;
+    let _ = stream.set_nodelay(true);
+    let Some(identity) = &broker.identity else {
+        return Ok(Box::new(stream));
+    };
+    let name = ServerName::try_from(broker.host.clone()).map_err(|_| MqttError::Url {
+        url: address.clone(),
+    })?;
+    let connector = TlsConnector::from(tls::broker_client_config(identity)?);
+    let stream = connector.connect(name, stream).await;
+    Ok(Box::new(stream.map_err(io_error(&address))?))
+}
