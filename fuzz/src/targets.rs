@@ -1,5 +1,6 @@
 //! The targets, a file for each format.
 
+mod agent;
 mod ckks;
 mod messages;
 mod texts;
@@ -24,6 +25,9 @@ pub(crate) const TARGETS: &[Target] = &[
     texts::QUESTION,
     texts::PARAMETER_FILE,
     texts::CALIBRATION_FILE,
+    agent::SPOOL_FILE,
+    agent::PARTS,
+    agent::PACKETS,
     ckks::PARAMETERS,
     ckks::SECRET_KEY,
     ckks::PUBLIC_KEY,

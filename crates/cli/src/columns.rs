@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome};
@@ -13,7 +14,39 @@ pub(crate) const WEATHER: &str = include_str!("../data/weather.toml");
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definitions {
-    column: Vec<Column>,
+    column: Vec<Definition>,
+}
+
+/// A column, perhaps with what only `tfhe-sbc agent` uses.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    name: String,
+    #[serde(default)]
+    unit: String,
+    offset: f64,
+    scale: f64,
+    bits: u32,
+    #[serde(default, rename = "factor")]
+    _factor: IgnoredAny,
+    #[serde(default, rename = "add")]
+    _add: IgnoredAny,
+    #[serde(default, rename = "out_of_range")]
+    _out_of_range: IgnoredAny,
+    #[serde(default, rename = "source")]
+    _source: IgnoredAny,
+}
+
+impl From<Definition> for Column {
+    fn from(definition: Definition) -> Self {
+        Self {
+            name: definition.name,
+            unit: definition.unit,
+            offset: definition.offset,
+            scale: definition.scale,
+            bits: definition.bits,
+        }
+    }
 }
 
 /// The definitions in a TOML file, or those of the bundled data.
@@ -30,7 +63,7 @@ pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Column>> {
         toml::from_str(&text).advise(format_args!("{name} does not define columns"), HELP)?;
     // The same checks that a server makes, before anything is encrypted.
     let checked = ReadingsMetadata {
-        columns: definitions.column,
+        columns: definitions.column.into_iter().map(Column::from).collect(),
         rows: vec![String::new()],
     };
     checked.check().advise(&name, HELP)?;

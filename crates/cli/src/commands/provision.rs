@@ -85,15 +85,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         }
         .settings()
     };
-    // What the agent would refuse is refused here, before a key is made.
-    let config = Config::parse(&settings(&[]), Path::new("."), [])
-        .map_err(|error| failure(format_args!("the settings: {error}"), error.advice()))?;
-    if config.server.url != arguments.server {
+    // It stands between quotes.
+    let is_plain = |c: char| c.is_ascii_graphic() && !['"', '\\'].contains(&c);
+    if !arguments.server.chars().all(is_plain) {
         return Err(failure(
             format_args!("{:?} is no address of a server", arguments.server),
             "write https://HOST:PORT or mqtts://HOST:PORT",
         ));
     }
+    // What the agent would refuse is refused here, before a key is made.
+    Config::parse(&settings(&[]), Path::new("."), [])
+        .map_err(|error| failure(format_args!("the settings: {error}"), error.advice()))?;
 
     let secret = keys::read_secret_key(&arguments.keys.join("secret.tsbc"))?;
     let issue = DeviceIssue {

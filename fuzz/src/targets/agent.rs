@@ -1,0 +1,72 @@
+//! What boards keep on their disks and send over brokers, and what brokers send.
+
+use tfhe_sbc_agent::spool::record::Header;
+use tfhe_sbc_service::mqtt::packet::{Incoming, Outgoing};
+use tfhe_sbc_service::mqtt::part::{Assembly, Part};
+
+use super::Target;
+
+/// Files of a spool.
+pub(super) const SPOOL_FILE: Target = Target {
+    name: "spool_file",
+    run: |bytes| {
+        if let Ok((header, len)) = Header::parse(bytes) {
+            assert_eq!(header.to_bytes(), bytes[..len]);
+        }
+    },
+    seeds: || {
+        let header = Header {
+            sequence: 3,
+            rows: 60,
+            created: 1_767_225_600,
+            len: 5,
+            hash: [9; 32],
+            cursor: vec![1; 33],
+        };
+        vec![header.to_bytes(), [&header.to_bytes()[..], b"bytes"].concat()]
+    },
+};
+
+/// Parts of uploads, one after the other, each behind its length.
+pub(super) const PARTS: Target = Target {
+    name: "mqtt_parts",
+    run: |mut bytes| {
+        let mut assembly = Assembly::default();
+        while let Some((&len, rest)) = bytes.split_first() {
+            let (payload, rest) = rest.split_at(usize::from(len).min(rest.len()));
+            bytes = rest;
+            let Ok(part) = Part::parse(payload) else {
+                continue;
+            };
+            assert_eq!(part.to_bytes(), payload);
+            match assembly.add(&part) {
+                Ok(Some(upload)) => assert_eq!(*blake3::hash(&upload).as_bytes(), part.hash),
+                Ok(None) => {}
+                Err(_) => assembly = Assembly::default(),
+            }
+        }
+    },
+    seeds: || {
+        let parts = |size: usize| -> Vec<u8> {
+            let parts = Part::cut(b"an upload, in parts", size).map(|part| part.to_bytes());
+            parts.flat_map(|part| [vec![part.len() as u8], part].concat()).collect()
+        };
+        vec![parts(1), parts(7), parts(100)]
+    },
+};
+
+/// Packets of a broker.
+pub(super) const PACKETS: Target = Target {
+    name: "mqtt_packets",
+    run: |mut bytes| {
+        while let Ok(Some((_, len))) = Incoming::parse(bytes, 1 << 16) {
+            bytes = &bytes[len..];
+        }
+    },
+    seeds: || {
+        let (topic, payload) = ("tfhe-sbc/hill/answer", b"{}".as_slice());
+        let publish = Outgoing::Publish { topic, payload, id: 7 }.to_bytes();
+        let others = b"\x20\x02\0\0\x90\x03\0\x01\x01\x40\x02\0\x07\xd0\0";
+        vec![publish.clone(), [&others[..], &publish].concat()]
+    },
+};
