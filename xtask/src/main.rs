@@ -3,13 +3,15 @@
 //! `cargo xtask test` checks everything that can be checked on one machine, in the order
 //! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
 //! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes,
-//! `cargo xtask interop` other libraries what the program makes. `cargo xtask web` makes the key
+//! `cargo xtask interop` other libraries what the program makes. `cargo xtask fire` puts the
+//! server under load, attacks it and lets things go wrong around it. `cargo xtask web` makes the key
 //! owner's page and opens it in a browser, `cargo xtask python` installs and tests the Python
 //! packages.
 
 mod arm;
 mod c;
 mod failure;
+mod fire;
 mod fuzz;
 mod interop;
 mod python;
@@ -28,6 +30,9 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask c --arm        and on ARM
        cargo xtask fuzz [--seconds S] [TARGET]
                                   the fuzz targets, or one, S seconds each (5)
+       cargo xtask fire           the server under load, attack and mischance: docs/under-fire.md
+       cargo xtask fire --seconds 20 --boards 50
+                                  the same, short, and nothing is written
        cargo xtask interop [NAME] other libraries compute on what the program makes
        cargo xtask web            the key owner's page, and its test in headless Chromium
        cargo xtask web --page FILE
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
             },
             _ => return usage(),
         },
+        ["fire", ref options @ ..] => fire::run(options),
         ["interop"] => interop::run(None),
         ["interop", name] => interop::run(Some(name)),
         ["web"] => web::run(),

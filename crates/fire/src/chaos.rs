@@ -158,7 +158,7 @@ pub(crate) async fn run(
                 host.start()?;
                 "kill -9 of the server"
             }
-            2 | 3 | 4 => {
+            2..=4 => {
                 fleet.kill(random.below(agents))?;
                 sleep(Duration::from_secs_f64(random.between(0.0, 0.5))).await;
                 fleet.revive()?;
@@ -329,6 +329,12 @@ fn compare(
             *found.entry(label).or_default() += 1;
         }
     }
+    tally(chaos, given, found);
+    Ok(())
+}
+
+/// Counts rows that are missing, that are there too often, and that nobody gave.
+fn tally(chaos: &mut Chaos, given: &[String], mut found: HashMap<String, usize>) {
     for label in given {
         match found.remove(label) {
             None => chaos.lost += 1,
@@ -337,5 +343,75 @@ fn compare(
         }
     }
     chaos.foreign = found.len();
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readings::{ROWS, Uploads};
+    use tfhe_sbc_core::keys::SecretKey;
+    use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+    use tfhe_sbc_upload::fresh_seeds;
+
+    fn nothing() -> Chaos {
+        Chaos {
+            seed: 0,
+            seconds: 0.0,
+            agents: 0,
+            events: BTreeMap::new(),
+            skipped: Vec::new(),
+            network: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            replayed: 0,
+            rows: 3,
+            uploads: 0,
+            lost: 0,
+            twice: 0,
+            wrong: 0,
+            foreign: 0,
+            recovered_in: Some(1.0),
+        }
+    }
+
+    #[test]
+    fn lost_doubled_and_foreign_rows_are_told_apart() {
+        let given = ["a", "b", "c"].map(str::to_owned);
+        for (found, lost, twice, foreign) in [
+            (&["a", "b", "c"][..], 0, 0, 0),
+            (&["a", "c"], 1, 0, 0),
+            (&["a", "b", "b", "c"], 0, 1, 0),
+            (&["a", "b", "c", "d"], 0, 0, 1),
+        ] {
+            let mut chaos = nothing();
+            let mut counts = HashMap::new();
+            for label in found {
+                *counts.entry((*label).to_owned()).or_default() += 1;
+            }
+            tally(&mut chaos, &given, counts);
+            assert_eq!(
+                (chaos.lost, chaos.twice, chaos.foreign),
+                (lost, twice, foreign)
+            );
+            assert_eq!(chaos.passed(), found.len() == 3 && lost == 0);
+        }
+    }
+
+    #[test]
+    fn what_boards_encrypt_is_what_the_owner_decrypts() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let secret = SecretKey::generate(parameters, &mut fresh_seeds().unwrap()).unwrap();
+        let device = secret.device_key().to_bytes().unwrap();
+        let upload = Uploads::of_bytes(device).unwrap().make("board", 7).unwrap();
+        let rows = Owner::of_key(secret).decrypt(&upload).unwrap();
+        assert_eq!(rows.len(), ROWS);
+        let mut readings = std::collections::HashSet::new();
+        for (row, (label, found)) in rows.iter().enumerate() {
+            assert_eq!(*label, format!("board/7/{row}"));
+            for (a, b) in found.iter().zip(readings_of(label)) {
+                assert!((a - b).abs() < 1e-6, "{label}: {a} is not {b}");
+            }
+            readings.insert(found[0].to_bits());
+        }
+        assert!(readings.len() > ROWS / 2, "readings should differ");
+    }
 }

@@ -29,16 +29,4 @@ impl Counters {
     pub(crate) fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
-
-    /// Which refusals rose since, and by how much.
-    pub(crate) fn refusals_since(&self, before: &Self) -> BTreeMap<String, u64> {
-        let refusals = self.0.iter().filter(|(name, _)| {
-            name.starts_with("tfhe_sbc_rejected_total")
-                || name.starts_with("tfhe_sbc_handshake_failures_total")
-        });
-        refusals
-            .map(|(name, value)| (name.clone(), (value - before.get(name)) as u64))
-            .filter(|(_, rise)| *rise > 0)
-            .collect()
-    }
 }

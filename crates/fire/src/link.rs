@@ -49,7 +49,6 @@ impl Link {
         }
     }
 
-
     pub(crate) async fn get(&mut self, path: &str) -> Result<Reply, Failure> {
         self.ask(Method::GET, path, Bytes::new()).await
     }

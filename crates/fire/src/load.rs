@@ -47,6 +47,15 @@ pub(crate) struct Load {
     pub(crate) counted_by_server: u64,
 }
 
+impl Load {
+    /// Every receipt is for an upload that the server counts, and every board has had one.
+    pub(crate) fn passed(&self) -> bool {
+        self.uploads > 0
+            && self.boards_without_any_receipt == 0
+            && self.counted_by_server == self.uploads
+    }
+}
+
 /// Quantiles in milliseconds.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Latency {

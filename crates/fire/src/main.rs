@@ -53,24 +53,25 @@ struct Arguments {
     /// Write the figures there as JSON
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Write the report there as Markdown
+    /// Write the report there, in Markdown [default: stdout]
     #[arg(long)]
     report: Option<PathBuf>,
-    /// Seconds for which the boards first upload as fast as they can
-    #[arg(long, default_value_t = 30)]
-    burst_seconds: u64,
+    /// Seconds for which the boards first upload as fast as they can [default: a tenth of
+    /// --seconds, at most 30]
+    #[arg(long)]
+    burst_seconds: Option<u64>,
     /// Seconds between two uploads of a board [default: so that the server is at two thirds of
     /// what it did in the burst]
     #[arg(long)]
     interval: Option<f64>,
     /// How often each attack is tried
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 10)]
     attempts: u64,
-    /// Seconds of mischance
-    #[arg(long, default_value_t = 120)]
-    chaos_seconds: u64,
+    /// Seconds of mischance [default: --seconds, at most 180]
+    #[arg(long)]
+    chaos_seconds: Option<u64>,
     /// Agents that go through it
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 4)]
     agents: usize,
     /// What chance starts from [default: the time]
     #[arg(long)]
@@ -122,25 +123,29 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
         .enable_all()
         .build()?;
     let report = runtime.block_on(fire(arguments, Arc::new(site)))?;
-    report.print();
     if let Some(path) = &arguments.json {
         std::fs::write(path, serde_json::to_string_pretty(&report)?)?;
     }
-    if let Some(path) = &arguments.report {
-        std::fs::write(path, report.markdown())?;
+    let markdown = report.markdown();
+    match &arguments.report {
+        Some(path) => std::fs::write(path, markdown)?,
+        None => println!("{markdown}"),
     }
     Ok(report.passed())
 }
 
 async fn fire(arguments: &Arguments, site: Arc<Site>) -> Result<Report, Failure> {
     let any = ([127, 0, 0, 1], 0).into();
-    let mut report = Report::new(arguments.seconds, arguments.boards);
+    let mut report = Report::new();
     if arguments.only.contains(&Part::Load) {
         let log = site.directory.join("load.log");
         let server = Server::start(&site, any, &site.directory.join("store"), &log, &[])?;
-        report.idle = server.figures();
+        report.idle = Some(server.figures());
         let boards = Boards::new(&site, arguments.boards)?;
-        let burst = Duration::from_secs(arguments.burst_seconds);
+        let burst = arguments
+            .burst_seconds
+            .unwrap_or((arguments.seconds / 10).clamp(2, 30));
+        let burst = Duration::from_secs(burst);
         let burst = boards.run(&site, &server, burst, None).await?;
         let interval = arguments
             .interval
@@ -165,7 +170,8 @@ async fn fire(arguments: &Arguments, site: Arc<Site>) -> Result<Report, Failure>
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             now.map_or(1, |since| since.as_secs())
         });
-        let duration = Duration::from_secs(arguments.chaos_seconds);
+        let seconds = arguments.chaos_seconds;
+        let duration = Duration::from_secs(seconds.unwrap_or(arguments.seconds.min(180)));
         report.chaos = Some(chaos::run(site, seed, duration, arguments.agents).await?);
     }
     Ok(report)

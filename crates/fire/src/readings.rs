@@ -90,9 +90,12 @@ pub(crate) struct Owner {
 impl Owner {
     pub(crate) fn new(key: &Path) -> Result<Self, Failure> {
         let bytes = Zeroizing::new(std::fs::read(key)?);
-        let secret = SecretKey::from_bytes(&bytes)?;
+        Ok(Self::of_key(SecretKey::from_bytes(&bytes)?))
+    }
+
+    pub(crate) fn of_key(secret: SecretKey) -> Self {
         let key = secret.glwe().prepare();
-        Ok(Self { secret, key })
+        Self { secret, key }
     }
 
     /// The rows of an upload: label and reading of each column.
