@@ -16,7 +16,7 @@ mod record;
 mod target;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -157,6 +157,19 @@ pub(crate) fn cross_cargo(
         }
     };
     Ok((cargo, places.target.join(triple)))
+}
+
+/// Has what hands its arguments on to cargo build for a target. `parts` as in [`cross_cargo`].
+pub(crate) fn cross_build(builder: &mut Command, triple: &str, parts: &str) -> Result<(), Failure> {
+    Compiler::for_triple(triple)?.serve(builder, parts);
+    Ok(())
+}
+
+/// QEMU for AArch64 with a folder that has the system's libraries.
+pub(crate) fn emulator(system: &Path) -> Command {
+    let mut qemu = Command::new(AARCH64.qemu);
+    qemu.args(["-cpu", AARCH64.cpu, "-L"]).arg(system);
+    qemu
 }
 
 /// The C library alone.

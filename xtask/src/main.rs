@@ -6,7 +6,7 @@
 //! `cargo xtask interop` other libraries what the program makes. `cargo xtask fire` puts the
 //! server under load, attacks it and lets things go wrong around it. `cargo xtask web` makes the key
 //! owner's page and opens it in a browser, `cargo xtask python` installs and tests the Python
-//! packages.
+//! packages, `cargo xtask wheels` makes and uses their wheels.
 
 mod arm;
 mod c;
@@ -16,7 +16,9 @@ mod fuzz;
 mod interop;
 mod python;
 mod test;
+mod venv;
 mod web;
+mod wheels;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,6 +40,7 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask web --page FILE
                                   the page alone, into a file
        cargo xtask python         the Python packages, installed, and their tests
+       cargo xtask wheels         the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
                                   the C library, its header, files for CMake and pkg-config";
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         ["web"] => web::run(),
         ["web", "--page", file] => web::page(Path::new(file)),
         ["python"] => python::run(),
+        ["wheels"] => wheels::run(),
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
             Some([Some(prefix), target, features]) => {

@@ -14,8 +14,8 @@ pub(super) struct Target {
     /// The cross compiler of C, which also links.
     pub(super) linker: &'static str,
     rustflags: &'static str,
-    qemu: &'static str,
-    cpu: &'static str,
+    pub(super) qemu: &'static str,
+    pub(super) cpu: &'static str,
     /// The program loader where the target's own C library is installed.
     loader: &'static str,
     /// The C library of the cross compiler.
@@ -150,19 +150,25 @@ impl Compiler {
         cargo
             .arg(subcommand)
             .env("CARGO_TARGET_DIR", &places.target)
-            .env("RUSTC", &self.rustc)
             // One setting for all builds, so that they share what they build of the standard
             // library, and the one that is quickest from nothing.
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_INCREMENTAL", "0");
+        self.serve(&mut cargo, parts);
+        cargo
+    }
+
+    /// Has cargo, or what hands its arguments on to it, build with this compiler.
+    pub(super) fn serve(&self, builder: &mut Command, parts: &str) {
+        builder
+            .env("RUSTC", &self.rustc)
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS");
         if self.builds_std {
-            cargo
+            builder
                 .arg(format!("-Zbuild-std={parts}"))
                 .env("RUSTC_BOOTSTRAP", "1");
         }
-        cargo
     }
 }
 
