@@ -7,7 +7,30 @@ from numpy import float64
 from numpy.typing import NDArray
 
 __version__: str
-__all__: list[str]
+__all__ = [
+    "DeviceKey",
+    "FormatError",
+    "KeyMismatch",
+    "Mask",
+    "Number",
+    "Parameters",
+    "RangeError",
+    "SecretKey",
+    "Server",
+    "ServerKey",
+    "Session",
+    "TfheSbcError",
+    "__version__",
+    "compute",
+    "cost",
+    "find_parameters",
+    "load_result",
+    "open_result",
+    "rehearsed_codes",
+    "rehearsed_truths",
+    "seal",
+    "write_new",
+]
 
 class TfheSbcError(ValueError): ...
 class KeyMismatch(TfheSbcError): ...

@@ -6,7 +6,16 @@ from numpy import float64
 from numpy.typing import NDArray
 
 __version__: str
-__all__: list[str]
+__all__ = [
+    "DeviceKey",
+    "FormatError",
+    "KeyMismatch",
+    "RangeError",
+    "Session",
+    "TfheSbcError",
+    "__version__",
+    "write_new",
+]
 
 class TfheSbcError(ValueError): ...
 class KeyMismatch(TfheSbcError): ...
