@@ -9,7 +9,7 @@ use crate::failure::{Failure, succeed};
 use crate::test::{PROFILE, step};
 
 /// The most that the wheel of the client alone may have, in KiB.
-const MOST_OF_THE_CLIENT: u64 = 1024;
+const MOST_OF_THE_CLIENT: u64 = 700;
 
 pub(crate) fn run() -> Result<(), Failure> {
     let absolute = |path: PathBuf| {
