@@ -20,7 +20,7 @@ use crate::compute::{Exported, export};
 use crate::mask::Mask;
 use crate::number::Number;
 use crate::params::Parameters;
-use crate::watch::watched;
+use crate::watch::{check_process, watched};
 
 /// The key owner's secret key.
 #[pyclass(frozen)]
@@ -209,6 +209,7 @@ fn exported(
         let expected = secret.secret.fingerprint();
         return Err(errors::wire(WireError::WrongKey { expected, found }));
     }
+    check_process()?;
     export(backend, node).ok_or_else(|| refused("nothing is computed", "call compute() first"))
 }
 

@@ -108,8 +108,12 @@ impl<'a> Recorder<'a> {
     }
 
     fn get(&self, node: &Arc<Node>) -> Result<Rc<Values>, AnalyticsError> {
-        let values = self.values.get(&Arc::as_ptr(node));
-        values.cloned().ok_or(AnalyticsError::NoRows)
+        match self.values.get(&Arc::as_ptr(node)) {
+            Some(values) => Ok(Rc::clone(values)),
+            // Another thread has computed what a column was to be loaded for.
+            None if node.is_known() => Ok(Rc::new(self.values_of(node)?)),
+            None => Err(AnalyticsError::NoRows),
+        }
     }
 
     fn codes<R>(
@@ -200,15 +204,14 @@ impl<'a> Recorder<'a> {
                     Ok(Values::Codes(product))
                 })
             })?,
-            Op::Take { of, rows } => match (&*of.op(), self.values.get(&Arc::as_ptr(of))) {
-                (_, Some(values)) => match &**values {
+            Op::Take { of, rows } => match &*of.op() {
+                Op::Load { source, column } if !self.wanted.contains(&Arc::as_ptr(of)) => {
+                    Values::Codes(self.load(source, *column, rows.iter().copied(), rows.len())?)
+                }
+                _ => match &*self.get(of)? {
                     Values::Codes(codes) => Values::Codes(picked(codes, rows)),
                     Values::Truths(truths) => Values::Truths(picked(truths, rows)),
                 },
-                (Op::Load { source, column }, None) => {
-                    Values::Codes(self.load(source, *column, rows.iter().copied(), rows.len())?)
-                }
-                _ => return Err(AnalyticsError::NoRows),
             },
             Op::Select {
                 mask,

@@ -19,6 +19,7 @@ use crate::mask::Mask;
 use crate::node::{Node, Op};
 use crate::number::Number;
 use crate::server::Server;
+use crate::watch::check_process;
 
 /// What is to be sealed under a name: the kind, the parts, the unit, the rows' labels.
 type ToSeal<'py> = (String, String, Vec<Computable<'py>>, String, Vec<String>);
@@ -78,6 +79,7 @@ pub(crate) fn seal<'py>(
 }
 
 fn sealed_blocks(backend: &Backend, node: &Node) -> PyResult<Vec<LweCiphertext<u32>>> {
+    check_process()?;
     match export(backend, node) {
         Some(Exported::Sealed(ciphertexts)) => Ok(ciphertexts),
         Some(Exported::Clear(_)) => Err(refused(

@@ -19,7 +19,7 @@ use crate::keys::ServerKey;
 use crate::node::{Content, Kind, Op, Source};
 use crate::number::Number;
 use crate::params::Parameters;
-use crate::watch::watched;
+use crate::watch::{check_process, watched};
 
 /// Who computes.
 #[pyclass(frozen)]
@@ -99,6 +99,7 @@ impl Server {
                 "give it readings with load_clear",
             ));
         };
+        check_process()?;
         let boxes: Vec<&[u8]> = boxes.iter().map(|bytes| bytes.as_bytes()).collect();
         let source = py.detach(|| load(server, &boxes)).map_err(query_error)?;
         self.columns(source)

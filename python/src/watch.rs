@@ -79,7 +79,7 @@ fn look(
 
 /// Refuses to compute in a process that was forked from one that had computed: the threads
 /// have stayed there, and waiting for them would last for ever.
-fn check_process() -> PyResult<()> {
+pub(crate) fn check_process() -> PyResult<()> {
     static PROCESS: OnceLock<u32> = OnceLock::new();
     let own = std::process::id();
     match *PROCESS.get_or_init(|| own) {

@@ -329,3 +329,67 @@ def test_operands_that_do_not_fit(rehearsal):
         column < "three"
     with pytest.raises(TypeError, match="dtype object"):
         column < [1, None, 2]
+
+
+def random_number(random, columns, depth):
+    """A random expression of columns: encrypted, and in the clear."""
+    if depth == 0:
+        return columns[random.integers(len(columns))]
+    a, clear_a = random_number(random, columns, depth - 1)
+    b, clear_b = random_number(random, columns, random.integers(depth))
+    number = float(random.integers(-4, 5)) or 1.0
+    match random.integers(7):
+        case 0:
+            return a + b, clear_a + clear_b
+        case 1:
+            return a - b, clear_a - clear_b
+        case 2:
+            return number * a + 0.5, number * clear_a + 0.5
+        case 3:
+            mask, met = random_mask(random, columns, depth - 1)
+            return ts.where(mask, a, b), np.where(met, clear_a, clear_b)
+        case 4:
+            return a - b.max(), clear_a - clear_b.max()
+        case 5:
+            return ts.maximum(a, b), np.maximum(clear_a, clear_b)
+        case _:
+            return a.sort(), np.sort(clear_a)
+
+
+def random_mask(random, columns, depth):
+    a, clear_a = random_number(random, columns, depth)
+    b, clear_b = random_number(random, columns, 0)
+    compare = COMPARISONS[random.integers(len(COMPARISONS))]
+    mask, met = compare(a, b), compare(clear_a, clear_b)
+    if depth == 0:
+        return mask, met
+    other, other_met = random_mask(random, columns, depth - 1)
+    match random.integers(3):
+        case 0:
+            return mask & other, met & other_met
+        case 1:
+            return mask | ~other, met | ~other_met
+        case _:
+            return mask ^ other, met ^ other_met
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_computations(rehearsal, seed):
+    random = np.random.default_rng(1000 + seed)
+    rows = int(random.integers(2, 7))
+    columns = []
+    for bits in (1, 3, 5):
+        # Halves, so that the clear side is exact.
+        clear = -2 + random.integers(0, 2**bits, rows) / 2
+        columns.append((rehearsal.load(clear, scale=0.5, offset=-2, bits=bits), clear))
+    encrypted, clear = random_number(random, columns, 3)
+    # A part may be computed before.
+    if seed % 2:
+        columns[0][0].sort().compute()
+        (columns[1][0] > 0).compute()
+    check(rehearsal, encrypted, clear)
+    check(rehearsal, encrypted.sum(), clear.sum())
+    encrypted.compute()
+    check(rehearsal, encrypted + columns[0][0], clear + columns[0][1])
+    mask, met = random_mask(random, columns, 2)
+    assert rehearsal.decrypt(mask).tolist() == met.tolist()

@@ -1,5 +1,6 @@
 """The whole path with real keys: keys, uploads, computations, results."""
 
+import _thread
 import os
 import pickle
 import stat
@@ -63,13 +64,11 @@ def test_what_is_computed_is_an_operand_again(keys, column):
     assert keys.secret.decrypt(kept.sum()) == pytest.approx(np.where(TEMPS > clear, TEMPS, clear).sum())
 
 
-def test_sums_of_readings_load_few_blocks(keys, server):
+def test_sums_and_columns_of_many_readings(keys, server):
     readings = np.arange(200) % 512 / 2
     box = ts.Encryptor(keys.device).encrypt(readings, scale=0.5, bits=9)
     total = server.load(box).sum()
     assert keys.secret.decrypt(total) == readings.sum()
-    by_rows = server.load(box)[:-1].sum() + server.load(box)[-1]
-    assert ts.cost(server.load(box).sum()).bootstraps <= ts.cost(by_rows).bootstraps
     # So many readings by themselves are more blocks than one evaluation may load.
     boxes = [box] * 40
     with pytest.raises(ts.TfheSbcError, match="slices"):
@@ -342,6 +341,57 @@ def test_a_computation_can_be_called_off(column):
     assert not slow.is_computed
     with pytest.raises(TypeError, match="two numbers"):
         slow.compute(progress=3)
+
+
+def test_ctrl_c_calls_a_computation_off(column):
+    slow = column.sort()
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        slow.compute()
+    timer.join()
+    assert not slow.is_computed
+
+
+def test_a_forked_process_is_told_so(keys, column):
+    column[0].compute()
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            column[1].compute()
+        except RuntimeError as error:
+            os.write(tell, str(error).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert b"spawn" in os.read(told, 1000)
+    os.close(told)
+    os.close(tell)
+
+
+def test_threads_compute_the_same_column(keys, column):
+    results = [column[:3].sum(), column[1:4].max(), column.sum(), column[:2]]
+    threads = [threading.Thread(target=ts.compute, args=results[place:]) for place in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert keys.secret.decrypt(results[0]) == pytest.approx(TEMPS[:3].sum())
+    assert keys.secret.decrypt(results[1]) == pytest.approx(TEMPS[1:4].max())
+    assert keys.secret.decrypt(results[2]) == pytest.approx(TEMPS.sum())
+
+
+def test_a_bar_of_tqdm(keys, column, capsys):
+    pytest.importorskip("tqdm")
+    keys.secret.decrypt(column[:2].max(), progress=True)
+    assert "computing" in capsys.readouterr().err
+
+
+def test_what_a_computation_takes_is_known_before(column):
+    cost = ts.cost(column.max(), measure=True)
+    assert cost.bootstraps > cost.depth > 0 and cost.seconds > 0
+    assert ts.cost(column[0]).bootstraps == 0
 
 
 def test_the_command_line_reads_and_writes_the_same_files(keys, server, box, tmp_path):
