@@ -4,8 +4,8 @@ mod agent;
 mod ckks;
 mod messages;
 mod texts;
-mod tfhepp;
 mod tfhe_rs;
+mod tfhepp;
 
 /// What takes any bytes.
 pub(crate) struct Target {

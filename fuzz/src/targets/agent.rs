@@ -1,8 +1,21 @@
 //! What boards keep on their disks and send over brokers, and what brokers send.
+//!
+//! Compiled in by their files: the crates that they are of bring along TLS and a database, which would take
+//! longer to build than everything else here.
 
-use tfhe_sbc_agent::spool::record::Header;
-use tfhe_sbc_service::mqtt::packet::{Incoming, Outgoing};
-use tfhe_sbc_service::mqtt::part::{Assembly, Part};
+#[allow(dead_code)]
+#[path = "../../../crates/service/src/mqtt/packet.rs"]
+mod packet;
+#[allow(dead_code)]
+#[path = "../../../crates/service/src/mqtt/part.rs"]
+mod part;
+#[allow(dead_code)]
+#[path = "../../../crates/agent/src/spool/record.rs"]
+mod record;
+
+use packet::{Incoming, Outgoing};
+use part::{Assembly, Part};
+use record::Header;
 
 use super::Target;
 
@@ -23,7 +36,10 @@ pub(super) const SPOOL_FILE: Target = Target {
             hash: [9; 32],
             cursor: vec![1; 33],
         };
-        vec![header.to_bytes(), [&header.to_bytes()[..], b"bytes"].concat()]
+        vec![
+            header.to_bytes(),
+            [&header.to_bytes()[..], b"bytes"].concat(),
+        ]
     },
 };
 
@@ -49,7 +65,9 @@ pub(super) const PARTS: Target = Target {
     seeds: || {
         let parts = |size: usize| -> Vec<u8> {
             let parts = Part::cut(b"an upload, in parts", size).map(|part| part.to_bytes());
-            parts.flat_map(|part| [vec![part.len() as u8], part].concat()).collect()
+            parts
+                .flat_map(|part| [vec![part.len() as u8], part].concat())
+                .collect()
         };
         vec![parts(1), parts(7), parts(100)]
     },
@@ -65,7 +83,12 @@ pub(super) const PACKETS: Target = Target {
     },
     seeds: || {
         let (topic, payload) = ("tfhe-sbc/hill/answer", b"{}".as_slice());
-        let publish = Outgoing::Publish { topic, payload, id: 7 }.to_bytes();
+        let publish = Outgoing::Publish {
+            topic,
+            payload,
+            id: 7,
+        }
+        .to_bytes();
         let others = b"\x20\x02\0\0\x90\x03\0\x01\x01\x40\x02\0\x07\xd0\0";
         vec![publish.clone(), [&others[..], &publish].concat()]
     },

@@ -198,7 +198,7 @@ impl Pending {
                 return Added::Nothing;
             }
         };
-        let (id, limit) = (part.id(), self.limits.upload_bytes);
+        let (id, limit) = (BlobId::from_hash(part.hash), self.limits.upload_bytes);
         if part.len as usize > limit {
             let error =
                 format!("the upload is larger than the {limit} bytes that this server takes");

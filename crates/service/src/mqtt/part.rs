@@ -15,8 +15,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::BlobId;
-
 const MAGIC: &[u8; 4] = b"TSBP";
 const VERSION: u8 = 1;
 /// Bytes before the part's own.
@@ -186,13 +184,6 @@ impl Assembly {
     }
 }
 
-impl Part<'_> {
-    /// The upload's id.
-    pub fn id(&self) -> BlobId {
-        BlobId::from_hash(self.hash)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,7 +227,7 @@ mod tests {
             let mut whole = None;
             for payload in payloads.iter().rev().chain(&payloads[1..]) {
                 let part = Part::parse(payload).unwrap();
-                assert_eq!(part.id(), BlobId::of(&upload));
+                assert_eq!(part.hash, *blake3::hash(&upload).as_bytes());
                 if whole.is_none() {
                     whole = assembly.add(&part).unwrap();
                 }
