@@ -1,19 +1,19 @@
 //! Nodes written down in a circuit: on ciphertexts, or on stand-ins for them.
 
+mod inputs;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tfhe_sbc_adapter::sums::ColumnBlocks;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::rows::Condition;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Unsigned, Width};
-use tfhe_sbc_query::{begun_sums, stand_in_sums};
 
-use crate::node::{Content, Kind, KnownBlock, Logic, Node, Op, PlacePart, Source};
+use crate::node::{Kind, Logic, Node, Op, PlacePart};
 
 /// What a node is in a circuit.
 enum Values {
@@ -378,132 +378,6 @@ impl<'a> Recorder<'a> {
             false => counts.next().unwrap_or_else(none),
         });
         Ok(Values::Codes(counts.collect()))
-    }
-
-    /// The sum of a node, of a column begun on polynomials unless its rows are wanted too.
-    fn sum(&self, of: &Arc<Node>) -> Recording {
-        let op = of.op();
-        let Op::Load { source, column } = &*op else {
-            return self.sum_of_rows(of);
-        };
-        if self.wanted.contains(&Arc::as_ptr(of)) {
-            return self.sum_of_rows(of);
-        }
-        let circuit = self.circuit;
-        let encoding = circuit.encoding();
-        let width = Width::new(of.bits())?;
-        let row_blocks = circuit.block_count(width);
-        let blocks = |rows: usize| source.metadata.blocks_of_column(encoding, *column, rows);
-        let parts = match &source.content {
-            Content::Ciphertexts(tables) if !self.stand_ins => {
-                let columns = tables.iter().map(|(rows, list)| ColumnBlocks {
-                    list,
-                    blocks: blocks(*rows),
-                });
-                begun_sums(circuit, &columns.collect::<Vec<_>>(), row_blocks)?
-            }
-            Content::Ciphertexts(tables) => {
-                let columns: Vec<_> = tables.iter().map(|(rows, _)| blocks(*rows)).collect();
-                stand_in_sums(circuit, &columns, row_blocks, |_, _| 0)?
-            }
-            Content::Codes(codes) => {
-                let codes = &codes[*column];
-                stand_in_sums(circuit, &[blocks(codes.len())], row_blocks, |_, row| {
-                    codes[row]
-                })?
-            }
-        };
-        Ok(Values::Codes(vec![circuit.sum_of_parts(parts, width)?]))
-    }
-
-    fn sum_of_rows(&self, of: &Arc<Node>) -> Recording {
-        self.code_of(of, |circuit, codes| {
-            Ok(circuit.propagate(&circuit.sum(codes)?)?)
-        })
-    }
-
-    /// Rows of a column.
-    fn load(
-        &self,
-        source: &Source,
-        column: usize,
-        rows: impl Iterator<Item = usize>,
-        count: usize,
-    ) -> Result<Vec<FheUint>, AnalyticsError> {
-        let circuit = self.circuit;
-        let metadata = &source.metadata;
-        let width = Width::new(metadata.columns[column].bits)?;
-        let each = circuit.block_count(width);
-        let tables = match &source.content {
-            Content::Codes(codes) => {
-                let codes = &codes[column];
-                return Ok(rows.map(|row| self.stand_in(codes[row], width)).collect());
-            }
-            Content::Ciphertexts(_) if self.stand_ins => {
-                return Ok(rows.map(|_| self.stand_in(0, width)).collect());
-            }
-            Content::Ciphertexts(tables) => tables,
-        };
-        let encoding = circuit.encoding();
-        let encrypted = |ciphertexts| Ok(circuit.encrypted(ciphertexts, width)?);
-        if count == metadata.rows.len() {
-            let mut codes = Vec::with_capacity(count);
-            for (rows, list) in tables {
-                let blocks = metadata.blocks_of_column(encoding, column, *rows);
-                // `Upload::parse` has checked that all of them are there.
-                let mut blocks = list.extract(blocks).unwrap_or_default().into_iter();
-                for _ in 0..*rows {
-                    codes.push(encrypted(blocks.by_ref().take(each).collect())?);
-                }
-            }
-            let all: Vec<FheUint> = codes;
-            return Ok(rows.map(|row| all[row].clone()).collect());
-        }
-        let code = |row: usize| {
-            let mut row = row;
-            for (rows, list) in tables {
-                if row < *rows {
-                    let start = metadata.blocks_of_column(encoding, column, *rows).start;
-                    let first = start + row * each;
-                    return encrypted(list.extract(first..first + each).unwrap_or_default());
-                }
-                row -= rows;
-            }
-            Err(AnalyticsError::NoRows)
-        };
-        rows.map(code).collect()
-    }
-
-    fn stand_in(&self, code: u64, width: Width) -> FheUint {
-        self.circuit.stand_in_integer(code, width)
-    }
-
-    fn known(&self, block: &KnownBlock) -> Result<Block, AnalyticsError> {
-        let (degree, level) = (block.degree, block.level);
-        let block = match self.stand_ins {
-            true => self.circuit.stand_in_sum(0, degree, level),
-            false => self
-                .circuit
-                .input_sum(block.ciphertext.clone(), degree, level),
-        };
-        Ok(block.map_err(IntegerError::from)?)
-    }
-
-    fn of_blocks(&self, node: &Node, blocks: Vec<Block>) -> Recording {
-        Ok(match node.kind {
-            Kind::Truth => {
-                let truths = blocks.into_iter().map(|bit| self.circuit.truth(bit));
-                Values::Truths(truths.collect::<Result<_, _>>()?)
-            }
-            Kind::Code(bits) => {
-                let width = Width::new(bits)?;
-                let each = self.circuit.block_count(width);
-                let codes = blocks.chunks(each);
-                let codes =
-                    codes.map(|digits| self.circuit.integer_of_digits(digits.to_vec(), width));
-                Values::Codes(codes.collect::<Result<_, _>>()?)
-            }
-        })
     }
 }
 

@@ -61,7 +61,9 @@ def test_what_is_computed_is_an_operand_again(keys, column):
     np.testing.assert_allclose(keys.secret.decrypt(kept), np.where(TEMPS > clear, TEMPS, clear))
     mask = (kept > 30).compute()
     assert keys.secret.decrypt((mask & (column < 35)).sum()) == 1
-    assert keys.secret.decrypt(kept.sum()) == pytest.approx(np.where(TEMPS > clear, TEMPS, clear).sum())
+    assert keys.secret.decrypt(kept.sum()) == pytest.approx(
+        np.where(TEMPS > clear, TEMPS, clear).sum()
+    )
 
 
 def test_sums_and_columns_of_many_readings(keys, server):
@@ -128,7 +130,9 @@ def column_box(keys):
 
 def test_questions_in_words(keys, server, box):
     answers = keys.secret.decrypt(
-        server.query([box, box], "max(temperature)", "count(temperature > 30)", "rows(temperature < 0)")
+        server.query(
+            [box, box], "max(temperature)", "count(temperature > 30)", "rows(temperature < 0)"
+        )
     )
     assert answers["max(temperature)"] == pytest.approx(35.2)
     assert answers["count(temperature > 30)"] == 4
@@ -220,7 +224,9 @@ def test_other_keys_are_told(keys, other_keys, server, box, column):
         other_keys.secret.decrypt(column[0].to_bytes())
     with pytest.raises(ts.KeyMismatch, match="another key set"):
         ts.Server(other_keys.server).load_result(column[0].to_bytes())
-    other = ts.Server(other_keys.server).load(ts.Encryptor(other_keys.device).encrypt(TEMPS, **ENCODING))
+    other = ts.Server(other_keys.server).load(
+        ts.Encryptor(other_keys.device).encrypt(TEMPS, **ENCODING)
+    )
     with pytest.raises(ts.KeyMismatch, match="two key sets"):
         column + other
     # Two servers of one key set are one.

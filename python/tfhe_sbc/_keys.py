@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import _native
-from ._encrypted import Encrypted, _Encrypted, compute
+from ._encrypted import Encrypted, Encrypted_, compute
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._progress import Progress, telling
 from .params import Parameters, shipped
@@ -107,7 +107,7 @@ class SecretKey:
             if len(answers) == 1:
                 return answers[0][1]
             return dict(answers)
-        if not isinstance(value, _Encrypted):
+        if not isinstance(value, Encrypted_):
             raise TypeError(
                 f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "
                 "bytes of a result"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator, Union
+from typing import Any, Union
 
 #: ``True`` for a bar of tqdm, or a function that is called with how much is done, and how much
 #: there is to do, 0 until that is known.
@@ -12,7 +12,9 @@ Progress = Union[bool, None, Callable[[int, int], object]]
 
 
 @contextmanager
-def telling(progress: Progress, doing: str, unit: str) -> Iterator[Callable[[int, int], object] | None]:
+def telling(
+    progress: Progress, doing: str, unit: str
+) -> Iterator[Callable[[int, int], object] | None]:
     """A callback for the extension module."""
     if progress is None or progress is False:
         yield None

@@ -9,11 +9,11 @@ from typing import Any
 from . import _native
 from ._encrypted import (
     Encrypted,
+    Encrypted_,
     EncryptedColumn,
     EncryptedMask,
     EncryptedScalar,
     EncryptedTable,
-    _Encrypted,
     compute,
 )
 from ._encryptor import (
@@ -35,9 +35,7 @@ MAX_BOOTSTRAPS = 2_000_000
 
 
 def _table(columns: list[tuple[str, str, _native.Number]], rows: list[str]) -> Any:
-    named = {
-        name: EncryptedColumn(number, name, unit, rows) for name, unit, number in columns
-    }
+    named = {name: EncryptedColumn(number, name, unit, rows) for name, unit, number in columns}
     if len(named) == 1:
         return next(iter(named.values()))
     return EncryptedTable(named, rows)
@@ -188,15 +186,13 @@ class Rehearsal:
         rows: Iterable[object] | None = None,
     ) -> Any:
         """What ``Server.load`` would give of these readings. See ``Encryptor.encrypt``."""
-        described, labels, readings = table_of(
-            data, scale, offset, bits, name, unit, columns, rows
-        )
+        described, labels, readings = table_of(data, scale, offset, bits, name, unit, columns, rows)
         values = [column.tolist() for column in readings]
         return _table(*self._server.load_clear(described, labels, values))
 
     def decrypt(self, value: Encrypted) -> Any:
         """What the secret key would decrypt."""
-        if not isinstance(value, _Encrypted):
+        if not isinstance(value, Encrypted_):
             raise TypeError(f"a {type(value).__name__} is nothing that a rehearsal computes")
         compute(value)
         return value._read(_CLEAR)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import tfhe_sbc_device as ts
 
 #: A device key and its public key, of the shipped set.

@@ -1,0 +1,33 @@
+"""Encrypted columns, numbers and truth values, and what can be done with them.
+
+Operators compute nothing: they write down what is to be computed. :func:`compute`, or whatever
+needs ciphertexts (``decrypt``, ``to_bytes``), does it, and does what several results have in
+common once.
+"""
+
+from .base import Cost, Encrypted, Encrypted_, Reader, compute, cost, to_bytes
+from .column import EncryptedColumn
+from .functions import maximum, minimum, where
+from .mask import EncryptedMask
+from .numeric import EncryptedScalar, EncryptedStatistic
+from .selection import EncryptedSelection
+from .table import EncryptedTable
+
+__all__ = [
+    "Cost",
+    "Encrypted",
+    "EncryptedColumn",
+    "EncryptedMask",
+    "EncryptedScalar",
+    "EncryptedSelection",
+    "EncryptedStatistic",
+    "EncryptedTable",
+    "Encrypted_",
+    "Reader",
+    "compute",
+    "cost",
+    "maximum",
+    "minimum",
+    "to_bytes",
+    "where",
+]

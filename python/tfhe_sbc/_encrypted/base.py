@@ -1,0 +1,237 @@
+"""What all encrypted values have, and what is done with several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from .._progress import Progress, telling
+
+if TYPE_CHECKING:
+    from .mask import EncryptedMask
+    from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
+
+#: A clear number.
+Clear = Union[int, float, "np.number[Any]"]
+#: What meets a column: numbers, encrypted or not.
+Operand = Union["Numeric", Clear, "NDArray[Any]", Sequence[float]]
+#: Whatever is encrypted.
+Encrypted = Union["Numeric", "EncryptedScalar", "EncryptedStatistic", "EncryptedMask"]
+#: What encrypted values are made of.
+Part = Union[_native.Number, _native.Mask]
+
+#: Functions of numpy and what they are of encrypted values.
+NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+_MOST_OF_A_NAME = 200
+
+
+class Reader(Protocol):
+    """Who can read what is computed."""
+
+    def codes(self, number: _native.Number) -> list[int]: ...
+    def truths(self, mask: _native.Mask) -> list[bool]: ...
+
+
+class Encrypted_:
+    """What all encrypted values have."""
+
+    __slots__ = ("name",)
+    #: numpy leaves operators to us: ``30 < column`` and ``np.float64(30) < column`` come here.
+    __array_ufunc__ = None
+
+    name: str
+
+    def _parts(self) -> list[Part]:
+        raise NotImplementedError
+
+    def _read(self, reader: Reader) -> Any:
+        raise NotImplementedError
+
+    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
+        """The kind of answer that it is in a result, its parts, unit and rows."""
+        raise NotImplementedError
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether nothing is left to compute."""
+        return all(part.is_computed for part in self._parts())
+
+    def compute(self, progress: Progress = None) -> Any:
+        """Computes it, and gives it back. See :func:`compute`."""
+        compute(self, progress=progress)  # type: ignore[arg-type]
+        return self
+
+    def cost(self, measure: bool = False) -> Cost:
+        """What is left to compute. See :func:`cost`."""
+        return cost(self, measure=measure)  # type: ignore[arg-type]
+
+    def to_bytes(self, progress: Progress = None) -> bytes:
+        """Computes it and gives the bytes of a result, as ``tfhe-sbc eval`` writes them.
+
+        ``SecretKey.decrypt`` and ``tfhe-sbc decrypt`` read it, ``Server.load_result`` computes on
+        it.
+        """
+        return to_bytes(self, progress=progress)  # type: ignore[arg-type]
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "this is encrypted and no array: use its own methods and operators, and "
+            "keys.secret.decrypt() to have numbers"
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "nobody here knows whether this holds, it is encrypted: use &, | and ~ instead of "
+            "`and`, `or` and `not`, ts.where() instead of `if`, and a.isin(...) instead of `in`"
+        )
+
+    def __float__(self) -> float:
+        raise TypeError("this is encrypted: keys.secret.decrypt() gives its number")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "encrypted values are pickled as bytes: to_bytes() makes them, and "
+            "Server.load_result() has values of them to compute on"
+        )
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        ours = NUMPY.get(function)
+        if ours is None:
+            name = getattr(function, "__name__", "this function")
+            raise TypeError(f"numpy's {name} does not work on encrypted values")
+        return ours(*args, **kwargs)
+
+
+def named(text: str) -> str:
+    return text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…"
+
+
+def shown(operand: object) -> str:
+    if isinstance(operand, Encrypted_):
+        return operand.name
+    if isinstance(operand, (int, float, np.number)):
+        return f"{float(operand):g}"
+    return "[…]"
+
+
+def is_clear_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
+        value, (bool, np.bool_)
+    )
+
+
+def check_axis(axis: object, out: object = None, **others: object) -> None:
+    if axis not in (None, 0, -1):
+        raise ValueError(f"axis {axis} is out of bounds: an encrypted column has one dimension")
+    if out is not None:
+        raise TypeError("an encrypted result is not written into out=")
+    for name, value in others.items():
+        if value not in (None, False):
+            raise TypeError(f"{name}= has no meaning for encrypted values")
+
+
+def state(value: Encrypted_) -> str:
+    return "computed" if value.is_computed else "not computed yet"
+
+
+def numbered(count: int) -> list[str]:
+    return [str(row) for row in range(count)]
+
+
+def places_of(key: Any, count: int) -> list[int]:
+    """The rows that an index other than a number means."""
+    if isinstance(key, slice):
+        return list(range(*key.indices(count)))
+    array = np.asarray(key)
+    if array.dtype.kind == "b":
+        if array.shape != (count,):
+            raise IndexError(f"a boolean index of {array.shape} does not fit {count} rows")
+        return [int(place) for place in np.flatnonzero(array)]
+    if array.dtype.kind in "iu" and array.ndim == 1 or array.size == 0:
+        return [place_of(int(place), count) for place in array]
+    raise TypeError(
+        "an encrypted column is indexed by a number, a slice, a list of numbers, clear booleans or "
+        "an EncryptedMask"
+    )
+
+
+def place_of(place: int, count: int) -> int:
+    if not -count <= place < count:
+        raise IndexError(f"row {place} is out of bounds: there are {count}")
+    return place % count
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is left to compute."""
+
+    #: Bootstraps: what takes the time.
+    bootstraps: int
+    #: How many of them follow one another.
+    depth: int
+    #: How long they take on this machine, if that was to be measured.
+    seconds: float | None = None
+
+
+def _all_parts(values: Iterable[Any]) -> list[Part]:
+    parts: list[Part] = []
+    for value in values:
+        if not isinstance(value, Encrypted_):
+            raise TypeError(f"a {type(value).__name__} is nothing encrypted")
+        parts.extend(value._parts())
+    return parts
+
+
+def compute(*values: Encrypted, progress: Progress = None) -> None:
+    """Computes encrypted values together: what they have in common once.
+
+    They keep what was computed, so that whatever is made of them starts from there. Other threads
+    of Python run meanwhile; Ctrl-C calls the computation off.
+
+    Args:
+        progress: ``True`` for a bar of tqdm, or a function of two numbers of bootstraps: those
+            done, and all of them.
+    """
+    parts = _all_parts(values)
+    with telling(progress, "computing", " bootstraps") as callback:
+        _native.compute(parts, callback)
+
+
+def cost(*values: Encrypted, measure: bool = False) -> Cost:
+    """What computing encrypted values together would take.
+
+    Args:
+        measure: whether to try how fast this machine is, once for each server, and say how long
+            it would take.
+    """
+    return Cost(*_native.cost(_all_parts(values), measure))
+
+
+def to_bytes(*values: Encrypted, progress: Progress = None) -> bytes:
+    """Computes encrypted values, and gives the bytes of a result with all of them."""
+    compute(*values, progress=progress)
+    answers = []
+    for value in values:
+        kind, parts, unit, labels = value._sealed()
+        if not kind:
+            raise TypeError(
+                f"{value.name} has no form as bytes: send what it is made of, such as sum() and "
+                "count() of the selection"
+            )
+        answers.append((kind, value.name, parts, unit, labels))
+    return _native.seal(answers, 0)

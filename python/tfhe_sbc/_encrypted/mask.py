@@ -1,0 +1,162 @@
+"""Encrypted truth values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .base import (
+    Encrypted_,
+    Operand,
+    Part,
+    Reader,
+    check_axis,
+    named,
+    numbered,
+    place_of,
+    places_of,
+    shown,
+    state,
+)
+from .numeric import EncryptedScalar
+
+
+class EncryptedMask(Encrypted_):
+    """Encrypted truth values: one a row, or a single one.
+
+    ``&``, ``|``, ``^`` and ``~`` combine them, with each other and with clear booleans.
+    """
+
+    __slots__ = ("_mask", "rows")
+
+    #: The rows' labels, in the clear; none of a single truth value.
+    rows: Sequence[str]
+
+    def __init__(self, mask: _native.Mask, name: str, rows: Sequence[str]) -> None:
+        self._mask = mask
+        self.name = named(name)
+        self.rows = rows if mask.rows is not None else ()
+
+    def _parts(self) -> list[Part]:
+        return [self._mask]
+
+    @property
+    def ndim(self) -> int:
+        """1, or 0 of a single truth value."""
+        return 0 if self._mask.rows is None else 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its number of rows, as numpy has it."""
+        return () if self._mask.rows is None else (self._mask.rows,)
+
+    def __len__(self) -> int:
+        if self._mask.rows is None:
+            raise TypeError("a single encrypted truth value has no len()")
+        return self._mask.rows
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("encrypted truth values are not looped over: use &, |, ~, sum, any and all")
+
+    def __repr__(self) -> str:
+        rows = "a single one" if self._mask.rows is None else f"{self._mask.rows} rows"
+        return f"<EncryptedMask {self.name!r}, {rows}, {state(self)}>"
+
+    def _logic(
+        self, other: object, sign: str, apply: Callable[[_native.Mask, _native.Mask], _native.Mask]
+    ) -> Any:
+        if isinstance(other, EncryptedMask):
+            mask = other._mask
+        elif isinstance(other, (bool, np.bool_)):
+            mask = self._mask.constant(bool(other))
+        elif isinstance(other, (np.ndarray, list)) and np.asarray(other).dtype.kind == "b":
+            mask = self._mask.public(np.asarray(other).tolist())
+        elif isinstance(other, Encrypted_):
+            raise TypeError(f"{sign} combines conditions, not numbers: compare first")
+        else:
+            return NotImplemented
+        rows = self.rows or (other.rows if isinstance(other, EncryptedMask) else ())
+        result = apply(self._mask, mask)
+        if result.rows is not None and not rows:
+            rows = numbered(result.rows)
+        return EncryptedMask(result, f"({self.name} {sign} {shown(other)})", rows)
+
+    def __and__(self, other: object) -> Any:
+        return self._logic(other, "&", _native.Mask.logical_and)
+
+    def __or__(self, other: object) -> Any:
+        return self._logic(other, "|", _native.Mask.logical_or)
+
+    def __xor__(self, other: object) -> Any:
+        return self._logic(other, "^", _native.Mask.logical_xor)
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __rxor__ = __xor__
+
+    def __invert__(self) -> EncryptedMask:
+        return EncryptedMask(self._mask.logical_not(), f"~{self.name}", self.rows)
+
+    def __eq__(self, other: object) -> Any:
+        different = self._logic(other, "==", _native.Mask.logical_xor)
+        return different if different is NotImplemented else ~different
+
+    def __ne__(self, other: object) -> Any:
+        return self._logic(other, "!=", _native.Mask.logical_xor)
+
+    __hash__ = Encrypted_.__hash__
+
+    def sum(self, axis: object = None, dtype: object = None, out: object = None) -> EncryptedScalar:
+        """How many hold."""
+        check_axis(axis, out, dtype=dtype)
+        return EncryptedScalar(self._mask.count(), f"count{self._in_parentheses()}", "", True)
+
+    count = sum
+
+    def mean(
+        self, axis: object = None, dtype: object = None, out: object = None
+    ) -> EncryptedScalar:
+        """The share of rows in which they hold."""
+        check_axis(axis, out, dtype=dtype)
+        share = self._mask.count().affine(1.0 / max(self._mask.rows or 1, 1), 0.0)
+        return EncryptedScalar(share, f"mean{self._in_parentheses()}", "")
+
+    def any(self, axis: object = None, out: object = None) -> EncryptedMask:
+        """Whether any holds: a single truth value."""
+        check_axis(axis, out)
+        return EncryptedMask(self._mask.any(), f"any{self._in_parentheses()}", ())
+
+    def all(self, axis: object = None, out: object = None) -> EncryptedMask:
+        """Whether all hold: a single truth value."""
+        check_axis(axis, out)
+        return EncryptedMask(self._mask.all(), f"all{self._in_parentheses()}", ())
+
+    def where(self, a: Operand, b: Operand) -> Any:
+        """``a`` where it holds and ``b`` where it does not."""
+        from .functions import where
+
+        return where(self, a, b)
+
+    def _in_parentheses(self) -> str:
+        return self.name if self.name.startswith("(") else f"({self.name})"
+
+    def __getitem__(self, key: Any) -> EncryptedMask:
+        count = len(self)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
+            place = place_of(int(key), count)
+            return EncryptedMask(self._mask.item(place), f"{self.name}[{place}]", ())
+        places = places_of(key, count)
+        if not places:
+            raise IndexError("no rows are left: an encrypted mask has at least one")
+        rows = [self.rows[place] for place in places]
+        return EncryptedMask(self._mask.take(places), self.name, rows)
+
+    def _read(self, reader: Reader) -> Any:
+        truths = reader.truths(self._mask)
+        return truths[0] if self._mask.rows is None else np.array(truths, dtype=np.bool_)
+
+    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
+        return ("rows", [self._mask], "", list(self.rows) or [""])

@@ -1,0 +1,289 @@
+"""Encrypted numbers: operators, and single ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from .._encryptor import readings_of
+from .base import (
+    Clear,
+    Encrypted_,
+    Operand,
+    Part,
+    Reader,
+    is_clear_number,
+    named,
+    numbered,
+    shown,
+    state,
+)
+
+if TYPE_CHECKING:
+    from .mask import EncryptedMask
+
+
+class Numeric(Encrypted_):
+    """What columns and single numbers have: operators."""
+
+    __slots__ = ("_number", "unit", "_whole")
+
+    _number: _native.Number
+    unit: str
+    _whole: bool
+
+    def _parts(self) -> list[Part]:
+        return [self._number]
+
+    def _like(self, number: _native.Number, name: str, other: object = None) -> Any:
+        """A result of an operator on this and another operand."""
+        from .column import EncryptedColumn
+
+        name = named(name)
+        if number.rows is None:
+            return EncryptedScalar(number, name, self.unit)
+        for one in (self, other):
+            if isinstance(one, EncryptedColumn):
+                return EncryptedColumn(number, name, self.unit, one.rows)
+        return EncryptedColumn(number, name, self.unit, numbered(number.rows))
+
+    def _mask(self, mask: _native.Mask, name: str, other: object = None) -> EncryptedMask:
+        from .mask import EncryptedMask
+
+        rows: Sequence[str] = ()
+        for one in (self, other):
+            rows = getattr(one, "rows", ()) or rows
+        if mask.rows is not None and len(rows) != mask.rows:
+            rows = numbered(mask.rows)
+        return EncryptedMask(mask, named(name), rows)
+
+    def _other(self, other: object) -> _native.Number | None:
+        """A number that meets this one; `None` of what is no list of numbers."""
+        if isinstance(other, Numeric):
+            return other._number
+        if isinstance(other, (np.ndarray, list, tuple)):
+            return self._number.public(readings_of(other, "the clear operand").tolist())
+        return None
+
+    def _linear(self, other: Operand, weight: float, sign: str) -> Any:
+        name = f"({self.name} {sign} {shown(other)})"
+        if is_clear_number(other):
+            return self._like(self._number.affine(1.0, weight * float(other)), name)  # type: ignore[arg-type]
+        number = self._other(other)
+        if number is None:
+            return NotImplemented
+        return self._like(self._number.add(number, weight), name, other)
+
+    def __add__(self, other: Operand) -> Any:
+        return self._linear(other, 1.0, "+")
+
+    def __radd__(self, other: Operand) -> Any:
+        if is_clear_number(other) and other == 0:
+            # As `sum()` begins.
+            return self
+        return self._linear(other, 1.0, "+")
+
+    def __sub__(self, other: Operand) -> Any:
+        return self._linear(other, -1.0, "-")
+
+    def __rsub__(self, other: Operand) -> Any:
+        negative = -self
+        result = negative._linear(other, 1.0, "+")
+        if isinstance(result, Encrypted_):
+            result.name = named(f"({shown(other)} - {self.name})")
+        return result
+
+    def __neg__(self) -> Any:
+        return self._like(self._number.affine(-1.0, 0.0), f"-{self.name}")
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __mul__(self, other: Operand) -> Any:
+        name = f"({self.name} * {shown(other)})"
+        if is_clear_number(other):
+            factor = float(other)  # type: ignore[arg-type]
+            if factor == 0:
+                raise ValueError("0 times anything is 0, and needs no encryption: use numpy.zeros")
+            return self._like(self._number.affine(factor, 0.0), name)
+        number = self._other(other)
+        if number is None:
+            return NotImplemented
+        return self._like(self._number.multiply(number), name, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Clear) -> Any:
+        if not is_clear_number(other):
+            if isinstance(other, Encrypted_):
+                raise TypeError(
+                    "encrypted numbers are divided by clear ones only: decrypt both and divide then"
+                )
+            return NotImplemented
+        if other == 0:
+            raise ZeroDivisionError("division by zero")
+        return self._like(
+            self._number.affine(1.0 / float(other), 0.0), f"({self.name} / {shown(other)})"
+        )
+
+    def __pow__(self, exponent: int) -> Any:
+        if not isinstance(exponent, (int, np.integer)) or exponent < 1 or exponent > 8:
+            raise TypeError("encrypted numbers are raised to 1, 2, … 8 only")
+        result: Any = self
+        for _ in range(int(exponent) - 1):
+            result = result * self
+        return result
+
+    def __abs__(self) -> Any:
+        from .functions import where
+
+        negative = -self
+        result = where(self >= 0, self, negative)
+        result.name = named(f"abs({self.name})")
+        return result
+
+    def _compare(self, sign: str, other: object) -> Any:
+        name = f"({self.name} {sign} {shown(other)})"
+        if is_clear_number(other):
+            return self._mask(self._number.compare_clear(sign, float(other)), name)  # type: ignore[arg-type]
+        number = self._other(other)
+        if number is None:
+            if isinstance(other, (bool, np.bool_, str, type(None))):
+                raise TypeError(f"encrypted numbers are compared with numbers, not with {other!r}")
+            return NotImplemented
+        return self._mask(self._number.compare(sign, number), name, other)
+
+    def __lt__(self, other: Operand) -> Any:
+        return self._compare("<", other)
+
+    def __le__(self, other: Operand) -> Any:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Operand) -> Any:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Operand) -> Any:
+        return self._compare(">=", other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare("==", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare("!=", other)
+
+    __hash__ = Encrypted_.__hash__
+
+    def isin(self, values: Iterable[float]) -> EncryptedMask:
+        """Whether each is one of these clear numbers."""
+        listed = [float(value) for value in values]
+        return self._mask(self._number.one_of(listed), f"({self.name} in […])")
+
+    def between(self, low: Operand, high: Operand) -> EncryptedMask:
+        """Whether each is from one number to another, both included."""
+        both: EncryptedMask = (self >= low) & (self <= high)
+        return both
+
+    def clip(self, low: Operand, high: Operand) -> Any:
+        """Each, or the nearer end of an interval where it is outside."""
+        from .functions import where
+
+        return where(self < low, low, where(self > high, high, self))
+
+    def _decoded(self, codes: list[int]) -> NDArray[Any]:
+        if self._whole:
+            return np.array([int(self._number.offset) + code for code in codes], dtype=np.int64)
+        return self._number.offset + np.array(codes, dtype=np.float64) * self._number.scale
+
+
+class EncryptedScalar(Numeric):
+    """One encrypted number: a reduction of a column, or one of its rows.
+
+    It can be an operand again, with columns, single and clear numbers.
+    """
+
+    __slots__ = ("_labels",)
+
+    def __init__(
+        self,
+        number: _native.Number,
+        name: str,
+        unit: str = "",
+        whole: bool = False,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        self._number = number
+        self.name = named(name)
+        self.unit = unit
+        self._whole = whole
+        self._labels = labels
+
+    def _read(self, reader: Reader) -> Any:
+        value = self._decoded(reader.codes(self._number))[0].item()
+        return value if self._labels is None else self._labels[value]
+
+    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
+        return ("count" if self._whole else "number", [self._number], self.unit, [])
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a single encrypted number has no rows")
+
+    def __repr__(self) -> str:
+        return f"<EncryptedScalar {self.name!r}, {state(self)}>"
+
+
+class EncryptedStatistic(Encrypted_):
+    """An encrypted result that whoever decrypts makes of several numbers.
+
+    Means of what a condition selects, variances and their roots end with a division, which is
+    exact and free in the clear. So they are no operands.
+    """
+
+    __slots__ = ("_kind", "_values", "_finish", "unit", "_labels")
+
+    def __init__(
+        self,
+        kind: str,
+        values: Sequence[Part],
+        finish: Callable[..., Any],
+        name: str,
+        unit: str,
+        labels: Sequence[str] = (),
+    ) -> None:
+        self._kind = kind
+        self._values = list(values)
+        self._finish = finish
+        self.name = named(name)
+        self.unit = unit
+        self._labels = labels
+
+    def _parts(self) -> list[Part]:
+        return self._values
+
+    def _read(self, reader: Reader) -> Any:
+        parts: list[Any] = []
+        for value in self._values:
+            if isinstance(value, _native.Number):
+                parts.append(reader.codes(value)[0])
+            else:
+                parts.append(reader.truths(value)[0])
+        return self._finish(*parts)
+
+    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
+        return (self._kind, self._values, self.unit, list(self._labels))
+
+    def _no_operand(self, *_: object) -> NoReturn:
+        raise TypeError(
+            f"{self.name} gets its value by a division when it is decrypted, so it is no operand: "
+            "compute with sums and counts instead, or decrypt it first"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
+    __truediv__ = __rtruediv__ = __neg__ = __abs__ = _no_operand
+    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
+
+    def __repr__(self) -> str:
+        return f"<EncryptedStatistic {self.name!r}, {state(self)}>"
