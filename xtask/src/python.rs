@@ -30,10 +30,10 @@ pub(crate) fn run() -> Result<(), Failure> {
             cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc"]),
         )
     })?;
-    step("formatting", || {
+    step("formatting of Rust", || {
         environment.cargo(&["fmt", "--all", "--check"])
     })?;
-    step("lints", || {
+    step("lints of Rust", || {
         environment.cargo(&[
             "clippy",
             "--profile",
@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         ])
     })?;
     step("the packages", || environment.install())?;
-    step("types", || environment.check_types())?;
+    step("types and lints of Python", || environment.check_sources())?;
     step("tests", || environment.test(&program))?;
     step("the client alone", || environment.test_client())
 }
@@ -86,17 +86,14 @@ impl Environment {
         succeed("venv", python.args(["-m", "venv"]).arg(folder))?;
         let package = format!("{}[test,ray]", self.sources.display());
         let mut pip = self.program("pip");
-        pip.args(["install", "--quiet", "--force-reinstall", "--no-deps"]);
+        pip.args(["install", "--quiet", &package]);
         pip.arg(format!("--config-settings=build-args=--profile {PROFILE}"));
-        succeed("pip install", pip.arg(&self.sources))?;
-        // What it needs, beside what is there.
-        succeed(
-            "pip install",
-            self.program("pip").args(["install", "--quiet", &package]),
-        )
+        succeed("pip install", &mut pip)
     }
 
-    fn check_types(&self) -> Result<(), Failure> {
+    fn check_sources(&self) -> Result<(), Failure> {
+        let mut ruff = self.program("ruff");
+        succeed("ruff", ruff.arg("check").arg(&self.sources))?;
         let mut mypy = self.program("mypy");
         mypy.current_dir(&self.sources);
         succeed("mypy", mypy.args(["--config-file", "pyproject.toml"]))?;

@@ -4,8 +4,8 @@ This is the client alone: keys and encryption, without the engine that computes 
 encrypted. The package ``tfhe-sbc`` has both, under the same names.
 
     >>> import tfhe_sbc_device as ts
-    >>> key = ts.DeviceKey.load("device.tsbc")                          # doctest: +SKIP
-    >>> box = ts.Encryptor(key).encrypt([21.5, 22.0], scale=0.5, bits=8)  # doctest: +SKIP
+    >>> key = ts.DeviceKey.load("device.tsbc")
+    >>> box = ts.Encryptor(key).encrypt([21.5, 22.0], scale=0.5, bits=8)
 """
 
 from ._encryptor import Column, DeviceKey, DevicePublicKey, Encryptor
