@@ -79,7 +79,9 @@ def test_what_a_lost_worker_did_is_done_again_and_counts_once():
 
 def test_a_task_that_takes_every_worker_with_it_ends_the_evaluation():
     adders = Adders(1, loses=lambda task: task.kind == "map" and task.first == 8)
-    with pytest.raises(FleetError, match=r"batches 8 to 11 lost 3 workers .* it was told to.*block=") as raised:
+    with pytest.raises(
+        FleetError, match=r"batches 8 to 11 lost 3 workers .* it was told to.*block="
+    ) as raised:
         run(range(100), adders)
     assert raised.value.__cause__ is None
 
@@ -106,9 +108,7 @@ def test_bad_batches_are_left_out_if_asked():
     adders = Picky(2)
     report = FleetReport()
     with pytest.raises(FleetError, match="every batch was left out: batch 0: bad"):
-        reduce(
-            [number(2**64 - 1)], adders, block=4, fan_in=2, retries=0, report=report, skip=True
-        )
+        reduce([number(2**64 - 1)], adders, block=4, fan_in=2, retries=0, report=report, skip=True)
     total, report = run([5, 2**64 - 1, 7, 2**64 - 1, 3, 1, 1, 1, 1], Picky(2), skip=True)
     assert total == 19
     assert report.skipped == {1: "bad", 3: "bad"} and report.batches == 9

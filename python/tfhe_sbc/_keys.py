@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from . import _native
 from ._encrypted import Encrypted, Encrypted_, compute
+from ._encrypted.base import distinct
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._progress import Progress, telling
 from .params import Parameters, shipped
@@ -106,7 +107,7 @@ class SecretKey:
             answers = _native.open_result(bytes(value), self._key)
             if len(answers) == 1:
                 return answers[0][1]
-            return dict(answers)
+            return dict(zip(distinct(name for name, _ in answers), (value for _, value in answers)))
         if not isinstance(value, Encrypted_):
             raise TypeError(
                 f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "

@@ -16,6 +16,7 @@ from ._encrypted import (
     EncryptedTable,
     compute,
 )
+from ._encrypted.base import distinct
 from ._encryptor import (
     Column,
     DeviceKey,
@@ -109,8 +110,15 @@ class Server:
         Returns:
             An encrypted column, number or mask; of several answers a dict from their names.
         """
+        loaded = self.load_answers(result)
+        return next(iter(loaded.values())) if len(loaded) == 1 else loaded
+
+    def load_answers(self, result: bytes) -> dict[str, Any]:
+        """:meth:`load_result`, but a dict of one answer, too."""
         loaded: dict[str, Any] = {}
-        for name, unit, labels, value in _native.load_result(self._server, bytes(result)):
+        answers = _native.load_result(self._server, bytes(result))
+        names = distinct(name for name, _, _, _ in answers)
+        for name, (_, unit, labels, value) in zip(names, answers):
             if isinstance(value, _native.Mask):
                 loaded[name] = EncryptedMask(value, name, labels or ())
             elif value.rows is None:
@@ -118,8 +126,6 @@ class Server:
                 loaded[name] = EncryptedScalar(value, name, unit, whole)
             else:
                 loaded[name] = EncryptedColumn(value, name, unit, labels or ())
-        if len(loaded) == 1:
-            return next(iter(loaded.values()))
         return loaded
 
     def query(

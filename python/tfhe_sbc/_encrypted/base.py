@@ -222,16 +222,41 @@ def cost(*values: Encrypted, measure: bool = False) -> Cost:
     return Cost(*_native.cost(_all_parts(values), measure))
 
 
-def to_bytes(*values: Encrypted, progress: Progress = None) -> bytes:
-    """Computes encrypted values, and gives the bytes of a result with all of them."""
+def to_bytes(
+    *values: Encrypted, names: Sequence[str] | None = None, progress: Progress = None
+) -> bytes:
+    """Computes encrypted values, and gives the bytes of a result with all of them.
+
+    Args:
+        names: what the answers are called, one a value; their own names if not given. Of
+            several with one name, the second is called ``NAME (2)`` and so on.
+    """
     compute(*values, progress=progress)
+    if names is not None and len(names) != len(values):
+        raise ValueError(f"{len(names)} names for {len(values)} values: give each one")
     answers = []
-    for value in values:
+    called = distinct([value.name for value in values] if names is None else names)
+    for name, value in zip(called, values):
         kind, parts, unit, labels = value._sealed()
         if not kind:
             raise TypeError(
                 f"{value.name} has no form as bytes: send what it is made of, such as sum() and "
                 "count() of the selection"
             )
-        answers.append((kind, value.name, parts, unit, labels))
+        answers.append((kind, name, parts, unit, labels))
     return _native.seal(answers, 0)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names of which no two are the same: the second of one name is ``NAME (2)``."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        one, count = name, 1
+        while one in taken:
+            count += 1
+            mark = f" ({count})"
+            one = name[: _MOST_OF_A_NAME - len(mark)] + mark
+        taken.add(one)
+        found.append(one)
+    return found

@@ -19,6 +19,7 @@ import functools
 import operator
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from .._progress import Progress, telling
 from .model import FleetModel
 from .scheduler import Batch, FleetError, FleetReport, reduce
-from .work import Work
+from .work import Work, result_of
 
 if TYPE_CHECKING:
     from .._keys import ServerKey
@@ -90,6 +91,7 @@ class Fleet:
         self._threads, self._runtime_env = threads, runtime_env
         self._workers: LocalWorkers | RayWorkers | None = None
         self._report = FleetReport()
+        self._busy = threading.Lock()
 
     @property
     def report(self) -> FleetReport:
@@ -137,13 +139,26 @@ class Fleet:
         Raises:
             FleetError: what failed, and for which batches.
         """
+        if not self._busy.acquire(blocking=False):
+            raise FleetError(
+                "this fleet is at another evaluation: wait for it, or ask for several results in "
+                "one (a dict)"
+            )
+        try:
+            return self._evaluate(batches, Work(map, combine, finish), skip_bad, progress)
+        finally:
+            self._busy.release()
+
+    def _evaluate(
+        self, batches: Iterable[Batch], work: Work, skip_bad: bool, progress: Progress
+    ) -> bytes:
         self._report = report = FleetReport()
         started = time.monotonic()
         workers = self._started()
-        workers.begin(Work(map, combine, finish))
+        workers.begin(work)
         try:
             with telling(progress, "mapping", " batches") as callback:
-                return reduce(
+                partial = reduce(
                     batches,
                     workers,
                     block=self._block,
@@ -151,9 +166,10 @@ class Fleet:
                     retries=self._retries,
                     report=report,
                     skip=skip_bad,
-                    finish=finish is not None,
+                    finish=work.finish is not None,
                     progress=callback,
                 )
+            return result_of(partial)
         except BaseException:
             workers.reset()
             raise
@@ -173,13 +189,13 @@ class Fleet:
     def mean(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
         """The mean of a column over all rows of all batches, exact. See :meth:`sum`."""
 
-        def name(loaded: Any) -> Any:
+        def begin(loaded: Any) -> Any:
             total = _column(loaded, column).sum()
             total.name = total.name.replace("sum(", "mean(", 1)
             return total
 
         return self.map_reduce(
-            batches, name, _sum, finish=lambda total, rows: total / rows, **options
+            batches, begin, _sum, finish=lambda total, rows: total / rows, **options
         )
 
     def min(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from .scheduler import Done, FleetError, Task
 from .work import Work
@@ -21,8 +21,10 @@ _AT_HAND = 2
 _LOOK = 2.0
 #: How often an actor is started anew on one node.
 _RESTARTS = 5
-#: How long to do without any worker, in seconds.
+#: How long to do without any worker, and for one to prepare its key and its environment, in
+#: seconds.
 _PATIENCE = 60.0
+_PREPARATION = 900.0
 
 _INSTALL = (
     "install the same version on every node (pip install 'tfhe-sbc[ray]'), or have Ray do it: "
@@ -96,7 +98,8 @@ class RayWorkers:
         runtime_env: dict[str, Any] | None,
     ) -> None:
         self._ray = ray = import_ray()
-        if not ray.is_initialized():
+        self._own = not ray.is_initialized()
+        if self._own:
             ray.init(logging_level="ERROR", log_to_driver=False)
         self._key, self._devices = ray.put(key), devices
         self._version, self._threads = version, threads
@@ -108,6 +111,7 @@ class RayWorkers:
         self._ended: list[Done] = []
         self._looked = float("-inf")
         self._without_since = time.monotonic()
+        self._last_loss = ""
 
     def begin(self, work: Work) -> None:
         from ray import cloudpickle
@@ -159,22 +163,32 @@ class RayWorkers:
     def reset(self) -> None:
         # What an actor has begun cannot be called back.
         if any(actor.running for actor in self._actors.values()):
-            self.close()
+            self._let_go()
         self._ended.clear()
 
-    def close(self) -> None:
+    def _let_go(self) -> None:
         for actor in self._actors.values():
             self._ray.kill(actor.handle)
         self._actors.clear()
         self._started.clear()
         self._looked = float("-inf")
 
+    def close(self) -> None:
+        self._let_go()
+        if self._own:
+            self._ray.shutdown()
+
     def _be_patient(self) -> None:
         """Waits for a worker, but not for ever."""
         waited = time.monotonic() - self._without_since
-        if waited > _PATIENCE:
-            lost = sum(self._started.values()) - len(self._actors)
-            why = f"its workers were lost {lost} times" if lost else "it has no node with a free CPU"
+        preparing = len(self._actors)
+        if waited > (_PREPARATION if preparing else _PATIENCE):
+            if preparing:
+                why = f"{preparing} are preparing still"
+            elif self._last_loss:
+                why = f"they were lost, the last because {self._last_loss}"
+            else:
+                why = "it has no node with a CPU"
             raise FleetError(
                 f"no worker of the Ray cluster was ready for {waited:.0f} s: {why}. `ray status` "
                 "shows what its nodes do, `ray logs` what their processes said"
@@ -210,39 +224,48 @@ class RayWorkers:
         return _Actor(node, f"{address} ({node[:8]})", handle, preparing)
 
     def _prepared(self, actor: _Actor) -> None:
+        exceptions = self._ray.exceptions
         try:
             version, missing = self._ray.get(actor.preparing)
-        except self._ray.exceptions.RayActorError as error:
+        except exceptions.RayTaskError as error:
+            cause = _cause(error)
+            self._refuse(actor, f"cannot prepare the key: {cause}", cause)
+        except exceptions.RayError as error:
             self._lose(actor, error)
             return
-        except self._ray.exceptions.RayError as error:
-            cause = _cause(error)
-            raise FleetError(f"the node {actor.name} cannot prepare the key: {cause}") from cause
+        if not version:
+            self._refuse(actor, f"lacks the package: {missing}; {_INSTALL}")
+        if version != self._version:
+            self._refuse(actor, f"has tfhe-sbc {version}, this program {self._version}; {_INSTALL}")
         actor.preparing = None
         self._without_since = time.monotonic()
-        if not version:
-            raise FleetError(f"the node {actor.name} lacks the package: {missing}; {_INSTALL}")
-        if version != self._version:
-            raise FleetError(
-                f"the node {actor.name} has tfhe-sbc {version}, this program {self._version}; "
-                f"{_INSTALL}"
-            )
+
+    def _refuse(self, actor: _Actor, why: str, cause: BaseException | None = None) -> NoReturn:
+        """Does without a node that cannot compute, and says why; it is asked again next time."""
+        self._ray.kill(actor.handle)
+        del self._actors[actor.node]
+        self._looked = float("-inf")
+        self._started.pop(actor.node, None)
+        raise FleetError(f"the node {actor.name} {why}") from cause
 
     def _done(self, actor: _Actor, reference: Any) -> Done | None:
         self._without_since = time.monotonic()
+        exceptions = self._ray.exceptions
         try:
             result = self._ray.get(reference)
-        except self._ray.exceptions.RayActorError as error:
+        except exceptions.RayTaskError as error:
+            return Done(actor.running.pop(reference), error=_cause(error))
+        except exceptions.RayError as error:
+            # Of the worker, its node or its memory, not of the work.
             self._lose(actor, error)
             return self._ended.pop()
-        except self._ray.exceptions.RayError as error:
-            return Done(actor.running.pop(reference), error=_cause(error))
         return Done(actor.running.pop(reference), result=result)
 
     def _lose(self, actor: _Actor, error: BaseException) -> None:
         """Gives up an actor; what it was doing ended with its loss."""
         words = str(error).strip().splitlines() or [type(error).__name__]
-        reason = f"the worker on {actor.name} is gone: {words[0]}"
+        reason = self._last_loss = f"the worker on {actor.name} is gone: {words[0]}"
+        self._ray.kill(actor.handle)
         del self._actors[actor.node]
         self._ended.extend(Done(task, lost=reason) for task in actor.running.values())
         # Its node may be there still.

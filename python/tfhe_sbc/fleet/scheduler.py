@@ -141,7 +141,7 @@ class _Reduction:
         skip: bool,
         progress: Callable[[int, int], object] | None,
     ) -> None:
-        self._blocks = _blocks(batches, block, report)
+        self._blocks = self._in_blocks(batches, block)
         self._workers, self._fan_in, self._retries = workers, fan_in, retries
         self._report, self._skip, self._progress = report, skip, progress
         #: Tasks to be done before new blocks.
@@ -197,6 +197,33 @@ class _Reduction:
             return self._combination()
         return None
 
+    def _in_blocks(self, batches: Iterable[Batch], block: int) -> Iterator[Task]:
+        report = self._report
+        payload: list[bytes] = []
+        first = 0
+        for place, batch in enumerate(batches):
+            report.batches = place + 1
+            try:
+                content = _bytes(batch, place)
+            except OSError as error:
+                if not self._skip:
+                    raise FleetError(f"batch {place}: {error}") from error
+                report.skipped[place] = str(error)
+                self._mapped(1)
+                # The numbers of a block's batches follow one another.
+                if payload:
+                    yield Task("map", payload, first, len(payload))
+                payload = []
+                continue
+            if not payload:
+                first = place
+            payload.append(content)
+            if len(payload) == block:
+                yield Task("map", payload, first, block)
+                payload = []
+        if payload:
+            yield Task("map", payload, first, len(payload))
+
     def _combination(self) -> Task:
         taken, self._partial = self._partial[: self._fan_in], self._partial[self._fan_in :]
         return Task(
@@ -242,18 +269,6 @@ class _Reduction:
         self._finished += count
         if self._progress is not None:
             self._progress(self._finished, self._report.batches)
-
-
-def _blocks(batches: Iterable[Batch], block: int, report: FleetReport) -> Iterator[Task]:
-    payload: list[bytes] = []
-    for batch in batches:
-        payload.append(_bytes(batch, report.batches))
-        report.batches += 1
-        if len(payload) == block:
-            yield Task("map", payload, report.batches - block, block)
-            payload = []
-    if payload:
-        yield Task("map", payload, report.batches - len(payload), len(payload))
 
 
 def _bytes(batch: Batch, place: int) -> bytes:

@@ -1,4 +1,8 @@
-"""What a worker does of an evaluation: its functions, on its own server."""
+"""What a worker does of an evaluation: its functions, on its own server.
+
+Partial results travel as the bytes of a result after one byte that says what ``map`` gave: a
+value or a dict of them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .scheduler import Task
+
+_VALUE, _DICT = b"v", b"d"
 
 
 @dataclass(frozen=True)
@@ -17,30 +23,43 @@ class Work:
     combine: Callable[[list[Any]], Any]
     finish: Callable[[Any, int], Any] | None = None
 
-    def perform(self, server: Any, task: Task) -> tuple[bytes, int]:
-        """The result of a task as bytes, and the number of rows that are in it."""
+    def perform(
+        self, server: Any, task: Task, progress: Callable[[int, int], object] | None = None
+    ) -> tuple[bytes, int]:
+        """The partial result of a task, and the number of rows that are in it.
+
+        ``progress`` is told of bootstraps; what it raises ends the task.
+        """
         if task.kind == "map":
             loaded = server.load(task.payload)
-            return _sealed(self.map(loaded)), len(loaded)
-        parts = [server.load_result(result) for result in task.payload]
+            return _sealed(self.map(loaded), None, progress), len(loaded)
+        parts = [_loaded(server, partial) for partial in task.payload]
         if task.kind == "combine":
-            return _sealed(_named_like(self.combine(parts), parts[0])), task.rows
-        assert self.finish is not None
-        return _sealed(_named_like(self.finish(parts[0], task.rows), parts[0])), task.rows
+            result = self.combine(parts)
+        else:
+            assert self.finish is not None
+            result = self.finish(parts[0], task.rows)
+        return _sealed(result, parts[0], progress), task.rows
 
 
-def _sealed(result: Any) -> bytes:
+def result_of(partial: bytes) -> bytes:
+    """The bytes of a result."""
+    return partial[1:]
+
+
+def _sealed(result: Any, part: Any, progress: Callable[[int, int], object] | None) -> bytes:
     from .._encrypted import to_bytes
 
     if isinstance(result, Mapping):
-        for name, value in result.items():
-            value.name = str(name)
-        return to_bytes(*result.values())
-    return to_bytes(result)
+        if not result:
+            raise ValueError("a dict without values is no result")
+        names = [str(name) for name in result]
+        return _DICT + to_bytes(*result.values(), names=names, progress=progress)
+    # Called as the first partial result is, not by all that it comes from.
+    name = getattr(part if part is not None else result, "name", "result")
+    return _VALUE + to_bytes(result, names=[name], progress=progress)
 
 
-def _named_like(result: Any, part: Any) -> Any:
-    """Results are called as the first partial result is, not by all that they come from."""
-    if not isinstance(result, Mapping):
-        result.name = part.name
-    return result
+def _loaded(server: Any, partial: bytes) -> Any:
+    answers = server.load_answers(result_of(partial))
+    return answers if partial[:1] == _DICT else next(iter(answers.values()))
