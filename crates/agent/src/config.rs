@@ -6,6 +6,7 @@
 
 mod duration;
 mod embedded;
+mod keys;
 mod settings;
 mod template;
 mod text;
@@ -23,10 +24,10 @@ use crate::error::AgentError;
 use crate::source::SourceConfig;
 pub(crate) use duration::duration;
 pub use embedded::base64_lines;
+pub use keys::{DeviceSettings, Secret, TlsSettings};
 pub use settings::{
-    BatchSettings, ColumnSettings, CsvSettings, DeviceSettings, MetricsSettings, MqttSettings,
-    SampleSettings, Secret, SendSettings, ServerSettings, SpoolSettings, TlsSettings,
-    TopicsSettings, WhenFull,
+    BatchSettings, ColumnSettings, CsvSettings, MetricsSettings, MqttSettings, SampleSettings,
+    SendSettings, ServerSettings, SpoolSettings, TopicsSettings, WhenFull,
 };
 pub use template::{Provision, SYSTEMD_UNIT, template};
 

@@ -10,11 +10,12 @@
 //! read goes to `damaged/`. Refused and damaged files count to the bound too, and go first.
 
 pub mod record;
+mod recovery;
 mod survey;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,7 +26,7 @@ use tfhe_sbc_service::store::BlobId;
 use crate::config::WhenFull;
 use crate::error::AgentError;
 use crate::metrics::{Dropped, Metrics};
-use record::{FIXED_BYTES, Header, HeaderError, MAX_CURSOR};
+use record::Header;
 pub use survey::Survey;
 
 const LOCK: &str = "lock";
@@ -354,87 +355,10 @@ impl Spool {
         }
         Ok((BlobId::of(&bytes), bytes))
     }
-
-    /// What a crash left.
-    fn recover(&self) -> Result<State, AgentError> {
-        let mut state = State::default();
-        if let Ok(bytes) = fs::read(self.directory.join(POSITION)) {
-            match Header::parse(&bytes) {
-                Ok((header, _)) => (state.newest, state.cursor) = (header.sequence, header.cursor),
-                Err(error) => tracing::error!(%error, "the spool's position is not known"),
-            }
-        }
-        for path in listed(&self.directory).map_err(failed)? {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            if files::is_temporary(name) {
-                remove_file(&path);
-            } else if path
-                .extension()
-                .is_some_and(|extension| extension == EXTENSION)
-            {
-                match read_header(&path) {
-                    Ok((header, len)) if name == file_name(header.sequence) => {
-                        if header.sequence >= state.newest {
-                            (state.newest, state.cursor) = (header.sequence, header.cursor);
-                        }
-                        state.queue.insert(header.sequence, len);
-                        state.bytes += len;
-                    }
-                    Err(HeaderError::Version(version)) => {
-                        return Err(AgentError::new(
-                            format_args!("the spool file {} has version {version}", path.display()),
-                            "use the newer program that wrote it, or move the spool away",
-                        ));
-                    }
-                    _ => {
-                        tracing::error!(file = %path.display(), "a file of the spool is damaged and set aside");
-                        self.metrics.dropped(Dropped::Damaged);
-                        let _ = fs::rename(&path, self.directory.join(DAMAGED).join(name));
-                    }
-                }
-            }
-        }
-        let mut aside = Vec::new();
-        for place in [DAMAGED, REFUSED] {
-            aside.extend(listed(&self.directory.join(place)).map_err(failed)?);
-        }
-        aside.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == EXTENSION)
-        });
-        aside.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
-        for path in aside {
-            let len = path.metadata().map_or(0, |metadata| metadata.len());
-            state.bytes += len;
-            state.aside.push_back((path, len));
-        }
-        Ok(state)
-    }
 }
 
 fn file_name(sequence: u64) -> String {
     format!("{sequence:020}.{EXTENSION}")
-}
-
-/// The header of a file whose length is right, and that length.
-fn read_header(path: &Path) -> Result<(Header, u64), HeaderError> {
-    let read = || {
-        let mut bytes = Vec::new();
-        let file = File::open(path)?;
-        let len = file.metadata()?.len();
-        file.take((FIXED_BYTES + MAX_CURSOR) as u64)
-            .read_to_end(&mut bytes)?;
-        io::Result::Ok((bytes, len))
-    };
-    let (bytes, len) = read().map_err(|_| HeaderError::Damaged)?;
-    let (header, start) = Header::parse(&bytes)?;
-    if len.checked_sub(start as u64) != Some(header.len) {
-        return Err(HeaderError::Damaged);
-    }
-    Ok((header, len))
 }
 
 fn listed(directory: &Path) -> Result<Vec<PathBuf>, FileError> {

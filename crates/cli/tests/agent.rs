@@ -6,12 +6,12 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Run, Server, Shared, command, tfhe_sbc};
+use common::board::{LEVEL, agent, append, ids, settings};
+use common::{Server, Shared, command, tfhe_sbc};
 use serde_json::json;
 use tfhe_sbc_adapter::metadata;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
@@ -19,43 +19,6 @@ use tfhe_sbc_core::wire::Message;
 
 fn shared() -> &'static Shared {
     common::shared("agent")
-}
-
-const LEVEL: &str = r#"
-[[column]]
-name = "level"
-unit = "m"
-offset = -2.0
-scale = 0.5
-bits = 4
-"#;
-
-/// Settings for the keys of the desk; `more` begins with sections and ends in columns.
-fn settings(desk: &Path, url: &str, more: &str) {
-    let text = format!(
-        r#"
-        [server]
-        url = "{url}"
-        [device]
-        key = "keys/device.tsbc"
-        [tls]
-        ca = "tls/ca.pem"
-        certificate = "tls/device.pem"
-        key = "tls/device.key"
-        {more}
-        "#
-    );
-    fs::write(desk.join("agent.toml"), text).unwrap();
-}
-
-fn append(path: &Path, text: &str) {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.create(true).append(true).open(path).unwrap();
-    file.write_all(text.as_bytes()).unwrap();
-}
-
-fn agent(desk: &Path, arguments: &[&str]) -> Run {
-    tfhe_sbc(desk, &[&["agent"], arguments].concat())
 }
 
 fn start_server_at(desk: &Path, address: &str) -> Server {
@@ -111,12 +74,6 @@ fn stored(desk: &Path) -> BTreeMap<String, usize> {
         }
     }
     rows
-}
-
-fn ids(desk: &Path) -> String {
-    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.collect::<Vec<_>>().join(",")
 }
 
 fn files_in(directory: PathBuf) -> usize {
@@ -478,83 +435,4 @@ fn what_is_not_there_is_refused_with_what_to_do() {
     agent(directory, &["--test", "--once"]).refused(&["cannot be used with"]);
     agent(directory, &["--json"]).refused(&["--once or --test"]);
     agent(directory, &["init", "--out", "agent.toml"]).refused(&["exists", "--out"]);
-}
-
-#[test]
-fn a_provisioned_file_is_all_that_a_board_needs() {
-    let desk = shared().desk();
-    let directory = desk.path();
-    let board = tempfile::tempdir().unwrap();
-    // The certificates are shared with other tests.
-    fs::remove_file(directory.join("tls")).unwrap();
-    tfhe_sbc(directory, &["certs"]).succeeded();
-    fs::create_dir(directory.join("device-keys")).unwrap();
-    let server = Server::start(directory, &["--device-keys", "device-keys"]);
-    let column = format!("{LEVEL}\nsource = {{ kind = \"command\", run = [\"echo\", \"1.5\"] }}");
-    fs::write(directory.join("sources.toml"), column).unwrap();
-    let provision = |name: &str, more: &[&str]| {
-        let arguments = ["provision", name, "--server", &server.url];
-        tfhe_sbc(directory, &[&arguments, more].concat())
-    };
-    provision("hill", &["--columns", "sources.toml"]).succeeded();
-    let file = directory.join("hill.toml");
-    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
-    assert_eq!(mode & 0o777, 0o600);
-    assert!(!directory.join("tls/hill.key").exists());
-    fs::rename(&file, board.path().join("agent.toml")).unwrap();
-    let run = agent(board.path(), &["--once"]).succeeded();
-    assert!(
-        run.text().starts_with("1 rows read, 1 batches"),
-        "{}",
-        run.text()
-    );
-    // It is the board's own key and certificate.
-    let ids = ids(directory);
-    let log = tfhe_sbc(directory, &["inspect", &format!("store/blobs/{ids}")]).succeeded();
-    assert!(log.text().contains("level"), "{}", log.text());
-    let asked = [
-        "query",
-        "--to",
-        &server.url,
-        "--columns",
-        "columns.toml",
-        "max(level)",
-    ];
-    let result = tfhe_sbc(directory, &asked).succeeded().stdout;
-    let decoded = common::tfhe_sbc_fed(directory, &["decrypt", "--json"], &result).succeeded();
-    assert_eq!(decoded.json()["answers"][0]["answer"]["value"], 1.5);
-
-    // A board that is taken back keeps what it reads, and says why.
-    tfhe_sbc(directory, &["certs", "revoke", "hill"]).succeeded();
-    std::thread::sleep(Duration::from_millis(1500));
-    let run = agent(board.path(), &["--once", "--json"]);
-    assert_eq!(run.status.code(), Some(75), "{}", run.stderr);
-    assert_eq!(
-        (&run.json()["waiting"], &run.json()["refused"]),
-        (&json!(1), &json!([]))
-    );
-
-    provision("hill", &["--columns", "sources.toml"]).refused(&["exists already"]);
-    for (name, more, words) in [
-        (
-            "lake",
-            &["--columns", "columns.toml"][..],
-            &["missing field `source`", "agent init"][..],
-        ),
-        (
-            "lake",
-            &["--columns", "none.toml"],
-            &["none.toml", "check the path"],
-        ),
-        ("lake", &["--keys", "none"], &["secret.tsbc", "keygen"]),
-        ("lake", &["--tls", "none"], &["ca.pem", "tfhe-sbc certs"]),
-        ("la/ke", &[], &["letters, digits"]),
-        ("a-name-that-is-far-too-long", &[], &["1 to 16 letters"]),
-    ] {
-        provision(name, more).refused(words);
-        assert!(!directory.join("lake.toml").exists());
-        assert!(!directory.join("tls/lake.pem").exists());
-    }
-    let arguments = ["provision", "lake", "--server", "https://a\"b"];
-    tfhe_sbc(directory, &arguments).refused(&["https://HOST:PORT"]);
 }

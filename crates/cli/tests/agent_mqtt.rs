@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Run, Server, Shared, command, tfhe_sbc};
+use common::board::agent;
+use common::{Server, Shared, command, tfhe_sbc};
 use serde_json::json;
 
 fn shared() -> &'static Shared {
@@ -115,10 +116,6 @@ const CSV: &str = r#"
     bits = 6
     source = { kind = "csv" }
 "#;
-
-fn agent(desk: &Path, arguments: &[&str]) -> Run {
-    tfhe_sbc(desk, &[&["agent"], arguments].concat())
-}
 
 fn blobs(desk: &Path) -> Vec<String> {
     let files = fs::read_dir(desk.join("store/blobs")).unwrap();

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{DAMAGED, EXTENSION, LOCK, REFUSED, listed, read_header};
+use super::recovery::read_header;
+use super::{DAMAGED, EXTENSION, LOCK, REFUSED, listed};
 use crate::error::AgentError;
 
 /// What lies in a spool.

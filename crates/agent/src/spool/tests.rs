@@ -1,5 +1,6 @@
 //! What the spool keeps, in which order, and what it does without room.
 
+use super::record::FIXED_BYTES;
 use super::*;
 
 struct Desk {

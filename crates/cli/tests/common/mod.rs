@@ -2,6 +2,8 @@
 //! both said.
 #![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
 
+pub mod board;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
