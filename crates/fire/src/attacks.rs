@@ -69,7 +69,8 @@ pub(crate) struct Attack {
 pub(crate) struct Memory {
     pub(crate) idle: u64,
     pub(crate) peak: u64,
-    /// What the limits allow: memory when idle, twice that of bodies, and so much a connection.
+    /// What the limits allow: memory when idle, four times that of bodies (the allocator keeps
+    /// what was freed), and so much a connection.
     pub(crate) bound: u64,
     pub(crate) most_connections: u64,
 }
@@ -154,7 +155,7 @@ pub(crate) async fn run(site: Arc<Site>, attempts: u64) -> Result<Attacks, Failu
     attacks.extend(slow::all(&target, attempts).await?);
     let peak = target.server.figures().peak_memory;
     let most_connections = slow::connections(attempts);
-    let bound = idle + 2 * BUFFERED_BYTES as u64 + most_connections * PER_CONNECTION;
+    let bound = idle + 4 * BUFFERED_BYTES as u64 + most_connections * PER_CONNECTION;
     Ok(Attacks {
         attacks,
         memory: Memory {
@@ -257,10 +258,11 @@ impl Target {
             passed,
         };
         eprintln!(
-            "{} {name}: {counted} of {expected} counted, {} logged, {:?}",
+            "{} {name}: {counted} of {expected} counted, {} logged, {:?}, {:.1} MB",
             if passed { "ok  " } else { "FAIL" },
             logged.map_or("none".to_owned(), |logged| logged.to_string()),
             attack.seen,
+            self.server.figures().memory as f64 / 1e6,
         );
         Ok(attack)
     }

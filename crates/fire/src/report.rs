@@ -187,7 +187,7 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
     writeln!(
         text,
         "\nDuring all of it the server's memory went from {} to at most {}. What its limits allow is {}: \
-         what it has when idle, twice `--max-buffered-bytes` (here 8 MiB), and 128 KiB for each of the {} \
+         what it has when idle, four times `--max-buffered-bytes` (here 8 MiB), for the allocator keeps what was freed, and 128 KiB for each of the {} \
          connections.",
         megabytes(memory.idle),
         megabytes(memory.peak),

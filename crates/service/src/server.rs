@@ -69,7 +69,8 @@ pub struct Limits {
     pub upload_bytes: usize,
     /// The largest query, in bytes.
     pub query_bytes: usize,
-    /// Memory for all bodies that are being received or worked on, in bytes.
+    /// Memory for all bodies that are being received or worked on, in bytes; a quarter of it
+    /// is for those of up to 256 KiB.
     pub buffered_bytes: usize,
     /// Connections at a time; further ones wait to be accepted. Once three quarters are taken,
     /// each is closed after its next answer, so that all get their turn.

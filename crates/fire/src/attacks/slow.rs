@@ -12,6 +12,8 @@ use crate::Failure;
 use crate::link::tls_stream;
 
 const TOO_SLOW: &str = "tfhe_sbc_rejected_total{reason=\"too_slow\"}";
+/// What a slow body announces.
+const SLOW_BYTES: usize = 4096;
 const DRIP: Duration = Duration::from_millis(500);
 
 /// The most connections that an attack has open at once, the good ones besides.
@@ -58,7 +60,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         let config = target.attacker(&format!("slow-{i}"))?;
         let mut stream = tls_stream(target.server.address, &config).await?;
         let head = format!(
-            "POST /v1/readings HTTP/1.1\r\nhost: a\r\ncontent-length: {UPLOAD_BYTES}\r\n\r\n"
+            "POST /v1/readings HTTP/1.1\r\nhost: a\r\ncontent-length: {SLOW_BYTES}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await?;
         drip(&mut stream, &[7; 64]).await

@@ -15,8 +15,11 @@ use super::error::Refusal;
 
 /// The memory budget is handed out in units of this many bytes.
 const BUDGET_UNIT: usize = 1024;
-/// What a body gets of it before its first byte has come.
-const FIRST_SHARE: usize = 256 * 1024;
+/// What is no larger has a part of the budget to itself, so that large bodies, and those that only
+/// announce to be large, keep no board's small ones out.
+const SMALL: usize = 256 * 1024;
+/// That part is one in so many.
+const SMALL_PART: usize = 4;
 
 /// A body in memory and its share of the budget, which it gives back when
 /// dropped.
@@ -34,20 +37,27 @@ impl AsRef<[u8]> for Received {
 /// Reads bodies under the limits.
 pub(super) struct BodyReader {
     limits: Limits,
-    budget: Arc<Semaphore>,
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
 }
 
 impl BodyReader {
     pub(super) fn new(limits: Limits) -> Self {
+        let small = (limits.buffered_bytes / SMALL_PART).max(SMALL);
         // A budget below one body would block forever.
-        let bytes = limits
+        let large = limits
             .buffered_bytes
+            .saturating_sub(small)
             .max(limits.upload_bytes)
             .max(limits.query_bytes);
-        let units = units(bytes).min(Semaphore::MAX_PERMITS as u32);
+        let budget = |bytes| {
+            let units = units(bytes).min(Semaphore::MAX_PERMITS as u32);
+            Arc::new(Semaphore::new(units as usize))
+        };
         Self {
+            small: budget(small),
+            large: budget(large),
             limits,
-            budget: Arc::new(Semaphore::new(units as usize)),
         }
     }
 
@@ -65,19 +75,20 @@ impl BodyReader {
             .exact()
             .and_then(|bytes| usize::try_from(bytes).ok());
         let deadline = Instant::now() + self.limits.body_timeout;
-        // A large share only for what has come: who announces much and sends little holds little.
-        let first = expected.unwrap_or(FIRST_SHARE).min(FIRST_SHARE);
-        let share = timeout_at(
-            deadline,
-            Arc::clone(&self.budget).acquire_many_owned(units(first)),
-        );
-        let Ok(Ok(mut share)) = share.await else {
+        // All at once: who held a part and waited for the rest could wait for another who does.
+        let wanted = expected.unwrap_or(limit);
+        let budget = if wanted <= SMALL {
+            &self.small
+        } else {
+            &self.large
+        };
+        let share = Arc::clone(budget).acquire_many_owned(units(wanted));
+        let Ok(Ok(share)) = timeout_at(deadline, share).await else {
             return Err(self.refuse(request, Refusal::no_memory()).await);
         };
-        let mut shared = first;
 
         let mut body = request.into_body();
-        let mut bytes = Vec::with_capacity(first);
+        let mut bytes = Vec::with_capacity(expected.unwrap_or(0));
         loop {
             let next = timeout_at(
                 deadline,
@@ -100,24 +111,6 @@ impl BodyReader {
                     if data.len() > limit - bytes.len() {
                         self.discard(body).await;
                         return Err(Refusal::too_large(limit));
-                    }
-                    let needed = bytes.len() + data.len();
-                    if needed > shared {
-                        let larger = needed
-                            .max(2 * shared)
-                            .min(expected.unwrap_or(limit).max(needed));
-                        let more = timeout(
-                            self.limits.body_idle_timeout,
-                            Arc::clone(&self.budget).acquire_many_owned(units(larger - shared)),
-                        );
-                        let Ok(Ok(more)) = timeout_at(deadline, more).await.unwrap_or_else(Err)
-                        else {
-                            self.discard(body).await;
-                            return Err(Refusal::no_memory());
-                        };
-                        share.merge(more);
-                        shared = larger;
-                        bytes.reserve_exact(larger - bytes.len());
                     }
                     bytes.extend_from_slice(data);
                 }
