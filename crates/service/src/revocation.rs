@@ -1,7 +1,7 @@
 //! Certificates that are no longer good: the list of them, and its check.
 //!
 //! The list is a standard one (X.509 CRL, RFC 5280 section 5, in PEM), signed by the authority.
-//! [`certificates`](crate::certificates) writes it; here it is read. [`ClientVerifier`] holds
+//! [`certificates`](crate::certificates) writes it; here it is read. `ClientVerifier` holds
 //! the server's view of it: it looks at the file's stamp at every handshake and request, takes
 //! a changed one without a restart, and tells connections that are open already. A file that
 //! cannot be used leaves the last good one in force: nothing that happens to a file brings a

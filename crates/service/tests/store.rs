@@ -208,3 +208,41 @@ fn ids_are_64_hexadecimal_digits() {
         assert!(text.parse::<BlobId>().is_err(), "{text}");
     }
 }
+
+/// Many at once share commits; each is there once, whoever else sent the same.
+#[test]
+fn uploads_that_come_together_are_each_stored_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    let new = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..16 {
+            let (store, new) = (&store, &new);
+            scope.spawn(move || {
+                for i in 0..20 {
+                    // Half of the contents are everybody's.
+                    let content = match i % 2 {
+                        0 => format!("shared {i}"),
+                        _ => format!("of {thread}: {i}"),
+                    };
+                    let name = format!("board-{thread}");
+                    let (stored, how) = store.put(content.as_bytes(), &name, &summary(2)).unwrap();
+                    assert_eq!(stored.id, BlobId::of(content.as_bytes()));
+                    assert_eq!(store.get(&stored.id).unwrap(), content.as_bytes());
+                    if how == Stored::New {
+                        new.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let expected = 10 + 16 * 10;
+    assert_eq!(new.into_inner(), expected);
+    assert_eq!(store.list(usize::MAX).unwrap().len(), expected);
+    let counted: u64 = store.uploaders().iter().map(|u| u.uploads).sum();
+    assert_eq!(counted, expected as u64);
+    let counted = store.uploaders();
+    drop(store);
+    // What is counted while it runs is what is read at the next start.
+    assert_eq!(Store::open(directory.path()).unwrap().uploaders(), counted);
+}
