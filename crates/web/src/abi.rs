@@ -1,4 +1,4 @@
-//! How the page's script calls [`decrypt`](crate::decrypt): buffers in this module's memory, JSON
+//! How the page's script calls [`decrypt`]: buffers in this module's memory, JSON
 //! out. All unsafe code of the crate is here, for the script's numbers are taken as pointers.
 //!
 //! A script calls [`tfhe_sbc_web_allocate`] for either file, copies the file there, calls
