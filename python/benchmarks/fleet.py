@@ -48,7 +48,7 @@ def total(parts: list[Any]) -> Any:
 #: Evaluations, and the numbers of devices that they are run on.
 EVALUATIONS: dict[str, tuple[Work, tuple[int, ...]]] = {
     "sum(temperature)": (Work(lambda column: column.sum(), total), (64, 512)),
-    "count(temperature > 30)": (Work(lambda column: (column > 30.0).sum(), total), (64, 192)),
+    "count(temperature > 30)": (Work(lambda column: (column > 30.0).sum(), total), (64, 128)),
 }
 
 

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1]
-PAGES = [PACKAGE.parent / "docs" / "python.md", PACKAGE / "README.md"]
+PAGES = [
+    PACKAGE.parent / "README.md",
+    PACKAGE.parent / "docs" / "python.md",
+    PACKAGE / "README.md",
+]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_a_page(page):
     text = page.read_text(encoding="utf-8")
     blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
