@@ -162,6 +162,10 @@ impl<'a> Incoming<'a> {
         let Some((&head, rest)) = bytes.split_first() else {
             return Ok(None);
         };
+        // Before a length is believed that is none.
+        if !matches!(head, 0x20 | 0x30..=0x40 | 0x90 | 0xd0) {
+            return Err(PacketError::Malformed);
+        }
         let mut len = 0;
         let mut digits = 0;
         loop {

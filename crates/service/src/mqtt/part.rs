@@ -138,6 +138,8 @@ impl<'a> Part<'a> {
 /// Parts of one upload until all are there.
 #[derive(Debug, Default)]
 pub struct Assembly {
+    /// The length of the upload and the number of its parts, as the first part has them.
+    shape: Option<(u32, u32)>,
     parts: BTreeMap<u32, Vec<u8>>,
     bytes: usize,
 }
@@ -152,11 +154,15 @@ impl Assembly {
     /// # Errors
     /// If parts do not fit together. The assembly is worth nothing then.
     pub fn add(&mut self, part: &Part<'_>) -> Result<Option<Vec<u8>>, PartError> {
+        let shape = (part.len, part.count);
+        if *self.shape.get_or_insert(shape) != shape {
+            return Err(PartError::Mismatch);
+        }
         if !self.parts.contains_key(&part.index) {
             self.bytes += part.bytes.len();
             self.parts.insert(part.index, part.bytes.to_vec());
         }
-        if self.bytes > part.len as usize || self.parts.len() > part.count as usize {
+        if self.bytes > part.len as usize {
             return Err(PartError::Mismatch);
         }
         if self.parts.len() < part.count as usize {
@@ -247,9 +253,13 @@ mod tests {
                 payloads[place][bit / 8] ^= 1 << (bit % 8);
                 let mut assemblies = BTreeMap::<[u8; 32], Assembly>::new();
                 for payload in &payloads {
-                    if let Ok(part) = Part::parse(payload) {
-                        let added = assemblies.entry(part.hash).or_default().add(&part);
-                        assert!(!matches!(added, Ok(Some(_))), "part {place}, bit {bit}");
+                    let Ok(part) = Part::parse(payload) else {
+                        continue;
+                    };
+                    let added = assemblies.entry(part.hash).or_default().add(&part);
+                    assert!(!matches!(added, Ok(Some(_))), "part {place}, bit {bit}");
+                    if added.is_err() {
+                        assemblies.remove(&part.hash);
                     }
                 }
             }
