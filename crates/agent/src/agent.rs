@@ -44,7 +44,7 @@ pub struct Once {
     pub failed: Option<String>,
 }
 
-/// What [`test`] found.
+/// What [`test()`] found.
 #[derive(Debug)]
 pub struct Test {
     /// The columns, and of each the reading in the first row, or why there is none.

@@ -2,10 +2,10 @@
 //! through bad networks and power cuts.
 //!
 //! The path of a reading:
-//! a [`source`] gives rows on the schedule of the [`clock`]; [`range`] keeps out what a
-//! column cannot hold; [`batch`] collects rows until there are enough or they are old enough; then
+//! a `source` gives rows on the schedule of the `clock`; `range` keeps out what a
+//! column cannot hold; `batch` collects rows until there are enough or they are old enough; then
 //! the batch is encrypted and goes to the [`spool`], in one file with the place up to
-//! which its sources were read. From there [`sender`] takes one batch after the other, oldest first, and
+//! which its sources were read. From there `sender` takes one batch after the other, oldest first, and
 //! removes each when the server has acknowledged its content. [`agent`] is the loop,
 //! [`config`] its settings, [`metrics`] what it counts.
 //!
@@ -20,8 +20,11 @@ pub mod config;
 mod error;
 pub mod metrics;
 mod range;
-pub mod sender;
+mod sender;
 mod source;
 pub mod spool;
 
+pub use clock::Stop;
 pub use error::AgentError;
+pub use range::OutOfRange;
+pub use source::SourceConfig;
