@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
     /// Most bootstraps that one query may take
     #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
     max_bootstraps: u64,
-    /// A broker that boards upload over: mqtts://HOST[:PORT]
+    /// A broker that boards upload over: mqtts://HOST:PORT
     #[arg(long, value_name = "URL")]
     mqtt: Option<String>,
     /// Whose certificate to show the broker: NAME.pem and NAME.key in --tls
