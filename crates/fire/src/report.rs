@@ -276,7 +276,11 @@ fn machine() -> String {
         "{}, {cores} threads, {:.0} GB of memory, Linux {}, load {} at the start",
         model.as_deref().unwrap_or("a processor without name"),
         kilobytes.unwrap_or(0) as f64 / 1e6,
-        read("/proc/sys/kernel/osrelease").trim(),
+        read("/proc/sys/kernel/osrelease")
+            .trim()
+            .split('-')
+            .next()
+            .unwrap_or_default(),
         read("/proc/loadavg").split(' ').next().unwrap_or("unknown"),
     )
 }
