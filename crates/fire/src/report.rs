@@ -59,9 +59,10 @@ impl Report {
             text,
             "# The server under fire\n\n\
              <!-- Made by `cargo xtask fire`; do not edit. -->\n\n\
-             Made by `cargo xtask fire`, which starts the real server and the real agents, and exits \
+             Made by `cargo xtask fire{}`, which starts the real server and the real agents, and exits \
              with an error if anything below is not as it must be. The boards, the network and the \
              attackers share the machine with the server: {}.\n",
+            options(std::env::args()),
             self.machine
         )?;
         self.write_load(text)?;
@@ -254,6 +255,20 @@ fn milliseconds(value: f64) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// The options that say what is done, without those that name files.
+fn options(arguments: impl Iterator<Item = String>) -> String {
+    let mut arguments = arguments.skip(1);
+    let mut text = String::new();
+    while let Some(argument) = arguments.next() {
+        if ["--program", "--report", "--json", "--directory"].contains(&argument.as_str()) {
+            arguments.next();
+        } else {
+            text = text + " " + &argument;
+        }
+    }
+    text
 }
 
 /// Processor, cores, memory and system.
