@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
+use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
@@ -158,7 +159,7 @@ pub(crate) fn compute(
     }
     let computed = watched(py, progress, |progress| match &*backend {
         Backend::Server(server) => evaluate(server, &nodes, progress),
-        Backend::Rehearsal(parameters) => rehearse(parameters, &nodes).map(|()| 0),
+        Backend::Rehearsal(parameters) => rehearse(parameters, &nodes, progress).map(|()| 0),
     })?;
     computed.map_err(evaluate_error)
 }
@@ -175,8 +176,8 @@ pub(crate) fn cost(
         return Ok((0, 0, measure.then_some(0.0)));
     };
     drop(items);
-    let counted = watched(py, None, |_| {
-        let cost = count(backend.parameters(), &nodes)?;
+    let counted = watched(py, None, |progress| {
+        let cost = count(backend.parameters(), &nodes, progress)?;
         let seconds = match &*backend {
             Backend::Server(server) if measure => {
                 Some(server.speed()?.predict(&cost).as_secs_f64())
@@ -188,7 +189,11 @@ pub(crate) fn cost(
     counted.map_err(|error: EvaluateError| evaluate_error(error))
 }
 
-fn count(parameters: &Parameters, nodes: &[Arc<Node>]) -> Result<Cost, EvaluateError> {
+fn count(
+    parameters: &Parameters,
+    nodes: &[Arc<Node>],
+    progress: &Progress,
+) -> Result<Cost, EvaluateError> {
     let circuit = Circuit::new(parameters)?;
     let order = in_order(nodes);
     let mut recorder = Recorder::new(&circuit, true, &order);
@@ -197,8 +202,8 @@ fn count(parameters: &Parameters, nodes: &[Arc<Node>]) -> Result<Cost, EvaluateE
         if let Op::Sealed(ciphertexts) = &*node.op() {
             sealed += ciphertexts.len() as u64;
         }
-        recorder.record(node)?;
     }
+    record_all(&mut recorder, &order, progress)?;
     let mut blocks = Vec::new();
     for node in nodes {
         blocks.extend(recorder.blocks(node)?);
@@ -210,29 +215,62 @@ fn count(parameters: &Parameters, nodes: &[Arc<Node>]) -> Result<Cost, EvaluateE
     })
 }
 
-fn rehearse(parameters: &Parameters, nodes: &[Arc<Node>]) -> Result<(), EvaluateError> {
+/// Writes all of them down, unless nobody waits any more.
+fn record_all(
+    recorder: &mut Recorder<'_>,
+    order: &[Arc<Node>],
+    progress: &Progress,
+) -> Result<(), EvaluateError> {
+    for node in order {
+        check_wanted(progress)?;
+        recorder.record(node)?;
+    }
+    check_wanted(progress)
+}
+
+fn check_wanted(progress: &Progress) -> Result<(), EvaluateError> {
+    match progress.is_cancelled() {
+        true => Err(circuit::EvaluateError::Cancelled.into()),
+        false => Ok(()),
+    }
+}
+
+fn rehearse(
+    parameters: &Parameters,
+    nodes: &[Arc<Node>],
+    progress: &Progress,
+) -> Result<(), EvaluateError> {
     let circuit = Circuit::new(parameters)?;
     let order = in_order(nodes);
     let mut recorder = Recorder::new(&circuit, false, &order);
-    for node in &order {
-        recorder.record(node)?;
-    }
+    record_all(&mut recorder, &order, progress)?;
     for node in nodes {
+        check_wanted(progress)?;
         let blocks = recorder.blocks(node)?;
         let values = circuit.rehearse(&blocks.iter().collect::<Vec<_>>())?;
-        let values: Vec<u64> = values.into_iter().map(|value| value as u64).collect();
+        let values = values.into_iter().map(|value| value as u128);
         node.set(Op::Clear(match node.kind {
-            Kind::Truth => values,
+            Kind::Truth => values.collect(),
             Kind::Code(bits) => {
                 let encoding = circuit.encoding();
-                let codes = values.chunks(encoding.block_count(bits));
+                let digits: Vec<u128> = values.collect();
+                let codes = digits.chunks(encoding.block_count(bits));
                 codes
-                    .map(|digits| encoding.join(digits.iter().copied()))
+                    .map(|digits| joined(digits.iter().copied(), encoding))
                     .collect()
             }
         }));
     }
     Ok(())
+}
+
+/// The code of digits, least significant first: of up to 128 bits, as sums of squares have.
+pub(crate) fn joined(
+    digits: impl DoubleEndedIterator<Item = u128>,
+    encoding: BlockEncoding,
+) -> u128 {
+    let bits = encoding.message_bits();
+    digits.rev().fold(0, |code, digit| code << bits | digit)
 }
 
 fn evaluate(
@@ -250,11 +288,12 @@ fn evaluate(
         .iter()
         .filter(|node| matches!(*node.op(), Op::Sealed(_)))
         .collect();
-    lift(&evaluator, &sealed)?;
-    let mut recorder = Recorder::new(&circuit, false, &order);
-    for node in &order {
-        recorder.record(node)?;
+    if !sealed.is_empty() {
+        progress.expect_bootstraps(count(parameters, nodes, progress)?.bootstraps);
     }
+    lift(&evaluator, &sealed, progress)?;
+    let mut recorder = Recorder::new(&circuit, false, &order);
+    record_all(&mut recorder, &order, progress)?;
     let mut blocks = Vec::new();
     let mut lengths = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -274,13 +313,18 @@ fn evaluate(
         level: (block.norm_squared().max(1) - 1).isqrt() as u32 + 1,
     });
     for (node, length) in nodes.iter().zip(lengths) {
-        node.set(Op::Known(known.by_ref().take(length).collect()));
+        let blocks: Vec<KnownBlock> = known.by_ref().take(length).collect();
+        node.set(Op::Known(blocks.into()));
     }
     Ok(evaluator.bootstrap_count())
 }
 
 /// Brings what is under the small key under the big one.
-fn lift(evaluator: &Evaluator<'_, u64>, nodes: &[&Arc<Node>]) -> Result<(), EvaluateError> {
+fn lift(
+    evaluator: &Evaluator<'_, u64>,
+    nodes: &[&Arc<Node>],
+    progress: &Progress,
+) -> Result<(), EvaluateError> {
     if nodes.is_empty() {
         return Ok(());
     }
@@ -297,24 +341,33 @@ fn lift(evaluator: &Evaluator<'_, u64>, nodes: &[&Arc<Node>]) -> Result<(), Eval
             table: &table,
         })
         .collect();
-    // Their dimension was checked when they were read.
-    let lifted = evaluator.bootstrap_switched_batch(&jobs);
-    let lifted = lifted.map_err(|_| circuit::EvaluateError::Parameters)?;
+    let mut lifted = Vec::with_capacity(jobs.len());
+    for jobs in jobs.chunks(AT_A_TIME) {
+        check_wanted(progress)?;
+        // Their dimension was checked when they were read.
+        let some = evaluator.bootstrap_switched_batch(jobs);
+        lifted.extend(some.map_err(|_| circuit::EvaluateError::Parameters)?);
+    }
     let mut lifted = lifted.into_iter();
     for (node, op) in nodes.iter().zip(&ops) {
         let Op::Sealed(ciphertexts) = &**op else {
             continue;
         };
         let known = lifted.by_ref().take(ciphertexts.len()).enumerate();
-        let known = known.map(|(place, ciphertext)| KnownBlock {
-            ciphertext,
-            degree: degree_at(node.kind, parameters.block_encoding(), place),
-            level: 1,
-        });
-        node.set(Op::Known(known.collect()));
+        let known: Vec<KnownBlock> = known
+            .map(|(place, ciphertext)| KnownBlock {
+                ciphertext,
+                degree: degree_at(node.kind, parameters.block_encoding(), place),
+                level: 1,
+            })
+            .collect();
+        node.set(Op::Known(known.into()));
     }
     Ok(())
 }
+
+/// So many blocks are switched or lifted between two looks at whether anybody waits.
+const AT_A_TIME: usize = 64;
 
 /// Refuses to load more blocks than memory should hold.
 fn check_size(circuit: &Circuit, order: &[Arc<Node>]) -> Result<(), EvaluateError> {
@@ -327,6 +380,7 @@ fn check_size(circuit: &Circuit, order: &[Arc<Node>]) -> Result<(), EvaluateErro
             },
             // Of all others only rows that are taken are loaded.
             Op::Take { of, .. } if matches!(*of.op(), Op::Load { .. }) => Arc::clone(node),
+            Op::Sealed(_) | Op::Known(_) | Op::Public(_) => Arc::clone(node),
             _ => continue,
         };
         blocks += (of.len() * circuit.encoding().block_count(of.bits())) as u64;
@@ -342,17 +396,18 @@ pub(crate) enum Exported {
     /// Under the small key.
     Sealed(Vec<LweCiphertext<u32>>),
     /// The codes or bits of a rehearsal.
-    Clear(Vec<u64>),
+    Clear(Vec<u128>),
 }
 
-/// The ciphertexts of a computed node under the small key; `None` if it is not computed.
-pub(crate) fn export(backend: &Backend, node: &Node) -> Option<Exported> {
+/// The ciphertexts of a computed node under the small key; `None` if it is not computed, or
+/// if nobody waits for them any more.
+pub(crate) fn export(backend: &Backend, node: &Node, progress: &Progress) -> Option<Exported> {
     let op = node.op();
     match (&*op, backend) {
         (Op::Sealed(ciphertexts), _) => Some(Exported::Sealed(ciphertexts.clone())),
         (Op::Clear(values), _) => Some(Exported::Clear(values.clone())),
         (Op::Constant(truth), Backend::Rehearsal(_)) => {
-            Some(Exported::Clear(vec![u64::from(*truth); node.len()]))
+            Some(Exported::Clear(vec![u128::from(*truth); node.len()]))
         }
         (Op::Constant(truth), Backend::Server(server)) => {
             let parameters = server.key.parameters();
@@ -360,17 +415,24 @@ pub(crate) fn export(backend: &Backend, node: &Node) -> Option<Exported> {
             let bit = LweCiphertext::trivial(parameters.lwe_dimension, bit);
             Some(Exported::Sealed(vec![bit; node.len()]))
         }
-        (Op::Known(blocks), Backend::Server(server)) => {
+        (Op::Known(known), Backend::Server(server)) => {
+            if let Some(switched) = known.switched.get() {
+                return Some(Exported::Sealed(switched.clone()));
+            }
             let evaluator = Evaluator::new(&server.key);
-            let blocks: Vec<_> = blocks
-                .iter()
-                .map(|block| block.ciphertext.clone())
-                .collect();
-            // They came out of an evaluation with this key's parameters.
-            evaluator
-                .key_switch_batch(&blocks)
-                .ok()
-                .map(Exported::Sealed)
+            let mut switched = Vec::with_capacity(known.blocks.len());
+            for blocks in known.blocks.chunks(AT_A_TIME) {
+                check_wanted(progress).ok()?;
+                let blocks: Vec<_> = blocks
+                    .iter()
+                    .map(|block| block.ciphertext.clone())
+                    .collect();
+                // They came out of an evaluation with this key's parameters.
+                switched.extend(evaluator.key_switch_batch(&blocks).ok()?);
+            }
+            Some(Exported::Sealed(
+                known.switched.get_or_init(|| switched).clone(),
+            ))
         }
         _ => None,
     }

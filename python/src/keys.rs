@@ -16,11 +16,12 @@ use tfhe_sbc_python_shared::device::DeviceKey;
 use tfhe_sbc_python_shared::errors::{self, TfheSbcError, refused};
 use tfhe_sbc_upload::fresh_seeds;
 
-use crate::compute::{Exported, export};
+use crate::compute::{Backend, Exported, export, joined};
 use crate::mask::Mask;
+use crate::node::{Node, Op};
 use crate::number::Number;
 use crate::params::Parameters;
-use crate::watch::{check_process, watched};
+use crate::watch::watched;
 
 /// The key owner's secret key.
 #[pyclass(frozen)]
@@ -124,8 +125,11 @@ impl SecretKey {
         let issue = DeviceIssue { device, epoch };
         let key = self.secret.issue_device_key(issue, &mut seeds);
         let key = key.map_err(plain)?;
-        let switch = SeededDeviceSwitchKey::<u64>::generate(&self.secret, &key, &mut seeds);
-        let switch = PyBytes::new(py, &switch.map_err(plain)?.to_bytes());
+        let switch = watched(py, None, |_| {
+            let switch = SeededDeviceSwitchKey::<u64>::generate(&self.secret, &key, &mut seeds);
+            switch.map(|switch| switch.to_bytes())
+        })?;
+        let switch = PyBytes::new(py, &switch.map_err(plain)?);
         let key = DeviceKey::new(&key.to_bytes().map_err(errors::wire)?)?;
         Ok((key, switch))
     }
@@ -146,12 +150,12 @@ impl SecretKey {
     }
 
     /// The codes of a computed number.
-    fn codes(&self, number: &Number) -> PyResult<Vec<u128>> {
+    fn codes(&self, py: Python<'_>, number: &Number) -> PyResult<Vec<u128>> {
         let encoding = self.secret.parameters().block_encoding();
         let each = encoding.block_count(number.node.bits());
-        let blocks = match exported(self, number.backend.as_ref(), &number.node)? {
-            Exported::Clear(codes) => return Ok(codes.into_iter().map(u128::from).collect()),
-            Exported::Sealed(ciphertexts) => self.blocks(&ciphertexts),
+        let blocks = match self.opened(py, &number.backend, &number.node)? {
+            Opened::Rehearsed(codes) => return Ok(codes),
+            Opened::Blocks(blocks) => blocks,
         };
         if blocks
             .iter()
@@ -159,20 +163,15 @@ impl SecretKey {
         {
             return Err(implausible());
         }
-        let code = |digits: &[u64]| {
-            let digits = digits.iter().rev();
-            digits.fold(0u128, |code, &digit| {
-                code << encoding.message_bits() | u128::from(digit)
-            })
-        };
+        let code = |digits: &[u64]| joined(digits.iter().copied().map(u128::from), encoding);
         Ok(blocks.chunks(each).map(code).collect())
     }
 
     /// The truth values of a computed mask.
-    fn truths(&self, mask: &Mask) -> PyResult<Vec<bool>> {
-        let bits = match exported(self, mask.backend.as_ref(), &mask.node)? {
-            Exported::Clear(bits) => bits,
-            Exported::Sealed(ciphertexts) => self.blocks(&ciphertexts),
+    fn truths(&self, py: Python<'_>, mask: &Mask) -> PyResult<Vec<bool>> {
+        let bits = match self.opened(py, &mask.backend, &mask.node)? {
+            Opened::Rehearsed(bits) => bits,
+            Opened::Blocks(blocks) => blocks.into_iter().map(u128::from).collect(),
         };
         if bits.iter().any(|&bit| bit > 1) {
             return Err(implausible());
@@ -189,6 +188,30 @@ impl SecretKey {
         let blocks = ciphertexts.iter();
         blocks.map(|lwe| self.secret.decrypt_block(lwe)).collect()
     }
+
+    fn opened(&self, py: Python<'_>, backend: &Backend, node: &Node) -> PyResult<Opened> {
+        if let Some(found) = backend.fingerprint()
+            && found != self.secret.fingerprint()
+        {
+            let expected = self.secret.fingerprint();
+            return Err(errors::wire(WireError::WrongKey { expected, found }));
+        }
+        let opened = watched(py, None, |progress| {
+            Some(match export(backend, node, progress)? {
+                Exported::Clear(values) => Opened::Rehearsed(values),
+                Exported::Sealed(ciphertexts) => Opened::Blocks(self.blocks(&ciphertexts)),
+            })
+        })?;
+        opened.ok_or_else(not_computed)
+    }
+}
+
+/// What a computed node holds, in the clear.
+enum Opened {
+    /// The codes or bits of a rehearsal.
+    Rehearsed(Vec<u128>),
+    /// What its ciphertexts decrypt to.
+    Blocks(Vec<u64>),
 }
 
 fn implausible() -> PyErr {
@@ -198,42 +221,32 @@ fn implausible() -> PyErr {
     )
 }
 
-fn exported(
-    secret: &SecretKey,
-    backend: &crate::compute::Backend,
-    node: &crate::node::Node,
-) -> PyResult<Exported> {
-    if let Some(found) = backend.fingerprint()
-        && found != secret.secret.fingerprint()
-    {
-        let expected = secret.secret.fingerprint();
-        return Err(errors::wire(WireError::WrongKey { expected, found }));
-    }
-    check_process()?;
-    export(backend, node).ok_or_else(|| refused("nothing is computed", "call compute() first"))
+pub(crate) fn not_computed() -> PyErr {
+    refused("nothing is computed", "call compute() first")
 }
 
 /// The codes of what a rehearsal computed.
 #[pyfunction]
-pub(crate) fn rehearsed_codes(number: &Number) -> PyResult<Vec<u64>> {
-    rehearsed(number.backend.as_ref(), &number.node)
+pub(crate) fn rehearsed_codes(number: &Number) -> PyResult<Vec<u128>> {
+    rehearsed(&number.node)
 }
 
 /// The truth values of what a rehearsal computed.
 #[pyfunction]
 pub(crate) fn rehearsed_truths(mask: &Mask) -> PyResult<Vec<bool>> {
-    let bits = rehearsed(mask.backend.as_ref(), &mask.node)?;
+    let bits = rehearsed(&mask.node)?;
     Ok(bits.into_iter().map(|bit| bit == 1).collect())
 }
 
-fn rehearsed(backend: &crate::compute::Backend, node: &crate::node::Node) -> PyResult<Vec<u64>> {
-    match export(backend, node) {
-        Some(Exported::Clear(values)) => Ok(values),
-        Some(Exported::Sealed(_)) => Err(refused(
+fn rehearsed(node: &Node) -> PyResult<Vec<u128>> {
+    match &*node.op() {
+        Op::Clear(values) => Ok(values.clone()),
+        Op::Constant(truth) => Ok(vec![u128::from(*truth); node.len()]),
+        Op::Sealed(_) | Op::Known(_) => Err(refused(
             "this is encrypted",
             "decrypt it with the secret key",
         )),
-        None => Err(refused("nothing is computed", "call compute() first")),
+        _ => Err(not_computed()),
     }
 }
 

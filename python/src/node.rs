@@ -6,7 +6,7 @@
 //! ciphertexts.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tfhe_sbc_adapter::extract::ExpandedGlweList;
 use tfhe_sbc_adapter::readings::ReadingsMetadata;
@@ -25,9 +25,9 @@ pub(crate) enum Op {
     /// Ciphertexts under the small key, of digits or bits: of an earlier evaluation.
     Sealed(Vec<LweCiphertext<u32>>),
     /// Ciphertexts under the big key, of digits or bits: computed.
-    Known(Vec<KnownBlock>),
+    Known(Known),
     /// Codes or bits of a rehearsal.
-    Clear(Vec<u64>),
+    Clear(Vec<u128>),
     /// Truth values that do not depend on what is encrypted.
     Constant(bool),
     /// Codes or bits that are no secret.
@@ -112,6 +112,20 @@ pub(crate) enum Logic {
     Or,
     /// Exactly one.
     Xor,
+}
+
+/// What was computed.
+pub(crate) struct Known {
+    pub(crate) blocks: Vec<KnownBlock>,
+    /// The same under the small key, once somebody has asked for that.
+    pub(crate) switched: OnceLock<Vec<LweCiphertext<u32>>>,
+}
+
+impl From<Vec<KnownBlock>> for Known {
+    fn from(blocks: Vec<KnownBlock>) -> Self {
+        let switched = OnceLock::new();
+        Self { blocks, switched }
+    }
 }
 
 /// A ciphertext that was computed, and what its lookups may assume.

@@ -4,17 +4,19 @@
 //! encoding and no ciphertext. Where numbers of different encodings meet, they are brought to one
 //! whose step all of theirs are whole multiples of ([`encoding`]).
 
+pub(crate) mod decimal;
 mod encoding;
 
 use std::sync::Arc;
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::integer::Comparison;
 use tfhe_sbc_python_shared::errors::{TfheSbcError, refused};
-use tfhe_sbc_query::condition::{CodeCondition, Relation, code_condition, first_code_from};
+use tfhe_sbc_query::condition::{CodeCondition, Relation, code_condition, first_code_from, slack};
 
 use crate::compute::Backend;
 use crate::mask::{Mask, new_node};
@@ -159,11 +161,11 @@ impl Number {
             Self {
                 backend: Arc::clone(&self.backend),
                 node: self.node(),
-                offset: self.offset * factor,
-                scale: self.scale * factor,
+                offset: decimal::product(self.offset, factor),
+                scale: decimal::product(self.scale, factor),
             }
         };
-        result.offset += constant;
+        result.offset = decimal::sum(result.offset, constant);
         FixedPoint::new(result.offset, result.scale, 1)
             .map_err(|error| TfheSbcError::new_err(format!("the result: {error}")))?;
         Ok(result)
@@ -187,7 +189,7 @@ impl Number {
             backend: Arc::clone(&self.backend),
             node: new_node(rows, Kind::Code(bits), op)?,
             offset: 0.0,
-            scale: self.scale * other.scale,
+            scale: decimal::product(self.scale, other.scale),
         };
         product.encoding().map_err(|_| too_wide())?;
         let without_offset = |number: &Self| Self {
@@ -206,7 +208,8 @@ impl Number {
             [_] => product,
             _ => Sum::new(&parts)?.number(&self.backend, rows)?,
         };
-        result.offset += self.offset * other.offset;
+        let constant = decimal::product(self.offset, other.offset);
+        result.offset = decimal::sum(result.offset, constant);
         Ok(result)
     }
 
@@ -343,7 +346,7 @@ impl Number {
         let rows = self.node.len();
         let bits = self.node.bits() + carry_bits(rows);
         Ok(Self {
-            offset: self.offset * rows as f64,
+            offset: decimal::product(self.offset, rows as f64),
             ..self.made(None, bits, Op::Sum(self.node()))?
         })
     }
@@ -444,19 +447,18 @@ impl Number {
 
     /// Clear numbers, one for each of these rows, of this one's step.
     fn public(&self, values: Vec<f64>) -> PyResult<Self> {
-        /// So much of a step is none.
-        const SLACK: f64 = 1e-6;
         if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return Err(not_finite());
         }
         let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
         // On the grid of this one's encoding.
         let below = ((self.offset - lowest) / self.scale).ceil().max(0.0);
-        let offset = self.offset - below * self.scale;
+        let below = decimal::product(below, self.scale);
+        let offset = decimal::sum(self.offset, -below);
         let code = |value: &f64| {
             let steps = (value - offset) / self.scale;
             let code = steps.round();
-            if (steps - code).abs() > SLACK {
+            if (steps - code).abs() > slack(*value, offset, self.scale) {
                 return Err(refused(
                     format_args!("a clear number is no multiple of the step {}", self.scale),
                     "round the clear numbers to the encoding of what they meet",
@@ -476,9 +478,17 @@ impl Number {
         })
     }
 
+    /// What codes stand for.
+    fn decoded<'py>(&self, py: Python<'py>, codes: Vec<u128>) -> Bound<'py, PyArray1<f64>> {
+        let decoded = codes
+            .into_iter()
+            .map(|code| decimal::decode(self.offset, self.scale, code));
+        PyArray1::from_vec(py, decoded.collect())
+    }
+
     /// The highest number that there is a code for.
     #[getter]
     fn maximum(&self) -> PyResult<f64> {
-        Ok(self.encoding()?.maximum())
+        Ok(decimal::maximum(&self.encoding()?))
     }
 }

@@ -165,8 +165,8 @@ impl<'a> Recorder<'a> {
                 let blocks = places.map(|place| circuit.stand_in(0, degree(place)));
                 self.of_blocks(node, blocks.collect())?
             }
-            Op::Known(blocks) => {
-                let blocks = blocks.iter().map(|block| self.known(block));
+            Op::Known(known) => {
+                let blocks = known.blocks.iter().map(|block| self.known(block));
                 self.of_blocks(node, blocks.collect::<Result<_, _>>()?)?
             }
             Op::Clear(values) => match node.kind {

@@ -14,15 +14,19 @@ use tfhe_sbc_query::results::{
 };
 
 use crate::compute::{Backend, Computable, Exported, export};
-use crate::keys::SecretKey;
+use crate::keys::{SecretKey, not_computed};
 use crate::mask::Mask;
 use crate::node::{Node, Op};
 use crate::number::Number;
+use crate::number::decimal::{decimals_of, rounded};
 use crate::server::Server;
-use crate::watch::check_process;
+use crate::watch::watched;
 
 /// What is to be sealed under a name: the kind, the parts, the unit, the rows' labels.
 type ToSeal<'py> = (String, String, Vec<Computable<'py>>, String, Vec<String>);
+
+/// The widest code of a column.
+const MAX_BITS: u32 = 52;
 
 fn results_error(error: ResultsError) -> PyErr {
     match error {
@@ -55,7 +59,7 @@ pub(crate) fn seal<'py>(
             let start = ciphertexts.len();
             // The column that a spread is of only tells its encoding.
             if !(is_spread(&kind) && place == 0) {
-                ciphertexts.extend(sealed_blocks(backend, part.node())?);
+                ciphertexts.extend(sealed_blocks(py, backend, part.node())?);
             }
             blocks.push((ciphertexts.len() - start) as u32);
         }
@@ -78,15 +82,18 @@ pub(crate) fn seal<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-fn sealed_blocks(backend: &Backend, node: &Node) -> PyResult<Vec<LweCiphertext<u32>>> {
-    check_process()?;
-    match export(backend, node) {
+fn sealed_blocks(
+    py: Python<'_>,
+    backend: &Backend,
+    node: &Node,
+) -> PyResult<Vec<LweCiphertext<u32>>> {
+    match watched(py, None, |progress| export(backend, node, progress))? {
         Some(Exported::Sealed(ciphertexts)) => Ok(ciphertexts),
         Some(Exported::Clear(_)) => Err(refused(
             "a rehearsal has no ciphertexts",
             "seal what a Server computed",
         )),
-        None => Err(refused("nothing is computed", "call compute() first")),
+        None => Err(not_computed()),
     }
 }
 
@@ -112,7 +119,14 @@ fn meaning(
     };
     Ok(match (kind, parts) {
         ("count", [Computable::Number(_)]) => Meaning::Count,
-        ("number", [Computable::Number(number)]) => Meaning::Reading(column(number)),
+        ("number", [Computable::Number(number)]) => match column(number) {
+            // Wider than a column can be: a sum of one, whose blocks alone say how wide it is.
+            column if column.bits > MAX_BITS => {
+                let bits = MAX_BITS;
+                Meaning::Sum(Column { bits, ..column }, 1)
+            }
+            column => Meaning::Reading(column),
+        },
         ("numbers", [Computable::Number(number)]) => Meaning::Scores(column(number), labels),
         ("rows", [Computable::Mask(_)]) => Meaning::Rows(labels),
         ("place", [Computable::Number(value), Computable::Number(_)]) => {
@@ -157,35 +171,68 @@ pub(crate) fn open_result(
     for answer in results.answers {
         let (own, rest) = ciphertexts.split_at(answer.blocks as usize);
         ciphertexts = rest;
-        let blocks = secret.blocks(own);
-        let rows = match &answer.meaning {
-            Meaning::Rows(_) => Some(blocks.iter().map(|&bit| bit == 1).collect::<Vec<bool>>()),
+        let blocks = watched(py, None, |_| secret.blocks(own))?;
+        let truths = match &answer.meaning {
+            Meaning::Rows(labels) => Some(is_single(labels)),
             _ => None,
         };
         let is_count = matches!(answer.meaning, Meaning::Count);
+        let decimals = decimals(&answer.meaning);
         let answer = answer.read(parameters, &blocks).map_err(results_error)?;
-        let value = match rows {
-            Some(rows) => PyArray1::from_vec(py, rows).into_py_any(py)?,
-            None => python_value(py, answer.value, is_count)?,
+        let truth = |block: &u64| *block == 1;
+        let value = match truths {
+            Some(true) => blocks.iter().any(truth).into_py_any(py)?,
+            Some(false) => {
+                let truths = blocks.iter().map(truth).collect();
+                PyArray1::<bool>::from_vec(py, truths).into_py_any(py)?
+            }
+            None => python_value(py, answer.value, is_count, decimals)?,
         };
         opened.push((answer.name, value));
     }
     Ok(opened)
 }
 
-fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<Py<PyAny>> {
+/// Whether truth values are a single one and no list: its only row has no label.
+fn is_single(labels: &[String]) -> bool {
+    matches!(labels, [label] if label.is_empty())
+}
+
+/// The decimals of what an answer's codes stand for.
+fn decimals(meaning: &Meaning) -> Option<usize> {
+    match meaning {
+        Meaning::Reading(column)
+        | Meaning::Range(column)
+        | Meaning::Sum(column, _)
+        | Meaning::Place(column, ..)
+        | Meaning::Readings(column, _)
+        | Meaning::Scores(column, _) => decimals_of(column.offset, column.scale),
+        _ => None,
+    }
+}
+
+fn python_value(
+    py: Python<'_>,
+    value: AnswerValue,
+    is_count: bool,
+    decimals: Option<usize>,
+) -> PyResult<Py<PyAny>> {
+    let rounded = |value| rounded(value, decimals);
     match value {
         AnswerValue::Number { value, .. } if is_count => (value as u64).into_py_any(py),
-        AnswerValue::Number { value, .. } => value.into_py_any(py),
-        AnswerValue::Row { row, value, .. } => (row, value).into_py_any(py),
+        AnswerValue::Number { value, .. } => rounded(value).into_py_any(py),
+        AnswerValue::Row { row, value, .. } => (row, rounded(value)).into_py_any(py),
         AnswerValue::Rows(labels) => labels.into_py_any(py),
         AnswerValue::Histogram { bins, .. } => {
             let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
             PyArray1::from_vec(py, counts).into_py_any(py)
         }
-        AnswerValue::Values { values, .. } => PyArray1::from_vec(py, values).into_py_any(py),
+        AnswerValue::Values { values, .. } => {
+            let values = values.into_iter().map(rounded).collect();
+            PyArray1::from_vec(py, values).into_py_any(py)
+        }
         AnswerValue::Scores { rows, .. } => {
-            let values = rows.into_iter().map(|row| row.value).collect();
+            let values = rows.into_iter().map(|row| rounded(row.value)).collect();
             PyArray1::from_vec(py, values).into_py_any(py)
         }
         AnswerValue::Leaves { rows } => {
@@ -225,6 +272,17 @@ pub(crate) fn load_result(
             encoding.block_count(column.bits) * rows == count && rows > 0
         };
         let name = answer.name.clone();
+        let most = encoding.block_count(MAX_BITS);
+        if matches!(
+            answer.meaning,
+            Meaning::Count | Meaning::Sum(..) | Meaning::Mean(..)
+        ) && !(1..=most).contains(&count)
+        {
+            return Err(FormatError::new_err(format!(
+                "the answer '{name}' is of {count} blocks, and what can be computed on is of 1 to \
+                 {most}: decrypt it, or give the readings fewer bits"
+            )));
+        }
         let (unit, labels, value) = match answer.meaning {
             Meaning::Count => {
                 let number = Number::counting(backend, None, bits_of(1), op)?;
@@ -239,7 +297,10 @@ pub(crate) fn load_result(
             }
             Meaning::Sum(column, rows) => {
                 let sum = Column {
-                    offset: column.offset * f64::from(rows),
+                    offset: rounded(
+                        column.offset * f64::from(rows),
+                        decimals_of(column.offset, 0.0),
+                    ),
                     bits: bits_of(1),
                     ..column
                 };
@@ -265,7 +326,8 @@ pub(crate) fn load_result(
                 (column.unit, Some(labels), Py::new(py, number)?.into_any())
             }
             Meaning::Rows(labels) if labels.len() == count && count > 0 => {
-                let mask = Mask::new(backend, Some(count), op)?;
+                let rows = (!is_single(&labels)).then_some(count);
+                let mask = Mask::new(backend, rows, op)?;
                 (String::new(), Some(labels), Py::new(py, mask)?.into_any())
             }
             _ => return Err(unfit(&name)),

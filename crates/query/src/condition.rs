@@ -285,15 +285,21 @@ pub enum CodeCondition {
 /// A threshold in steps of an encoding: the largest whole number not above it, and
 /// whether that is the threshold itself.
 fn whole_steps(encoding: &FixedPoint, threshold: f64) -> (f64, bool) {
-    /// Thresholds within this part of a step of a code mean the code.
-    const SLACK: f64 = 1e-6;
     let steps = (threshold - encoding.minimum()) / encoding.scale();
     let nearest = steps.round();
-    if (steps - nearest).abs() < SLACK {
+    if (steps - nearest).abs() < slack(threshold, encoding.minimum(), encoding.scale()) {
         (nearest, true)
     } else {
         (steps.floor(), false)
     }
+}
+
+/// How far from a whole number of steps the distance of two numbers may be and still mean that
+/// number: a millionth of a step, or what rounding takes from numbers that are large beside it.
+/// Less than half a step.
+pub fn slack(a: f64, b: f64, scale: f64) -> f64 {
+    let rounding = 4.0 * f64::EPSILON * (a.abs() + b.abs()) / scale;
+    rounding.clamp(1e-6, 0.49)
 }
 
 /// Translates `reading <relation> threshold` to codes. A threshold between two codes,
@@ -387,6 +393,27 @@ mod tests {
         assert_eq!(of(Relation::Gt, 1000.0), CodeCondition::Always(false));
         assert_eq!(of(Relation::Le, -1000.0), CodeCondition::Always(false));
         assert_eq!(of(Relation::Ge, -1000.0), CodeCondition::Always(true));
+    }
+
+    #[test]
+    fn thresholds_that_are_large_beside_a_step_still_mean_their_code() {
+        let tenths = FixedPoint::new(0.0, 0.1, 34).unwrap();
+        for code in [12_345_678_901u64, 12_345_678_902, 17_179_869_183] {
+            let threshold = format!("{}.{}", code / 10, code % 10).parse().unwrap();
+            assert_eq!(
+                code_condition(&tenths, Relation::Eq, threshold),
+                CodeCondition::Compare(Relation::Eq, code)
+            );
+            assert_eq!(
+                code_condition(&tenths, Relation::Eq, threshold + 0.04),
+                CodeCondition::Always(false)
+            );
+        }
+        let stamps = FixedPoint::new(1.7e9, 0.001, 40).unwrap();
+        assert_eq!(
+            code_condition(&stamps, Relation::Ge, 1_700_000_000.123),
+            CodeCondition::Compare(Relation::Ge, 123)
+        );
     }
 
     #[test]

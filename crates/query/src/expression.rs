@@ -130,8 +130,15 @@ impl Expression {
 /// multiples. `None` if there is none that is at least a thousandth of the smallest, or if a
 /// multiple is above 2^20.
 pub fn whole_multiples(steps: &[f64]) -> Option<(f64, Vec<i64>)> {
+    whole_multiples_up_to(steps, 1 << 20)
+}
+
+/// [`whole_multiples`], but with multiples up to `most`, which is at most 2^52.
+pub fn whole_multiples_up_to(steps: &[f64], most: u64) -> Option<(f64, Vec<i64>)> {
     /// A multiple within this part of a whole number is one: steps are decimal fractions.
     const SLACK: f64 = 1e-9;
+    /// Above this, a multiple is as exact as rounding leaves it.
+    const LARGE: f64 = (1u64 << 20) as f64;
     let smallest = steps
         .iter()
         .fold(f64::INFINITY, |s, step| s.min(step.abs()));
@@ -143,8 +150,12 @@ pub fn whole_multiples(steps: &[f64]) -> Option<(f64, Vec<i64>)> {
         let multiple = |step: &f64| {
             let multiple = step / common;
             let whole = multiple.round();
-            let close = (multiple - whole).abs() <= SLACK * whole.abs();
-            (close && whole.abs() <= f64::from(1 << 20)).then_some(whole as i64)
+            let slack = match whole.abs() {
+                size if size <= LARGE => SLACK * size,
+                size => (16.0 * f64::EPSILON * size).clamp(1e-6, 0.25),
+            };
+            let close = (multiple - whole).abs() <= slack;
+            (close && whole.abs() <= most as f64).then_some(whole as i64)
         };
         let multiples = steps.iter().map(multiple).collect::<Option<Vec<_>>>()?;
         Some((common, multiples))

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_python_shared::errors::{TfheSbcError, refused};
-use tfhe_sbc_query::expression::whole_multiples;
+use tfhe_sbc_query::condition::slack;
+use tfhe_sbc_query::expression::whole_multiples_up_to;
 
-use super::Number;
+use super::{Number, decimal};
 use crate::compute::Backend;
 use crate::mask::new_node;
 use crate::node::{Kind, Node, Op};
@@ -24,7 +25,10 @@ pub(super) struct Sum {
 impl Sum {
     /// `Σ weight·number`.
     pub(super) fn new(numbers: &[(&Number, f64)]) -> PyResult<Self> {
-        let steps: Vec<f64> = numbers.iter().map(|(n, weight)| n.scale * weight).collect();
+        let steps: Vec<f64> = numbers
+            .iter()
+            .map(|(n, weight)| decimal::product(n.scale, *weight))
+            .collect();
         let (scale, factors) = common_step(&steps)?;
         let (mut largest, mut offset) = (0i64, 0.0);
         let mut terms: Vec<(Arc<Node>, i64)> = Vec::with_capacity(numbers.len());
@@ -32,9 +36,9 @@ impl Sum {
             let most = (1i128 << number.node.bits()) - 1;
             let spread = most * i128::from(factor.unsigned_abs());
             largest = i64::try_from(i128::from(largest) + spread).map_err(|_| too_wide())?;
-            offset += weight * number.offset;
+            offset = decimal::sum(offset, decimal::product(*weight, number.offset));
             if factor < 0 {
-                offset -= spread as f64 * scale;
+                offset = decimal::sum(offset, -decimal::product(spread as f64, scale));
             }
             match terms
                 .iter_mut()
@@ -77,14 +81,55 @@ pub(super) fn too_wide() -> PyErr {
     )
 }
 
+/// The largest code there is.
+const LARGEST_CODE: u64 = (1 << 52) - 1;
+
+fn no_common_step() -> PyErr {
+    refused(
+        "these numbers have no common step",
+        "round the clear ones to multiples of the column's scale, or give columns one scale",
+    )
+}
+
+fn too_far_apart() -> PyErr {
+    refused(
+        "these numbers are too far apart: from the lowest to the highest there are more steps than \
+         52 bits count",
+        "bring them closer together, or give them larger steps",
+    )
+}
+
 /// A step that all of these are whole multiples of, and the multiples.
 fn common_step(steps: &[f64]) -> PyResult<(f64, Vec<i64>)> {
-    whole_multiples(steps).ok_or_else(|| {
-        refused(
-            "these numbers have no common step",
-            "round the clear ones to multiples of the column's scale, or give columns one scale",
-        )
+    whole_multiples_up_to(steps, LARGEST_CODE).ok_or_else(|| {
+        let sizes = steps.iter().map(|step| step.abs());
+        let (low, high) = sizes.fold((f64::INFINITY, 0.0f64), |(low, high), size| {
+            (low.min(size), high.max(size))
+        });
+        match high / low > LARGEST_CODE as f64 {
+            true => too_far_apart(),
+            false => no_common_step(),
+        }
     })
+}
+
+/// A part of a step that numbers are whole multiples of from one of them on, and how many there
+/// are in the step.
+fn common_grid(scale: f64, offset: f64, numbers: &[f64]) -> PyResult<(f64, i64)> {
+    let apart = numbers.iter().map(|number| number - offset);
+    let farthest = apart.fold(0.0, f64::max);
+    if farthest / scale > LARGEST_CODE as f64 {
+        return Err(too_far_apart());
+    }
+    let fits = |part: &i64| {
+        let step = scale / *part as f64;
+        numbers.iter().all(|&number| {
+            let steps = (number - offset) / step;
+            (steps - steps.round()).abs() <= slack(number, offset, step)
+        })
+    };
+    let part = (1..=1000).find(fits).ok_or_else(no_common_step)?;
+    Ok((scale / part as f64, part))
 }
 
 /// Numbers and clear values, all at least the first's lowest, in one encoding.
@@ -98,8 +143,6 @@ pub(super) struct Aligned {
 
 /// Brings numbers, and clear values beside them, to one encoding.
 pub(super) fn align(numbers: &[&Number], clear: &[f64]) -> PyResult<Aligned> {
-    /// So much of a step is none: steps and offsets are decimal fractions.
-    const SLACK: f64 = 1e-6;
     if clear.iter().any(|value| !value.is_finite()) {
         return Err(not_finite());
     }
@@ -109,11 +152,14 @@ pub(super) fn align(numbers: &[&Number], clear: &[f64]) -> PyResult<Aligned> {
         .chain(clear.iter().copied())
         .collect();
     let offset = offsets.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut steps: Vec<f64> = numbers.iter().map(|n| n.scale).collect();
-    let least = steps.iter().copied().fold(f64::INFINITY, f64::min);
-    let apart = offsets.iter().map(|from| from - offset);
-    steps.extend(apart.filter(|apart| *apart > SLACK * least));
+    let steps: Vec<f64> = numbers.iter().map(|n| n.scale).collect();
     let (scale, factors) = common_step(&steps)?;
+    let (scale, part) = common_grid(scale, offset, &offsets)?;
+    let factors: Option<Vec<i64>> = factors
+        .iter()
+        .map(|factor| factor.checked_mul(part))
+        .collect();
+    let factors = factors.ok_or_else(too_wide)?;
     let codes: Vec<u64> = offsets
         .iter()
         .map(|from| ((from - offset) / scale).round() as u64)

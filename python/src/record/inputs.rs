@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tfhe_sbc_adapter::sums::ColumnBlocks;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::Block;
-use tfhe_sbc_engine::integer::{FheUint, IntegerError, Width};
+use tfhe_sbc_engine::integer::{Clear, FheUint, IntegerError, Width};
 use tfhe_sbc_query::{begun_sums, stand_in_sums};
 
 use super::{Recorder, Recording, Values};
@@ -106,7 +106,7 @@ impl Recorder<'_> {
         rows.map(code).collect()
     }
 
-    pub(super) fn stand_in(&self, code: u64, width: Width) -> FheUint {
+    pub(super) fn stand_in(&self, code: impl Into<Clear>, width: Width) -> FheUint {
         self.circuit.stand_in_integer(code, width)
     }
 
