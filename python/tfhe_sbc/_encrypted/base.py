@@ -27,6 +27,9 @@ Part = Union[_native.Number, _native.Mask]
 
 #: Functions of numpy and what they are of encrypted values.
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {}
+#: The same for those that work number by number: operators of numpy's own numbers and arrays,
+#: as in ``np.float64(30) < column``, come here too.
+UFUNCS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 _MOST_OF_A_NAME = 200
 
@@ -42,8 +45,6 @@ class Encrypted_:
     """What all encrypted values have."""
 
     __slots__ = ("name",)
-    #: numpy leaves operators to us: ``30 < column`` and ``np.float64(30) < column`` come here.
-    __array_ufunc__ = None
 
     name: str
 
@@ -103,6 +104,18 @@ class Encrypted_:
             "Server.load_result() has values of them to compute on"
         )
 
+    def __array_ufunc__(
+        self, ufunc: Callable[..., Any], method: str, *inputs: Any, **kwargs: Any
+    ) -> Any:
+        ours = UFUNCS.get(ufunc)
+        if ours is None or method != "__call__" or kwargs:
+            name = getattr(ufunc, "__name__", "this function")
+            way = "" if method == "__call__" else f".{method}"
+            with_ = f" with {', '.join(kwargs)}=" if ours and kwargs else ""
+            raise TypeError(f"numpy's {name}{way} does not work on encrypted values{with_}")
+        # numpy has its own numbers as arrays without dimensions here.
+        return ours(*(one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in inputs))
+
     def __array_function__(
         self,
         function: Callable[..., Any],
@@ -133,6 +146,15 @@ def is_clear_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
         value, (bool, np.bool_)
     )
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is of whole numbers by its type."""
+    if isinstance(value, Encrypted_):
+        return bool(getattr(value, "_whole", False))
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return np.asarray(value).dtype.kind in "iu"
+    return isinstance(value, (int, np.integer))
 
 
 def check_axis(axis: object, out: object = None, **others: object) -> None:
@@ -207,9 +229,14 @@ def compute(*values: Encrypted, progress: Progress = None) -> None:
         progress: ``True`` for a bar of tqdm, or a function of two numbers of bootstraps: those
             done, and all of them.
     """
+    _compute(values, progress)
+
+
+def _compute(values: Sequence[Any], progress: Progress) -> int:
+    """Computes them; gives the number of bootstraps."""
     parts = _all_parts(values)
     with telling(progress, "computing", " bootstraps") as callback:
-        _native.compute(parts, callback)
+        return _native.compute(parts, callback)
 
 
 def cost(*values: Encrypted, measure: bool = False) -> Cost:
@@ -231,20 +258,22 @@ def to_bytes(
         names: what the answers are called, one a value; their own names if not given. Of
             several with one name, the second is called ``NAME (2)`` and so on.
     """
-    compute(*values, progress=progress)
+    if not values:
+        raise ValueError("there is nothing to make bytes of: give at least one encrypted value")
     if names is not None and len(names) != len(values):
         raise ValueError(f"{len(names)} names for {len(values)} values: give each one")
+    bootstraps = _compute(values, progress)
     answers = []
     called = distinct([value.name for value in values] if names is None else names)
     for name, value in zip(called, values):
         kind, parts, unit, labels = value._sealed()
         if not kind:
             raise TypeError(
-                f"{value.name} has no form as bytes: send what it is made of, such as sum() and "
-                "count() of the selection"
+                f"{value.name} has no form as bytes: of a selection, send sum() and count(); of "
+                "other statistics, what they are made of"
             )
         answers.append((kind, name, parts, unit, labels))
-    return _native.seal(answers, 0)
+    return _native.seal(answers, bootstraps)
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from .base import Operand, Part, Reader, check_axis, named, numbered, place_of, places_of, state
+from .base import (
+    Operand,
+    Part,
+    Reader,
+    check_axis,
+    is_clear_number,
+    named,
+    numbered,
+    place_of,
+    places_of,
+    state,
+)
 from .functions import where
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
@@ -138,8 +149,9 @@ class EncryptedColumn(Numeric):
         check_axis(axis, out)
         return self._scalar(self._number.extreme(True), "max")
 
-    def ptp(self) -> EncryptedScalar:
+    def ptp(self, axis: object = None, out: object = None) -> EncryptedScalar:
         """The largest less the smallest."""
+        check_axis(axis, out)
         difference: EncryptedScalar = self.max() - self.min()
         difference.name = named(f"range({self.name})")
         return difference
@@ -216,6 +228,11 @@ class EncryptedColumn(Numeric):
             method: ``"linear"`` between the two nearest rows, ``"lower"``, ``"higher"``, or
                 ``"inverted_cdf"``, the smallest that at least ``q`` percent do not exceed.
         """
+        if not is_clear_number(q):
+            raise TypeError(
+                f"percentiles are computed one by one, not of {q!r}: call this for each, and "
+                "ts.compute() them together"
+            )
         if not 0 <= q <= 100:
             raise ValueError(f"a percentile is from 0 to 100, not {q}")
         name = f"percentile({self.name}, {q:g})"
@@ -232,17 +249,21 @@ class EncryptedColumn(Numeric):
             raise ValueError(
                 f"there is no method '{method}' here: linear, lower, higher and inverted_cdf are"
             )
+        # Between two rows, in hundredths of the way.
+        hundredths = round((place - low) * 100.0)
+        if hundredths == 0:
+            high = low
+        elif hundredths == 100:
+            low = high
         number = self._number.rank(low)
         if high != low:
-            # Between two rows, in hundredths of the way.
-            way = round((place - low) * 100.0) / 100.0
-            above = self._number.rank(high)
-            number = number.affine(1.0 - way, 0.0).add(above.affine(way, 0.0), 1.0)
+            above = self._number.rank(high).affine(hundredths / 100.0, 0.0)
+            number = number.affine((100 - hundredths) / 100.0, 0.0).add(above, 1.0)
         return EncryptedScalar(number, name, self.unit, self._whole and low == high)
 
     def quantile(self, q: float, method: str = "linear") -> EncryptedScalar:
         """The ``q``-th quantile, ``q`` from 0 to 1. See :meth:`percentile`."""
-        return self.percentile(100.0 * q, method)
+        return self.percentile(100.0 * q if is_clear_number(q) else q, method)
 
     def histogram(
         self,
@@ -260,11 +281,7 @@ class EncryptedColumn(Numeric):
         Returns:
             Whole numbers, one for each bin.
         """
-        if isinstance(bins, (int, np.integer)):
-            low, high = range or self.range
-            edges = np.linspace(low, high, int(bins) + 1)
-        else:
-            edges = np.asarray(bins, dtype=np.float64)
+        edges = self._edges(bins, range)
         if edges.ndim != 1 or len(edges) < 2 or not bool(np.all(np.diff(edges) > 0)):
             raise ValueError("a histogram has at least two edges, which increase")
         if not bool(np.all(np.isfinite(edges))):
@@ -272,6 +289,14 @@ class EncryptedColumn(Numeric):
         number = self._number.histogram(edges.tolist(), True)
         rows = [f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:])]
         return EncryptedColumn(number, f"histogram({self.name})", "", rows, True)
+
+    def _edges(
+        self, bins: int | Sequence[float] | NDArray[Any], range: tuple[float, float] | None
+    ) -> NDArray[np.float64]:
+        if isinstance(bins, (int, np.integer)):
+            low, high = range or self.range
+            return np.linspace(low, high, int(bins) + 1)
+        return np.asarray(bins, dtype=np.float64)
 
     def sort(self, descending: bool = False) -> EncryptedColumn:
         """Its numbers in order."""

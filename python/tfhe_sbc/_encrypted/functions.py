@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from .base import NUMPY, Operand, check_axis, is_clear_number, named, numbered, shown
+from .base import (
+    NUMPY,
+    UFUNCS,
+    Encrypted_,
+    Operand,
+    check_axis,
+    is_clear_number,
+    is_whole,
+    named,
+    numbered,
+    shown,
+)
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, Numeric
 
@@ -40,12 +51,12 @@ def where(condition: Any, a: Operand, b: Operand) -> Any:
         bits = _as_number(condition)
         step = float(a) - float(b)  # type: ignore[arg-type]
         number = bits._number.affine(step, float(b))  # type: ignore[arg-type]
-        return bits._like(number, name, bits)
+        return bits._like(number, name, 0 if is_whole(a) and is_whole(b) else 0.5)
     if not isinstance(a, Numeric):
         return _renamed(where(~condition, b, a), name)
     if is_clear_number(b):
         number = a._number.select_clear(condition._mask, float(b))  # type: ignore[arg-type]
-        return _placed(number, name, a, a, condition)
+        return _placed(number, name, a, b, condition)
     other = a._other(b)
     if other is None:
         raise TypeError(f"where() takes numbers, not a {type(b).__name__}")
@@ -79,25 +90,89 @@ def _renamed(value: Any, name: str) -> Any:
 def _placed(number: _native.Number, name: str, a: Numeric, b: object, mask: EncryptedMask) -> Any:
     from .column import EncryptedColumn
 
+    whole = a._whole and is_whole(b)
     if number.rows is None:
-        return EncryptedScalar(number, name, a.unit)
+        return EncryptedScalar(number, name, a.unit, whole)
     for one in (a, b, mask):
         rows: Sequence[str] = getattr(one, "rows", ())
         if len(rows) == number.rows:
-            return EncryptedColumn(number, name, a.unit, rows)
-    return EncryptedColumn(number, name, a.unit, numbered(number.rows))
+            return EncryptedColumn(number, name, a.unit, rows, whole)
+    return EncryptedColumn(number, name, a.unit, numbered(number.rows), whole)
 
 
 def _numpy_histogram(
     column: EncryptedColumn, bins: Any = 10, range: Any = None, **others: Any
 ) -> tuple[EncryptedColumn, NDArray[np.float64]]:
     check_axis(None, **others)
-    if isinstance(bins, (int, np.integer)):
-        low, high = range or column.range
-        bins = np.linspace(low, high, int(bins) + 1)
-    return (column.histogram(bins), np.asarray(bins, dtype=np.float64))
+    edges = column._edges(bins, range)
+    return (column.histogram(edges), edges)
 
 
+def _numpy_sort(
+    column: EncryptedColumn, axis: object = -1, kind: object = None, **others: object
+) -> EncryptedColumn:
+    # All kinds give the same.
+    check_axis(axis, **others)
+    return column.sort()
+
+
+def _numpy_clip(
+    numbers: Numeric,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: object = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **others: object,
+) -> Any:
+    check_axis(None, out, **others)
+    return numbers.clip(a_min if min is None else min, a_max if max is None else max)
+
+
+def _operator(forward: str, reflected: str) -> Callable[[Any, Any], Any]:
+    def apply(a: Any, b: Any) -> Any:
+        result = (
+            getattr(type(a), forward)(a, b)
+            if isinstance(a, Encrypted_)
+            else getattr(type(b), reflected)(b, a)
+        )
+        if result is NotImplemented:
+            raise TypeError(f"{shown(a)} and {shown(b)} are no operands of numpy's function")
+        return result
+
+    return apply
+
+
+UFUNCS.update(
+    {
+        np.add: _operator("__add__", "__radd__"),
+        np.subtract: _operator("__sub__", "__rsub__"),
+        np.multiply: _operator("__mul__", "__rmul__"),
+        np.less: _operator("__lt__", "__gt__"),
+        np.less_equal: _operator("__le__", "__ge__"),
+        np.greater: _operator("__gt__", "__lt__"),
+        np.greater_equal: _operator("__ge__", "__le__"),
+        np.equal: _operator("__eq__", "__eq__"),
+        np.not_equal: _operator("__ne__", "__ne__"),
+        np.bitwise_and: _operator("__and__", "__rand__"),
+        np.bitwise_or: _operator("__or__", "__ror__"),
+        np.bitwise_xor: _operator("__xor__", "__rxor__"),
+        np.logical_and: _operator("__and__", "__rand__"),
+        np.logical_or: _operator("__or__", "__ror__"),
+        np.logical_xor: _operator("__xor__", "__rxor__"),
+        np.invert: operator.invert,
+        np.logical_not: operator.invert,
+        np.true_divide: operator.truediv,
+        np.power: operator.pow,
+        np.square: lambda a: a**2,
+        np.negative: operator.neg,
+        np.positive: operator.pos,
+        np.absolute: operator.abs,
+        np.maximum: maximum,
+        np.minimum: minimum,
+    }
+)
 NUMPY.update(
     {
         np.where: where,
@@ -105,7 +180,7 @@ NUMPY.update(
         np.mean: lambda a, **given: a.mean(**given),
         np.min: lambda a, **given: a.min(**given),
         np.max: lambda a, **given: a.max(**given),
-        np.ptp: lambda a: a.ptp(),
+        np.ptp: lambda a, **given: a.ptp(**given),
         np.argmin: lambda a, **given: a.argmin(**given),
         np.argmax: lambda a, **given: a.argmax(**given),
         np.var: lambda a, **given: a.var(**given),
@@ -113,13 +188,13 @@ NUMPY.update(
         np.median: lambda a, **given: a.median(**given),
         np.percentile: lambda a, q, **given: a.percentile(q, **given),
         np.quantile: lambda a, q, **given: a.quantile(q, **given),
-        np.sort: lambda a: a.sort(),
+        np.sort: _numpy_sort,
         np.isin: lambda a, values: a.isin(values),
         np.any: lambda a, **given: a.any(**given),
         np.all: lambda a, **given: a.all(**given),
         np.count_nonzero: lambda a: a.sum() if isinstance(a, EncryptedMask) else (a != 0).sum(),
         np.histogram: _numpy_histogram,
-        np.clip: lambda a, low, high: a.clip(low, high),
+        np.clip: _numpy_clip,
         np.shape: operator.attrgetter("shape"),
         np.ndim: operator.attrgetter("ndim"),
         np.size: len,

@@ -101,11 +101,20 @@ class EncryptedMask(Encrypted_):
         return EncryptedMask(self._mask.logical_not(), f"~{self.name}", self.rows)
 
     def __eq__(self, other: object) -> Any:
-        different = self._logic(other, "==", _native.Mask.logical_xor)
-        return different if different is NotImplemented else ~different
+        return ~self._different(other, "==")
 
     def __ne__(self, other: object) -> Any:
-        return self._logic(other, "!=", _native.Mask.logical_xor)
+        return self._different(other, "!=")
+
+    def _different(self, other: object, sign: str) -> EncryptedMask:
+        different = self._logic(other, sign, _native.Mask.logical_xor)
+        if different is NotImplemented:
+            raise TypeError(
+                f"{self.name} is compared with conditions and booleans, not with {other!r}: to "
+                "compare numbers, use sum() or ts.where()"
+            )
+        result: EncryptedMask = different
+        return result
 
     __hash__ = Encrypted_.__hash__
 

@@ -17,6 +17,7 @@ from .base import (
     Part,
     Reader,
     is_clear_number,
+    is_whole,
     named,
     numbered,
     shown,
@@ -39,17 +40,21 @@ class Numeric(Encrypted_):
     def _parts(self) -> list[Part]:
         return [self._number]
 
-    def _like(self, number: _native.Number, name: str, other: object = None) -> Any:
+    def _like(
+        self, number: _native.Number, name: str, other: object = 0, unit: str | None = None
+    ) -> Any:
         """A result of an operator on this and another operand."""
         from .column import EncryptedColumn
 
         name = named(name)
+        unit = self.unit if unit is None else unit
+        whole = self._whole and is_whole(other)
         if number.rows is None:
-            return EncryptedScalar(number, name, self.unit)
+            return EncryptedScalar(number, name, unit, whole)
         for one in (self, other):
             if isinstance(one, EncryptedColumn):
-                return EncryptedColumn(number, name, self.unit, one.rows)
-        return EncryptedColumn(number, name, self.unit, numbered(number.rows))
+                return EncryptedColumn(number, name, unit, one.rows, whole)
+        return EncryptedColumn(number, name, unit, numbered(number.rows), whole)
 
     def _mask(self, mask: _native.Mask, name: str, other: object = None) -> EncryptedMask:
         from .mask import EncryptedMask
@@ -72,11 +77,12 @@ class Numeric(Encrypted_):
     def _linear(self, other: Operand, weight: float, sign: str) -> Any:
         name = f"({self.name} {sign} {shown(other)})"
         if is_clear_number(other):
-            return self._like(self._number.affine(1.0, weight * float(other)), name)  # type: ignore[arg-type]
-        number = self._other(other)
-        if number is None:
+            number = self._number.affine(1.0, weight * float(other))  # type: ignore[arg-type]
+            return self._like(number, name, other)
+        summand = self._other(other)
+        if summand is None:
             return NotImplemented
-        return self._like(self._number.add(number, weight), name, other)
+        return self._like(self._number.add(summand, weight), name, other)
 
     def __add__(self, other: Operand) -> Any:
         return self._linear(other, 1.0, "+")
@@ -109,11 +115,14 @@ class Numeric(Encrypted_):
             factor = float(other)  # type: ignore[arg-type]
             if factor == 0:
                 raise ValueError("0 times anything is 0, and needs no encryption: use numpy.zeros")
-            return self._like(self._number.affine(factor, 0.0), name)
+            return self._like(self._number.affine(factor, 0.0), name, other)
         number = self._other(other)
         if number is None:
             return NotImplemented
-        return self._like(self._number.multiply(number), name, other)
+        # The unit of a product of two that have one would be another one.
+        units = [self.unit, other.unit if isinstance(other, Numeric) else ""]
+        unit = "" if all(units) else "".join(units)
+        return self._like(self._number.multiply(number), name, other, unit)
 
     __rmul__ = __mul__
 
@@ -126,9 +135,8 @@ class Numeric(Encrypted_):
             return NotImplemented
         if other == 0:
             raise ZeroDivisionError("division by zero")
-        return self._like(
-            self._number.affine(1.0 / float(other), 0.0), f"({self.name} / {shown(other)})"
-        )
+        name = f"({self.name} / {shown(other)})"
+        return self._like(self._number.affine(1.0 / float(other), 0.0), name, 0.5)
 
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, (int, np.integer)) or exponent < 1 or exponent > 8:
@@ -187,16 +195,38 @@ class Numeric(Encrypted_):
         both: EncryptedMask = (self >= low) & (self <= high)
         return both
 
-    def clip(self, low: Operand, high: Operand) -> Any:
-        """Each, or the nearer end of an interval where it is outside."""
+    def clip(self, low: Operand | None = None, high: Operand | None = None) -> Any:
+        """Each, or the nearer end of an interval where it is outside.
+
+        Args:
+            low: the lower end; `None` or minus infinity is none. Likewise ``high``. If ``low`` is
+                above ``high``, everything is ``high``, as with numpy.
+        """
         from .functions import where
 
-        return where(self < low, low, where(self > high, high, self))
+        lowest, highest = self._number.offset, self._number.maximum
+        if is_clear_number(low) and is_clear_number(high):
+            low = min(float(low), float(high))  # type: ignore[arg-type]
+        result: Any = self
+        if low is not None and not (is_clear_number(low) and low <= lowest):  # type: ignore[operator]
+            result = where(self < low, low, self)
+        if high is not None and not (is_clear_number(high) and high >= highest):  # type: ignore[operator]
+            # What is below the lower end is not above the upper one, unless that is lower.
+            above = self > high if is_clear_number(low) and is_clear_number(high) else result > high
+            result = where(above, high, result)
+        if result is not self:
+            result.name = named(f"clip({self.name}, {_end(low)}, {_end(high)})")
+        return result
 
     def _decoded(self, codes: list[int]) -> NDArray[Any]:
         if self._whole:
-            return np.array([int(self._number.offset) + code for code in codes], dtype=np.int64)
-        return self._number.offset + np.array(codes, dtype=np.float64) * self._number.scale
+            offset, scale = int(self._number.offset), int(self._number.scale)
+            return np.array([offset + scale * code for code in codes], dtype=np.int64)
+        return self._number.decoded(codes)
+
+
+def _end(end: object) -> str:
+    return "" if end is None else shown(end)
 
 
 class EncryptedScalar(Numeric):
@@ -226,7 +256,9 @@ class EncryptedScalar(Numeric):
         return value if self._labels is None else self._labels[value]
 
     def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
-        return ("count" if self._whole else "number", [self._number], self.unit, [])
+        number = self._number
+        is_count = self._whole and (number.offset, number.scale) == (0, 1)
+        return ("count" if is_count else "number", [number], self.unit, [])
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("a single encrypted number has no rows")
@@ -284,6 +316,8 @@ class EncryptedStatistic(Encrypted_):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
     __truediv__ = __rtruediv__ = __neg__ = __abs__ = _no_operand
     __lt__ = __le__ = __gt__ = __ge__ = _no_operand
+    __eq__ = __ne__ = _no_operand
+    __hash__ = Encrypted_.__hash__
 
     def __repr__(self) -> str:
         return f"<EncryptedStatistic {self.name!r}, {state(self)}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .. import _native
 from .base import Part
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class EncryptedSelection:
     """The rows of a column that meet an encrypted condition: ``column[mask]``.
 
-    Which rows they are nobody knows, so they have no length and no rows, but reductions.
+    Which rows they are nobody knows, so they have no length and no rows, but reductions. ``sum``
+    and ``count`` have a form as bytes; the others get their value when they are decrypted.
     """
 
     __array_ufunc__ = None
@@ -47,7 +48,8 @@ class EncryptedSelection:
 
     def sum(self) -> EncryptedScalar:
         """Their sum; 0 if there are none."""
-        return EncryptedScalar(self._total(), self._label("sum"), self._column.unit)
+        column = self._column
+        return EncryptedScalar(self._total(), self._label("sum"), column.unit, column._whole)
 
     def mean(self) -> EncryptedStatistic:
         """Their mean; NaN if there are none."""
@@ -76,11 +78,21 @@ class EncryptedSelection:
         extreme = number.select_clear(self._mask._mask, last).extreme(largest)
 
         def finish(code: int, any_row: bool) -> float:
-            return extreme.offset + extreme.scale * code if any_row else math.nan
+            return extreme.decoded([code])[0].item() if any_row else math.nan
 
         name = self._label("max" if largest else "min")
         parts: list[Part] = [extreme, self._mask._mask.any()]
         return EncryptedStatistic("", parts, finish, name, self._column.unit)
+
+    def _no_operand(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "which rows are selected nobody knows, so they are no operand: compare the column, or "
+            "what a reduction such as sum() gives"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
+    __eq__ = __ne__ = _no_operand
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<EncryptedSelection of {self._column.name!r} where {self._mask.name!r}>"
