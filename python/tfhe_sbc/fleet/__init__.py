@@ -46,8 +46,8 @@ class Fleet:
             (``ray.init``).
         devices: the directory with the switch keys of devices that have keys of their own; on
             a cluster all nodes must have it at that path.
-        block: how many batches are mapped together. More take fewer bootstraps, for what is
-            linear is done on all of them before the first one; fewer take less memory.
+        block: how many batches are mapped together. More make fewer partial results to be
+            combined; fewer take less memory, and less is lost with a worker.
         fan_in: how many partial results are combined at a time.
         retries: how many workers a task may lose before the evaluation fails.
         threads: of each worker; all CPUs of its node if not given. Not for this machine alone,
