@@ -1,5 +1,6 @@
 //! The key owner's secret key and the server's key.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_oracle::parameter_file::weakness;
 use tfhe_sbc_python_shared::device::DeviceKey;
 use tfhe_sbc_python_shared::errors::{self, TfheSbcError, refused};
+use tfhe_sbc_python_shared::files;
 use tfhe_sbc_upload::fresh_seeds;
 
 use crate::compute::{Backend, Exported, export, joined};
@@ -75,6 +77,18 @@ impl SecretKey {
         Ok(Self {
             secret: Arc::new(secret),
         })
+    }
+
+    /// Of a key file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Self::new(&files::read_secret(&path)?)
+    }
+
+    /// Writes a new file that only its owner can read.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        let bytes = self.secret.to_bytes().map_err(errors::wire)?;
+        files::write(&path, &bytes, true)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

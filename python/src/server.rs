@@ -123,7 +123,12 @@ impl Server {
             let encoding = encoding.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
             let encode = |(row, value): (usize, &f64)| {
                 encoding.encode(*value).map_err(|error| {
-                    RangeError::new_err(format!("row {row}, column '{}': {error}", column.name))
+                    RangeError::new_err(format!(
+                        "row {} ({}), column '{}': {error}",
+                        row + 1,
+                        metadata.rows[row],
+                        column.name
+                    ))
                 })
             };
             codes.push(

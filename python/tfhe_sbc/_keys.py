@@ -40,15 +40,15 @@ class SecretKey:
     @classmethod
     def load(cls, path: PathLike) -> SecretKey:
         """Reads a key file."""
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls(_native.SecretKey.load(os.fspath(path)))
 
     def to_bytes(self) -> bytes:
-        """The bytes of its key file."""
+        """The bytes of its key file. Nobody wipes them: prefer :meth:`save`."""
         return self._key.to_bytes()
 
     def save(self, path: PathLike) -> None:
         """Writes a new file that only its owner can read (mode 0600)."""
-        _native.write_new(os.fspath(path), self.to_bytes(), True)
+        self._key.save(os.fspath(path))
 
     @property
     def fingerprint(self) -> str:
@@ -181,7 +181,8 @@ class Keys:
 
     def save(self, directory: PathLike) -> None:
         """Writes ``secret.tsbc``, ``device.tsbc``, ``server.tsbc`` and ``public.tsbc`` into a
-        directory, which is made if need be. No file is overwritten. ``tfhe-sbc`` reads them."""
+        directory, which is made if need be. No file is overwritten, and if one cannot be written
+        none is left. ``tfhe-sbc`` reads them."""
         directory = Path(directory)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         files: dict[str, SecretKey | DeviceKey | ServerKey | DevicePublicKey] = {
@@ -196,8 +197,15 @@ class Keys:
                     f"{directory / name} exists already, and keys are never overwritten: choose "
                     "another directory"
                 )
-        for name, key in files.items():
-            key.save(directory / name)
+        written: list[Path] = []
+        try:
+            for name, key in files.items():
+                key.save(directory / name)
+                written.append(directory / name)
+        except BaseException:
+            for path in written:
+                path.unlink(missing_ok=True)
+            raise
 
     @classmethod
     def load(cls, directory: PathLike) -> Keys:

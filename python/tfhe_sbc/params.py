@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 from . import _native
 from ._encryptor import PathLike
@@ -73,6 +74,9 @@ class Parameters:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_of_toml, (self.to_toml(),))
+
     def __repr__(self) -> str:
         return (
             f"<Parameters {self.name}: {self.security_bits:.0f} bits of security, p_fail "
@@ -87,7 +91,11 @@ def shipped(name: str = "message_2_carry_2") -> Parameters:
 
 def load(path: PathLike) -> Parameters:
     """Reads a parameter file. Its claims are checked."""
-    return Parameters(_native.Parameters.from_toml(Path(path).read_text()))
+    return _of_toml(Path(path).read_text())
+
+
+def _of_toml(text: str) -> Parameters:
+    return Parameters(_native.Parameters.from_toml(text))
 
 
 def find(

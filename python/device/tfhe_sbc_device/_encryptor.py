@@ -69,8 +69,12 @@ class _KeyOfDevice:
         return self._key.parameter_set
 
     def to_bytes(self) -> bytes:
-        """The bytes of its key file."""
+        """The bytes of its key file. Of a secret, nobody wipes them: prefer :meth:`save`."""
         return self._key.to_bytes()
+
+    def save(self, path: PathLike) -> None:
+        """Writes a new file; of a secret, one that only its owner can read (mode 0600)."""
+        self._key.save(os.fspath(path))
 
     def __repr__(self) -> str:
         return (
@@ -88,21 +92,20 @@ class DeviceKey(_KeyOfDevice):
     @classmethod
     def from_bytes(cls, data: bytes) -> DeviceKey:
         """Reads the bytes of a key file, such as ``tfhe-sbc keygen`` writes."""
-        key = _native.DeviceKey(data)
+        return cls._secret(_native.DeviceKey(data))
+
+    @classmethod
+    def load(cls, path: PathLike) -> DeviceKey:
+        """Reads a key file."""
+        return cls._secret(_native.DeviceKey.load(os.fspath(path)))
+
+    @classmethod
+    def _secret(cls, key: _native.DeviceKey) -> DeviceKey:
         if key.is_public:
             raise _native.FormatError(
                 "this is a device public key: read it with DevicePublicKey.from_bytes"
             )
         return cls(key)
-
-    @classmethod
-    def load(cls, path: PathLike) -> DeviceKey:
-        """Reads a key file."""
-        return cls.from_bytes(Path(path).read_bytes())
-
-    def save(self, path: PathLike) -> None:
-        """Writes a new file that only its owner can read (mode 0600)."""
-        _native.write_new(os.fspath(path), self.to_bytes(), True)
 
     def __reduce__(self) -> NoReturn:
         _refuse_pickling(self)
@@ -125,10 +128,6 @@ class DevicePublicKey(_KeyOfDevice):
     def load(cls, path: PathLike) -> DevicePublicKey:
         """Reads a key file."""
         return cls.from_bytes(Path(path).read_bytes())
-
-    def save(self, path: PathLike) -> None:
-        """Writes a new file."""
-        _native.write_new(os.fspath(path), self.to_bytes(), False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self).from_bytes, (self.to_bytes(),))
@@ -361,7 +360,17 @@ def readings_of(values: Any, name: str) -> NDArray[np.float64]:
         )
     if array.size == 0:
         raise ValueError(f"column '{name}' has no readings: give at least one")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    readings = np.ascontiguousarray(array, dtype=np.float64)
+    if kind in "iu" and np.any(np.abs(readings) > 2.0**53):
+        # Whole numbers that have no 64-bit floating-point number would be rounded.
+        changed = [place for place, value in enumerate(array) if int(value) != int(readings[place])]
+        if changed:
+            raise _native.RangeError(
+                f"column '{name}': the whole number in row {changed[0] + 1} needs more than 53 "
+                "bits and would be rounded: subtract a whole number from all of them before, such "
+                "as the first, or give them in larger units"
+            )
+    return readings
 
 
 def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:

@@ -1,5 +1,6 @@
 //! Device keys, and what they encrypt.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::PyReadonlyArray1;
@@ -16,7 +17,7 @@ use tfhe_sbc_device::{DeviceError, MemoryPlan};
 use tfhe_sbc_upload::DeviceSession;
 use zeroize::Zeroizing;
 
-use crate::errors;
+use crate::{errors, files};
 
 /// A device key, or a device public key, in its bytes.
 #[pyclass(frozen)]
@@ -47,6 +48,17 @@ impl DeviceKey {
             parameters,
             fingerprint,
         })
+    }
+
+    /// Of a key file.
+    #[staticmethod]
+    pub fn load(path: PathBuf) -> PyResult<Self> {
+        Self::new(&files::read_secret(&path)?)
+    }
+
+    /// Writes a new file; of a secret, one that only its owner can read.
+    pub fn save(&self, path: PathBuf) -> PyResult<()> {
+        files::write(&path, &self.bytes, !self.is_public)
     }
 
     /// The bytes of its file.

@@ -114,7 +114,9 @@ class Encrypted_:
             with_ = f" with {', '.join(kwargs)}=" if ours and kwargs else ""
             raise TypeError(f"numpy's {name}{way} does not work on encrypted values{with_}")
         # numpy has its own numbers as arrays without dimensions here.
-        return ours(*(one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in inputs))
+        return ours(
+            *(one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in inputs)
+        )
 
     def __array_function__(
         self,
