@@ -129,8 +129,11 @@ impl Computable<'_> {
     }
 }
 
+/// Who computes, and what: nodes.
+type Task = (Arc<Backend>, Vec<Arc<Node>>);
+
 /// The nodes of what is to be computed, and who computes them.
-fn nodes_of(items: &[Computable<'_>]) -> PyResult<Option<(Arc<Backend>, Vec<Arc<Node>>)>> {
+fn nodes_of(items: &[Computable<'_>]) -> PyResult<Option<Task>> {
     let Some(first) = items.first() else {
         return Ok(None);
     };
