@@ -140,12 +140,16 @@ impl Reader {
         Ok(rows)
     }
 
-    /// Reads into a batch, up to its end. Rows that are not whole stay out.
+    /// Reads into a batch, up to its end. Rows that are not whole stay out. After an error the batch
+    /// has the rows before it, and its cursor is behind those.
     fn fill(&mut self, batch: &mut Batch, most: usize) -> Result<(), AgentError> {
         for raw in self.raw(most)? {
             let mut values = Zeroizing::new(Vec::with_capacity(self.gates.len()));
             for (gate, value) in self.gates.iter_mut().zip(raw.values) {
                 values.extend(gate.pass(value, &self.metrics)?);
+            }
+            if let Some(cursor) = raw.cursor {
+                batch.moved_to(cursor);
             }
             if values.len() == self.gates.len() {
                 let label = match raw.label {
@@ -156,6 +160,7 @@ impl Reader {
                 self.metrics.row();
             }
         }
+        batch.moved_to(self.source.cursor());
         Ok(())
     }
 }
@@ -201,9 +206,14 @@ impl Agent {
         let (max_bytes, when_full) = (config.spool.max_bytes, config.spool.when_full);
         let directory = config.spool_directory();
         let spool = Spool::open(&directory, max_bytes, when_full, Arc::clone(&metrics))?;
+        if config.reads_csv() {
+            spool.require_cursor()?;
+        }
         let reader = Reader::new(&config, spool.cursor().as_deref(), &metrics)?;
+        let mut batch = Batch::new(config.columns.len(), config.batch.rows, config.batch.every);
+        batch.moved_to(reader.source.cursor());
         Ok(Self {
-            batch: Batch::new(config.columns.len(), config.batch.rows, config.batch.every),
+            batch,
             encryptor,
             reader,
             spool: Arc::new(spool),
@@ -297,7 +307,7 @@ impl Agent {
         })?;
         let rows = u32::try_from(labels.len()).unwrap_or(u32::MAX);
         self.batch.clear();
-        let cursor = self.reader.source.cursor();
+        let cursor = self.batch.cursor().to_vec();
         let mut told = false;
         loop {
             let seen = self.stop.news();
@@ -406,3 +416,7 @@ pub fn test(config: &Config) -> Result<Test, AgentError> {
         full_batch: encryptor.trial(config, config.batch.rows)?,
     })
 }
+
+#[cfg(test)]
+#[path = "agent/tests.rs"]
+mod tests;

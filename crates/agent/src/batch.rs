@@ -18,6 +18,8 @@ pub(crate) struct Batch {
     most: usize,
     oldest: Duration,
     since: Option<Instant>,
+    /// How far the source was read for these rows and those before them.
+    cursor: Vec<u8>,
 }
 
 impl Batch {
@@ -32,6 +34,7 @@ impl Batch {
             most,
             oldest,
             since: None,
+            cursor: Vec::new(),
         }
     }
 
@@ -42,6 +45,15 @@ impl Batch {
         for (column, value) in self.readings.iter_mut().zip(row.values.iter()) {
             column.push(*value);
         }
+    }
+
+    /// All rows of the source up to that place are in this batch, in one before, or left out.
+    pub(crate) fn moved_to(&mut self, cursor: Vec<u8>) {
+        self.cursor = cursor;
+    }
+
+    pub(crate) fn cursor(&self) -> &[u8] {
+        &self.cursor
     }
 
     /// Rows that there is still room for.

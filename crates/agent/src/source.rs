@@ -108,6 +108,8 @@ impl SourceConfig {
 /// A row as its source gave it: a label, and for each column a value or why there is none.
 pub(crate) struct RawRow {
     pub(crate) label: Option<String>,
+    /// The place behind it, if it is of a file.
+    pub(crate) cursor: Option<Vec<u8>>,
     pub(crate) values: Vec<Result<f64, String>>,
 }
 
@@ -152,7 +154,7 @@ impl Source {
         }
     }
 
-    /// The place behind the last row that was given.
+    /// The place behind the last row that was given, and the lines that are none.
     pub(crate) fn cursor(&self) -> Vec<u8> {
         match self {
             Self::Polled(_) => Vec::new(),

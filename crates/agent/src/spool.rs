@@ -62,11 +62,30 @@ struct State {
     newest: u64,
     /// Its cursor.
     cursor: Vec<u8>,
+    /// The number of the newest batch whose cursor is on the disk, with it or in `position`.
+    on_disk: u64,
+    /// Why `position` could not be read.
+    lost: Option<String>,
     in_flight: Option<u64>,
-    /// The newest batch, if it was to go but its cursor could not be written elsewhere. Without
+    /// The newest batch on the disk, if it was to go but its cursor could not be written elsewhere. Without
     /// the cursor its rows would be read again and sent as other bytes; the file itself, sent
     /// again after a crash, is known to the server.
-    kept: Option<u64>,
+    kept: Option<Kept>,
+}
+
+/// A batch that is to go.
+struct Kept {
+    sequence: u64,
+    /// The directory it is to go to, and the words that go with it; otherwise it is removed.
+    aside: Option<(&'static str, String)>,
+}
+
+impl State {
+    fn is_kept(&self, sequence: u64) -> bool {
+        self.kept
+            .as_ref()
+            .is_some_and(|kept| kept.sequence == sequence)
+    }
 }
 
 /// A batch as it is sent.
@@ -128,6 +147,24 @@ impl Spool {
         (!cursor.is_empty()).then_some(cursor)
     }
 
+    /// Refuses to go on where the sources' place cannot be known: lines would be sent twice.
+    ///
+    /// # Errors
+    /// If the spool's position is there and cannot be read.
+    pub fn require_cursor(&self) -> Result<(), AgentError> {
+        let Some(why) = self.state().lost.clone() else {
+            return Ok(());
+        };
+        let path = self.directory.join(POSITION);
+        Err(AgentError::new(
+            format_args!(
+                "{} cannot be read ({why}): it says up to where the CSV file was sent",
+                path.display()
+            ),
+            "make it readable; or take the lines that the server has out of the CSV file, and delete it: then the file is read from its beginning",
+        ))
+    }
+
     /// Puts a batch on the disk; once this returns [`Pushed::Stored`] it is there.
     ///
     /// # Errors
@@ -166,9 +203,10 @@ impl Spool {
         state.queue.insert(sequence, len);
         state.bytes += len;
         state.newest = sequence;
+        state.on_disk = sequence;
         state.cursor = cursor.to_vec();
         if let Some(kept) = state.kept.take() {
-            self.remove(&mut state, kept);
+            self.finish(&mut state, kept);
         }
         self.metrics.batch(upload.len() as u64);
         self.show(&state);
@@ -181,9 +219,8 @@ impl Spool {
             let sequence = {
                 let mut state = self.state();
                 self.let_go_of_kept(&mut state);
-                let kept = state.kept;
                 let mut sequences = state.queue.keys().copied();
-                let sequence = sequences.find(|&sequence| Some(sequence) != kept)?;
+                let sequence = sequences.find(|&sequence| !state.is_kept(sequence))?;
                 state.in_flight = Some(sequence);
                 sequence
             };
@@ -245,18 +282,21 @@ impl Spool {
     /// Makes some room, if the settings allow it and there is something to remove.
     fn make_room(&self, state: &mut State) -> Result<bool, AgentError> {
         if let Some((path, len)) = state.aside.pop_front() {
-            remove_file(&path);
-            remove_file(&path.with_extension("txt"));
-            state.bytes -= len;
-            self.metrics.dropped(Dropped::Refused);
+            remove_file(&words_of(&path));
+            if remove_file(&path) {
+                state.bytes -= len;
+                // What is damaged was counted when it was found.
+                if path.parent().is_some_and(|place| place.ends_with(REFUSED)) {
+                    self.metrics.dropped(Dropped::Refused);
+                }
+            }
             return Ok(true);
         }
         if self.when_full != WhenFull::DropOldest {
             return Ok(false);
         }
-        let needed = [state.in_flight, state.kept];
         let mut sequences = state.queue.keys().copied();
-        let oldest = sequences.find(|&key| !needed.contains(&Some(key)));
+        let oldest = sequences.find(|&key| state.in_flight != Some(key) && !state.is_kept(key));
         let Some(sequence) = oldest else {
             return Ok(false);
         };
@@ -279,37 +319,51 @@ impl Spool {
         Ok(Pushed::Dropped)
     }
 
-    /// Removes a file of the queue; the cursor of the newest one stays.
+    /// Lets a batch go, once its cursor is not needed.
     fn remove(&self, state: &mut State, sequence: u64) {
-        if !self.may_go(state, sequence) {
-            return;
-        }
-        if let Some(len) = state.queue.remove(&sequence) {
-            state.bytes -= len;
-            remove_file(&self.batch_path(sequence));
-        }
+        let aside = None;
+        self.let_go(state, Kept { sequence, aside });
     }
 
-    /// Whether a file is not needed for its cursor.
-    fn may_go(&self, state: &mut State, sequence: u64) -> bool {
-        let may_go = sequence != state.newest || self.write_position(state);
-        if !may_go {
-            state.kept = Some(sequence);
+    fn let_go(&self, state: &mut State, kept: Kept) {
+        if kept.sequence != state.on_disk || self.write_position(state) {
+            self.finish(state, kept);
+        } else {
+            state.kept = Some(kept);
         }
-        may_go
     }
 
     fn let_go_of_kept(&self, state: &mut State) {
-        if let Some(kept) = state.kept
-            && self.write_position(state)
-        {
-            state.kept = None;
-            self.remove(state, kept);
+        if let Some(kept) = state.kept.take() {
+            self.let_go(state, kept);
         }
     }
 
+    /// Removes a file of the queue, or sets it aside.
+    fn finish(&self, state: &mut State, Kept { sequence, aside }: Kept) {
+        let Some(len) = state.queue.remove(&sequence) else {
+            return;
+        };
+        let from = self.batch_path(sequence);
+        let Some((place, words)) = aside else {
+            if remove_file(&from) {
+                state.bytes -= len;
+            }
+            return;
+        };
+        let path = self.directory.join(place).join(file_name(sequence));
+        if let Err(error) = fs::rename(from, &path) {
+            tracing::error!(%error, sequence, "a batch was not set aside");
+            return;
+        }
+        let words = shortened(&words);
+        let told = fs::write(words_of(&path), words).map_or(0, |()| words.len() as u64);
+        state.bytes += told;
+        state.aside.push_back((path, len + told));
+    }
+
     /// Whether it could be written.
-    fn write_position(&self, state: &State) -> bool {
+    fn write_position(&self, state: &mut State) -> bool {
         let header = Header {
             sequence: state.newest,
             rows: 0,
@@ -320,29 +374,18 @@ impl Spool {
         };
         let path = self.directory.join(POSITION);
         let written = (self.replace)(&path, &header.to_bytes());
-        if let Err(error) = &written {
-            tracing::error!(%error, "the spool's position was not written");
+        match &written {
+            Ok(()) => state.on_disk = state.newest,
+            Err(error) => tracing::error!(%error, "the spool's position was not written"),
         }
         written.is_ok()
     }
 
-    fn set_aside(&self, sequence: u64, place: &str, words: &str) {
+    fn set_aside(&self, sequence: u64, place: &'static str, words: &str) {
         let mut state = self.state();
         state.in_flight = None;
-        if !self.may_go(&mut state, sequence) {
-            return;
-        }
-        let Some(len) = state.queue.remove(&sequence) else {
-            return;
-        };
-        let path = self.directory.join(place).join(file_name(sequence));
-        if let Err(error) = fs::rename(self.batch_path(sequence), &path) {
-            tracing::error!(%error, sequence, "a batch was not set aside");
-            state.bytes -= len;
-        } else {
-            let _ = fs::write(path.with_extension("txt"), words);
-            state.aside.push_back((path, len));
-        }
+        let aside = Some((place, words.to_owned()));
+        self.let_go(&mut state, Kept { sequence, aside });
         self.show(&state);
     }
 
@@ -376,13 +419,27 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
-fn remove_file(path: &Path) {
+/// Whether it is gone.
+fn remove_file(path: &Path) -> bool {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::error!(file = %path.display(), %error, "a file of the spool was not removed");
+            false
         }
-        _ => {}
+        _ => true,
     }
+}
+
+/// Where the words are that a batch was refused with.
+fn words_of(batch: &Path) -> PathBuf {
+    batch.with_extension("txt")
+}
+
+/// Most bytes of the words of a server that are kept.
+const MAX_WORDS: usize = 1024;
+
+fn shortened(words: &str) -> &str {
+    &words[..words.floor_char_boundary(MAX_WORDS)]
 }
 
 /// Two agents would send and remove each other's batches.

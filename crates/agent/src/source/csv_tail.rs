@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::rotation::{self, Place};
+use super::rotation::{self, Place, TAIL};
 use super::value::plain;
 use super::{RawRow, SourceConfig};
 use crate::config::{Config, CsvSettings};
@@ -26,6 +26,8 @@ pub(crate) struct CsvTail {
     /// The heading of each column.
     fields: Vec<String>,
     open: Option<Opened>,
+    /// What is to be told once the rows before it are given.
+    failed: Option<AgentError>,
     /// Where it was read to, in this life or an earlier one.
     place: Option<Place>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct CsvTail {
 struct Opened {
     file: File,
     /// Behind the last line that was given.
-    offset: u64,
+    place: Place,
     heading_line: Vec<u8>,
     label: Option<usize>,
     places: Vec<usize>,
@@ -68,6 +70,7 @@ impl CsvTail {
             label: settings.label.clone(),
             fields: fields.collect(),
             open: None,
+            failed: None,
             place: cursor.and_then(Place::from_bytes),
         };
         tail.find(metrics)?;
@@ -85,31 +88,49 @@ impl CsvTail {
         self.place.map_or_else(Vec::new, Place::to_bytes)
     }
 
-    /// Rows of the whole lines that there are, at most `most`.
+    /// Rows of the whole lines that there are, at most `most`. An error waits until the rows before
+    /// it were given.
     pub(super) fn rows(
         &mut self,
         most: usize,
         metrics: &Metrics,
     ) -> Result<Vec<RawRow>, AgentError> {
         let mut rows = Vec::new();
-        if let (Some(open), Some(place)) = (&self.open, &self.place)
-            && !place.fits(&open.file)
+        match self
+            .failed
+            .take()
+            .map_or_else(|| self.read(most, &mut rows, metrics), Err)
         {
-            tracing::info!(path = %self.path.display(), "the CSV file was truncated");
-            self.open = None;
+            Err(error) if rows.is_empty() => return Err(error),
+            Err(error) => self.failed = Some(error),
+            Ok(()) => {}
         }
+        Ok(rows)
+    }
+
+    fn read(
+        &mut self,
+        most: usize,
+        rows: &mut Vec<RawRow>,
+        metrics: &Metrics,
+    ) -> Result<(), AgentError> {
         loop {
             if self.open.is_none() {
                 self.find(metrics)?;
             }
             let Some(open) = &mut self.open else {
-                return Ok(rows);
+                return Ok(());
             };
-            let failed = |error: io::Error| unreadable(&self.path, &error);
-            let at_end = open.lines(most, &mut rows, metrics).map_err(failed)?;
-            self.place = Some(Place::of(&open.file, open.offset).map_err(failed)?);
-            if !at_end || !self.go_on(metrics)? {
-                return Ok(rows);
+            let end = open.lines(most, rows, metrics);
+            self.place = Some(open.place);
+            match end.map_err(|error| unreadable(&self.path, &error))? {
+                End::Truncated => {
+                    tracing::info!(path = %self.path.display(), "the CSV file was truncated");
+                    self.open = None;
+                }
+                End::Enough => return Ok(()),
+                End::File if self.go_on(metrics)? => {}
+                End::File => return Ok(()),
             }
         }
     }
@@ -118,7 +139,7 @@ impl CsvTail {
     fn find(&mut self, metrics: &Metrics) -> Result<(), AgentError> {
         if let Some(place) = self.place {
             if let Some(file) = place.find(&self.path) {
-                self.open = self.opened(file, Some(place.offset))?;
+                self.open = self.opened(file, Some(place))?;
                 return Ok(());
             }
             let Ok(file) = File::open(&self.path) else {
@@ -143,27 +164,32 @@ impl CsvTail {
         if !rotation::is_replaced(&open.file, &self.path) {
             return Ok(false);
         }
-        let Some(file) = rotation::next(&open.file, &self.path) else {
+        let Some(next) = rotation::next(&open.file, &self.path) else {
             return Ok(false);
         };
+        let is_sure = next.is_sure;
         // Its writer goes on in the old one until there is something in the next.
-        let Some(next) = self.opened(file, None)? else {
+        let Some(next) = self.opened(next.file, None)? else {
             return Ok(false);
         };
         let failed = |error: io::Error| unreadable(&self.path, &error);
         if open.end_of_line().map_err(failed)?.is_some() {
             return Ok(true);
         }
-        if open.file.metadata().map_err(failed)?.len() > open.offset {
+        if open.file.metadata().map_err(failed)?.len() > open.place.offset {
             metrics.csv_gap();
             tracing::warn!(path = %self.path.display(), "the CSV file was rotated in the middle of a line, which is left out");
+        }
+        if !is_sure {
+            metrics.csv_gap();
+            tracing::warn!(path = %self.path.display(), "the names of rotated CSV files and their times disagree, or one is gone: lines may be missing");
         }
         self.open = Some(next);
         Ok(true)
     }
 
     /// Reads the heading. `None` while there is none.
-    fn opened(&self, file: File, offset: Option<u64>) -> Result<Option<Opened>, AgentError> {
+    fn opened(&self, file: File, place: Option<Place>) -> Result<Option<Opened>, AgentError> {
         let failed = |error: io::Error| unreadable(&self.path, &error);
         let mut heading_line = Vec::new();
         let mut heading = self.heading.clone();
@@ -176,9 +202,9 @@ impl CsvTail {
             heading_line = chunk[..=end].to_vec();
             heading = fields_of(&heading_line).unwrap_or_default();
         }
-        let place = |name: &String| heading.iter().position(|heading| heading == name);
-        let place = |name: &String| {
-            place(name).ok_or_else(|| {
+        let field = |name: &String| heading.iter().position(|heading| heading == name);
+        let field = |name: &String| {
+            field(name).ok_or_else(|| {
                 AgentError::new(
                     format_args!("{} has no field '{name}'", self.path.display()),
                     format_args!(
@@ -188,11 +214,17 @@ impl CsvTail {
                 )
             })
         };
-        let places = self.fields.iter().map(place).collect::<Result<_, _>>()?;
-        let label = self.label.as_ref().map(place).transpose()?;
+        let places = self.fields.iter().map(field).collect::<Result<_, _>>()?;
+        let label = self.label.as_ref().map(field).transpose()?;
+        let place = match place {
+            Some(place) => place.in_file(&file).map_err(failed)?,
+            None => Place::beginning(&file)
+                .map_err(failed)?
+                .moved(heading_line.len() as u64, &heading_line),
+        };
         Ok(Some(Opened {
             file,
-            offset: offset.unwrap_or(heading_line.len() as u64),
+            place,
             heading_line,
             label,
             places,
@@ -200,41 +232,61 @@ impl CsvTail {
     }
 }
 
+/// Why no more lines are taken.
+enum End {
+    /// There are enough rows.
+    Enough,
+    /// All whole lines were taken.
+    File,
+    /// The file is not the one that was read up to here.
+    Truncated,
+}
+
 impl Opened {
-    /// Takes whole lines, until there are `most` rows or the end; true at the end.
-    fn lines(
-        &mut self,
-        most: usize,
-        rows: &mut Vec<RawRow>,
-        metrics: &Metrics,
-    ) -> io::Result<bool> {
-        let mut chunk = vec![0; CHUNK];
+    /// Takes whole lines, until there are `most` rows or the end.
+    fn lines(&mut self, most: usize, rows: &mut Vec<RawRow>, metrics: &Metrics) -> io::Result<End> {
+        let mut chunk = vec![0; CHUNK + TAIL as usize];
         loop {
-            let len = self.file.read_at(&mut chunk, self.offset)?;
-            let mut taken = 0;
+            // What was read before is read again with it, so that no truncation comes between.
+            let before = self.place.before();
+            let start = self.place.offset - before as u64;
+            let len = self.file.read_at(&mut chunk[..before + CHUNK], start)?;
+            if !self.place.is_behind(&chunk[..before.min(len)]) {
+                return Ok(End::Truncated);
+            }
+            let mut taken = before;
             while rows.len() < most
                 && let Some(end) = chunk[taken..len].iter().position(|byte| *byte == b'\n')
             {
                 let line = &chunk[taken..=taken + end];
                 taken += line.len();
                 if line != self.heading_line && !line.trim_ascii().is_empty() {
-                    rows.push(self.row(line));
+                    let place = self.place.moved(start + taken as u64, &chunk[..taken]);
+                    rows.push(self.row(line, place));
                 }
             }
-            self.offset += taken as u64;
+            self.place = self.place.moved(start + taken as u64, &chunk[..taken]);
             if rows.len() >= most {
-                return Ok(false);
+                return Ok(End::Enough);
             }
-            if taken == 0 {
-                if len < CHUNK {
-                    return Ok(true);
+            if taken == before {
+                if len < before + CHUNK {
+                    return Ok(End::File);
                 }
                 match self.end_of_line()? {
-                    None => return Ok(true),
+                    None => return Ok(End::File),
                     Some(end) => {
                         metrics.csv_gap();
                         tracing::warn!("a CSV line of more than {CHUNK} bytes is left out");
-                        self.offset = end;
+                        let len = end.min(TAIL);
+                        let mut before = vec![0; len as usize];
+                        match self.file.read_exact_at(&mut before, end - len) {
+                            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                                return Ok(End::Truncated);
+                            }
+                            read => read?,
+                        }
+                        self.place = self.place.moved(end, &before);
                     }
                 }
             }
@@ -244,7 +296,7 @@ impl Opened {
     /// Behind the line that begins here, if it is whole.
     fn end_of_line(&self) -> io::Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK];
-        let mut offset = self.offset;
+        let mut offset = self.place.offset;
         loop {
             let len = self.file.read_at(&mut chunk, offset)?;
             if len == 0 {
@@ -257,7 +309,7 @@ impl Opened {
         }
     }
 
-    fn row(&self, line: &[u8]) -> RawRow {
+    fn row(&self, line: &[u8], place: Place) -> RawRow {
         let fields = fields_of(line).unwrap_or_default();
         let value = |&place: &usize| {
             let field = fields.get(place).ok_or("its line has too few fields")?;
@@ -265,6 +317,7 @@ impl Opened {
         };
         RawRow {
             label: self.label.and_then(|place| fields.get(place)).cloned(),
+            cursor: Some(place.to_bytes()),
             values: self.places.iter().map(value).collect(),
         }
     }

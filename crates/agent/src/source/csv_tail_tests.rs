@@ -80,6 +80,12 @@ impl Desk {
     }
 }
 
+fn set_written(path: &Path, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + Duration::from_secs(seconds);
+    let file = OpenOptions::new().append(true).open(path).unwrap();
+    file.set_modified(time).unwrap();
+}
+
 fn append(path: &Path, text: &str) {
     let mut options = OpenOptions::new();
     let mut file = options.create(true).append(true).open(path).unwrap();
@@ -271,4 +277,114 @@ fn a_file_with_other_fields_is_refused() {
     fs::create_dir(desk.path("log.csv")).unwrap();
     let error = desk.try_open("", None).err().unwrap();
     assert!(error.to_string().contains("csv.path"), "{error}");
+}
+
+/// The clock of a board jumps, so it does not say which file is younger.
+#[test]
+fn rotated_files_are_read_in_the_order_of_their_names() {
+    // Of log.csv.2, log.csv.1 and log.csv.
+    for times in [[1, 2, 3], [9, 5, 7], [5, 5, 5], [3, 9, 1]] {
+        let desk = Desk::new();
+        for (name, levels, time) in [
+            ("log.csv.10", 0..10, 100),
+            ("log.csv.2", 10..20, times[0]),
+            ("log.csv.1", 20..30, times[1]),
+        ] {
+            desk.write(name, HEADING);
+            desk.write(name, &lines(levels));
+            set_written(&desk.path(name), time);
+        }
+        desk.write("log.csv", HEADING);
+        let mut tail = desk.open(None);
+        desk.write("log.csv", &lines(30..35));
+        set_written(&desk.path("log.csv"), times[2]);
+        assert_eq!(desk.levels(&mut tail), numbers(30..35));
+        // An empty one is left out.
+        fs::rename(desk.path("log.csv.10"), desk.path("log.csv.12")).unwrap();
+        fs::rename(desk.path("log.csv.2"), desk.path("log.csv.5")).unwrap();
+        fs::rename(desk.path("log.csv.1"), desk.path("log.csv.4")).unwrap();
+        fs::rename(desk.path("log.csv"), desk.path("log.csv.3")).unwrap();
+        desk.write("log.csv.2", "");
+        desk.write("log.csv.1", HEADING);
+        desk.write("log.csv.1", &lines(35..40));
+        desk.write("log.csv", HEADING);
+        desk.write("log.csv", &lines(40..45));
+        assert_eq!(desk.levels(&mut tail), numbers(35..45), "{times:?}");
+        assert!(!desk.gaps());
+    }
+}
+
+#[test]
+fn a_rotated_file_that_seems_older_is_read_and_counted_as_a_gap() {
+    let desk = Desk::new();
+    desk.write("log.csv", HEADING);
+    desk.write("log.csv", &lines(0..5));
+    let mut tail = desk.open(None);
+    assert_eq!(desk.levels(&mut tail), numbers(0..5));
+    fs::rename(desk.path("log.csv"), desk.path("log.csv.2")).unwrap();
+    for (name, levels) in [("log.csv.1", 5..10), ("log.csv", 10..12)] {
+        desk.write(name, HEADING);
+        desk.write(name, &lines(levels));
+    }
+    set_written(&desk.path("log.csv.1"), 5);
+    assert_eq!(desk.levels(&mut tail), numbers(5..12));
+    assert!(desk.gaps());
+}
+
+#[test]
+fn without_a_heading_the_old_file_is_read_until_there_is_a_line_in_the_next() {
+    let desk = Desk::new();
+    let settings = "label = \"time\"\nheading = [\"time\", \"level\"]";
+    let mut tail = desk.try_open(settings, None).unwrap();
+    desk.write("log.csv", &lines(0..3));
+    assert_eq!(desk.levels(&mut tail), numbers(0..3));
+    fs::rename(desk.path("log.csv"), desk.path("log.csv.1")).unwrap();
+    desk.write("log.csv", "");
+    assert!(desk.levels(&mut tail).is_empty());
+    desk.write("log.csv.1", &lines(3..5));
+    desk.write("log.csv", &lines(5..7));
+    assert_eq!(desk.levels(&mut tail), numbers(3..7));
+    assert!(!desk.gaps());
+}
+
+#[test]
+fn each_row_has_its_own_cursor() {
+    let desk = Desk::new();
+    desk.write("log.csv", HEADING);
+    desk.write("log.csv", &lines(0..300));
+    let rows = desk.open(None).rows(1000, &desk.metrics).unwrap();
+    for taken in [1, 2, 57, 299] {
+        let cursor = rows[taken as usize - 1].cursor.as_deref();
+        assert_eq!(desk.levels(&mut desk.open(cursor)), numbers(taken..300));
+    }
+}
+
+#[test]
+fn rows_before_an_error_are_given_first() {
+    let desk = Desk::new();
+    desk.write("log.csv", HEADING);
+    desk.write("log.csv", &lines(0..3));
+    let mut tail = desk.open(None);
+    fs::rename(desk.path("log.csv"), desk.path("log.csv.1")).unwrap();
+    desk.write("log.csv", "other,fields\n1,2\n");
+    assert_eq!(desk.levels(&mut tail), numbers(0..3));
+    let cursor = tail.cursor();
+    let error = tail.rows(10, &desk.metrics).err().unwrap();
+    assert!(error.to_string().contains("no field"), "{error}");
+    assert_eq!(tail.cursor(), cursor);
+}
+
+/// A truncation between two looks at the file is none of its ends.
+#[test]
+fn a_file_that_became_shorter_is_truncated_not_unreadable() {
+    let desk = Desk::new();
+    desk.write("log.csv", HEADING);
+    desk.write("log.csv", &lines(0..10));
+    let mut tail = desk.open(None);
+    assert_eq!(desk.levels_up_to(&mut tail, 8), numbers(0..8));
+    let file = OpenOptions::new().write(true).open(desk.path("log.csv"));
+    file.unwrap().set_len(HEADING.len() as u64 + 3).unwrap();
+    let open = tail.open.as_mut().unwrap();
+    let end = open.lines(10, &mut Vec::new(), &desk.metrics).unwrap();
+    assert!(matches!(end, End::Truncated));
 }

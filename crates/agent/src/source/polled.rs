@@ -116,6 +116,7 @@ impl Polled {
             },
         };
         RawRow {
+            cursor: None,
             label: None,
             values: self.sensors.iter_mut().map(value).collect(),
         }

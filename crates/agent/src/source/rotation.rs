@@ -2,16 +2,17 @@
 //!
 //! A rotation either renames the file and begins another under its name, or copies it and
 //! truncates it. So neither name, inode nor size says where one was: a [`Place`] is an inode, an
-//! offset and a hash of the bytes before the offset.
+//! offset and a hash of the bytes before the offset. Which file came after which is told by their
+//! names (a higher number is older, a later date younger), for clocks of boards jump.
 
+use std::cmp::Reverse;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// Bytes before the offset that are hashed.
-const TAIL: u64 = 256;
+pub(super) const TAIL: u64 = 256;
 const PLACE_BYTES: usize = 1 + 8 + 8 + 16;
 const PLACE_VERSION: u8 = 1;
 
@@ -24,13 +25,41 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place at an offset of a file.
-    pub(super) fn of(file: &File, offset: u64) -> io::Result<Self> {
+    /// The beginning of a file.
+    pub(super) fn beginning(file: &File) -> io::Result<Self> {
+        let inode = file.metadata()?.ino();
         Ok(Self {
-            inode: file.metadata()?.ino(),
-            offset,
-            tail: tail(file, offset)?,
+            inode,
+            offset: 0,
+            tail: hash(&[]),
         })
+    }
+
+    /// The place at another offset of the same file; `before` ends with the bytes before it, at
+    /// least [`TAIL`] of them if there are so many.
+    pub(super) fn moved(self, offset: u64, before: &[u8]) -> Self {
+        let len = before.len().min(TAIL as usize);
+        Self {
+            offset,
+            tail: hash(&before[before.len() - len..]),
+            ..self
+        }
+    }
+
+    /// The same offset of that file.
+    pub(super) fn in_file(self, file: &File) -> io::Result<Self> {
+        let inode = file.metadata()?.ino();
+        Ok(Self { inode, ..self })
+    }
+
+    /// How many bytes before it are hashed.
+    pub(super) fn before(&self) -> usize {
+        self.offset.min(TAIL) as usize
+    }
+
+    /// Whether these are the bytes before it.
+    pub(super) fn is_behind(&self, before: &[u8]) -> bool {
+        before.len() == self.before() && hash(before) == self.tail
     }
 
     /// A version, then inode, offset and hash, little-endian.
@@ -57,11 +86,11 @@ impl Place {
     }
 
     /// Whether that file is the one, as far as its content says.
-    pub(super) fn fits(&self, file: &File) -> bool {
-        let long_enough = file
-            .metadata()
-            .is_ok_and(|metadata| metadata.len() >= self.offset);
-        long_enough && tail(file, self.offset).is_ok_and(|tail| tail == self.tail)
+    fn fits(&self, file: &File) -> bool {
+        let mut before = vec![0; self.before()];
+        let start = self.offset - before.len() as u64;
+        let read = file.read_exact_at(&mut before, start);
+        read.is_ok() && self.is_behind(&before)
     }
 
     /// The file that was read up to here, among a file and those that were made of it.
@@ -86,19 +115,46 @@ impl Place {
     }
 }
 
-fn tail(file: &File, offset: u64) -> io::Result<[u8; 16]> {
-    let len = offset.min(TAIL);
-    let mut bytes = [0; TAIL as usize];
-    let bytes = &mut bytes[..len as usize];
-    file.read_exact_at(bytes, offset - len)?;
+fn hash(bytes: &[u8]) -> [u8; 16] {
     let mut hash = [0; 16];
     hash.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    Ok(hash)
+    hash
+}
+
+/// What a rotation put into a name. In order of age: the oldest is the least.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    /// The digits of a date or a time.
+    Date(String),
+    /// Counted up with each rotation.
+    Number(Reverse<u32>),
+}
+
+/// More digits than that are a date.
+const NUMBER_DIGITS: usize = 5;
+
+impl Mark {
+    fn parse(text: &str) -> Option<Self> {
+        let is_mark = text.starts_with(['.', '-'])
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b".-_:T".contains(&byte));
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        match (is_mark, digits.len()) {
+            (false, _) | (_, 0) => None,
+            (_, len) if len <= NUMBER_DIGITS => Some(Self::Number(Reverse(digits.parse().ok()?))),
+            _ => Some(Self::Date(digits)),
+        }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        matches!(self, Self::Date(_)) == matches!(other, Self::Date(_))
+    }
 }
 
 /// The files that a rotation made of this one, the oldest first: `NAME.1`, `NAME-20260131`,
 /// `STEM-20260131.EXTENSION`. Not compressed ones.
-fn rotated(path: &Path) -> Vec<(SystemTime, PathBuf)> {
+fn rotated(path: &Path) -> Vec<(Mark, PathBuf)> {
     let (Some(name), Some(directory)) = (path.file_name().and_then(|n| n.to_str()), path.parent())
     else {
         return Vec::new();
@@ -108,24 +164,16 @@ fn rotated(path: &Path) -> Vec<(SystemTime, PathBuf)> {
         false => directory,
     };
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    let is_mark = |mark: &str| {
-        mark.len() > 1
-            && mark.starts_with(['.', '-'])
-            && mark
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b".-_:T".contains(&byte))
-    };
-    let is_rotated = |other: &str| {
-        let whole = other.strip_prefix(name);
-        let inner = other
-            .strip_prefix(stem)
-            .and_then(|rest| rest.strip_suffix(extension)?.strip_suffix('.'));
-        whole.is_some_and(is_mark) || (!extension.is_empty() && inner.is_some_and(is_mark))
+    let mark = |other: &str| {
+        let whole = other.strip_prefix(name).and_then(Mark::parse);
+        whole.or_else(|| {
+            let inner = other.strip_prefix(stem)?.strip_suffix(extension)?;
+            Mark::parse(inner.strip_suffix('.')?)
+        })
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_rotated))
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .filter_map(|entry| Some((mark(entry.file_name().to_str()?)?, entry.path())))
         .collect();
     found.sort();
     found
@@ -139,18 +187,50 @@ pub(super) fn is_replaced(file: &File, path: &Path) -> bool {
     }
 }
 
+/// The file after one.
+pub(super) struct Next {
+    pub(super) file: File,
+    /// Whether names and times agree that nothing is left out and nothing comes twice.
+    pub(super) is_sure: bool,
+}
+
 /// The file after this one, which was read to its end: the next younger of those that were made
-/// of the path, and at last the path itself.
-pub(super) fn next(file: &File, path: &Path) -> Option<File> {
+/// of the path and have something in them, and at last the path itself. `None` while there is
+/// nothing in that.
+pub(super) fn next(file: &File, path: &Path) -> Option<Next> {
     let old = file.metadata().ok()?;
     let written = old.modified().ok()?;
-    let younger = rotated(path)
-        .into_iter()
-        .filter(|(modified, _)| *modified > written)
-        .filter_map(|(_, path)| File::open(path).ok())
-        .find(|file| {
-            file.metadata()
-                .is_ok_and(|metadata| metadata.ino() != old.ino())
+    let opened = |path: &Path| {
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        (metadata.is_file() && metadata.len() > 0).then_some((file, metadata))
+    };
+    let rotated = rotated(path);
+    let is_old = |path: &Path| {
+        fs::metadata(path).is_ok_and(|new| (old.dev(), old.ino()) == (new.dev(), new.ino()))
+    };
+    let place = rotated.iter().position(|(_, path)| is_old(path));
+    let younger = match place {
+        Some(place) => &rotated[place + 1..],
+        // It is gone, or has a name of another kind.
+        None => &rotated[..],
+    };
+    let found = younger
+        .iter()
+        .filter(|(mark, _)| place.is_none_or(|place| mark.is_like(&rotated[place].0)))
+        .filter_map(|(_, path)| opened(path))
+        // Rotations remove the oldest first, so what is there came later, but for other programs.
+        .find(|(_, new)| place.is_some() || new.modified().is_ok_and(|new| new > written));
+    if let Some((file, new)) = found {
+        let in_time = new.modified().is_ok_and(|new| new >= written);
+        return Some(Next {
+            file,
+            is_sure: place.is_some() && in_time,
         });
-    younger.or_else(|| File::open(path).ok())
+    }
+    let (file, _) = opened(path)?;
+    Some(Next {
+        file,
+        is_sure: true,
+    })
 }

@@ -9,6 +9,7 @@ use tfhe_sbc_service::files;
 use super::record::{FIXED_BYTES, Header, HeaderError, MAX_CURSOR};
 use super::{
     DAMAGED, EXTENSION, POSITION, REFUSED, Spool, State, failed, file_name, listed, remove_file,
+    words_of,
 };
 use crate::error::AgentError;
 use crate::metrics::Dropped;
@@ -17,11 +18,21 @@ impl Spool {
     /// Finds what is there: clears away what is half-written, and sets aside what is damaged.
     pub(super) fn recover(&self) -> Result<State, AgentError> {
         let mut state = State::default();
-        if let Ok(bytes) = fs::read(self.directory.join(POSITION)) {
-            match Header::parse(&bytes) {
-                Ok((header, _)) => (state.newest, state.cursor) = (header.sequence, header.cursor),
-                Err(error) => tracing::error!(%error, "the spool's position is not known"),
-            }
+        let position = self.directory.join(POSITION);
+        state.lost = match fs::read(&position) {
+            Ok(bytes) => match Header::parse(&bytes) {
+                Ok((header, _)) => {
+                    (state.newest, state.cursor) = (header.sequence, header.cursor);
+                    None
+                }
+                Err(HeaderError::Version(version)) => return Err(newer(&position, version)),
+                Err(error) => Some(error.to_string()),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(error) = &state.lost {
+            tracing::error!(%error, "the spool's position is not known");
         }
         for path in listed(&self.directory).map_err(failed)? {
             let name = path
@@ -43,10 +54,7 @@ impl Spool {
                         state.bytes += len;
                     }
                     Err(HeaderError::Version(version)) => {
-                        return Err(AgentError::new(
-                            format_args!("the spool file {} has version {version}", path.display()),
-                            "use the newer program that wrote it, or move the spool away",
-                        ));
+                        return Err(newer(&path, version));
                     }
                     _ => {
                         tracing::error!(file = %path.display(), "a file of the spool is damaged and set aside");
@@ -60,18 +68,33 @@ impl Spool {
         for place in [DAMAGED, REFUSED] {
             aside.extend(listed(&self.directory.join(place)).map_err(failed)?);
         }
-        aside.retain(|path| {
+        let (batches, words): (Vec<_>, Vec<_>) = aside.into_iter().partition(|path| {
             path.extension()
                 .is_some_and(|extension| extension == EXTENSION)
         });
+        for path in words {
+            if !path.with_extension(EXTENSION).exists() {
+                remove_file(&path);
+            }
+        }
+        let mut aside = batches;
         aside.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
+        let len = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
         for path in aside {
-            let len = path.metadata().map_or(0, |metadata| metadata.len());
+            let len = len(&path) + len(&words_of(&path));
             state.bytes += len;
             state.aside.push_back((path, len));
         }
+        state.on_disk = state.newest;
         Ok(state)
     }
+}
+
+fn newer(path: &Path, version: u16) -> AgentError {
+    AgentError::new(
+        format_args!("the spool file {} has version {version}", path.display()),
+        "use the newer program that wrote it, or move the spool away",
+    )
 }
 
 /// The header of a file whose length is right, and that length.

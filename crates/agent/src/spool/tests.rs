@@ -185,7 +185,11 @@ fn refused_batches_are_kept_with_the_servers_words_while_there_is_room() {
     );
     drop(spool);
     let spool = desk.open(3 * FILE, WhenFull::Block);
-    assert_eq!((spool.cursor(), spool.depth()), (Some(vec![1]), (0, FILE)));
+    let with_words = FILE + "unknown key".len() as u64;
+    assert_eq!(
+        (spool.cursor(), spool.depth()),
+        (Some(vec![1]), (0, with_words))
+    );
     for number in 2..=4 {
         assert_eq!(
             spool.push(&upload(number), 3, &[number]).unwrap(),
@@ -240,15 +244,16 @@ fn a_newer_programs_files_are_left_alone() {
     assert!(path.exists());
 }
 
+fn full(path: &Path, _: &[u8]) -> Result<(), FileError> {
+    Err(FileError::Io {
+        action: "write",
+        path: path.to_owned(),
+        source: io::ErrorKind::StorageFull.into(),
+    })
+}
+
 #[test]
 fn the_newest_batch_stays_as_long_as_its_cursor_has_no_other_place() {
-    fn full(path: &Path, _: &[u8]) -> Result<(), FileError> {
-        Err(FileError::Io {
-            action: "write",
-            path: path.to_owned(),
-            source: io::ErrorKind::StorageFull.into(),
-        })
-    }
     for refused in [false, true] {
         let end = |spool: &Spool| {
             let waiting = spool.take().unwrap();
@@ -283,8 +288,75 @@ fn the_newest_batch_stays_as_long_as_its_cursor_has_no_other_place() {
         spool.replace = files::write_atomic;
         assert!(spool.take().is_none());
         assert!(!desk.file(&file_name(2)).exists());
+        // What was refused is not lost by that.
+        let kept = desk.file("refused").join(file_name(2)).exists();
+        assert_eq!(kept, refused);
         drop(spool);
         let spool = desk.open(MUCH, WhenFull::DropOldest);
         assert_eq!((spool.cursor(), spool.depth().0), (Some(vec![2]), 0));
     }
+}
+
+#[test]
+fn a_full_disk_that_takes_no_position_brings_no_row_twice() {
+    let desk = Desk::new();
+    let mut spool = desk.open(MUCH, WhenFull::DropNewest);
+    spool.push(&upload(1), 3, &[1]).unwrap();
+    (spool.write, spool.replace) = (full, full);
+    assert_eq!(spool.push(&upload(2), 3, &[2]).unwrap(), Pushed::Dropped);
+    // Its cursor is the only one on the disk.
+    assert_eq!(drain(&spool), [1]);
+    drop(spool);
+    let mut spool = desk.open(MUCH, WhenFull::DropNewest);
+    assert_eq!(spool.cursor(), Some(vec![1]));
+    // With a position on the disk it may go.
+    spool.write = full;
+    assert_eq!(spool.push(&upload(2), 3, &[2]).unwrap(), Pushed::Dropped);
+    spool.replace = full;
+    assert_eq!(drain(&spool), [1]);
+    drop(spool);
+    let spool = desk.open(MUCH, WhenFull::DropNewest);
+    assert_eq!((spool.cursor(), spool.depth().0), (Some(vec![2]), 0));
+}
+
+#[test]
+fn a_position_that_cannot_be_read_is_not_the_beginning() {
+    let desk = Desk::new();
+    let spool = desk.open(MUCH, WhenFull::Block);
+    spool.require_cursor().unwrap();
+    spool.push(&upload(1), 3, &[1]).unwrap();
+    assert_eq!(drain(&spool), [1]);
+    drop(spool);
+    desk.open(MUCH, WhenFull::Block).require_cursor().unwrap();
+    let path = desk.file(POSITION);
+    let good = fs::read(&path).unwrap();
+    let mut bytes = good.clone();
+    bytes[20] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let error = desk.open(MUCH, WhenFull::Block).require_cursor();
+    let error = error.unwrap_err();
+    assert!(error.to_string().contains("position"), "{error}");
+    fs::write(&path, good).unwrap();
+    desk.open(MUCH, WhenFull::Block).require_cursor().unwrap();
+    fs::remove_file(&path).unwrap();
+    desk.open(MUCH, WhenFull::Block).require_cursor().unwrap();
+}
+
+#[test]
+fn a_servers_words_are_short_and_go_with_their_batch() {
+    let desk = Desk::new();
+    let spool = desk.open(MUCH, WhenFull::Block);
+    spool.push(&upload(1), 3, &[1]).unwrap();
+    spool.refuse(spool.take().unwrap().sequence, &"é".repeat(5000));
+    let words = desk.file("refused").join("00000000000000000001.txt");
+    let len = fs::metadata(&words).unwrap().len();
+    assert!((1000..=1024).contains(&len));
+    assert_eq!(spool.depth(), (0, FILE + len));
+    drop(spool);
+    let spool = desk.open(MUCH, WhenFull::Block);
+    assert_eq!(spool.depth(), (0, FILE + len));
+    drop(spool);
+    fs::remove_file(words.with_extension(EXTENSION)).unwrap();
+    assert_eq!(desk.open(MUCH, WhenFull::Block).depth(), (0, 0));
+    assert!(!words.exists());
 }

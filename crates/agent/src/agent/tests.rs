@@ -1,0 +1,63 @@
+//! What goes from a source into a batch, and up to where the source counts as read then.
+
+use std::fs;
+
+use super::*;
+
+fn config(directory: &std::path::Path, out_of_range: &str) -> Config {
+    let text = format!(
+        r#"
+        [server]
+        url = "https://localhost:1"
+        [device]
+        key = "k"
+        [tls]
+        ca = "c"
+        certificate = "c"
+        key = "k"
+        [csv]
+        path = "log.csv"
+        label = "time"
+        [[column]]
+        name = "level"
+        offset = 0.0
+        scale = 1.0
+        bits = 8
+        out_of_range = "{out_of_range}"
+        source = {{ kind = "csv" }}
+        "#
+    );
+    Config::parse(&text, directory, []).unwrap()
+}
+
+fn batch() -> Batch {
+    Batch::new(1, 100, Duration::from_secs(1))
+}
+
+#[test]
+fn after_a_bad_line_the_cursor_is_behind_the_rows_before_it() {
+    let desk = tempfile::tempdir().unwrap();
+    let log = desk.path().join("log.csv");
+    fs::write(&log, "time,level\na,1\nb,1000\nc,3\n").unwrap();
+    let metrics = Arc::<Metrics>::default();
+    let strict = config(desk.path(), "fail");
+    let mut reader = Reader::new(&strict, None, &metrics).unwrap();
+    let mut first = batch();
+    reader.fill(&mut first, 100).unwrap_err();
+    assert_eq!(first.labels(), ["a"]);
+    // Once somebody lets it pass, the rest is read, and nothing twice.
+    for (policy, expected) in [("skip", &["c"][..]), ("clamp", &["b", "c"])] {
+        let config = config(desk.path(), policy);
+        let mut reader = Reader::new(&config, Some(first.cursor()), &metrics).unwrap();
+        let mut rest = batch();
+        reader.fill(&mut rest, 100).unwrap();
+        assert_eq!(rest.labels(), expected);
+        assert_eq!(rest.cursor(), reader.source.cursor());
+    }
+    // Without a row before it, the bad line is still to come.
+    let mut reader = Reader::new(&strict, Some(first.cursor()), &metrics).unwrap();
+    let mut none = batch();
+    none.moved_to(first.cursor().to_vec());
+    reader.fill(&mut none, 100).unwrap_err();
+    assert_eq!(none.cursor(), first.cursor());
+}
