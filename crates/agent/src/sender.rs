@@ -100,7 +100,9 @@ pub(crate) fn run(
                 stop.notify();
             }
             Err(SendFailure::Later { words, after }) => {
-                let pause = backoff.pause().max(after.unwrap_or_default());
+                // Whoever answers does not silence the board for longer than its owner says.
+                let after = after.unwrap_or_default().min(settings.retry_most);
+                let pause = backoff.pause().max(after);
                 tracing::warn!(%words, seconds = pause.as_secs(), "a batch was not sent; it is tried again");
                 stop.wait_until(Instant::now() + pause);
             }

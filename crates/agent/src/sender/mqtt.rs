@@ -21,6 +21,9 @@ use crate::spool::Waiting;
 const WINDOW: usize = 16;
 /// Parts that the server has not told of: brokers queue few messages.
 const AHEAD: u32 = 128;
+/// How long a connection is kept between batches. The broker may close one that was silent for
+/// longer, and networks forget it.
+const KEPT: Duration = Duration::from_secs(30);
 
 /// A broker, and the session there while there is one.
 pub(crate) struct Mqtt {
@@ -31,7 +34,8 @@ pub(crate) struct Mqtt {
     answers: String,
     part_bytes: usize,
     timeout: Duration,
-    connection: Option<Connection>,
+    /// With the time of its last batch.
+    connection: Option<(Connection, Instant)>,
 }
 
 impl Mqtt {
@@ -65,6 +69,8 @@ impl Mqtt {
 
     pub(super) fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
         let kept = self.connection.take();
+        let kept = kept.filter(|(_, used)| used.elapsed() < KEPT);
+        let kept = kept.map(|(connection, _)| connection);
         let was_kept = kept.is_some();
         let sent = self.runtime.block_on(self.transfer(kept, waiting));
         let sent = match sent {
@@ -78,7 +84,7 @@ impl Mqtt {
             MqttError::Refused { .. } => SendFailure::unwelcome(error),
             error => SendFailure::later(error),
         })?;
-        self.connection = connection;
+        self.connection = connection.map(|connection| (connection, Instant::now()));
         outcome
     }
 
@@ -90,18 +96,19 @@ impl Mqtt {
     ) -> Result<(Option<Connection>, Result<(), SendFailure>), MqttError> {
         let mut connection = match kept {
             Some(connection) => connection,
-            // It is silent between batches, and the broker is not to mind.
             None => {
                 let topics = [self.answers.as_str()];
-                Connection::open(&self.broker, &self.device, Duration::ZERO, &topics).await?
+                // It is silent while the server stores, and the broker is not to mind.
+                let keep_alive = KEPT.max(self.timeout) * 2;
+                Connection::open(&self.broker, &self.device, keep_alive, &topics).await?
             }
         };
         let mut parts = Part::cut(&waiting.bytes, self.part_bytes);
-        let (mut published, mut known, mut unacknowledged) = (0, 0, 0);
+        let (mut published, mut known, mut unacknowledged) = (0, 0_u32, 0);
         let mut deadline = Instant::now() + self.timeout;
         loop {
             while unacknowledged < WINDOW
-                && published < known + AHEAD
+                && published < known.saturating_add(AHEAD)
                 && let Some(part) = parts.next()
             {
                 let payload = part.to_bytes();

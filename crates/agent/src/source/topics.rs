@@ -96,10 +96,12 @@ async fn listen(broker: &Broker, topics: &[String], latest: &Latest) -> Result<(
     let names: Vec<&str> = topics.iter().map(String::as_str).collect();
     let mut connection = Connection::open(broker, &client, KEEP_ALIVE, &names).await?;
     let mut tick = interval(KEEP_ALIVE / 3);
+    let mut heard = Instant::now();
     loop {
         let mut acknowledge = None;
         tokio::select! {
             packet = connection.next() => {
+                heard = Instant::now();
                 if let Incoming::Publish { topic, payload, id } = packet? {
                     acknowledge = id;
                     // What is no text is no reading; it takes the place of an older one all the same.
@@ -108,7 +110,12 @@ async fn listen(broker: &Broker, topics: &[String], latest: &Latest) -> Result<(
                     latest.insert(topic.to_owned(), (text, Instant::now()));
                 }
             }
-            _ = tick.tick() => connection.send(Outgoing::Ping).await?,
+            _ = tick.tick() => {
+                if heard.elapsed() > KEEP_ALIVE * 3 / 2 {
+                    return Err(connection.silent());
+                }
+                connection.send(Outgoing::Ping).await?;
+            }
         }
         if let Some(id) = acknowledge {
             connection.send(Outgoing::PubAck { id }).await?;

@@ -15,7 +15,9 @@ use crate::tls::{self, TlsError};
 
 /// For a connection, and for each step of beginning a session.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes of a packet that is taken.
+/// For the network to take a packet.
+const SEND_PATIENCE: Duration = Duration::from_secs(60);
+/// Most bytes of a packet that is taken. Of a larger message the payload is left out.
 const MAX_PACKET: usize = 2 << 20;
 
 /// Why a broker cannot be spoken with.
@@ -49,6 +51,12 @@ pub enum MqttError {
         address: String,
         /// In words.
         reason: &'static str,
+    },
+    /// It may take this client later.
+    #[error("the broker at {address} is not available")]
+    Unavailable {
+        /// Host and port.
+        address: String,
     },
     /// It does not let this client read these topics.
     #[error("the broker at {address} refused the subscription; check its access rules")]
@@ -129,6 +137,8 @@ pub struct Connection {
     received: Vec<u8>,
     /// Bytes at the beginning of `received` that were given already.
     given: usize,
+    /// Bytes that come before the next packet.
+    skipped: usize,
     next_id: u16,
 }
 
@@ -153,6 +163,7 @@ impl Connection {
             address: address.clone(),
             received: Vec::new(),
             given: 0,
+            skipped: 0,
             next_id: 0,
         };
         let login = broker.login.as_ref();
@@ -169,13 +180,14 @@ impl Connection {
         };
         match timeout(PATIENCE, connection.next()).await.map_err(late)?? {
             Incoming::ConnAck { code: 0 } => {}
+            Incoming::ConnAck { code: 3 } => return Err(MqttError::Unavailable { address }),
             Incoming::ConnAck { code } => {
                 return Err(refused(match code {
                     1 => "it does not speak MQTT 3.1.1",
                     2 => "it does not take this client's name",
                     4 => "user or password are wrong",
                     5 => "this client is not allowed",
-                    _ => "it is not available",
+                    _ => "it gives no reason",
                 }));
             }
             _ => return Err(refused("it does not begin with an answer")),
@@ -203,17 +215,29 @@ impl Connection {
     /// Sends a packet.
     ///
     /// # Errors
-    /// If the connection is broken.
+    /// If the connection is broken, or takes nothing for a minute.
     pub async fn send(&mut self, packet: Outgoing<'_>) -> Result<(), MqttError> {
         let bytes = packet.to_bytes();
         let sent = async {
             self.stream.write_all(&bytes).await?;
             self.stream.flush().await
         };
-        sent.await.map_err(io_error(&self.address))
+        let late = |_| MqttError::Late {
+            address: self.address.clone(),
+        };
+        let sent = timeout(SEND_PATIENCE, sent).await.map_err(late)?;
+        sent.map_err(io_error(&self.address))
     }
 
-    /// The next packet. May be cancelled, and then begun again.
+    /// The error for a broker from which nothing is heard.
+    pub fn silent(&self) -> MqttError {
+        MqttError::Late {
+            address: self.address.clone(),
+        }
+    }
+
+    /// The next packet; a message of more than 2 MiB comes without its payload. May be cancelled,
+    /// and then begun again.
     ///
     /// # Errors
     /// If the connection is broken, or the broker sends what is no packet.
@@ -225,10 +249,17 @@ impl Connection {
             source,
         };
         loop {
+            let skipped = self.skipped.min(self.received.len());
+            self.received.drain(..skipped);
+            self.skipped -= skipped;
             // Parsed twice, for a borrow cannot go out of a loop that goes on.
-            let parsed = Incoming::parse(&self.received, MAX_PACKET).map_err(packet_error)?;
+            let parsed = match self.skipped {
+                0 => parse(&self.received).map_err(packet_error)?,
+                _ => None,
+            };
             if let Some((_, len)) = parsed {
-                self.given = len;
+                self.given = len.min(self.received.len());
+                self.skipped = len - self.given;
                 break;
             }
             let read = self.stream.read_buf(&mut self.received).await;
@@ -236,7 +267,7 @@ impl Connection {
                 return Err(io_error(&self.address)(io::ErrorKind::UnexpectedEof.into()));
             }
         }
-        match Incoming::parse(&self.received, MAX_PACKET) {
+        match parse(&self.received) {
             Ok(Some((packet, _))) => Ok(packet),
             Ok(None) => Err(packet_error(PacketError::Malformed)),
             Err(source) => Err(packet_error(source)),
@@ -244,9 +275,40 @@ impl Connection {
     }
 }
 
+fn parse(bytes: &[u8]) -> Result<Option<(Incoming<'_>, usize)>, PacketError> {
+    match Incoming::parse(bytes, MAX_PACKET) {
+        Err(PacketError::TooLarge(_)) => Incoming::parse_oversized(bytes),
+        parsed => parsed,
+    }
+}
+
 fn io_error(address: &str) -> impl FnOnce(io::Error) -> MqttError {
     let address = address.to_owned();
-    move |source| MqttError::Io { address, source }
+    move |source| match refusal(&source) {
+        Some(reason) => MqttError::Refused { address, reason },
+        None => MqttError::Io { address, source },
+    }
+}
+
+/// Why the broker does not take this client's certificate. With TLS 1.3 it says so after the
+/// handshake.
+fn refusal(error: &io::Error) -> Option<&'static str> {
+    use rustls::AlertDescription as Alert;
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::AlertReceived(alert) = error else {
+        return None;
+    };
+    match *alert {
+        Alert::CertificateRequired => Some("it asks for a certificate"),
+        Alert::CertificateRevoked => Some("this certificate was revoked"),
+        Alert::CertificateExpired => Some("this certificate has expired"),
+        Alert::BadCertificate
+        | Alert::UnsupportedCertificate
+        | Alert::CertificateUnknown
+        | Alert::UnknownCA
+        | Alert::AccessDenied => Some("it does not take this certificate"),
+        _ => None,
+    }
 }
 
 async fn connect(broker: &Broker) -> Result<Box<dyn Stream>, MqttError> {

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, interval};
 
 use super::answer::{Answer, CONTINUE};
@@ -14,6 +16,8 @@ use super::part::{Assembly, Part, PartError};
 use super::{answer_topic, device_of};
 use crate::store::BlobId;
 
+/// Fewest bytes of a part, unless it is the last.
+const MIN_PART: usize = 64;
 /// After so many new parts a device hears how many are there, so that it does not run away from
 /// the server: brokers drop what they cannot queue.
 const TELL_EVERY: u32 = 32;
@@ -49,7 +53,7 @@ impl std::fmt::Debug for IngestConfig {
 pub(crate) struct IngestLimits {
     /// The largest upload.
     pub(crate) upload_bytes: usize,
-    /// Memory for the parts of all uploads.
+    /// Memory for all uploads, those that are being stored included.
     pub(crate) buffered_bytes: usize,
     /// For the next part of an upload to arrive.
     pub(crate) idle: Duration,
@@ -67,16 +71,17 @@ pub(crate) async fn run<F, T>(
     T: Future<Output = Answer> + Send + 'static,
 {
     let take_in = Arc::new(take_in);
+    let mut storing = Storing::default();
     let mut pause = SHORTEST_PAUSE;
     loop {
         let began = Instant::now();
         tokio::select! {
-            ended = session(&config, limits, &take_in) => {
+            ended = session(&config, limits, &take_in, &mut storing) => {
                 if let Err(error) = ended {
                     tracing::warn!(%error, "no uploads from the broker for now");
                 }
             }
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+            _ = stopping.wait_for(|stopping| *stopping) => return storing.tasks.detach_all(),
         }
         pause = match began.elapsed() > LONGEST_PAUSE {
             true => SHORTEST_PAUSE,
@@ -84,7 +89,7 @@ pub(crate) async fn run<F, T>(
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+            _ = stopping.wait_for(|stopping| *stopping) => return storing.tasks.detach_all(),
         }
     }
 }
@@ -93,6 +98,7 @@ async fn session<F, T>(
     config: &IngestConfig,
     limits: IngestLimits,
     take_in: &Arc<F>,
+    storing: &mut Storing,
 ) -> Result<(), MqttError>
 where
     F: Fn(Arc<str>, BlobId, Vec<u8>) -> T + Send + Sync + 'static,
@@ -102,40 +108,44 @@ where
     let (broker, client) = (&config.broker, &config.client);
     let mut connection = Connection::open(broker, client, KEEP_ALIVE, &[&all]).await?;
     tracing::info!(topic = all, "listening to the broker");
-    let mut pending = Pending::new(limits);
-    let slots = Arc::new(Semaphore::new(STORED_AT_A_TIME));
-    let (answered, mut answers) = mpsc::channel::<(Arc<str>, Answer)>(STORED_AT_A_TIME);
+    let mut pending = Pending::new(limits, Arc::clone(&storing.bytes));
     let mut tick = interval(KEEP_ALIVE / 3);
+    let mut heard = Instant::now();
     loop {
         let mut outgoing = Vec::new();
         let mut acknowledge = None;
+        let is_full = storing.tasks.len() >= STORED_AT_A_TIME;
         tokio::select! {
-            packet = connection.next() => {
+            packet = connection.next(), if !is_full => {
+                heard = Instant::now();
                 if let Incoming::Publish { topic, payload, id } = packet? {
                     acknowledge = id;
                     if let Some(device) = device_of(&config.prefix, topic) {
                         let device: Arc<str> = device.into();
                         match pending.add(&device, payload) {
                             Added::Nothing => {}
-                            Added::Whole(id, upload) => {
-                                // Never closed.
-                                let slot = Arc::clone(&slots).acquire_owned().await.ok();
-                                let (answered, take_in) = (answered.clone(), Arc::clone(take_in));
-                                tokio::spawn(async move {
-                                    let answer = take_in(Arc::clone(&device), id, upload).await;
-                                    let _ = answered.send((device, answer)).await;
-                                    drop(slot);
-                                });
-                            }
+                            Added::Whole(id, upload) => storing.begin(take_in, device, id, upload),
                             Added::Answers(answers) => outgoing = answers,
                         }
                     }
                 }
             }
-            Some(answer) = answers.recv() => outgoing.push(answer),
+            Some(stored) = storing.tasks.join_next() => {
+                // Nobody listened to the broker while there were enough.
+                if is_full {
+                    heard = Instant::now();
+                }
+                match stored {
+                    Ok(answer) => outgoing.push(answer),
+                    Err(error) => log_panic(&error),
+                }
+            }
             _ = tick.tick() => {
                 pending.forget_idle();
                 connection.send(Outgoing::Ping).await?;
+                if !is_full && heard.elapsed() > KEEP_ALIVE * 3 / 2 {
+                    return Err(connection.silent());
+                }
             }
         }
         if let Some(id) = acknowledge {
@@ -153,6 +163,56 @@ where
     }
 }
 
+/// Uploads that are checked and stored. They go on when the broker is lost.
+#[derive(Default)]
+struct Storing {
+    tasks: JoinSet<(Arc<str>, Answer)>,
+    /// Of all of them.
+    bytes: Arc<AtomicUsize>,
+}
+
+impl Storing {
+    fn begin<F, T>(&mut self, take_in: &Arc<F>, device: Arc<str>, id: BlobId, upload: Vec<u8>)
+    where
+        F: Fn(Arc<str>, BlobId, Vec<u8>) -> T + Send + Sync + 'static,
+        T: Future<Output = Answer> + Send + 'static,
+    {
+        let held = Held::new(&self.bytes, upload.len());
+        let take_in = Arc::clone(take_in);
+        self.tasks.spawn(async move {
+            let answer = take_in(Arc::clone(&device), id, upload).await;
+            drop(held);
+            (device, answer)
+        });
+    }
+}
+
+/// Bytes that count as long as this is held.
+struct Held {
+    all: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Held {
+    fn new(all: &Arc<AtomicUsize>, bytes: usize) -> Self {
+        all.fetch_add(bytes, Ordering::Relaxed);
+        let all = Arc::clone(all);
+        Self { all, bytes }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+fn log_panic(error: &JoinError) {
+    if error.is_panic() {
+        tracing::error!(%error, "storing an upload of the broker failed; report this as an error");
+    }
+}
+
 /// What a part did.
 enum Added {
     Nothing,
@@ -164,6 +224,8 @@ enum Added {
 struct Pending {
     limits: IngestLimits,
     uploads: HashMap<Arc<str>, Upload>,
+    /// Bytes of the uploads that are being stored.
+    storing: Arc<AtomicUsize>,
 }
 
 struct Upload {
@@ -174,9 +236,10 @@ struct Upload {
 }
 
 impl Pending {
-    fn new(limits: IngestLimits) -> Self {
+    fn new(limits: IngestLimits, storing: Arc<AtomicUsize>) -> Self {
         Self {
             limits,
+            storing,
             uploads: HashMap::new(),
         }
     }
@@ -194,16 +257,21 @@ impl Pending {
             Ok(part) => part,
             // Nobody knows of which upload.
             Err(error) => {
-                tracing::warn!(%device, %error, "a message of the broker is no part of an upload");
+                tracing::warn!(?device, %error, "a message of the broker is no part of an upload");
                 return Added::Nothing;
             }
         };
-        let (id, limit) = (BlobId::from_hash(part.hash), self.limits.upload_bytes);
+        let limit = self.limits.upload_bytes.min(self.limits.buffered_bytes);
+        let id = BlobId::from_hash(part.hash);
         if part.len as usize > limit {
             let error =
                 format!("the upload is larger than the {limit} bytes that this server takes");
             let hint = "send fewer readings at a time, or raise the server's limit";
             return answer(id, 413, error, hint);
+        }
+        if part.index + 1 < part.count && part.bytes.len() < MIN_PART {
+            let error = format!("a part has less than {MIN_PART} bytes");
+            return answer(id, 422, error, "raise mqtt.max_packet of the agent");
         }
         let fresh = || Upload {
             id,
@@ -216,6 +284,7 @@ impl Pending {
             *upload = fresh();
         }
         upload.last = Instant::now();
+        let before = upload.assembly.count();
         match upload.assembly.add(&part) {
             Ok(Some(whole)) => {
                 self.uploads.remove(device);
@@ -233,7 +302,9 @@ impl Pending {
         }
         let count = upload.assembly.count();
         let mut answers = Vec::new();
-        if count >= upload.told + TELL_EVERY {
+        // A device that was started again begins at its first part, and hears at once how far it is.
+        let is_again = count == before && part.index % TELL_EVERY == 0;
+        if is_again || count >= upload.told + TELL_EVERY {
             upload.told = count;
             let parts = count;
             let answer = Answer {
@@ -249,32 +320,49 @@ impl Pending {
         }
     }
 
-    /// Gives up the uploads that were silent for longest, until the rest fits.
+    /// Gives up the uploads that were silent for longest, and at last the newest, until the rest
+    /// fits.
     fn make_room(&mut self, newest: &Arc<str>) -> Vec<(Arc<str>, Answer)> {
         let mut answers = Vec::new();
-        let memory = |uploads: &HashMap<Arc<str>, Upload>| -> usize {
-            uploads
-                .values()
-                .map(|upload| upload.assembly.memory())
-                .sum()
-        };
-        while self.uploads.len() > 1 && memory(&self.uploads) > self.limits.buffered_bytes {
-            let others = self.uploads.iter().filter(|(device, _)| *device != newest);
-            let oldest = others.min_by_key(|(_, upload)| upload.last);
+        loop {
+            let uploads = self.uploads.values();
+            let memory: usize = uploads.map(|upload| upload.assembly.memory()).sum();
+            let storing = self.storing.load(Ordering::Relaxed);
+            if memory + storing <= self.limits.buffered_bytes {
+                return answers;
+            }
+            let oldest = self
+                .uploads
+                .iter()
+                .min_by_key(|(device, upload)| (*device == newest, upload.last));
             let Some(device) = oldest.map(|(device, _)| Arc::clone(device)) else {
-                break;
+                return answers;
             };
-            if let Some(upload) = self.uploads.remove(&device) {
-                tracing::warn!(%device, "too many uploads at a time come from the broker: one is given up");
-                let answer = Answer {
+            let Some(upload) = self.uploads.remove(&device) else {
+                return answers;
+            };
+            let answer = if upload.assembly.memory() > self.limits.buffered_bytes {
+                Answer {
+                    error: "the upload in parts takes more memory than this server has for it"
+                        .to_owned(),
+                    hint: "send fewer readings at a time, or larger parts".to_owned(),
+                    ..Answer::new(upload.id, 413)
+                }
+            } else {
+                Answer {
                     error: "the server takes in as many uploads as it has memory for".to_owned(),
                     retry_after: Some(RETRY_AFTER_SECONDS),
                     ..Answer::new(upload.id, 503)
-                };
-                answers.push((device, answer));
-            }
+                }
+            };
+            let status = answer.status;
+            tracing::warn!(
+                ?device,
+                status,
+                "there is no memory for an upload of the broker, which is given up"
+            );
+            answers.push((device, answer));
         }
-        answers
     }
 
     fn forget_idle(&mut self) {
@@ -313,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_device_hears_how_far_its_upload_is() {
-        let mut pending = Pending::new(LIMITS);
+        let mut pending = Pending::new(LIMITS, Arc::default());
         let device: Arc<str> = "hill".into();
         let upload = vec![5; 6550];
         let mut told = 0;
@@ -332,7 +420,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_or_too_much_is_refused() {
-        let mut pending = Pending::new(LIMITS);
+        let mut pending = Pending::new(LIMITS, Arc::default());
         let large = parts(&vec![1; 10_001]);
         let answer = statuses(pending.add(&"hill".into(), &large[0]));
         assert_eq!(answer, [("hill".to_owned(), 413)]);
@@ -355,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_devices_next_upload_takes_the_place_of_the_one_before() {
-        let mut pending = Pending::new(LIMITS);
+        let mut pending = Pending::new(LIMITS, Arc::default());
         let device: Arc<str> = "hill".into();
         pending.add(&device, &parts(&[1; 500])[0]);
         let next = parts(&[2; 150]);
@@ -363,5 +451,104 @@ mod tests {
         assert!(
             matches!(pending.add(&device, &next[0]), Added::Whole(_, upload) if upload == [2; 150])
         );
+    }
+
+    #[test]
+    fn one_upload_alone_stays_within_the_memory() {
+        let mut pending = Pending::new(LIMITS, Arc::default());
+        let device: Arc<str> = "hill".into();
+        let most = |pending: &Pending| pending.uploads.values().map(|u| u.assembly.memory()).sum();
+        // In parts of 64 bytes, 9600 bytes take 24000 with what each part costs.
+        let upload = vec![5; 9600];
+        let mut answers = Vec::new();
+        for part in Part::cut(&upload, 64) {
+            answers.extend(statuses(pending.add(&device, &part.to_bytes())));
+            let memory: usize = most(&pending);
+            assert!(memory <= LIMITS.buffered_bytes);
+        }
+        assert!(answers.contains(&("hill".to_owned(), 413)), "{answers:?}");
+        // Smaller parts are none.
+        let mut tiny = Part::cut(&upload, 63);
+        let added = pending.add(&device, &tiny.next().unwrap().to_bytes());
+        assert_eq!(statuses(added), [("hill".to_owned(), 422)]);
+        // What is being stored counts.
+        pending.uploads.clear();
+        let held = Held::new(&pending.storing, LIMITS.buffered_bytes - 100);
+        let part = &parts(&[1; 500])[0];
+        assert_eq!(
+            statuses(pending.add(&device, part)),
+            [("hill".to_owned(), 503)]
+        );
+        drop(held);
+        assert!(statuses(pending.add(&device, part)).is_empty());
+    }
+
+    #[test]
+    fn a_device_that_begins_again_hears_how_far_it_was() {
+        let mut pending = Pending::new(LIMITS, Arc::default());
+        let device: Arc<str> = "hill".into();
+        let parts = parts(&vec![5; 9950]);
+        for part in &parts[..60] {
+            pending.add(&device, part);
+        }
+        let mut told = Vec::new();
+        for (place, part) in parts[..60].iter().enumerate() {
+            if let Added::Answers(answers) = pending.add(&device, part) {
+                told.extend(answers.iter().map(|(_, answer)| (place, answer.parts)));
+            }
+        }
+        assert_eq!(told, [(0, 60), (32, 60)]);
+    }
+
+    /// A broker of one connection, which has a backlog.
+    async fn backlog(uploads: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<usize>) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("mqtt://{}", listener.local_addr().unwrap());
+        let broker = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = b"\x20\x02\0\0\x90\x03\0\x01\x01".to_vec();
+            for (number, upload) in uploads.iter().enumerate() {
+                for part in Part::cut(upload, 1000) {
+                    let (topic, payload) = (format!("t/d{number}/up"), part.to_bytes());
+                    let packet = Outgoing::Publish {
+                        topic: &topic,
+                        payload: &payload,
+                        id: 1,
+                    };
+                    bytes.extend(packet.to_bytes());
+                }
+            }
+            stream.write_all(&bytes).await.unwrap();
+            let (mut received, mut answers) = (Vec::new(), 0);
+            while answers < uploads.len() {
+                assert!(stream.read_buf(&mut received).await.unwrap() > 0);
+                let words = b"\"status\":201";
+                answers = received
+                    .windows(words.len())
+                    .filter(|window| window == words)
+                    .count();
+            }
+            answers
+        });
+        (url, broker)
+    }
+
+    #[tokio::test]
+    async fn a_backlog_is_taken_in_to_its_end() {
+        let uploads = (0..100).map(|number| vec![number; 500]).collect();
+        let (url, broker) = backlog(uploads).await;
+        let config = IngestConfig {
+            broker: Broker::new(&url, None, None).unwrap(),
+            prefix: "t".to_owned(),
+            client: "server".to_owned(),
+        };
+        let (stop, stopping) = watch::channel(false);
+        let take_in = |_: Arc<str>, id, _: Vec<u8>| async move { Answer::new(id, 201) };
+        let ingest = tokio::spawn(run(config, LIMITS, take_in, stopping));
+        let answers = tokio::time::timeout(Duration::from_secs(20), broker).await;
+        assert_eq!(answers.expect("it hangs").unwrap(), 100);
+        stop.send(true).unwrap();
+        ingest.await.unwrap();
     }
 }

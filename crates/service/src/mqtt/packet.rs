@@ -194,6 +194,38 @@ impl<'a> Incoming<'a> {
         Ok(Some((packet, 1 + digits + len)))
     }
 
+    /// Reads the topic and the number of a message that is too large to be taken, whose payload is
+    /// left out, and the length of the whole packet; `None` while they are not there.
+    ///
+    /// # Errors
+    /// If it is another packet.
+    pub fn parse_oversized(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, PacketError> {
+        let malformed = PacketError::Malformed;
+        let (&head, rest) = bytes.split_first().ok_or(malformed)?;
+        let digits = rest.iter().take(4).position(|byte| *byte < 128);
+        let (0x30..0x40, Some(last)) = (head, digits) else {
+            return Err(malformed);
+        };
+        let (digits, body) = rest.split_at(last + 1);
+        let len = digits
+            .iter()
+            .rev()
+            .fold(0, |len, digit| len << 7 | usize::from(digit & 127));
+        let Some((topic, _)) = body.split_first_chunk() else {
+            return Ok(None);
+        };
+        let number = if (head >> 1) & 3 == 0 { 0 } else { 2 };
+        let before = 2 + usize::from(u16::from_be_bytes(*topic)) + number;
+        if before > len {
+            return Err(malformed);
+        }
+        let Some(body) = body.get(..before) else {
+            return Ok(None);
+        };
+        let packet = Self::parse_body(head, body).ok_or(malformed)?;
+        Ok(Some((packet, 1 + digits.len() + len)))
+    }
+
     fn parse_body(head: u8, body: &'a [u8]) -> Option<Self> {
         let number = |bytes: &[u8]| match *bytes {
             [high, low] => Some(u16::from_be_bytes([high, low])),
@@ -323,5 +355,32 @@ mod tests {
             Incoming::parse(b"\x30\x80\x01", 100),
             Err(PacketError::TooLarge(128))
         );
+    }
+
+    #[test]
+    fn a_message_too_large_keeps_its_topic_and_number() {
+        let (topic, payload) = ("a/up", vec![7; 5000]);
+        let packet = Outgoing::Publish {
+            topic,
+            payload: &payload,
+            id: 300,
+        };
+        let bytes = packet.to_bytes();
+        assert_eq!(
+            Incoming::parse(&bytes, 4999),
+            Err(PacketError::TooLarge(5008))
+        );
+        let expected = Incoming::Publish {
+            topic,
+            payload: b"",
+            id: Some(300),
+        };
+        for len in 3..bytes.len() {
+            let parsed = Incoming::parse_oversized(&bytes[..len]).unwrap();
+            assert_eq!(parsed, (len >= 11).then_some((expected, bytes.len())));
+        }
+        // Another packet, and a topic that goes beyond its packet.
+        assert!(Incoming::parse_oversized(b"\x90\xff\x7f\0\0").is_err());
+        assert!(Incoming::parse_oversized(b"\x32\x08\xff\xff").is_err());
     }
 }

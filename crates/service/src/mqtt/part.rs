@@ -144,8 +144,8 @@ pub struct Assembly {
     bytes: usize,
 }
 
-/// What a part costs beside its bytes.
-const OVERHEAD: usize = 64;
+/// What a part costs beside its bytes, of the heap and of the map.
+const OVERHEAD: usize = 96;
 
 impl Assembly {
     /// Takes a part of the upload that this assembly is for; gives the upload once it is whole. A
@@ -168,10 +168,10 @@ impl Assembly {
         if self.parts.len() < part.count as usize {
             return Ok(None);
         }
-        let upload: Vec<u8> = std::mem::take(&mut self.parts)
-            .into_values()
-            .flatten()
-            .collect();
+        let mut upload = Vec::with_capacity(self.bytes);
+        for part in std::mem::take(&mut self.parts).into_values() {
+            upload.extend_from_slice(&part);
+        }
         self.bytes = 0;
         match upload.len() == part.len as usize && *blake3::hash(&upload).as_bytes() == part.hash {
             true => Ok(Some(upload)),
