@@ -49,6 +49,49 @@ fn one_certificate_cannot_take_all_connections() {
     });
 }
 
+/// Neither by sending a body slowly, nor by sending much of it.
+#[test]
+fn a_connection_too_many_is_over_at_once() {
+    let server = TestServer::with_limits(Limits {
+        connections_per_client: 1,
+        ..Limits::default()
+    });
+    let observer = observer(&server);
+    let mut first = server.raw_stream();
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
+    first.write_all(ask).unwrap();
+    first.read_exact(&mut [0; 12]).unwrap();
+
+    let head = "POST /v1/readings HTTP/1.1\r\nhost: a\r\ncontent-length: 67108864\r\n\r\n";
+    let started = Instant::now();
+    let mut silent = server.raw_stream();
+    silent.write_all(head.as_bytes()).unwrap();
+    let mut dripping = server.raw_stream();
+    dripping.write_all(head.as_bytes()).unwrap();
+    let deadline = started + Duration::from_secs(8);
+    while dripping
+        .write_all(b"r")
+        .and_then(|()| dripping.flush())
+        .is_ok()
+    {
+        assert!(Instant::now() < deadline, "the body is still read");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let mut answer = Vec::new();
+    let _ = silent.read_to_end(&mut answer);
+    assert!(started.elapsed() < Duration::from_secs(8));
+    assert!(answer.starts_with(b"HTTP/1.1 503"));
+
+    let mut fast = server.raw_stream();
+    fast.write_all(head.as_bytes()).unwrap();
+    let mut sent = 0;
+    while sent < 16 << 20 && fast.write_all(&[7; 1 << 16]).is_ok() {
+        sent += 1 << 16;
+    }
+    assert!(sent < 16 << 20, "the server took {sent} bytes");
+    assert_eq!(rejected(&observer, "busy"), 3);
+}
+
 #[test]
 fn connections_do_not_stay_open_where_there_are_few_left() {
     let server = TestServer::with_limits(Limits {

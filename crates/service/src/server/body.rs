@@ -2,6 +2,7 @@
 //! requests together, memory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, header};
@@ -11,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Limits;
+use super::connection::{LINGER, LINGER_BYTES};
 use super::error::Refusal;
 
 /// The memory budget is handed out in units of this many bytes.
@@ -128,19 +130,36 @@ impl BodyReader {
         refusal
     }
 
-    /// Within reason, that is.
-    async fn discard(&self, mut body: Body) {
-        let mut left = self.limits.upload_bytes;
-        let reading = async {
-            while let Some(Ok(frame)) = body.frame().await {
-                left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
-                if left == 0 {
-                    break;
-                }
-            }
-        };
-        let _ = timeout(self.limits.body_idle_timeout, reading).await;
+    /// Takes in what the caller is still sending, within reason.
+    async fn discard(&self, body: Body) {
+        discard(
+            body,
+            self.limits.upload_bytes,
+            self.limits.body_idle_timeout,
+        )
+        .await;
     }
+}
+
+/// [`BodyReader::refuse`] for a caller that is to have neither bandwidth nor time: who sends more
+/// than a little may find its connection cut instead of the answer.
+pub(super) async fn refuse_briefly(request: Request<Body>, refusal: Refusal) -> Refusal {
+    if !request.headers().contains_key(header::EXPECT) {
+        discard(request.into_body(), LINGER_BYTES, LINGER).await;
+    }
+    refusal
+}
+
+async fn discard(mut body: Body, mut left: usize, time: Duration) {
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    let _ = timeout(time, reading).await;
 }
 
 fn units(bytes: usize) -> u32 {

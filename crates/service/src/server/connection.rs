@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
@@ -10,7 +11,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::Instrument as _;
@@ -23,8 +24,10 @@ use crate::revocation::ClientVerifier;
 use crate::role::Peer;
 
 /// What a refused client may still send before it is cut off.
-const LINGER_BYTES: u64 = 64 * 1024;
-const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+pub(super) const LINGER_BYTES: usize = 64 * 1024;
+pub(super) const LINGER: Duration = Duration::from_secs(1);
+/// How long a connection lives that is one too many of its certificate.
+const REFUSING: Duration = Duration::from_secs(2);
 
 /// What a connection may have read that nobody has taken yet; heads must fit.
 pub(super) const MAXIMUM_BUFFER: usize = 16 * 1024;
@@ -139,6 +142,12 @@ impl ConnectionHandler {
                 TokioIo::new(Counted::new(stream, heard.clone())),
                 TowerToHyperService::new(router),
             );
+        let overstayed = async {
+            match place {
+                Some(_) => std::future::pending().await,
+                None => sleep(REFUSING).await,
+            }
+        };
         let mut connection = std::pin::pin!(connection);
         let served = tokio::select! {
             served = connection.as_mut() => served,
@@ -146,6 +155,10 @@ impl ConnectionHandler {
                 // Finishes the request that is under way, if there is one.
                 connection.as_mut().graceful_shutdown();
                 connection.await
+            }
+            () = overstayed => {
+                tracing::debug!(peer = ?peer.name, "cut off a connection that was refused");
+                return;
             }
             () = self.revoked(&peer) => {
                 self.metrics.count_revoked_connection();
@@ -174,7 +187,11 @@ impl ConnectionHandler {
 async fn linger(mut stream: TcpStream) {
     let _ = timeout(LINGER, async {
         stream.shutdown().await?;
-        tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
+        tokio::io::copy(
+            &mut stream.take(LINGER_BYTES as u64),
+            &mut tokio::io::sink(),
+        )
+        .await
     })
     .await;
 }

@@ -15,7 +15,7 @@ use axum::{Extension, Json, Router};
 use serde_json::json;
 
 use super::Limits;
-use super::body::BodyReader;
+use super::body::{self, BodyReader};
 use super::counted::Heard;
 use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
@@ -236,7 +236,7 @@ pub(super) fn local_router(application: Arc<Application>) -> Router {
 pub(super) fn refusing_router(application: Arc<Application>) -> Router {
     let refuse = async |State(application): Shared, request: Request| {
         let refusal = Refusal::too_many_connections(application.limits.connections_per_client);
-        Err::<Response, _>(application.bodies.refuse(request, refusal).await)
+        Err::<Response, _>(body::refuse_briefly(request, refusal).await)
     };
     Router::new()
         .fallback(refuse)
