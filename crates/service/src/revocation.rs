@@ -4,8 +4,8 @@
 //! [`certificates`](crate::certificates) writes it; here it is read. `ClientVerifier` holds
 //! the server's view of it: it looks at the file's stamp at every handshake and request, takes
 //! a changed one without a restart, and tells connections that are open already. A file that
-//! cannot be used leaves the last good one in force: nothing that happens to a file brings a
-//! revoked certificate back.
+//! cannot be used, or an older list, leaves the last good one in force: nothing that happens to a
+//! file brings a revoked certificate back while the server runs.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,6 +21,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use tokio::sync::watch;
+use x509_parser::num_bigint::BigUint;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
@@ -62,6 +63,36 @@ pub enum RevocationError {
 pub(crate) struct RevocationList {
     pub(crate) der: CertificateRevocationListDer<'static>,
     pub(crate) revoked: HashSet<CertificateId>,
+    succession: Succession,
+}
+
+/// Which list of an authority's it is: each has a higher number than the one before (RFC 5280,
+/// section 5.2.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Succession {
+    issuer: Vec<u8>,
+    number: Option<BigUint>,
+}
+
+impl Succession {
+    /// Why this list must not take the place of that one: what it revoked would be good again.
+    fn refuses(&self, before: &Self) -> Option<String> {
+        if self.issuer != before.issuer {
+            return Some("it is of another authority than the list in force".to_owned());
+        }
+        (self.number < before.number).then(|| {
+            let word = |number: &Option<BigUint>| {
+                number
+                    .as_ref()
+                    .map_or("none".to_owned(), BigUint::to_string)
+            };
+            format!(
+                "its number is {}, and that of the list in force {}: it is an older one",
+                word(&self.number),
+                word(&before.number)
+            )
+        })
+    }
 }
 
 impl RevocationList {
@@ -91,8 +122,14 @@ impl RevocationList {
     }
 
     fn parse(pem: &[u8], authorities: &[CertificateDer<'_>]) -> Result<Self, String> {
-        let der = CertificateRevocationListDer::from_pem_slice(pem)
-            .map_err(|_| "it is no PEM of an X509 CRL".to_owned())?;
+        let mut lists = CertificateRevocationListDer::pem_slice_iter(pem);
+        let der = lists
+            .next()
+            .and_then(Result::ok)
+            .ok_or_else(|| "it is no PEM of an X509 CRL".to_owned())?;
+        if lists.next().is_some() {
+            return Err("it has more than one list, and only one can be in force".to_owned());
+        }
         let (rest, list) =
             CertificateRevocationList::from_der(&der).map_err(|error| error.to_string())?;
         if !rest.is_empty() {
@@ -113,8 +150,16 @@ impl RevocationList {
             .iter_revoked_certificates()
             .map(|entry| CertificateId::new(issuer, entry.raw_serial()))
             .collect();
+        let succession = Succession {
+            issuer: issuer.to_vec(),
+            number: list.crl_number().cloned(),
+        };
         drop(list);
-        Ok(Self { der, revoked })
+        Ok(Self {
+            der,
+            revoked,
+            succession,
+        })
     }
 }
 
@@ -158,22 +203,32 @@ pub(crate) struct ClientVerifier {
 pub(crate) struct Current {
     verifier: Arc<dyn ClientCertVerifier>,
     revoked: HashSet<CertificateId>,
+    /// None if there was no list.
+    succession: Option<Succession>,
 }
 
 impl Current {
     fn new(identity: &Identity, list: Option<RevocationList>) -> Result<Self, TlsError> {
         let builder =
             WebPkiClientVerifier::builder_with_provider(Arc::clone(&identity.roots), provider());
-        let (builder, revoked) = match list {
-            Some(list) => (builder.with_crls([list.der]), list.revoked),
-            None => (builder, HashSet::new()),
+        let (builder, revoked, succession) = match list {
+            Some(list) => (
+                builder.with_crls([list.der]),
+                list.revoked,
+                Some(list.succession),
+            ),
+            None => (builder, HashSet::new(), None),
         };
         let verifier = builder
             .only_check_end_entity_revocation()
             // Of several authorities not each need have a list.
             .allow_unknown_revocation_status()
             .build()?;
-        Ok(Self { verifier, revoked })
+        Ok(Self {
+            verifier,
+            revoked,
+            succession,
+        })
     }
 
     /// Whether this certificate is on the list.
@@ -229,6 +284,13 @@ impl ClientVerifier {
         let read = RevocationList::read(path, &self.identity.authorities)
             .map_err(|error| error.to_string())
             .and_then(|list| list.ok_or_else(|| format!("{} is gone", path.display())))
+            .and_then(|list| match &self.current.borrow().succession {
+                Some(before) => match list.succession.refuses(before) {
+                    Some(reason) => Err(format!("{}: {reason}", path.display())),
+                    None => Ok(list),
+                },
+                None => Ok(list),
+            })
             .and_then(|list| {
                 Current::new(&self.identity, Some(list)).map_err(|error| error.to_string())
             });

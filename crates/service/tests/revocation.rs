@@ -155,6 +155,50 @@ fn a_list_that_cannot_be_used_leaves_the_last_good_one_in_force() {
     server.owner();
 }
 
+/// A list that is put back, from a copy say, does not make anybody good again.
+#[test]
+fn an_older_list_and_two_lists_in_one_file_are_not_taken() {
+    let server = TestServer::start();
+    let owner = server.owner();
+    let list = server.site.tls.revoked.clone();
+    let second = certificates::add_client(&directory(&server), "pi-2", Role::Device).unwrap();
+    revoke(&server, "device");
+    let older = fs::read(&list).unwrap();
+    revoke(&server, "pi-2");
+    let newer = fs::read(&list).unwrap();
+    assert_revoked(server.connect(&second));
+
+    let both = [&newer[..], &older[..]].concat();
+    for (i, bad) in [older, both].iter().enumerate() {
+        fs::write(&list, bad).unwrap();
+        eventually("the list is counted", || {
+            metric(&owner, "tfhe_sbc_revocation_list_errors_total") == i as u64 + 1
+        });
+        assert_revoked(server.connect(&second));
+        assert_eq!(metric(&owner, "tfhe_sbc_revoked_certificates"), 2);
+    }
+    // The same list again is no error.
+    fs::write(&list, &newer).unwrap();
+    revoke(&server, "owner");
+    assert_revoked(server.connect(&server.site.tls.owner));
+}
+
+#[test]
+fn certificates_revoked_at_the_same_time_are_all_on_the_list() {
+    let site = Site::new();
+    let tls = site.directory.path().join("tls");
+    let names: Vec<String> = (0..8).map(|i| format!("pi-{i}")).collect();
+    for name in &names {
+        certificates::add_client(&tls, name, Role::Device).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for name in &names {
+            scope.spawn(|| assert!(certificates::revoke(&tls, name).unwrap().newly));
+        }
+    });
+    assert_eq!(certificates::revoke(&tls, "device").unwrap().listed, 9);
+}
+
 /// No bit of the list can change without it being refused.
 #[test]
 fn a_server_does_not_start_with_a_damaged_list() {

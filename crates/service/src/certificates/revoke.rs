@@ -1,6 +1,6 @@
 //! Taking certificates back: the authority's list of those that are no longer good.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber};
@@ -14,6 +14,9 @@ use super::{CertificateAuthority, CertificateError, CertificateFiles, TlsFiles, 
 use crate::files::{self, FileError};
 use crate::revocation::RevocationList;
 use crate::role::Peer;
+
+/// The file that whoever changes the list has locked meanwhile.
+const LOCK: &str = "revoked.lock";
 
 /// What [`revoke`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +74,10 @@ pub fn revoke(directory: &Path, name: &str) -> Result<Revoked, CertificateError>
         return Err(refused("another authority issued it".to_owned()));
     }
 
+    // Who revokes another one at the same time must see this one on the list.
+    let lock = directory.join(LOCK);
+    let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+    let _locked = locked.map_err(FileError::io("lock", &lock))?;
     let existing = RevocationList::read(&tls.revoked, std::slice::from_ref(&ca))?;
     if let Some(list) = &existing
         && list.revoked.contains(&id)
