@@ -133,7 +133,8 @@ impl Refusal {
     pub(super) fn broken_body() -> Self {
         let message = "the body broke off";
         Self::new(
-            StatusCode::BAD_REQUEST,
+            // Another try may help, which 400 denies.
+            StatusCode::REQUEST_TIMEOUT,
             Rejection::Invalid,
             message,
             "send it again",
