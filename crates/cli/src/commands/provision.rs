@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_agent::config::{Config, Provision};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
-use tfhe_sbc_service::certificates::{TlsFiles, Validity, issue_client_for};
+use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, Validity, issue_client_for};
 use tfhe_sbc_service::role::Role;
 
 use super::device_key::{self, Issued};
@@ -15,7 +15,8 @@ use crate::{keys, output};
 
 /// Issues a board a key of its own and a certificate, and writes both into one file with the
 /// settings of `tfhe-sbc agent`, which runs it as it is. The switch key goes to --device-keys,
-/// which the server reads; the certificate also to --tls, for `certs revoke`.
+/// which the server reads; the certificate also to --tls, for `certs revoke`, as NAME.pem, or
+/// NAME-EPOCH.pem of a later key.
 ///
 /// The file is the board's only secret: copy it there, then delete it here.
 #[derive(Args)]
@@ -63,11 +64,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let validity = arguments
         .days
         .map_or_else(Validity::default, Validity::days);
-    let (certificate, files) = issue_client_for(&arguments.tls, &name, Role::Device, validity)
+    let (certificate, mut files) = issue_client_for(&arguments.tls, &name, Role::Device, validity)
         .advise(
             "no certificate",
             "run `tfhe-sbc certs` first, name its directory with --tls, and choose a new name",
         )?;
+    // Each key has a certificate of its own, to be revoked by the name of its file.
+    let mut file_name = name.clone();
+    if arguments.epoch != Epoch::FIRST {
+        file_name = format!("{name}-{}", arguments.epoch);
+        files = CertificateFiles::named(&arguments.tls, &file_name);
+    }
     output::check_file(&out)?;
     refuse_existing([out.as_path(), &switch, &files.certificate])?;
     let ca = TlsFiles::in_directory(&arguments.tls).ca.certificate;
@@ -107,11 +114,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         switch: switch_key,
     } = device_key::issue_keys(&secret, issue)?;
     let mut new = NewFiles::default();
-    new.add_secret(
-        &out,
-        settings(&device).as_bytes().to_vec(),
-        "key, certificate and settings: goes to the board alone, mode 0600",
-    );
+    // What the server and the authority need first: a board whose switch key or certificate is
+    // nowhere else could be neither served nor revoked.
     new.add_public(
         &switch,
         switch_key,
@@ -120,7 +124,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     new.add_public(
         &files.certificate,
         certificate.certificate_pem.into_bytes(),
-        format_args!("certificate: for `tfhe-sbc certs revoke {name}`"),
+        format_args!("certificate: for `tfhe-sbc certs revoke {file_name}`"),
+    );
+    new.add_secret(
+        &out,
+        settings(&device).as_bytes().to_vec(),
+        "key, certificate and settings: goes to the board alone, mode 0600",
     );
     new.write()?;
     new.say();
