@@ -30,7 +30,7 @@ const BLOCKED: Duration = Duration::from_secs(1);
 /// What [`once`] did.
 #[derive(Debug)]
 pub struct Once {
-    /// Rows that were read.
+    /// Rows that were read and are in the spool or at the server.
     pub rows: usize,
     /// Batches that the server acknowledged, those of earlier runs included.
     pub sent: u64,
@@ -381,9 +381,13 @@ pub fn once(config: Config) -> Result<Once, AgentError> {
     drain(&agent);
     agent.write_metrics();
     filled?;
-    sealed?;
+    let stored = sealed?;
+    if !stored {
+        let words = "the spool is full, and what was read is not in it";
+        drained.failed.get_or_insert_with(|| words.to_owned());
+    }
     Ok(Once {
-        rows,
+        rows: if stored { rows } else { 0 },
         sent: drained.sent,
         bytes: drained.bytes,
         refused: drained.refused,

@@ -103,12 +103,20 @@ pub(crate) fn run(
                 // Whoever answers does not silence the board for longer than its owner says.
                 let after = after.unwrap_or_default().min(settings.retry_most);
                 let pause = backoff.pause().max(after);
-                tracing::warn!(%words, seconds = pause.as_secs(), "a batch was not sent; it is tried again");
+                tracing::warn!(
+                    ?words,
+                    seconds = pause.as_secs(),
+                    "a batch was not sent; it is tried again"
+                );
                 stop.wait_until(Instant::now() + pause);
             }
             Err(SendFailure::Unwelcome { words }) => {
                 let pause = backoff.longest();
-                tracing::error!(%words, seconds = pause.as_secs(), "the server does not accept this board: batches are kept until it does. If its certificate was revoked or has expired, give it another");
+                tracing::error!(
+                    ?words,
+                    seconds = pause.as_secs(),
+                    "the server does not accept this board: batches are kept until it does. If its certificate was revoked or has expired, give it another"
+                );
                 stop.wait_until(Instant::now() + pause);
             }
         }
@@ -158,7 +166,7 @@ fn send_one(
             tracing::info!(id = %waiting.id, bytes = waiting.bytes.len(), "a batch is at the server");
         }
         Err(SendFailure::Refused { words }) => {
-            tracing::error!(id = %waiting.id, %words, "a batch was refused for good and set aside");
+            tracing::error!(id = %waiting.id, ?words, "a batch was refused for good and set aside");
             spool.refuse(waiting.sequence, words);
         }
         Err(failure) => {

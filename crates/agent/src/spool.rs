@@ -233,7 +233,11 @@ impl Spool {
                     });
                 }
                 Err(words) => {
-                    tracing::error!(sequence, %words, "a batch of the spool is damaged and set aside");
+                    tracing::error!(
+                        sequence,
+                        ?words,
+                        "a batch of the spool is damaged and set aside"
+                    );
                     self.metrics.dropped(Dropped::Damaged);
                     self.set_aside(sequence, DAMAGED, &words);
                 }

@@ -215,7 +215,8 @@ fn an_upload_in_many_parts_is_stored_once_and_answered() {
     );
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
-    let garbage = |device: &str| log.contains(&format!("is no part of an upload device={device}"));
+    let garbage =
+        |device: &str| log.contains(&format!("is no part of an upload device=\"{device}\""));
     assert!(garbage("hill") && !garbage("lake"), "{log}");
     assert_eq!(log.matches("status=201").count(), 1, "{log}");
 }

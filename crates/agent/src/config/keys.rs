@@ -53,6 +53,7 @@ impl DeviceSettings {
             self.key.is_some(),
             self.key_base64.is_some(),
         )?;
+        check_path("device.key", self.key.as_deref())?;
         let no_such = |key, names: &[&str]| {
             let advice = format!("give one of {}", names.join(", "));
             AgentError::setting(key, "there is none of this name", advice)
@@ -127,7 +128,8 @@ impl TlsSettings {
 
     pub(super) fn check(&self) -> Result<(), AgentError> {
         self.all().into_iter().try_for_each(|(key, file, pem)| {
-            one_of(key, &format!("{key}_pem"), file.is_some(), pem.is_some())
+            one_of(key, &format!("{key}_pem"), file.is_some(), pem.is_some())?;
+            check_path(key, file.as_deref())
         })
     }
 
@@ -158,6 +160,19 @@ fn read(key: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>, AgentError> {
             "copy the file to the board, or correct the path; relative paths start from the settings' directory",
         )
     })
+}
+
+/// A path that is none may be a key, and is not repeated.
+fn check_path(key: &str, path: Option<&Path>) -> Result<(), AgentError> {
+    let has_break = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b'\n');
+    match path.is_some_and(has_break) {
+        false => Ok(()),
+        true => Err(AgentError::setting(
+            key,
+            "it has several lines, and is to be the name of a file",
+            "name the file, or give its content under the key with _pem or _base64",
+        )),
+    }
 }
 
 fn one_of(file: &str, content: &str, has_file: bool, has_content: bool) -> Result<(), AgentError> {

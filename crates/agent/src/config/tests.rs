@@ -216,3 +216,34 @@ fn a_boards_file_holds_all_that_it_needs() {
     let pems = pems.map(|named| String::from_utf8(named.pem.to_vec()).unwrap());
     assert_eq!(pems, [provision.ca, "cert\n", "secret\n"]);
 }
+
+#[test]
+fn a_key_at_the_wrong_place_is_not_repeated() {
+    let refused = |text: &str| {
+        let error = Config::parse(text, Path::new("."), []).unwrap_err();
+        let words = format!("{error} {}", error.advice());
+        assert!(!words.contains("hidden"), "{words}");
+        words
+    };
+    let words =
+        refused("[server]\nurl = 'https://h'\ntimeout = 5\n[batch]\nrows = 'hidden, expected `x'");
+    assert!(
+        words.contains("rows") || words.contains("timeout"),
+        "{words}"
+    );
+    let words = refused(
+        "[server]\nurl = 'https://h'\n[batch]\nrows = 'hidden, expected `x'\n[device]\nkey='k'\n[tls]\nca = 'c'",
+    );
+    assert!(
+        words.contains("rows") && words.contains("expected"),
+        "{words}"
+    );
+    let tls = "[tls]\nca = 'c'\ncertificate = 'c'\nkey = \"-----BEGIN\\nhidden\"";
+    let words = refused(&format!(
+        "[server]\nurl = 'https://h'\n[device]\nkey = 'k'\n{tls}"
+    ));
+    assert!(
+        words.contains("tls.key") && words.contains("_pem"),
+        "{words}"
+    );
+}

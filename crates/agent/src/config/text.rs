@@ -41,14 +41,30 @@ pub(super) fn without_content(error: &toml::de::Error, text: &str) -> String {
     format!("line {line}: {}", error.message())
 }
 
-/// What is wrong with a table: the key, and what it should be.
+/// What is wrong with a table: the key, and what it should be. Not what it is: a key may be at
+/// the wrong place.
 pub(super) fn in_one_line(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().filter(|line| !line.is_empty());
-    let what = lines.next().unwrap_or_default().to_owned();
+    let what = without_value(lines.next().unwrap_or_default());
     match lines.find_map(|line| line.strip_prefix("in ")) {
         Some(key) => format!("{}: {what}", key.trim_matches('`')),
         None => what,
+    }
+}
+
+/// Serde's message `invalid type: string "…", expected …`, without what it quotes.
+fn without_value(message: &str) -> String {
+    let parts = message
+        .split_once(": ")
+        .filter(|(what, _)| what.starts_with("invalid "))
+        .and_then(|(what, rest)| Some((what, rest.rsplit_once(", expected ")?)));
+    match parts {
+        Some((what, (found, expected))) => {
+            let kind = found.split(['"', '`']).next().unwrap_or_default();
+            format!("{what}: {}, expected {expected}", kind.trim())
+        }
+        None => message.to_owned(),
     }
 }
 

@@ -1,17 +1,22 @@
-//! What a command prints: within a time and a size, with all that it started ended after it.
+//! What a command prints: within a time and a size, with all that it started ended after it, but
+//! for what left its process group.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::config::ENVIRONMENT_PREFIX;
 
 /// Most bytes that a command may print.
 const MAX_OUTPUT: usize = 64 << 10;
 /// How often it is looked after.
 const GLANCE: Duration = Duration::from_millis(5);
+/// Where systemd puts the settings, which hold keys.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// A program with arguments, or a line for the shell.
 #[derive(Clone, PartialEq)]
@@ -23,6 +28,21 @@ pub(super) struct Program {
 
 impl Program {
     fn command(&self) -> Option<Command> {
+        let mut command = self.bare_command()?;
+        // Keys and passwords may be among the agent's variables.
+        command.env_remove(CREDENTIALS);
+        for (name, _) in std::env::vars_os() {
+            if name
+                .as_encoded_bytes()
+                .starts_with(ENVIRONMENT_PREFIX.as_bytes())
+            {
+                command.env_remove(name);
+            }
+        }
+        Some(command)
+    }
+
+    fn bare_command(&self) -> Option<Command> {
         if let Some(line) = &self.shell {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", line]);
@@ -56,19 +76,23 @@ impl Program {
     fn printed(&self, child: &mut Child) -> Result<String, String> {
         let deadline = Instant::now() + self.timeout;
         let late = || format!("the command took longer than {:?}", self.timeout);
-        let stdout = child.stdout.take().ok_or("the command has no output")?;
-        let (sender, printed) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let read = stdout.take(MAX_OUTPUT as u64 + 1).read_to_end(&mut bytes);
-            let _ = sender.send(read.map(|_| bytes));
-        });
-        let bytes = printed
-            .recv_timeout(self.timeout)
-            .map_err(|_| late())?
-            .map_err(|error| format!("the command's output breaks off: {error}"))?;
-        if bytes.len() > MAX_OUTPUT {
-            return Err(format!("the command prints more than {MAX_OUTPUT} bytes"));
+        let mut stdout = child.stdout.take().ok_or("the command has no output")?;
+        let broken = |error| format!("the command's output breaks off: {error}");
+        // Whoever holds its other end, nobody waits for him.
+        ioctl_fionbio(&stdout, true).map_err(|error| broken(error.into()))?;
+        let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+        loop {
+            match stdout.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(len) => bytes.extend_from_slice(&chunk[..len]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(broken(error)),
+                Err(_) if Instant::now() > deadline => return Err(late()),
+                Err(_) => std::thread::sleep(GLANCE),
+            }
+            if bytes.len() > MAX_OUTPUT {
+                return Err(format!("the command prints more than {MAX_OUTPUT} bytes"));
+            }
         }
         let status = loop {
             match child.try_wait() {
@@ -146,5 +170,26 @@ mod tests {
             assert!(Instant::now() < deadline, "it still runs");
             std::thread::sleep(GLANCE);
         }
+    }
+
+    #[test]
+    fn what_leaves_the_group_of_a_command_holds_nobody() {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+        let before = (threads(), files());
+        for _ in 0..20 {
+            let mut program = shell("setsid sleep 5 & echo 1");
+            program.timeout = Duration::from_millis(20);
+            assert!(program.output().unwrap_err().contains("longer than 20ms"));
+        }
+        // Other tests run beside.
+        assert!(threads() < before.0 + 15 && files() < before.1 + 15);
+    }
+
+    #[test]
+    fn commands_do_not_get_the_agents_secrets() {
+        let command = shell("true").command().unwrap();
+        let removed: Vec<_> = command.get_envs().collect();
+        assert!(removed.contains(&(CREDENTIALS.as_ref(), None)));
     }
 }

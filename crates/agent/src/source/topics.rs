@@ -47,6 +47,11 @@ impl Topics {
             .map(|user| (user, password.to_owned()));
         let broker = Broker::new(&settings.broker, identity.as_ref(), login)
             .map_err(|error| AgentError::setting("topics.broker", error, "correct the address"))?;
+        if identity.is_none() && settings.password.is_some() {
+            tracing::warn!(
+                "topics.password goes to the broker in clear: anybody on the way can read it; use mqtts://"
+            );
+        }
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
