@@ -9,7 +9,7 @@ mod slow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
 use serde::Serialize;
@@ -41,8 +41,20 @@ const OPTIONS: [&str; 12] = [
     "--body-timeout",
     "4",
 ];
+/// Bodies of the largest size that are sent at once, at least: without limits they would take
+/// more memory than the limits allow.
+pub(crate) const FLOOD: u64 = 64;
+const _: () =
+    assert!(FLOOD * UPLOAD_BYTES as u64 > 4 * BUFFERED_BYTES as u64 + (FLOOD + 2) * PER_CONNECTION);
 /// Memory beside that of bodies, for each connection: what TLS and HTTP may have read.
 const PER_CONNECTION: u64 = 128 * 1024;
+
+/// A good board uploads so often during an attack, if that takes long enough, and at least so often.
+const GOOD_UPLOADS: u64 = 20;
+const GOOD_UPLOADS_LEAST: u64 = 3;
+const GOOD_PAUSE: Duration = Duration::from_millis(50);
+/// It must have its receipt within this time, on a machine that it shares with all attackers.
+const GOOD_UPLOAD_MOST: Duration = Duration::from_secs(3);
 
 /// One kind of attack and how it went.
 #[derive(Debug, Clone, Serialize)]
@@ -59,7 +71,9 @@ pub(crate) struct Attack {
     pub(crate) logged: Option<u64>,
     /// Uploads that got in.
     pub(crate) stored: u64,
-    /// How long a good board waited for its receipt meanwhile.
+    /// Uploads of a good board meanwhile.
+    pub(crate) good_uploads: u64,
+    /// The longest that it waited for a receipt.
     pub(crate) good_upload_ms: f64,
     pub(crate) passed: bool,
 }
@@ -109,6 +123,8 @@ struct Expectation {
     logged: Option<&'static [&'static str]>,
     /// How many uploads get in.
     stored: u64,
+    /// What an attacker may see: the beginnings.
+    seen: &'static [&'static str],
 }
 
 impl Expectation {
@@ -118,6 +134,7 @@ impl Expectation {
         attempts: u64,
         counter: &'static str,
         logged: &'static [&'static str],
+        seen: &'static [&'static str],
     ) -> Self {
         Self {
             name,
@@ -126,7 +143,14 @@ impl Expectation {
             expected: attempts,
             logged: Some(logged),
             stored: 0,
+            seen,
         }
+    }
+
+    /// Whether nobody saw anything else.
+    fn allows(&self, seen: &BTreeMap<String, u64>) -> bool {
+        let allowed = |what: &str| self.seen.iter().any(|start| what.starts_with(start));
+        seen.keys().all(|what| allowed(what))
     }
 }
 
@@ -211,6 +235,7 @@ impl Target {
             expected,
             logged,
             stored: allowed,
+            ..
         } = expectation;
         let before = self.counters().await?;
         let lines = |words| self.server.logged(words).map(|lines| lines as u64);
@@ -219,9 +244,22 @@ impl Target {
         for i in 0..attempts {
             attackers.spawn(attempt(Arc::clone(self), i));
         }
-        tokio::task::yield_now().await;
-        let good_upload_ms = self.good_upload().await?;
         let mut seen = BTreeMap::new();
+        let (mut good_uploads, mut good_upload_ms) = (0, 0.0_f64);
+        while good_uploads < GOOD_UPLOADS_LEAST
+            || (good_uploads < GOOD_UPLOADS && !attackers.is_empty())
+        {
+            good_upload_ms = good_upload_ms.max(self.good_upload().await?);
+            good_uploads += 1;
+            let pause = tokio::time::sleep(GOOD_PAUSE);
+            let mut pause = std::pin::pin!(pause);
+            loop {
+                tokio::select! {
+                    () = &mut pause => break,
+                    Some(ended) = attackers.join_next() => *seen.entry(ended??).or_default() += 1,
+                }
+            }
+        }
         while let Some(ended) = attackers.join_next().await {
             *seen.entry(ended??).or_default() += 1;
         }
@@ -231,18 +269,23 @@ impl Target {
             if after.get(counter) - before.get(counter) >= expected as f64 {
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
             after = self.counters().await?;
         }
         let rise = |name: &str| (after.get(name) - before.get(name)) as u64;
         let counted = rise(counter);
-        // Less the good board's own.
-        let stored = rise("tfhe_sbc_uploads_total{stored=\"new\"}") - 1;
+        // Less the good board's own. One that is missing there is no attack's gain.
+        let stored = rise("tfhe_sbc_uploads_total{stored=\"new\"}");
+        let good_all_stored = stored >= good_uploads;
+        let stored = stored.saturating_sub(good_uploads);
         let logged = match (logged, lines_before) {
             (Some(words), Some(before)) => Some(lines(words)? - before),
             _ => None,
         };
         let passed = counted == expected
+            && expectation.allows(&seen)
+            && good_all_stored
+            && good_upload_ms <= GOOD_UPLOAD_MOST.as_secs_f64() * 1e3
             && stored == allowed
             && logged.is_none_or(|logged| logged >= expected);
         let attack = Attack {
@@ -254,6 +297,7 @@ impl Target {
             counted,
             logged,
             stored,
+            good_uploads,
             good_upload_ms,
             passed,
         };
@@ -315,4 +359,17 @@ fn describe(error: &Failure) -> String {
         };
     }
     "closed".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_should_have_seen_does_not_pass() {
+        let expectation = Expectation::refused("a", 2, "b", &[], &["TLS alert", "closed"]);
+        let seen = |seen: &[&str]| seen.iter().map(|what| ((*what).to_owned(), 1)).collect();
+        assert!(expectation.allows(&seen(&["TLS alert UnknownCA", "closed"])));
+        assert!(!expectation.allows(&seen(&["TLS alert UnknownCA", "200 OK"])));
+    }
 }

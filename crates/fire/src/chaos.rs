@@ -1,10 +1,12 @@
 //! Real agents send readings to the real server while everything goes wrong that may: `kill -9`
-//! of both, a network that cuts, delays and throttles, a full disk, clocks that jump, and
-//! somebody who sends copies of old uploads again in any order. In the end the key owner
+//! of both, a network that cuts, delays and throttles, full disks at both ends, clocks that jump,
+//! files that are rotated, and somebody who sends copies of old uploads again in any order. In the end the key owner
 //! decrypts what the server has, and it must be what the agents were given: each row once.
 
 mod clock;
 mod disk;
+mod events;
+mod feeder;
 mod fleet;
 mod proxy;
 
@@ -28,11 +30,16 @@ use crate::server::Server;
 use crate::site::Site;
 use clock::Clock;
 use disk::Disk;
+use events::{Deck, Event};
+use feeder::Rotation;
 use fleet::Fleet;
 use proxy::Proxy;
 
 /// How long the agents may take to get rid of what waits, once all is well again.
 const RECOVERY: Duration = Duration::from_secs(120);
+
+/// What the disk of the server's store holds, in the words of `mount`.
+const STORE_DISK: &str = "size=96m";
 
 /// Hours that clocks are wrong by. At two days too early no certificate is valid.
 const CLOCKS: [f64; 6] = [-48.0, -12.0, -0.5, 0.0, 1.0, 700.0];
@@ -45,6 +52,8 @@ pub(crate) struct Chaos {
     pub(crate) agents: usize,
     /// What was done, and how often.
     pub(crate) events: BTreeMap<&'static str, u64>,
+    /// Whether what could not be done here may be left out.
+    pub(crate) may_skip: bool,
     /// What could not be done here, and why.
     pub(crate) skipped: Vec<String>,
     /// Connections by what the network did to them.
@@ -69,6 +78,8 @@ pub(crate) struct Chaos {
 impl Chaos {
     pub(crate) fn passed(&self) -> bool {
         self.rows > 0
+            && self.uploads > 0
+            && (self.may_skip || undone(&self.events).is_empty())
             && self.recovered_in.is_some()
             && self.lost + self.twice + self.wrong + self.foreign == 0
     }
@@ -118,11 +129,12 @@ pub(crate) async fn run(
     seed: u64,
     duration: Duration,
     agents: usize,
+    may_skip: bool,
 ) -> Result<Chaos, Failure> {
     let mut random = Random::new(seed);
     let mut skipped = Vec::new();
-    let disk = Disk::small(&site.directory.join("chaos-disk"))
-        .inspect_err(|error| skipped.push(format!("full disk: {error}")))
+    let disk = Disk::small(&site.directory.join("chaos-disk"), STORE_DISK)
+        .inspect_err(|error| skipped.push(format!("full disks: {error}")))
         .ok();
     let server_clock = Clock::new(&site.directory.join("server-clock"))
         .inspect_err(|error| skipped.push(format!("clock jumps: {error}")))
@@ -148,63 +160,67 @@ pub(crate) async fn run(
     let mut replayed = 0;
     let started = Instant::now();
     proxy.set_wild(true);
-    while started.elapsed() < duration {
+    let mut deck = Deck::default();
+    while started.elapsed() < duration || wants_more(&deck, &events) {
         let pause = Duration::from_secs_f64(random.between(0.2, 1.5));
         sleep(pause).await;
-        let what = match random.below(10) {
-            0 | 1 => {
+        let event = deck.draw(&mut random);
+        match event {
+            Event::ServerKilled => {
                 host.kill()?;
                 sleep(Duration::from_secs_f64(random.between(0.0, 1.5))).await;
                 host.start()?;
-                "kill -9 of the server"
             }
-            2..=4 => {
+            Event::AgentKilled => {
                 fleet.kill(random.below(agents))?;
                 sleep(Duration::from_secs_f64(random.between(0.0, 0.5))).await;
-                fleet.revive()?;
-                "kill -9 of an agent"
             }
-            5 => match &disk {
-                Some(disk) => {
-                    disk.fill()?;
-                    sleep(Duration::from_secs_f64(random.between(0.5, 3.0))).await;
-                    if random.below(2) == 0 {
-                        host.kill()?;
-                    }
-                    disk.free()?;
-                    if host.server.is_none() {
-                        host.start()?;
-                    }
-                    "disk full for a while"
+            Event::ServerDiskFull => {
+                let Some(disk) = &disk else { continue };
+                disk.fill()?;
+                sleep(Duration::from_secs_f64(random.between(0.5, 3.0))).await;
+                if random.below(2) == 0 {
+                    host.kill()?;
                 }
+                disk.free()?;
+            }
+            Event::AgentDiskFull => {
+                let Some(disk) = fleet.spool_disk() else {
+                    continue;
+                };
+                disk.fill()?;
+                // Agents that end for it are started again, as systemd does.
+                for _ in 0..4 {
+                    sleep(Duration::from_secs_f64(random.between(0.3, 1.0))).await;
+                    fleet.revive()?;
+                }
+                if let Some(disk) = fleet.spool_disk() {
+                    disk.free()?;
+                }
+            }
+            Event::ServerClock => match &host.clock {
+                Some(clock) => clock.set(CLOCKS[random.below(CLOCKS.len())])?,
                 None => continue,
             },
-            6 => {
-                let hours = CLOCKS[random.below(CLOCKS.len())];
-                match &host.clock {
-                    Some(clock) => clock.set(hours)?,
-                    None => continue,
-                }
-                "server's clock set"
-            }
-            7 => {
+            Event::AgentClock => {
                 let hours = CLOCKS[random.below(CLOCKS.len())];
                 if !fleet.set_clock(random.below(agents), hours)? {
                     continue;
                 }
-                "agent's clock set"
             }
-            8 => {
-                proxy.cut_all();
-                "all connections cut"
-            }
-            _ => {
+            Event::Cut => proxy.cut_all(),
+            Event::Replay => {
                 let sent = replay(&store, &mut replayer, &mut random).await;
                 replayed += sent;
-                "old uploads sent again"
+                // Nothing was there yet, or the server was gone.
+                if sent == 0 {
+                    continue;
+                }
             }
-        };
-        *events.entry(what).or_default() += 1;
+            Event::Renamed => fleet.rotate(random.below(agents), Rotation::Rename),
+            Event::Truncated => fleet.rotate(random.below(agents), Rotation::CopyAndTruncate),
+        }
+        *events.entry(event.name()).or_default() += 1;
         fleet.revive()?;
         if host.server.as_mut().is_none_or(|server| !server.is_alive()) {
             host.start()?;
@@ -219,7 +235,7 @@ pub(crate) async fn run(
         clock.set(0.0)?;
     }
     fleet.reset_clocks()?;
-    let given = fleet.stop_feeding();
+    let given = fleet.stop_feeding()?;
     let recovered = settle(&mut fleet, &mut host).await?;
     replayed += replay(&store, &mut replayer, &mut random).await;
     let network = proxy.counts();
@@ -233,6 +249,7 @@ pub(crate) async fn run(
         seconds,
         agents,
         events,
+        may_skip,
         skipped,
         network,
         answers,
@@ -246,8 +263,27 @@ pub(crate) async fn run(
         recovered_in: recovered.map(|after| after.as_secs_f64()),
     };
     compare(&mut chaos, &site, &store, &given)?;
+    if !chaos.passed() {
+        let undone = undone(&chaos.events);
+        eprintln!(
+            "FAIL mischance: lost {}, twice {}, wrong {}, foreign {}, never done: {undone:?}",
+            chaos.lost, chaos.twice, chaos.wrong, chaos.foreign
+        );
+    }
     drop(disk);
     Ok(chaos)
+}
+
+/// What never happened.
+fn undone(events: &BTreeMap<&'static str, u64>) -> Vec<&'static str> {
+    let names = Event::ALL.into_iter().map(Event::name);
+    names.filter(|name| !events.contains_key(name)).collect()
+}
+
+/// Whether something has not happened that may yet: the first deck is for all of it, and two more
+/// for what found nothing to do.
+fn wants_more(deck: &Deck, events: &BTreeMap<&'static str, u64>) -> bool {
+    deck.rounds() < 1 || (deck.rounds() < 3 && !undone(events).is_empty())
 }
 
 /// Waits until no agent has anything left, for as long as it could have more to read. Gives
@@ -320,17 +356,17 @@ fn compare(
     for stored in store.list(usize::MAX)? {
         chaos.uploads += 1;
         for (label, readings) in owner.decrypt(&store.get(&stored.id)?)? {
-            let expected = readings_of(&label);
-            let same = readings
-                .iter()
-                .zip(&expected)
-                .all(|(a, b)| (a - b).abs() < 1e-6);
-            chaos.wrong += usize::from(!same);
+            chaos.wrong += usize::from(!are_same(&readings, &readings_of(&label)));
             *found.entry(label).or_default() += 1;
         }
     }
     tally(chaos, given, found);
     Ok(())
+}
+
+fn are_same(found: &[f64], expected: &[f64]) -> bool {
+    let mut pairs = found.iter().zip(expected);
+    found.len() == expected.len() && pairs.all(|(a, b)| (a - b).abs() < 1e-6)
 }
 
 /// Counts rows that are missing, that are there too often, and that nobody gave.
@@ -358,13 +394,14 @@ mod tests {
             seed: 0,
             seconds: 0.0,
             agents: 0,
-            events: BTreeMap::new(),
+            events: Event::ALL.map(|event| (event.name(), 1)).into(),
+            may_skip: false,
             skipped: Vec::new(),
             network: BTreeMap::new(),
             answers: BTreeMap::new(),
             replayed: 0,
             rows: 3,
-            uploads: 0,
+            uploads: 1,
             lost: 0,
             twice: 0,
             wrong: 0,
@@ -394,6 +431,22 @@ mod tests {
             );
             assert_eq!(chaos.passed(), found.len() == 3 && lost == 0);
         }
+    }
+
+    #[test]
+    fn what_was_not_done_or_not_read_does_not_pass() {
+        assert!(nothing().passed());
+        for event in Event::ALL {
+            let mut chaos = nothing();
+            chaos.events.remove(event.name());
+            assert!(!chaos.passed(), "{event:?}");
+            chaos.may_skip = true;
+            assert!(chaos.passed());
+        }
+        assert!(are_same(&[1.0, 2.0], &[1.0, 2.0]));
+        assert!(!are_same(&[1.0], &[1.0, 2.0]));
+        assert!(!are_same(&[], &[1.0, 2.0]));
+        assert!(!are_same(&[1.0, 2.1], &[1.0, 2.0]));
     }
 
     #[test]

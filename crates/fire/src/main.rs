@@ -73,6 +73,10 @@ struct Arguments {
     /// Agents that go through it
     #[arg(long, default_value_t = 4)]
     agents: usize,
+    /// Pass even if something cannot be done here (full disks need an administrator, wrong clocks
+    /// libfaketime)
+    #[arg(long)]
+    may_skip: bool,
     /// What chance starts from [default: the time]
     #[arg(long)]
     seed: Option<u64>,
@@ -172,7 +176,8 @@ async fn fire(arguments: &Arguments, site: Arc<Site>) -> Result<Report, Failure>
         });
         let seconds = arguments.chaos_seconds;
         let duration = Duration::from_secs(seconds.unwrap_or(arguments.seconds.min(180)));
-        report.chaos = Some(chaos::run(site, seed, duration, arguments.agents).await?);
+        report.chaos =
+            Some(chaos::run(site, seed, duration, arguments.agents, arguments.may_skip).await?);
     }
     Ok(report)
 }

@@ -156,8 +156,8 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
          Each is made so many times at once. What must be refused must be refused, counted by its reason in \
          the metrics, and logged; nothing of it is stored, unless the table says so; and a good board uploads \
          meanwhile.\n\n\
-         | attack | times | what the attacker saw | counter | counted | logged | stored | a good upload took |\n\
-         |---|--:|---|---|--:|--:|--:|--:|"
+         | attack | times | what the attacker saw | counter | counted | logged | stored | good uploads | longest |\n\
+         |---|--:|---|---|--:|--:|--:|--:|--:|"
     )?;
     for attack in &attacks.attacks {
         let seen: Vec<String> = attack
@@ -171,7 +171,7 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
         let counter = attack.counter.trim_start_matches("tfhe_sbc_");
         writeln!(
             text,
-            "| {}{} | {} | {} | `{counter}` | {} | {} | {} | {} |",
+            "| {}{} | {} | {} | `{counter}` | {} | {} | {} | {} | {} |",
             if attack.passed { "" } else { "**FAILED** " },
             attack.name,
             attack.attempts,
@@ -181,6 +181,7 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
                 .logged
                 .map_or("–".to_owned(), |lines| lines.to_string()),
             attack.stored,
+            attack.good_uploads,
             milliseconds(attack.good_upload_ms),
         )?;
     }
@@ -225,7 +226,8 @@ fn write_chaos(chaos: &Chaos, text: &mut String) -> fmt::Result {
         text,
         "\nThe server answered uploads with {}. 201 is a new upload, 200 one that was there already: sent \
          again because its receipt was lost, or by the one who sends old uploads again ({} receipts). 507 \
-         is a full disk.\n\n\
+         is a full disk. The server's store has a disk of its own, and so has the spool of one agent; an agent whose disk \
+         is full reads no further.\n\n\
          | rows given | rows lost | rows there twice | rows with other readings | rows from nowhere | uploads stored | all there after |\n\
          |--:|--:|--:|--:|--:|--:|--:|\n\
          | {} | {} | {} | {} | {} | {} | {} |",

@@ -44,6 +44,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                     "peer=\"board-0000\"",
                     "UnknownIssuer",
                 ],
+                &["TLS alert UnknownCA"],
             ),
             site.client(Some(&foreign))?,
         ),
@@ -53,6 +54,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                 attempts,
                 "tfhe_sbc_handshake_failures_total{reason=\"expired\"}",
                 &["refused a certificate", "peer=\"expired\"", "expired"],
+                &["TLS alert CertificateExpired"],
             ),
             valid("expired", now - 2 * DAY, now - DAY)?,
         ),
@@ -62,6 +64,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                 attempts,
                 "tfhe_sbc_handshake_failures_total{reason=\"not_yet_valid\"}",
                 &["refused a certificate", "peer=\"early\""],
+                &["TLS alert CertificateExpired"],
             ),
             valid("early", now + DAY, now + 2 * DAY)?,
         ),
@@ -71,6 +74,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                 attempts,
                 "tfhe_sbc_handshake_failures_total{reason=\"revoked\"}",
                 &["refused a certificate", "peer=\"stolen\"", "Revoked"],
+                &["TLS alert CertificateRevoked"],
             ),
             site.client(Some(&revoked))?,
         ),
@@ -80,6 +84,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                 attempts,
                 "tfhe_sbc_handshake_failures_total{reason=\"no_certificate\"}",
                 &["refused a connection", "no_certificate"],
+                &["TLS alert CertificateRequired"],
             ),
             site.client(None)?,
         ),
@@ -89,6 +94,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
                 attempts,
                 "tfhe_sbc_handshake_failures_total{reason=\"tls_version\"}",
                 &["refused a connection", "tls_version"],
+                &["TLS alert ProtocolVersion"],
             ),
             client_config(site.authority.certificate_pem(), Some(&own), true)?,
         ),
@@ -104,6 +110,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         attempts,
         "tfhe_sbc_handshake_failures_total{reason=\"not_tls\"}",
         &["refused a connection", "not_tls"],
+        &["TLS alert", "closed"],
     );
     let attack = target.attack(expectation, |target, _| async move {
         let mut stream = TcpStream::connect(target.server.address).await?;
@@ -130,6 +137,7 @@ async fn revoked_while_connected(target: &Arc<Target>) -> Result<Attack, Failure
         1,
         "tfhe_sbc_revoked_connections_total",
         &["closing a connection", "peer=\"caught\""],
+        &["200 OK, then closed"],
     );
     let issued = target.site.board("caught")?;
     let tls = target.site.directory.join("tls");

@@ -13,6 +13,8 @@ use crate::link::{Link, tls_stream};
 use crate::readings::Uploads;
 
 const INVALID: &str = "tfhe_sbc_rejected_total{reason=\"invalid\"}";
+const SEEN_413: &[&str] = &["413"];
+const SEEN_422: &[&str] = &["HTTP 422"];
 const TOO_LARGE: &str = "tfhe_sbc_rejected_total{reason=\"too_large\"}";
 
 pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attack>, Failure> {
@@ -26,6 +28,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         attempts,
         "tfhe_sbc_rejected_total{reason=\"forbidden\"}",
         &["request", "status=403"],
+        &["HTTP 403"],
     );
     let attack = target.attack(forbidden, |target, i| async move {
         let path = ["/v1/readings", "/v1/status"][i as usize % 2];
@@ -33,7 +36,13 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     });
     attacks.push(attack.await?);
 
-    let announced = Expectation::refused("a body announced as 1 TiB", attempts, TOO_LARGE, log_413);
+    let announced = Expectation::refused(
+        "a body announced as 1 TiB",
+        attempts,
+        TOO_LARGE,
+        log_413,
+        SEEN_413,
+    );
     let attack = target.attack(announced, |target, i| async move {
         let config = target.attacker(&format!("attacker-{i}"))?;
         let head = "POST /v1/readings HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\n\
@@ -42,7 +51,8 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     });
     attacks.push(attack.await?);
 
-    let endless = Expectation::refused("a body without end", attempts, TOO_LARGE, log_413);
+    let endless =
+        Expectation::refused("a body without end", attempts, TOO_LARGE, log_413, SEEN_413);
     let attack = target.attack(endless, |target, i| async move {
         let config = target.attacker(&format!("attacker-{i}"))?;
         let mut bytes = b"POST /v1/readings HTTP/1.1\r\nhost: a\r\n\
@@ -59,7 +69,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     attacks.push(attack.await?);
 
     // Random bytes, and good ones that are damaged.
-    let noise = Expectation::refused("random bytes", attempts, INVALID, log_422);
+    let noise = Expectation::refused("random bytes", attempts, INVALID, log_422, SEEN_422);
     let attack = target.attack(noise, |target, i| async move {
         let mut noise = vec![0; 1 + 397 * i as usize];
         getrandom::fill(&mut noise)?;
@@ -67,7 +77,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     });
     attacks.push(attack.await?);
 
-    let cut = Expectation::refused("an upload cut short", attempts, INVALID, log_422);
+    let cut = Expectation::refused("an upload cut short", attempts, INVALID, log_422, SEEN_422);
     let attack = target.attack(cut, |target, i| async move {
         let mut upload = target.uploads.make("cut", i)?;
         upload.truncate(upload.len() * (i as usize + 1) / (attempts as usize + 1));
@@ -75,7 +85,13 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     });
     attacks.push(attack.await?);
 
-    let flipped = Expectation::refused("an upload with a bit flipped", attempts, INVALID, log_422);
+    let flipped = Expectation::refused(
+        "an upload with a bit flipped",
+        attempts,
+        INVALID,
+        log_422,
+        SEEN_422,
+    );
     let attack = target.attack(flipped, |target, i| async move {
         let mut upload = target.uploads.make("flipped", i)?;
         // Of the ciphertexts: in the header it may turn into one of another key.
@@ -95,6 +111,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         attempts,
         "tfhe_sbc_rejected_total{reason=\"wrong_key\"}",
         log_422,
+        SEEN_422,
     );
     let attack = target.attack(foreign, |target, i| {
         let other = Arc::clone(&other);
@@ -109,7 +126,9 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         "a body that breaks off",
         attempts,
         INVALID,
-        &["request", "status=400"],
+        // 408 as well: the client may come again.
+        &["refused a request", "invalid"],
+        &["400", "408", "closed"],
     );
     let attack = target.attack(broken, |target, i| async move {
         let config = target.attacker(&format!("attacker-{i}"))?;
@@ -128,6 +147,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         attempts,
         INVALID,
         &["closed a connection", "invalid"],
+        &["431", "closed"],
     );
     let attack = target.attack(head, |target, i| async move {
         let config = target.attacker(&format!("attacker-{i}"))?;
@@ -142,6 +162,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         attempts,
         "tfhe_sbc_rejected_total{reason=\"not_found\"}",
         &["request", "status=404"],
+        &["HTTP 404"],
     );
     let attack = target.attack(paths, |target, i| async move {
         let paths = ["/../../etc/passwd", "/v1/%2e%2e/index.sqlite", "//", "/v2"];
@@ -163,6 +184,7 @@ async fn replay(target: &Arc<Target>, attempts: u64) -> Result<Attack, Failure> 
         expected: attempts - 1,
         logged: None,
         stored: 1,
+        seen: &["HTTP 200", "HTTP 201"],
     };
     target
         .attack(expectation, |target, i| {

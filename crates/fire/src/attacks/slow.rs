@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::{Attack, Expectation, Target, UPLOAD_BYTES, first_line, send};
+use super::{Attack, Expectation, FLOOD, Target, UPLOAD_BYTES, first_line, send};
 use crate::Failure;
 use crate::link::tls_stream;
 
@@ -18,7 +18,7 @@ const DRIP: Duration = Duration::from_millis(500);
 
 /// The most connections that an attack has open at once, the good ones besides.
 pub(super) fn connections(attempts: u64) -> u64 {
-    10 * attempts + 2
+    (10 * attempts).max(FLOOD) + 2
 }
 
 pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attack>, Failure> {
@@ -30,6 +30,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         many,
         "tfhe_sbc_handshake_failures_total{reason=\"too_slow\"}",
         &["refused a connection", "too_slow"],
+        &["closed"],
     );
     let attack = target.attack(silent, |target, _| async move {
         let mut stream = TcpStream::connect(target.server.address).await?;
@@ -43,6 +44,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         many,
         TOO_SLOW,
         &["closed a connection", "too_slow"],
+        &["closed"],
     );
     let attack = target.attack(heads, |target, i| async move {
         let config = target.attacker(&format!("slow-{i}"))?;
@@ -55,7 +57,13 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     });
     attacks.push(attack.await?);
 
-    let bodies = Expectation::refused("slow bodies", many, TOO_SLOW, &["request", "status=408"]);
+    let bodies = Expectation::refused(
+        "slow bodies",
+        many,
+        TOO_SLOW,
+        &["request", "status=408"],
+        &["408"],
+    );
     let attack = target.attack(bodies, |target, i| async move {
         let config = target.attacker(&format!("slow-{i}"))?;
         let mut stream = tls_stream(target.server.address, &config).await?;
@@ -69,9 +77,10 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
 
     let flood = Expectation::refused(
         "large bodies, all at once",
-        many,
+        many.max(FLOOD),
         "tfhe_sbc_rejected_total{reason=\"invalid\"}",
         &["request", "status=422"],
+        &["422"],
     );
     let attack = target.attack(flood, |target, i| async move {
         let config = target.attacker(&format!("flood-{i}"))?;
@@ -100,6 +109,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         expected: attempts,
         logged: Some(&["request", "status=503"]),
         stored: 0,
+        seen: &["200", "503"],
     };
     let config = target.attacker("hog")?;
     let attack = target.attack(hogs, |target, _| {

@@ -7,18 +7,17 @@ use std::process::Command;
 
 use crate::Failure;
 
-const SIZE: &str = "size=96m";
-
 /// A mounted disk; dropped, it is unmounted.
 pub(super) struct Disk {
     pub(super) directory: PathBuf,
 }
 
 impl Disk {
-    pub(super) fn small(directory: &Path) -> Result<Self, Failure> {
+    /// Mounts one of a size, in the words of `mount`, on a directory, which is made.
+    pub(super) fn small(directory: &Path, size: &str) -> Result<Self, Failure> {
         fs::create_dir_all(directory)?;
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", SIZE, "tmpfs"])
+            .args(["-t", "tmpfs", "-o", size, "tmpfs"])
             .arg(directory)
             .output()?;
         if mounted.status.success() {

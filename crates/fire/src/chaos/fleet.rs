@@ -1,42 +1,40 @@
 //! The agents: the real program, each with a file of readings that grows all the time.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, OpenOptions};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use tfhe_sbc_service::certificates::CertificateFiles;
 
 use super::clock::Clock;
+use super::disk::Disk;
+use super::feeder::{Feeder, Rotation};
 use crate::Failure;
-use crate::readings::{columns, readings_of};
+use crate::readings::columns;
 use crate::site::Site;
 
 /// So long after a row was written it is in the spool or sent, if its agent runs.
 pub(super) const UNREAD: Duration = Duration::from_secs(4);
-/// A file grows by a row this often.
-const FEED: Duration = Duration::from_millis(40);
+
+/// What the disk of a spool holds: some batches.
+const SPOOL_DISK: &str = "size=1m";
 
 /// One agent and where it lives.
 struct Agent {
     directory: PathBuf,
     clock: Option<Clock>,
     child: Option<Child>,
+    /// Where its spool is, if that has a disk of its own.
+    disk: Option<Disk>,
 }
 
 /// All of them; dropped, they are killed.
 pub(super) struct Fleet {
     program: PathBuf,
     agents: Vec<Agent>,
-    /// The labels of all rows that were written.
-    given: Arc<Mutex<Vec<String>>>,
-    feeding: Arc<AtomicBool>,
-    feeder: Option<thread::JoinHandle<std::io::Result<()>>>,
+    feeder: Feeder,
 }
 
 impl Fleet {
@@ -50,26 +48,19 @@ impl Fleet {
             let own = CertificateFiles::named(&directory, "device");
             own.write(&site.board(&name)?)?;
             fs::write(directory.join("agent.toml"), settings(site, server))?;
-            let mut file = File::create(directory.join("readings.csv"))?;
-            writeln!(file, "label,temperature,humidity")?;
-            files.push((name, file));
+            files.push((name, directory.join("readings.csv")));
+            let disk = (i == 0).then(|| Disk::small(&directory.join("disk"), SPOOL_DISK));
             agents.push(Agent {
                 clock: Clock::new(&directory.join("clock")).ok(),
                 directory,
                 child: None,
+                disk: disk.and_then(Result::ok),
             });
         }
-        let (given, feeding) = (Arc::default(), Arc::new(AtomicBool::new(true)));
-        let feeder = {
-            let (given, feeding) = (Arc::clone(&given), Arc::clone(&feeding));
-            thread::spawn(move || feed(files, &given, &feeding))
-        };
         let mut fleet = Self {
             program: site.program.clone(),
             agents,
-            given,
-            feeding,
-            feeder: Some(feeder),
+            feeder: Feeder::start(files)?,
         };
         fleet.revive()?;
         Ok(fleet)
@@ -130,14 +121,19 @@ impl Fleet {
         Ok(())
     }
 
-    /// Gives the labels of all rows that there will be.
-    pub(super) fn stop_feeding(&mut self) -> Vec<String> {
-        self.feeding.store(false, Ordering::Relaxed);
-        if let Some(feeder) = self.feeder.take() {
-            let _ = feeder.join();
-        }
-        let given = self.given.lock();
-        given.unwrap_or_else(PoisonError::into_inner).clone()
+    /// The disk that an agent has its spool on, if one has its own.
+    pub(super) fn spool_disk(&self) -> Option<&Disk> {
+        self.agents.iter().find_map(|agent| agent.disk.as_ref())
+    }
+
+    /// Has the file of an agent rotated.
+    pub(super) fn rotate(&self, agent: usize, rotation: Rotation) {
+        self.feeder.rotate(agent, rotation);
+    }
+
+    /// Gives the labels of all rows that there will be. Fails if the files stopped growing before.
+    pub(super) fn stop_feeding(&mut self) -> Result<Vec<String>, Failure> {
+        self.feeder.stop()
     }
 
     /// Lets the agents put on disk what they have read, and end.
@@ -171,7 +167,6 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.feeding.store(false, Ordering::Relaxed);
         for agent in &mut self.agents {
             if let Some(child) = &mut agent.child {
                 let _ = child.kill();
@@ -181,38 +176,13 @@ impl Drop for Fleet {
     }
 }
 
-fn feed(
-    mut files: Vec<(String, File)>,
-    given: &Mutex<Vec<String>>,
-    feeding: &AtomicBool,
-) -> std::io::Result<()> {
-    for number in 0_u64.. {
-        if !feeding.load(Ordering::Relaxed) {
-            break;
-        }
-        for (name, file) in &mut files {
-            let label = format!("{name}/{number}");
-            let readings = readings_of(&label);
-            let fields: Vec<String> = readings.iter().map(f64::to_string).collect();
-            // One write, as a logger does.
-            file.write_all(format!("{label},{}\n", fields.join(",")).as_bytes())?;
-            given
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(label);
-        }
-        thread::sleep(FEED);
-    }
-    Ok(())
-}
-
 fn settings(site: &Site, server: SocketAddr) -> String {
     let mut text = format!(
         "[device]\nkey = {:?}\n\n\
          [server]\nurl = \"https://{server}\"\ntimeout = \"3s\"\n\n\
          [tls]\nca = {:?}\ncertificate = \"device.pem\"\nkey = \"device.key\"\n\n\
          [batch]\nrows = 20\nevery = \"1s\"\n\n\
-         [spool]\ndirectory = \"spool\"\n\n\
+         [spool]\ndirectory = \"disk/spool\"\nwhen_full = \"block\"\n\n\
          [send]\nretry_first = \"100ms\"\nretry_most = \"1s\"\n\n\
          [csv]\npath = \"readings.csv\"\nlabel = \"label\"\nevery = \"100ms\"\n",
         site.key("device.tsbc"),
