@@ -47,8 +47,8 @@ def total(parts: list[Any]) -> Any:
 
 #: Evaluations, and the numbers of devices that they are run on.
 EVALUATIONS: dict[str, tuple[Work, tuple[int, ...]]] = {
-    "sum(temperature)": (Work(lambda column: column.sum(), total), (64, 256)),
-    "count(temperature > 30)": (Work(lambda column: (column > 30.0).sum(), total), (64, 256)),
+    "sum(temperature)": (Work(lambda column: column.sum(), total), (64, 128)),
+    "count(temperature > 30)": (Work(lambda column: (column > 30.0).sum(), total), (64, 128)),
 }
 
 
