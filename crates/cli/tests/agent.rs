@@ -436,3 +436,23 @@ fn what_is_not_there_is_refused_with_what_to_do() {
     agent(directory, &["--json"]).refused(&["--once or --test"]);
     agent(directory, &["init", "--out", "agent.toml"]).refused(&["exists", "--out"]);
 }
+
+#[test]
+fn commands_do_not_see_the_agents_settings() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let more = format!(
+        r#"
+        {LEVEL}
+        source = {{ kind = "command", shell = "env | grep -c -e TFHE_SBC_AGENT -e CREDENTIALS || :" }}
+        "#
+    );
+    settings(directory, "https://localhost:1", &more);
+    let output = command(directory, &["agent", "--test"])
+        .env("TFHE_SBC_AGENT_SERVER_URL", "https://localhost:2")
+        .env("CREDENTIALS_DIRECTORY", "/none")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("level: 0 m"), "{printed}");
+}

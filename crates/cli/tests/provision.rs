@@ -69,6 +69,10 @@ fn a_provisioned_file_is_all_that_a_board_needs() {
     );
 
     provision("hill", &["--columns", "sources.toml"]).refused(&["exists already"]);
+    // Its next key has a certificate of its own, which is taken back by its own name.
+    provision("hill", &["--columns", "sources.toml", "--epoch", "2"]).succeeded();
+    assert!(directory.join("device-keys/hill-2.tsbc").exists());
+    tfhe_sbc(directory, &["certs", "revoke", "hill-2"]).succeeded();
     for (name, more, words) in [
         (
             "lake",
