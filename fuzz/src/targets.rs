@@ -26,6 +26,7 @@ pub(crate) const TARGETS: &[Target] = &[
     texts::PARAMETER_FILE,
     texts::CALIBRATION_FILE,
     agent::SPOOL_FILE,
+    agent::CURSOR,
     agent::PARTS,
     agent::PACKETS,
     ckks::PARAMETERS,

@@ -12,10 +12,14 @@ mod part;
 #[allow(dead_code)]
 #[path = "../../../crates/agent/src/spool/record.rs"]
 mod record;
+#[allow(dead_code)]
+#[path = "../../../crates/agent/src/source/rotation.rs"]
+mod rotation;
 
-use packet::{Incoming, Outgoing};
+use packet::{Incoming, Outgoing, PacketError};
 use part::{Assembly, Part};
 use record::Header;
+use rotation::Place;
 
 use super::Target;
 
@@ -41,6 +45,18 @@ pub(super) const SPOOL_FILE: Target = Target {
             [&header.to_bytes()[..], b"bytes"].concat(),
         ]
     },
+};
+
+/// How far a CSV file was read.
+pub(super) const CURSOR: Target = Target {
+    name: "csv_cursor",
+    run: |bytes| {
+        if let Some(place) = Place::from_bytes(bytes) {
+            assert_eq!(place.to_bytes(), bytes);
+            assert!(place.before() <= 256);
+        }
+    },
+    seeds: || vec![[&[1], &[7; 32][..]].concat()],
 };
 
 /// Parts of uploads, one after the other, each behind its length.
@@ -77,8 +93,16 @@ pub(super) const PARTS: Target = Target {
 pub(super) const PACKETS: Target = Target {
     name: "mqtt_packets",
     run: |mut bytes| {
-        while let Ok(Some((_, len))) = Incoming::parse(bytes, 1 << 16) {
-            bytes = &bytes[len..];
+        loop {
+            let parsed = match Incoming::parse(bytes, 1 << 10) {
+                Err(PacketError::TooLarge(_)) => Incoming::parse_oversized(bytes),
+                parsed => parsed,
+            };
+            let Ok(Some((_, len))) = parsed else {
+                return;
+            };
+            assert!(len > 0);
+            bytes = bytes.get(len..).unwrap_or_default();
         }
     },
     seeds: || {
@@ -90,6 +114,16 @@ pub(super) const PACKETS: Target = Target {
         }
         .to_bytes();
         let others = b"\x20\x02\0\0\x90\x03\0\x01\x01\x40\x02\0\x07\xd0\0";
-        vec![publish.clone(), [&others[..], &publish].concat()]
+        let large = Outgoing::Publish {
+            topic,
+            payload: &[0; 1100],
+            id: 7,
+        };
+        let large = large.to_bytes();
+        vec![
+            publish.clone(),
+            [&others[..], &publish].concat(),
+            [large, publish].concat(),
+        ]
     },
 };
