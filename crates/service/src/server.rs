@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::backend::Backend;
@@ -67,10 +67,10 @@ pub struct ServerConfig {
 pub struct Limits {
     /// The largest upload, in bytes.
     pub upload_bytes: usize,
-    /// The largest query, in bytes.
+    /// The largest query, in bytes; less if the memory for bodies has no room for it.
     pub query_bytes: usize,
     /// Memory for all bodies that are being received or worked on, in bytes; a quarter of it
-    /// is for those of up to 256 KiB.
+    /// is for those of up to 256 KiB, and an upload must fit in the rest.
     pub buffered_bytes: usize,
     /// Connections at a time; further ones wait to be accepted. Once three quarters are taken,
     /// each is closed after its next answer, so that all get their turn.
@@ -112,6 +112,24 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Limits that hold together: what may be sent has room in memory.
+    fn checked(&self) -> Result<Self, ServeError> {
+        let (_, room) = body::parts(self.buffered_bytes);
+        if self.upload_bytes > room {
+            return Err(ServeError::NoRoomForUploads {
+                upload: self.upload_bytes,
+                buffered: self.buffered_bytes,
+                room,
+            });
+        }
+        Ok(Self {
+            query_bytes: self.query_bytes.min(room),
+            ..self.clone()
+        })
+    }
+}
+
 /// Why the server did not start, or stopped before its time.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -132,6 +150,20 @@ pub enum ServeError {
     StatusNotLocal {
         /// The address.
         address: SocketAddr,
+    },
+    /// The largest upload that is allowed would never have memory.
+    #[error(
+        "an upload may have {upload} bytes, but of the {buffered} bytes of memory for bodies only \
+         {room} are for large ones: raise --max-buffered-bytes to twice --max-upload-bytes, or \
+         lower that"
+    )]
+    NoRoomForUploads {
+        /// The limit of an upload.
+        upload: usize,
+        /// The memory for all bodies.
+        buffered: usize,
+        /// What of it a large body may take.
+        room: usize,
     },
     /// TLS cannot be set up.
     #[error(transparent)]
@@ -203,7 +235,7 @@ pub async fn serve(
     backend: Arc<dyn Backend>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let limits = &files_limit::fit(&config.limits);
+    let limits = &files_limit::fit(&config.limits.checked()?);
     let metrics = Arc::new(Metrics::default());
     let clients = Arc::new(ClientVerifier::new(
         &config.identity,
@@ -230,6 +262,7 @@ pub async fn serve(
         stopping: stopping.clone(),
     };
     let mut connections = JoinSet::new();
+    let mut ingest = None;
     if let Some(broker) = config.broker.clone() {
         let limits = IngestLimits {
             upload_bytes: limits.upload_bytes,
@@ -238,7 +271,8 @@ pub async fn serve(
         };
         let application = Arc::clone(&application);
         let take_in = move |device, id, upload| Arc::clone(&application).answer(device, id, upload);
-        connections.spawn(ingest::run(broker, limits, take_in, stopping));
+        let task = connections.spawn(ingest::run(broker, limits, take_in, stopping));
+        ingest = Some(task.id());
     }
 
     let status_page = match config.status {
@@ -263,7 +297,7 @@ pub async fn serve(
             _ = second.tick() => application.tick(),
             () = &mut status_page => {}
             () = &mut shutdown => break,
-            Some(_ended) = connections.join_next() => {}
+            Some(ended) = connections.join_next() => note_panic(ended, ingest),
             (stream, from, slot) = accept(&listener, &slots) => {
                 let handler = handler.clone();
                 connections.spawn(async move {
@@ -275,7 +309,20 @@ pub async fn serve(
     }
     drop(listener);
     let _ = stop.send(true);
-    drain(connections, limits.drain_timeout).await
+    drain(connections, ingest, limits.drain_timeout).await
+}
+
+/// Tells of a task that ended as none should.
+fn note_panic(ended: Result<(), JoinError>, ingest: Option<Id>) {
+    let Err(error) = ended else { return };
+    if !error.is_panic() {
+        return;
+    }
+    if Some(error.id()) == ingest {
+        tracing::error!(%error, "uploads over the broker are not taken any more: restart the server");
+    } else {
+        tracing::error!(%error, "a connection's task panicked");
+    }
 }
 
 async fn accept(
@@ -296,13 +343,19 @@ async fn accept(
     }
 }
 
-async fn drain(mut connections: JoinSet<()>, waiting: Duration) -> Result<(), ServeError> {
+async fn drain(
+    mut connections: JoinSet<()>,
+    ingest: Option<Id>,
+    waiting: Duration,
+) -> Result<(), ServeError> {
     tracing::info!(
         connections = connections.len(),
         "stopping: finishing what is under way"
     );
     let drained = timeout(waiting, async {
-        while connections.join_next().await.is_some() {}
+        while let Some(ended) = connections.join_next().await {
+            note_panic(ended, ingest);
+        }
     })
     .await;
     let left = connections.len();
@@ -351,5 +404,32 @@ impl Termination {
     #[cfg(not(unix))]
     async fn next(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_body_that_is_allowed_has_room() {
+        let with = |upload_bytes, buffered_bytes| {
+            let limits = Limits {
+                upload_bytes,
+                buffered_bytes,
+                ..Limits::default()
+            };
+            limits.checked()
+        };
+        const MIB: usize = 1 << 20;
+        assert_eq!(with(64 * MIB, 512 * MIB).unwrap().query_bytes, 16 * MIB);
+        assert_eq!(with(6 * MIB, 8 * MIB).unwrap().query_bytes, 6 * MIB);
+        for (upload, buffered) in [(6 * MIB + 1, 8 * MIB), (64 * MIB, MIB), (1, 0)] {
+            let refused = with(upload, buffered).unwrap_err().to_string();
+            assert!(refused.contains("--max-buffered-bytes"), "{refused}");
+        }
+        // What the advice says is taken.
+        with(64 * MIB, 128 * MIB).unwrap();
+        with(MIB, 2 * MIB).unwrap();
     }
 }

@@ -159,7 +159,7 @@ fn announcing_bodies_does_not_keep_others_out() {
     let server = TestServer::with_limits(Limits {
         upload_bytes: 1 << 20,
         query_bytes: 1 << 20,
-        buffered_bytes: 1 << 20,
+        buffered_bytes: 2 << 20,
         ..Limits::default()
     });
     let mut drips: Vec<_> = (0..3).map(|_| server.raw_stream()).collect();

@@ -45,13 +45,7 @@ pub(super) struct BodyReader {
 
 impl BodyReader {
     pub(super) fn new(limits: Limits) -> Self {
-        let small = (limits.buffered_bytes / SMALL_PART).max(SMALL);
-        // A budget below one body would block forever.
-        let large = limits
-            .buffered_bytes
-            .saturating_sub(small)
-            .max(limits.upload_bytes)
-            .max(limits.query_bytes);
+        let (small, large) = parts(limits.buffered_bytes);
         let budget = |bytes| {
             let units = units(bytes).min(Semaphore::MAX_PERMITS as u32);
             Arc::new(Semaphore::new(units as usize))
@@ -160,6 +154,13 @@ async fn discard(mut body: Body, mut left: usize, time: Duration) {
         }
     };
     let _ = timeout(time, reading).await;
+}
+
+/// Divides the memory for bodies: that for small ones, and that for all others, of which each must
+/// fit in there.
+pub(super) fn parts(buffered_bytes: usize) -> (usize, usize) {
+    let small = (buffered_bytes / SMALL_PART).max(SMALL);
+    (small, buffered_bytes.saturating_sub(small))
 }
 
 fn units(bytes: usize) -> u32 {
