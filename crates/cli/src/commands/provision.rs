@@ -113,6 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         device,
         switch: switch_key,
     } = device_key::issue_keys(&secret, issue)?;
+    let file = settings(&device).as_bytes().to_vec();
     let mut new = NewFiles::default();
     // What the server and the authority need first: a board whose switch key or certificate is
     // nowhere else could be neither served nor revoked.
@@ -128,7 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     );
     new.add_secret(
         &out,
-        settings(&device).as_bytes().to_vec(),
+        file,
         "key, certificate and settings: goes to the board alone, mode 0600",
     );
     new.write()?;
