@@ -5,8 +5,7 @@
 Every device sends one batch: six readings. The costs of single tasks are measured
 alone, in one process with one thread. `FleetModel` makes wall-clock times of them, which are
 compared with real runs on a local Ray cluster of one and of two nodes, one CPU each, and then
-asked about fleets that do not fit here. Nodes of one machine share its memory: what two of
-them lose by that is measured, and counted to the runs here only.
+asked about fleets that do not fit here.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import os
 os.environ["RAYON_NUM_THREADS"] = "1"
 
 import argparse
+import dataclasses
 import json
-import multiprocessing
 import platform
 import statistics
 import time
@@ -77,37 +76,11 @@ def task_costs(server: ts.Server, work: Work, boxes: list[bytes]) -> dict[str, f
     each = (map_many - map_few) / (many - few)
     combine_each = (combine_all - combine_two) / (FAN_IN - 2)
     return {
-        "map_block": map_many - many * each,
+        "map_block": max(map_many - many * each, 0.0),
         "map_batch": each,
-        "combine": combine_all - FAN_IN * combine_each,
+        "combine": max(combine_all - FAN_IN * combine_each, 0.0),
         "combine_each": combine_each,
     }
-
-
-def _one_of_two(key: bytes, box: bytes, start: Any, results: Any) -> None:
-    server = ts.Server(ts.ServerKey.from_bytes(key))
-    work, _ = EVALUATIONS["count(temperature > 30)"]
-    start.wait()
-    taken = seconds(lambda: work.perform(server, Task("map", [box] * 16, 0, 16)), times=5)
-    results.put(taken)
-
-
-def contention(key: bytes, box: bytes) -> float:
-    """How much longer a task takes while another worker of this machine does one too."""
-    context = multiprocessing.get_context("spawn")
-    taken = {}
-    for count in (1, 2):
-        start, results = context.Barrier(count), context.Queue()
-        processes = [
-            context.Process(target=_one_of_two, args=(key, box, start, results))
-            for _ in range(count)
-        ]
-        for process in processes:
-            process.start()
-        taken[count] = statistics.mean(results.get() for _ in processes)
-        for process in processes:
-            process.join()
-    return taken[2] / taken[1]
 
 
 def dispatch_cost(payload: bytes) -> float:
@@ -147,7 +120,6 @@ def main() -> None:
     ]
     server = ts.Server(keys.server)
     costs = {name: task_costs(server, work, boxes) for name, (work, _) in EVALUATIONS.items()}
-    shared = contention(keys.server.to_bytes(), boxes[0])
     del server
 
     runs = []
@@ -179,7 +151,7 @@ def main() -> None:
                         result = fleet.map_reduce(boxes[:devices], work.map, work.combine)
                         taken = time.perf_counter() - start
                         check(keys, name, result, np.concatenate(readings[:devices]))
-                        predicted = predict(models[name], devices, workers, shared)
+                        predicted = predict(models[name], devices, workers)
                         runs.append(
                             {
                                 "evaluation": name,
@@ -203,7 +175,7 @@ def main() -> None:
         for name in EVALUATIONS
         for workers in WORKERS
     ]
-    show(costs, shared, models, runs, ahead)
+    show(costs, models, runs, ahead)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
             machine = {"cpu": platform.processor() or platform.machine(), "cpus": os.cpu_count()}
@@ -213,25 +185,16 @@ def main() -> None:
                 "block": BLOCK,
                 "fan_in": FAN_IN,
                 "costs": costs,
-                "contention": shared,
                 "runs": runs,
                 "ahead": ahead,
             }
             json.dump(figures, file, indent=1)
 
 
-def predict(model: FleetModel, devices: int, workers: int, shared: float) -> float:
-    """A run on this machine, with workers that are ready."""
-    slower = shared if workers > 1 else 1.0
-    here = FleetModel(
-        prepare=0.0,
-        map_block=model.map_block * slower,
-        map_batch=model.map_batch * slower,
-        combine=model.combine,
-        combine_each=model.combine_each,
-        dispatch=model.dispatch,
-    )
-    return here.seconds(devices, workers, block=BLOCK, fan_in=FAN_IN)
+def predict(model: FleetModel, devices: int, workers: int) -> float:
+    """A run with workers that are ready."""
+    ready = dataclasses.replace(model, prepare=0.0)
+    return ready.seconds(devices, workers, block=BLOCK, fan_in=FAN_IN)
 
 
 def check(keys: ts.Keys, name: str, result: bytes, values: Any) -> None:
@@ -250,7 +213,6 @@ def human(taken: float) -> str:
 
 def show(
     costs: dict[str, dict[str, float]],
-    shared: float,
     models: dict[str, FleetModel],
     runs: list[dict[str, Any]],
     ahead: list[dict[str, Any]],
@@ -269,8 +231,7 @@ def show(
     model = next(iter(models.values()))
     print(
         f"\nA worker is ready after {model.prepare:.1f} s; a task takes the caller "
-        f"{1000 * model.dispatch:.2f} ms. Two workers of this machine take {shared:.2f} times as "
-        "long for a task as one.\n"
+        f"{1000 * model.dispatch:.2f} ms.\n"
     )
     print("| evaluation | devices | workers | measured | model | measured / model |")
     print("|---|---|---|---|---|---|")
