@@ -19,7 +19,7 @@
 //!
 //! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
 //! --target thumbv7em-none-eabihf` builds it for a board without either, and
-//! `tests/no_alloc.rs` counts the allocations of whole sessions, which are none.
+//! `tests/it/no_alloc.rs` counts the allocations of whole sessions, which are none.
 //!
 //! ```
 //! use tfhe_sbc_device::{

@@ -1,10 +1,6 @@
 //! Public-key uploads: read by the key owner, the same from all plans, with the noise
 //! that theory says.
 
-mod common;
-
-use common::frozen::{FROZEN_RADIX, forged, seeds};
-use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, PUBLIC_TERNARY, send, stream, varied_values};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -15,6 +11,11 @@ use tfhe_sbc_core::wire::{Header, Kind, Message};
 use tfhe_sbc_device::{
     DeviceError, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, PublicEncryptor, SinkError,
     UploadSize, WireError, device_public_key_parameters,
+};
+
+use crate::common::frozen::{FROZEN_RADIX, forged, seeds};
+use crate::common::{
+    Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, PUBLIC_TERNARY, send, stream, varied_values,
 };
 
 fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {

@@ -1,9 +1,5 @@
 //! What a device encrypts, the key owner reads.
 
-mod common;
-
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
-use common::{Device, send, varied_values};
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
@@ -11,6 +7,9 @@ use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_device::{
     ExpanderKind, FixedPoint, device_key_parameters, encode_readings, reading_block_count,
 };
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
+use crate::common::{Device, send, varied_values};
 
 fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
     let mut device = Device::<T>::new(set, 11);

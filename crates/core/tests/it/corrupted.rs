@@ -1,11 +1,6 @@
 //! Damaged and forged messages of every kind: each is refused with an error value.
 
-mod common;
-mod samples;
-
-use common::{FROZEN_RADIX, forged, issued_device_key, patched, resealed};
 use proptest::prelude::*;
-use samples::{key, masked_list, read_masked_list, read_seeded_list, samples, seeded_list};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{ExpanderKind, UnsupportedExpander};
@@ -14,6 +9,9 @@ use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::{
     CHECKSUM_BYTES, ENVELOPE_BYTES, FLAG_SEEDED, HEADER_BYTES, Header, Kind, Message, WireError,
 };
+
+use crate::common::{self, FROZEN_RADIX, forged, issued_device_key, patched, resealed};
+use crate::samples::{key, masked_list, read_masked_list, read_seeded_list, samples, seeded_list};
 
 #[test]
 fn the_samples_are_good() {

@@ -1,13 +1,12 @@
 //! The calculated size of an upload against messages that were made.
 
-mod common;
-
-use common::{Device, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::wire::UploadSize;
 use tfhe_sbc_device::ExpanderKind;
+
+use crate::common::{Device, varied_values};
 
 fn messages_are_as_long_as_calculated<T: MaskTorus>(set: ParameterSet, blocks: usize) {
     let mut device = Device::<T>::new(set, 51);

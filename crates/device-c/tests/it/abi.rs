@@ -1,5 +1,5 @@
 //! The functions as C calls them: what they refuse, and that they make the messages of
-//! `tfhe_sbc_device`. `abi.c` does the like from C, under the sanitizers.
+//! `tfhe_sbc_device`. `tests/abi.c` does the same from C, under the sanitizers.
 #![allow(
     clippy::undocumented_unsafe_blocks,
     reason = "calls with pointers to what is declared a line before, or refused ones"

@@ -1,15 +1,14 @@
 //! What is encrypted comes out again, with the noise that it should have and no more, whatever
 //! the parameters, the plan, the form; and its bytes never change.
 
-mod common;
-
-use common::*;
 use proptest::prelude::*;
 use tfhe_sbc_ckks::{
     CkksError, Format, MemoryPlan, Parameters, PublicKey, SealGenerator, Slots, seal,
 };
 use tfhe_sbc_core::random::blake2b_256;
 use tfhe_sbc_core::workspace::HeapWorkspace;
+
+use crate::common::*;
 
 const GENERATORS: [SealGenerator; 2] = [SealGenerator::Blake2xb, SealGenerator::Shake256];
 

@@ -1,18 +1,17 @@
 //! Files that this workspace writes, read by the Python program in
 //! `crates/core/tests`, which knows `docs/wire-format.md` only.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, FROZEN_TERNARY, lwe_list, resealed};
-use common::{Device, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::wire::{Header, Kind};
 use tfhe_sbc_device::{ExpanderKind, KeyMode};
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, FROZEN_TERNARY, lwe_list, resealed};
+use crate::common::{Device, varied_values};
 
 fn run_reader(files: &[PathBuf]) -> String {
     let script = concat!(

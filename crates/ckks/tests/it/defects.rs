@@ -1,16 +1,15 @@
 //! The mistakes that were found in other encryptors for boards, each of which a test of theirs
 //! would have found: none of them can be here.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::*;
 use tfhe_sbc_ckks::{
     CkksError, Encryptor, Format, KeyMode, MemoryPlan, Parameters, SealGenerator, SecretKey, Slots,
     seal, workspace_bytes,
 };
 use tfhe_sbc_core::workspace::HeapWorkspace;
+
+use crate::common::*;
 
 const GENERATORS: [SealGenerator; 2] = [SealGenerator::Blake2xb, SealGenerator::Shake256];
 

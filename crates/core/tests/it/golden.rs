@@ -1,18 +1,17 @@
 //! The bytes of every kind of message that this crate writes, recorded. Files of this
 //! format version must stay readable, so these never change without a new version.
 
-mod common;
-
-use common::{
-    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, FROZEN_TERNARY,
-    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, secret_key,
-    seeds,
-};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterName, ParameterSet};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::key::BINDING_BYTES;
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Message, WireError, lwe};
+
+use crate::common::{
+    FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, FROZEN_TERNARY,
+    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, secret_key,
+    seeds,
+};
 
 #[test]
 fn device_keys() {

@@ -1,8 +1,5 @@
 //! Foreign files that are not what they should be: an error each, and never a panic.
 
-mod common;
-
-use common::vector;
 use proptest::prelude::*;
 use tfhe_sbc_ckks::seal::{self, SealError};
 use tfhe_sbc_ckks::{
@@ -10,6 +7,8 @@ use tfhe_sbc_ckks::{
     PublicKey, SealGenerator, SecretKey, Slots, WorkspaceError, packed_bytes, workspace_bytes,
 };
 use tfhe_sbc_core::workspace::HeapWorkspace;
+
+use crate::common::{self, vector};
 
 fn read_secret(parameters: &Parameters, bytes: &[u8]) -> Result<(), SealError> {
     let n = parameters.polynomial_size();

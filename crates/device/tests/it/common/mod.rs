@@ -1,7 +1,6 @@
 //! A device and the key owner who reads what it sends.
-#![allow(dead_code)]
 
-#[path = "../../../core/tests/common/mod.rs"]
+#[path = "../../../../core/tests/common/mod.rs"]
 pub(crate) mod frozen;
 
 use std::marker::PhantomData;

@@ -1,13 +1,12 @@
 //! Microsoft SEAL's and SEAL-Embedded's own files.
 
-mod common;
-
-use common::*;
 use tfhe_sbc_ckks::seal::{self, Level};
 use tfhe_sbc_ckks::{
     Format, MemoryPlan, Parameters, SealGenerator, SecretKey, Slots, packed_bytes,
 };
 use tfhe_sbc_core::workspace::HeapWorkspace;
+
+use crate::common::*;
 
 /// Their files have headers of version 4.4, ours of 3.7.
 fn as_version_37(mut bytes: Vec<u8>) -> Vec<u8> {

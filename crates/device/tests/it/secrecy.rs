@@ -5,12 +5,8 @@
 //! mistakes that it is there for, and demand that it notices. Seeds are fixed; bounds
 //! are five standard deviations and more.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, secret_key};
-use common::{Device, Opened, chi_square_score, send};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
@@ -19,6 +15,9 @@ use tfhe_sbc_core::random::{NoiseSeed, add_noise};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan};
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, secret_key};
+use crate::common::{Device, Opened, chi_square_score, send};
 
 /// The frozen sets with whole bodies on the wire, so that noise is seen untouched.
 const WHOLE_RADIX: ParameterSet = ParameterSet {

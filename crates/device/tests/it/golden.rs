@@ -1,13 +1,12 @@
 //! The bytes of the messages that a device sends, recorded: under a device key for two
 //! expanders, under a public key for one.
 
-mod common;
+use tfhe_sbc_device::{ExpanderKind, KeyMode};
 
-use common::frozen::{
+use crate::common::frozen::{
     FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden,
 };
-use common::{Device, varied_values};
-use tfhe_sbc_device::{ExpanderKind, KeyMode};
+use crate::common::{Device, varied_values};
 
 #[test]
 fn short_radix_lists() {

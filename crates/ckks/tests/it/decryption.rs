@@ -1,13 +1,12 @@
 //! What comes back from a server: SEAL's ciphertexts are read, expanded and decrypted.
 
-mod common;
-
-use common::*;
 use proptest::prelude::*;
 use tfhe_sbc_ckks::seal::{self, Ciphertext, SealError};
 use tfhe_sbc_ckks::{
     Format, MemoryPlan, Parameters, SealGenerator, SecretKey, Slots, decrypt as decrypted,
 };
+
+use crate::common::*;
 
 fn slots(ciphertext: &Ciphertext<'_>, packed: &[u8]) -> Vec<[f64; 2]> {
     let key = SecretKey::from_packed(ciphertext.parameters(), packed).unwrap();

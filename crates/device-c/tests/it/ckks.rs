@@ -1,6 +1,5 @@
-//! The functions of CKKS as C calls them make the ciphertexts of `tfhe_sbc_ckks`. `ckks.c`
+//! The functions of CKKS as C calls them make the ciphertexts of `tfhe_sbc_ckks`. `tests/ckks.c`
 //! does what they refuse, from C, under the sanitizers.
-#![cfg(feature = "ckks")]
 #![allow(
     clippy::undocumented_unsafe_blocks,
     reason = "calls with pointers to what is declared a line before"

@@ -1,12 +1,9 @@
-//! Proof that a device needs no allocator: this binary counts every allocation.
-
-mod common;
+//! Proof that a device needs no allocator: an allocator that counts what each thread allocates. It is
+//! the allocator of all the integration tests, which it does not disturb.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::frozen::{FROZEN_RADIX, seeds};
-use common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, encrypt, stream, varied_values};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
@@ -15,6 +12,9 @@ use tfhe_sbc_device::{
     Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
     encode_readings, workspace_bytes,
 };
+
+use crate::common::frozen::{FROZEN_RADIX, seeds};
+use crate::common::{Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, encrypt, stream, varied_values};
 
 struct Counting;
 

@@ -1,9 +1,5 @@
 //! Memory plans: what they cost, and that nobody can tell which one made a message.
 
-mod common;
-
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
-use common::{Device, PUBLIC_TERNARY, send, stream, varied_values};
 use tfhe_sbc_core::dimensions::GlweDimension;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
@@ -12,6 +8,9 @@ use tfhe_sbc_core::workspace::ALIGNMENT;
 use tfhe_sbc_device::{
     Encryptor, ExpanderKind, KeyMode, MAX_PIECE_BYTES, MemoryPlan, Workspace, workspace_bytes,
 };
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
+use crate::common::{self, Device, PUBLIC_TERNARY, send, stream, varied_values};
 
 /// The size that boards are meant for: N = 1024, k = 1, q = 2^32.
 const BOARD: ParameterSet = ParameterSet {

@@ -1,9 +1,5 @@
 //! Bad input gives an error value that names what is wrong, and writes nothing.
 
-mod common;
-
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, resealed, secret_key, seeds};
-use common::{Device, PUBLIC_RADIX, encrypt};
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
@@ -15,6 +11,9 @@ use tfhe_sbc_device::{
     device_key_parameters, device_public_key_parameters, encode_readings, reading_block_count,
     workspace_bytes,
 };
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, forged, resealed, secret_key, seeds};
+use crate::common::{Device, PUBLIC_RADIX, encrypt};
 
 const MARK: u8 = 0xc3;
 

@@ -1,14 +1,13 @@
 //! The variance of what a device adds: encryption noise and the rounding of bodies.
 
-mod common;
-
-use common::Device;
-use common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_device::ExpanderKind;
+
+use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
+use crate::common::{self, Device};
 
 const SAMPLES: usize = 1 << 18;
 

@@ -1,0 +1,11 @@
+//! The integration tests: one program, so that the crate is linked once. `common` and `samples`
+//! are also included by the tests of other crates and by the fuzz targets.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../samples/mod.rs"]
+mod samples;
+
+mod corrupted;
+mod golden;
+mod tfhepp_vectors;

@@ -1,0 +1,6 @@
+//! The integration tests: one program, so that the library is linked once. The tests in C, beside
+//! this folder, are built by `cargo xtask c`.
+
+mod abi;
+#[cfg(feature = "ckks")]
+mod ckks;

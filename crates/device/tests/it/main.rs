@@ -1,0 +1,14 @@
+//! The integration tests: one program, so that the crate is linked once.
+
+mod common;
+
+mod bad_input;
+mod golden;
+mod independent_reader;
+mod no_alloc;
+mod noise;
+mod plans;
+mod public_key;
+mod round_trip;
+mod secrecy;
+mod sizes;
