@@ -2,9 +2,9 @@
 //! was the warmest, and the mean of all readings. Days of the year stand in for stations; each
 //! sends an upload of its own.
 
-use tfhe_sbc_adapter::sums::{ColumnBlocks, sum_rows};
 use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::integer::Width;
+use tfhe_sbc_upload::sums::{ColumnBlocks, sum_rows};
 
 use crate::scene::{Answer, Scene};
 use crate::weather::{self, TEMPERATURE};

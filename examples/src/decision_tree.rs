@@ -2,8 +2,8 @@
 //! the readings, is the server's; which way an hour goes through it, it does not learn.
 
 use serde::Deserialize;
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_engine::analytics::tree::{Node, Tree};
+use tfhe_sbc_upload::readings::Column;
 
 use crate::scene::{Answer, Scene};
 use crate::weather;

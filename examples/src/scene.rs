@@ -2,9 +2,6 @@
 
 use std::time::Instant;
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::{ReadingsMetadata, Upload};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::Parameters;
@@ -17,6 +14,9 @@ use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{FheBool, FheUint, Width};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 use zeroize::Zeroizing;
 
 use crate::weather::Table;

@@ -1,7 +1,7 @@
 //! The readings: a typical year of hours at an airport, whose source is named in
 //! `crates/cli/data/README.md`.
 
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 
 use crate::Outcome;
 

@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::integer::Comparison;

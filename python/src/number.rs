@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::integer::Comparison;

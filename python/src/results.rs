@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
 use tfhe_sbc_query::results::{
@@ -31,7 +31,7 @@ const MAX_BITS: u32 = 52;
 fn results_error(error: ResultsError) -> PyErr {
     match error {
         ResultsError::Wire(error) => errors::wire(error),
-        ResultsError::Metadata(tfhe_sbc_adapter::metadata::MetadataError::Wire(error)) => {
+        ResultsError::Metadata(tfhe_sbc_upload::metadata::MetadataError::Wire(error)) => {
             errors::wire(error)
         }
         error => FormatError::new_err(error.to_string()),

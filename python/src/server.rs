@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{Session, column};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, RangeError, TfheSbcError};

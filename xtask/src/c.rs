@@ -94,7 +94,7 @@ pub(crate) fn install(
             .map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
     }
     copy(
-        &built.join("c/libtfhe_sbc.a"),
+        &built.join("c/libtfhe_sbc_c.a"),
         &prefix.join("lib/libtfhe_sbc.a"),
     )?;
     copy(&header_path(), &prefix.join("include/tfhe_sbc.h"))?;

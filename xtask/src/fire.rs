@@ -20,7 +20,7 @@ pub(crate) fn run(options: &[&str]) -> Result<(), Failure> {
         "--profile",
         profile,
         "--package",
-        "tfhe-sbc",
+        "tfhe-sbc-cli",
         "--package",
         "tfhe-sbc-fire",
         "--bins",

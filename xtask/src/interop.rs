@@ -44,7 +44,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<(), Failure> {
         cargo.current_dir(root());
         succeed(
             "the program",
-            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc"]),
+            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc-cli"]),
         )
     })?;
     let folder = std::path::absolute(target_folder().join(PROFILE))

@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         cargo.current_dir(root());
         succeed(
             "the program",
-            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc"]),
+            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc-cli"]),
         )
     })?;
     step("formatting of Rust", || {

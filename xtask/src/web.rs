@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         cargo
             .current_dir(root())
             .args(["build", "--profile", PROFILE])
-            .args(["--package", "tfhe-sbc", "--bin", "tfhe-sbc"])
+            .args(["--package", "tfhe-sbc-cli", "--bin", "tfhe-sbc"])
             .args(["--package", PACKAGE, "--example", "fixtures"]);
         succeed("the program", &mut cargo)?;
         let mut fixtures = Command::new(built().join("examples/fixtures"));

@@ -5,8 +5,8 @@ mod signals;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::description::{MAX_TEXT, is_plain_text};
+use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_upload::{DeviceSession, UploadError};
 use zeroize::Zeroizing;
 

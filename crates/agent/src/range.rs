@@ -1,8 +1,8 @@
 //! What a column can hold, and what happens to other readings.
 
 use serde::Deserialize;
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_upload::readings::Column;
 
 use crate::error::AgentError;
 use crate::metrics::{Metrics, Skipped};

@@ -1,7 +1,5 @@
 //! What stops a benchmark.
 
-use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
-use tfhe_sbc_adapter::tfhepp::TfheppError;
 use tfhe_sbc_ckks::CkksError;
 use tfhe_sbc_ckks::seal::SealError;
 use tfhe_sbc_core::encoding::BlockOutOfRange;
@@ -14,6 +12,8 @@ use tfhe_sbc_engine::circuit::{CircuitError, EvaluateError};
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
+use tfhe_sbc_foreign::tfhe_rs::TfheRsError;
+use tfhe_sbc_foreign::tfhepp::TfheppError;
 use tfhe_sbc_oracle::adopted::NotAdopted;
 use thiserror::Error;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome};
 

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
@@ -27,6 +26,7 @@ use tfhe_sbc_service::files;
 use tfhe_sbc_service::identity::Identity;
 use tfhe_sbc_service::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::readings::Column;
 
 use self::outcome::{Report, Stages};
 use self::server_process::ServerProcess;
@@ -288,9 +288,9 @@ fn answer_to<'a>(answers: &'a [Answer], name: &str) -> Option<&'a Answer> {
 
 #[cfg(test)]
 mod tests {
-    use tfhe_sbc_adapter::metadata;
     use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
     use tfhe_sbc_query::results::AnswerValue;
+    use tfhe_sbc_upload::metadata;
 
     use super::*;
 

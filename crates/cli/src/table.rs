@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 
 use crate::failure::{Explain, Outcome, failure};
 

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use common::board::{LEVEL, agent, append, ids, settings};
 use common::{Server, Shared, command, tfhe_sbc};
 use serde_json::json;
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 fn shared() -> &'static Shared {
     common::shared("agent")

@@ -133,7 +133,7 @@ const TEXT: u8 = 3;
 const ARRAY: u8 = 4;
 const MAP: u8 = 5;
 
-/// Writes a description, as `ReadingsMetadata` of the adapter is serialised.
+/// Writes a description, as `ReadingsMetadata` of the crate `upload` is serialised.
 fn write<'a>(
     columns: impl Iterator<Item = Column<'a>> + Clone,
     rows: impl Iterator<Item = &'a str> + Clone,

@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::readings::{Column, Upload};
 use tfhe_sbc_core::glwe::PreparedGlweSecretKey;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::{Column, Upload};
 use zeroize::Zeroizing;
 
 use crate::Failure;

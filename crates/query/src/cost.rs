@@ -5,13 +5,13 @@ use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheUint, Width};
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::Question;
 use crate::evaluate::EvaluateError;

@@ -5,9 +5,6 @@
 //! before the first bootstrap: what they have in common is done once, and what is ready is
 //! done together, whichever question it belongs to.
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::metadata::MetadataError;
-use tfhe_sbc_adapter::readings::{ReadingsError, ReadingsMetadata, Upload};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
@@ -17,6 +14,9 @@ use tfhe_sbc_engine::circuit::{self, Block, Circuit, CircuitError};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::metadata::MetadataError;
+use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata, Upload};
 use thiserror::Error;
 
 use crate::device_keys::{DeviceKeyError, DeviceKeys};

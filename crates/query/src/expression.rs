@@ -7,8 +7,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::request::{RequestError, encoding_of, known_column};
 

@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::rows;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{FheBool, FheUint, Unsigned, Width};
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::condition::{
     CodeCondition, Condition, Relation, Threshold, code_condition, first_code_from, threshold_code,

@@ -4,13 +4,13 @@
 //! GLWE list of their blocks, seeded or with masks.
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_adapter::metadata::{self, MetadataError};
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::DeviceError;
+use tfhe_sbc_upload::metadata::{self, MetadataError};
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use thiserror::Error;
 
 use crate::condition::{Threshold, threshold_code};

@@ -7,13 +7,13 @@
 mod answer;
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_adapter::metadata::{self, MetadataError};
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::encoding::FixedPointError;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError, lwe};
+use tfhe_sbc_upload::metadata::{self, MetadataError};
+use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
 
 pub use answer::{Answer, AnswerValue, Bin, Decrypted, Labelled};

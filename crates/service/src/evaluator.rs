@@ -1,9 +1,9 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
-use tfhe_sbc_adapter::readings::{ReadingsError, Upload};
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_upload::readings::{ReadingsError, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary};
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;

@@ -5,13 +5,13 @@ mod key_set;
 
 use ciborium::Value;
 use key_set::{KeySet, Table, key_set, questions, table};
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_upload::readings::Column;
 
 fn small_table() -> Table {
     table(

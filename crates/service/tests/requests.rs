@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use ciborium::Value;
 use key_set::{Table, key_set, questions, table};
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
@@ -21,6 +20,7 @@ use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
 use tfhe_sbc_query::tree::{Branch, Tree};
 use tfhe_sbc_query::{Aggregate, Question};
 use tfhe_sbc_service::backend::{Backend, BackendErrorKind, UploadSummary};
+use tfhe_sbc_upload::readings::Column;
 
 fn small_table() -> Table {
     table(

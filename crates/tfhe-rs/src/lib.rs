@@ -4,7 +4,7 @@
 //! `device_key` makes a device key of a `ClientKey`, once, where the key is; `values` makes
 //! `FheUint32` and the like of an upload, on the server; `seeded_glwe` hands over
 //! ciphertexts whose masks TFHE-rs expands itself. The bytes in between are
-//! [`tfhe_sbc_adapter::tfhe_rs`]'s.
+//! [`tfhe_sbc_foreign::tfhe_rs`]'s.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tfhe")]

@@ -5,13 +5,13 @@ use tfhe::core_crypto::prelude::{
 };
 use tfhe::safe_serialization::{safe_deserialize, safe_serialize};
 use tfhe::{ClientKey, Seed};
-use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
-use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
-use tfhe_sbc_adapter::tfhe_rs::integers::FheType;
-use tfhe_sbc_adapter::tfhe_rs::upload::Values;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::random::{ExpanderKind, tfhe_rs_seed};
 use tfhe_sbc_core::wire::glwe::SeededGlweList;
+use tfhe_sbc_foreign::tfhe_rs::TfheRsError;
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
+use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
+use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_oracle::adopted::{NotAdopted, adopt};
 use thiserror::Error;
 use zeroize::Zeroizing;

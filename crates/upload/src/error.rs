@@ -1,7 +1,7 @@
 //! Why something is not encrypted.
 
-use tfhe_sbc_adapter::metadata::MetadataError;
-use tfhe_sbc_adapter::readings::ReadingsError;
+use crate::metadata::MetadataError;
+use crate::readings::ReadingsError;
 use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;

@@ -1,13 +1,24 @@
-//! The device library where there is a heap and an operating system: on a gateway, for the
-//! key owner, in Python.
+//! Uploads: the bytes that a board sends, and what a server takes out of them.
 //!
-//! A [`DeviceSession`] holds a device key, or a device public key, and room for an encryptor.
-//! It makes the bytes of an upload of a table's columns: metadata first, then the ciphertexts
-//! of all columns' blocks. [`UploadError`] says what of them cannot be sent.
+//! An upload is two messages: [`metadata`] that names its columns and rows, and a list of GLWE
+//! ciphertexts with the blocks of all columns. On the sending side a [`DeviceSession`] (feature
+//! `session`) holds a device key or a device public key and makes the bytes of an upload out of a
+//! table of numbers. On the receiving side [`readings`] parses both messages and checks them against
+//! each other and against the key set, [`extract`] expands the masks and extracts LWE ciphertexts
+//! from the polynomials, and [`sums`] adds rows up on the polynomials before extraction.
 #![forbid(unsafe_code)]
 
+pub mod extract;
+pub mod metadata;
+pub mod readings;
+pub mod sums;
+
+#[cfg(feature = "session")]
 mod error;
+#[cfg(feature = "session")]
 mod session;
 
+#[cfg(feature = "session")]
 pub use error::UploadError;
+#[cfg(feature = "session")]
 pub use session::{AnyEncryptor, DeviceSession, fresh_seeds};

@@ -1,7 +1,7 @@
 //! A key, an encryptor's room, and what they make of a table.
 
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
+use crate::metadata;
+use crate::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
@@ -223,8 +223,8 @@ fn message<T: MaskTorus, K: SessionKey<T>>(
 
 #[cfg(test)]
 mod tests {
-    use tfhe_sbc_adapter::extract::ExpandedGlweList;
-    use tfhe_sbc_adapter::readings::Upload;
+    use crate::extract::ExpandedGlweList;
+    use crate::readings::Upload;
     use tfhe_sbc_core::keys::SecretKey;
     use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
     use tfhe_sbc_core::parameters::ParameterSet;

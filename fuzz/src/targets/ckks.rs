@@ -1,7 +1,7 @@
 //! SEAL's objects and SEAL-Embedded's key files.
 
-use tfhe_sbc_adapter::foreign;
-use tfhe_sbc_adapter::seal::{self as adapter, SecretKeyFile};
+use tfhe_sbc_foreign as foreign;
+use tfhe_sbc_foreign::seal::{self as adapter, SecretKeyFile};
 use tfhe_sbc_ckks::seal::{self, encryption_parameters};
 use tfhe_sbc_ckks::{
     Encryptor, Format, KeyMode, MemoryPlan, Parameters, PublicKey, SealGenerator, SecretKey, Slots,

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;

@@ -1,7 +1,7 @@
 //! TFHE-rs's client keys and compressed ciphertexts.
 
-use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
-use tfhe_sbc_adapter::tfhe_rs::compressed::Compressed;
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
+use tfhe_sbc_foreign::tfhe_rs::compressed::Compressed;
 use tfhe_sbc_core::parameters::Parameters;
 
 use super::Target;
@@ -17,7 +17,7 @@ pub(super) const CLIENT_KEY: Target = Target {
             assert_eq!(key.glwe.coefficients().len(), dimension);
             assert!(bytes.len() > 8 * dimension);
         }
-        let _ = tfhe_sbc_adapter::tfhe_rs::describe(bytes);
+        let _ = tfhe_sbc_foreign::tfhe_rs::describe(bytes);
     },
     seeds: || vec![KEY.to_vec()],
 };

@@ -1,7 +1,7 @@
 //! Files of TFHEpp.
 
-use tfhe_sbc_adapter::foreign;
-use tfhe_sbc_adapter::tfhepp::{Ciphertexts, SecretKey, content_of};
+use tfhe_sbc_foreign as foreign;
+use tfhe_sbc_foreign::tfhepp::{Ciphertexts, SecretKey, content_of};
 
 use super::Target;
 

@@ -3,7 +3,7 @@
 use tfhe::safe_serialization::safe_serialize;
 use tfhe::shortint::parameters::v1_8::*;
 use tfhe::{ClientKey, Config, ConfigBuilder, ServerKey, generate_keys};
-use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};

@@ -2,8 +2,8 @@
 
 use tfhe::prelude::*;
 use tfhe::{FheBool, FheInt32, FheUint16};
-use tfhe_sbc_adapter::tfhe_rs::integers::FheType;
-use tfhe_sbc_adapter::tfhe_rs::upload::Values;
+use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
+use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::{SeededGlweList, UploadedGlweList};

@@ -7,7 +7,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tfhe_sbc_adapter::sums::ColumnBlocks;
+use tfhe_sbc_upload::sums::ColumnBlocks;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::Block;
 use tfhe_sbc_engine::integer::{Clear, FheUint, IntegerError, Width};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tfhe_sbc_adapter::readings::Column;
+use tfhe_sbc_upload::readings::Column;
 
 use super::duration::{duration, positive};
 use super::keys::Secret;

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
@@ -15,6 +14,7 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey, workspace_bytes,
 };
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
 #[cfg(not(feature = "tfhe-rs"))]

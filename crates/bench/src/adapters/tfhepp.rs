@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::time::Duration;
 
-use tfhe_sbc_adapter::tfhepp::{Archive, Ciphertexts, SecretKey, TLWE_BYTES, TlweVector};
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{Encryptor, KeyMode, MemoryPlan, workspace_bytes};
+use tfhe_sbc_foreign::tfhepp::{Archive, Ciphertexts, SecretKey, TLWE_BYTES, TlweVector};
 
 use crate::error::BenchError;
 use crate::report::{Row, Unit};

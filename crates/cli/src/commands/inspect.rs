@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
-use tfhe_sbc_adapter::{foreign, metadata};
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
+use tfhe_sbc_foreign as foreign;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::Results;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::parameters::{Chosen, chosen};

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_query::Question;
@@ -15,6 +14,7 @@ use tfhe_sbc_query::request::{EncryptBlocks, Request};
 use tfhe_sbc_service::client::{Client, QueryReply};
 use tfhe_sbc_service::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use super::send::Server;
 use crate::encryptor;

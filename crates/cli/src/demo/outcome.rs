@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::results::{Answer, AnswerValue};
 use tfhe_sbc_service::client::QueryReply;
+use tfhe_sbc_upload::readings::Column;
 
 use super::picture::{Panel, Picture};
 use super::{answer_to, plain};

@@ -1,9 +1,9 @@
 //! The demo's questions answered in the clear, straight from the readings.
 
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::results::AnswerValue;
 use tfhe_sbc_query::{Aggregate, Question};
+use tfhe_sbc_upload::readings::Column;
 
 use crate::table::Table;
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ffi::{c_int, c_void, CStr};
 use std::ptr::{null, null_mut};
 
-use tfhe_sbc::*;
+use tfhe_sbc_c::*;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
 use tfhe_sbc_core::workspace::HeapWorkspace;

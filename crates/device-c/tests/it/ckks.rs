@@ -7,7 +7,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use tfhe_sbc::*;
+use tfhe_sbc_c::*;
 use tfhe_sbc_ckks as ckks;
 use tfhe_sbc_ckks::{Format, KeyMode, MemoryPlan, ReseedPolicy, SeedSequence, Slots};
 use tfhe_sbc_core::workspace::HeapWorkspace;

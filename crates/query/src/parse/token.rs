@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tfhe_sbc_adapter::readings::is_column_name;
+use tfhe_sbc_upload::readings::is_column_name;
 
 /// A piece of a question's text.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
-use tfhe_sbc_adapter::sums::{ColumnBlocks, SumPlan, sum_rows};
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::integer::{FheUint, Width};
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_upload::sums::{ColumnBlocks, SumPlan, sum_rows};
 
 use crate::evaluate::EvaluateError;
 use crate::expression::Expression;

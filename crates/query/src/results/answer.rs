@@ -1,9 +1,9 @@
 //! Decrypted answers.
 
 use serde::Serialize;
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::analytics::moments;
+use tfhe_sbc_upload::readings::Column;
 
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 

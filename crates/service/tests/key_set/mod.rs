@@ -3,8 +3,6 @@
 
 use std::sync::OnceLock;
 
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
@@ -23,6 +21,8 @@ use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{Answer, Results};
 use tfhe_sbc_service::backend::{Backend, BackendError};
 use tfhe_sbc_service::evaluator::KeyBackend;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 pub struct KeySet {
     pub secret: SecretKey,

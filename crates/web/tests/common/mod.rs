@@ -2,11 +2,11 @@
 //! server's answers come out.
 #![allow(dead_code, unreachable_pub)] // Tests and the example use their own parts.
 
-use tfhe_sbc_adapter::readings::Column;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, NoiseSeed, Seed, SeedSequence};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_upload::readings::Column;
 
 /// A secret key that is the same for the same number.
 pub fn secret_key(number: u8) -> SecretKey {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_adapter::seal::{ciphertexts, uncompressed};
 use tfhe_sbc_ckks::decrypt;
+use tfhe_sbc_foreign::seal::{ciphertexts, uncompressed};
 
 use super::key_file::{self, Key};
 use super::scale;

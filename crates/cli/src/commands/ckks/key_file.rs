@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tfhe_sbc_adapter::seal::{
+use tfhe_sbc_ckks::{Parameters, packed_bytes, seal};
+use tfhe_sbc_foreign::seal::{
     EmbeddedFiles, PublicKeyFile, SecretKeyFile, encryption_parameters, is_secret_key,
     standard_parameters, uncompressed,
 };
-use tfhe_sbc_ckks::{Parameters, packed_bytes, seal};
 
 use crate::failure::{Explain, Failure, Outcome, failure};
 use crate::keys::new_files::NewFiles;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tfhe_sbc_adapter::seal::SecretKeyFile;
 use tfhe_sbc_ckks::Parameters;
+use tfhe_sbc_foreign::seal::SecretKeyFile;
 
 use super::key_file::{SealFiles, read_parameters};
 use crate::failure::{Explain, Outcome, failure};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_adapter::seal;
+use tfhe_sbc_foreign::seal;
 
 use super::Arguments;
 use crate::commands::ckks::{self, key_file::read_parameters};

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_adapter::readings::{Upload, Uploaded};
-use tfhe_sbc_adapter::tfhe_rs::integers::FheType;
-use tfhe_sbc_adapter::tfhe_rs::upload::Values;
 use tfhe_sbc_core::wire::card::Peer;
+use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
+use tfhe_sbc_foreign::tfhe_rs::upload::Values;
+use tfhe_sbc_upload::readings::{Upload, Uploaded};
 
 use super::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};

@@ -1,9 +1,9 @@
 //! Ciphertexts for TFHEpp.
 
 use clap::{Args, ValueEnum};
-use tfhe_sbc_adapter::readings::Uploaded;
-use tfhe_sbc_adapter::tfhepp::{Archive, TlweVector, TrlweVector};
 use tfhe_sbc_core::wire::card::Peer;
+use tfhe_sbc_foreign::tfhepp::{Archive, TlweVector, TrlweVector};
+use tfhe_sbc_upload::readings::Uploaded;
 
 use super::Arguments;
 use crate::failure::{Explain, Outcome, failure};

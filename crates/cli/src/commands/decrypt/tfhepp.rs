@@ -2,11 +2,11 @@
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_adapter::tfhepp::{Ciphertexts, SecretKey};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::wire::Kind;
 use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_foreign::tfhepp::{Ciphertexts, SecretKey};
 
 use super::Arguments;
 use crate::failure::{Explain, Outcome, failure};

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::ReadingsMetadata;
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::{Cost, Speed, costs};
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, report};

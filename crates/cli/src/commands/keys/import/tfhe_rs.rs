@@ -1,8 +1,8 @@
 //! Keys of TFHE-rs.
 
-use tfhe_sbc_adapter::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::wire::card::Peer;
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
 use super::Arguments;

@@ -1,8 +1,8 @@
 //! Keys of TFHEpp.
 
-use tfhe_sbc_adapter::tfhepp::SecretKey;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::wire::card::Peer;
+use tfhe_sbc_foreign::tfhepp::SecretKey;
 
 use super::Arguments;
 use crate::failure::{Explain, Outcome, failure};

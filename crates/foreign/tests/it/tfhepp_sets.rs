@@ -1,7 +1,7 @@
 //! What the parameter sets of TFHEpp's keys state is what the oracle finds.
 
-use tfhe_sbc_adapter::tfhepp::{LVL1_BINARY, LVL1_TERNARY};
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_foreign::tfhepp::{LVL1_BINARY, LVL1_TERNARY};
 use tfhe_sbc_oracle::parameter_file::worst_log2_p_fail;
 use tfhe_sbc_oracle::prediction::Prediction;
 use tfhe_sbc_oracle::search::KeyLevels;

@@ -5,10 +5,6 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tfhe_sbc_adapter::tfhepp::{
-    Archive, Ciphertexts, Content, LVL1_BINARY, LVL1_N, LVL1_TERNARY, Layout, SecretKey,
-    TLWE_BYTES, TRLWE_BYTES, TfheppError, TlweVector, TrlweVector, content_of,
-};
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::parameter_sets::GATES;
@@ -20,6 +16,10 @@ use tfhe_sbc_core::wire::bits::pack_top_bits;
 use tfhe_sbc_core::wire::glwe::{UploadedGlweList, header, payload_len};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{Encryptor, KeyMode, MemoryPlan, PublicEncryptor, workspace_bytes};
+use tfhe_sbc_foreign::tfhepp::{
+    Archive, Ciphertexts, Content, LVL1_BINARY, LVL1_N, LVL1_TERNARY, Layout, SecretKey,
+    TLWE_BYTES, TRLWE_BYTES, TfheppError, TlweVector, TrlweVector, content_of,
+};
 
 fn file(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -339,7 +339,7 @@ fn what_is_no_secret_key_is_told_apart() {
 /// Bytes of which only the length would tell are not claimed.
 #[test]
 fn descriptions_are_certain() {
-    use tfhe_sbc_adapter::foreign::describe;
+    use tfhe_sbc_foreign::describe;
 
     for (name, _, _) in CIPHERTEXTS {
         assert_eq!(describe(&file(name)).unwrap().library, "TFHEpp", "{name}");

@@ -8,7 +8,7 @@ use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use thiserror::Error;
 
 use super::integers::{FheType, Form, NotOfTfheRs};
-use crate::readings::Upload;
+use tfhe_sbc_upload::readings::Upload;
 
 /// Why an upload cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -2,7 +2,7 @@
 
 use super::client_key::{CLIENT_KEY, ClientKey, read_client_key};
 use super::{TfheRsError, header};
-use crate::foreign::Description;
+use crate::Description;
 
 /// Says what a file is: the first object's type, of a client key its parameters, and of what
 /// cannot be read why. `None` if it is neither in the form of `safe_serialize` nor a client key

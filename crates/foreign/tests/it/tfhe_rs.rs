@@ -1,20 +1,20 @@
 //! Keys and ciphertexts of TFHE-rs: what it wrote is read, and what is damaged is refused.
 
-use tfhe_sbc_adapter::foreign;
-use tfhe_sbc_adapter::tfhe_rs::TfheRsError;
-use tfhe_sbc_adapter::tfhe_rs::client_key::{ClientKey, read_client_key};
-use tfhe_sbc_adapter::tfhe_rs::compressed::{Compressed, CompressedKind};
-use tfhe_sbc_adapter::tfhe_rs::header;
-use tfhe_sbc_adapter::tfhe_rs::integers::{FheType, Form};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::random::NoiseDistribution;
+use tfhe_sbc_foreign as foreign;
+use tfhe_sbc_foreign::tfhe_rs::TfheRsError;
+use tfhe_sbc_foreign::tfhe_rs::client_key::{ClientKey, read_client_key};
+use tfhe_sbc_foreign::tfhe_rs::compressed::{Compressed, CompressedKind};
+use tfhe_sbc_foreign::tfhe_rs::header;
+use tfhe_sbc_foreign::tfhe_rs::integers::{FheType, Form};
 
-const CLIENT_KEY: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/client_key");
-const BOOL: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/bool");
-const UINT8: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_uint8");
-const INT16: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_int16");
-const COMPRESSED_BOOL: &[u8] = include_bytes!("../../../tests/vectors/tfhe-rs/compressed_bool");
+const CLIENT_KEY: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/client_key");
+const BOOL: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/bool");
+const UINT8: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compressed_uint8");
+const INT16: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compressed_int16");
+const COMPRESSED_BOOL: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compressed_bool");
 
 /// Where the GLWE key's length stands in the file.
 const GLWE_AT: usize = 0x5b;

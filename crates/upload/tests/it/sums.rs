@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use tfhe_sbc_adapter::extract::ExpandedGlweList;
-use tfhe_sbc_adapter::sums::{ColumnBlocks, SumPlan, sum_rows};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
@@ -19,6 +17,8 @@ use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
 use tfhe_sbc_engine::circuit::{Circuit, CircuitError};
 use tfhe_sbc_engine::integer::Width;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::sums::{ColumnBlocks, SumPlan, sum_rows};
 
 struct Owner {
     parameters: Parameters,
@@ -199,7 +199,7 @@ fn parts_that_make_no_sum_are_refused() {
     assert_eq!(sum.unwrap().width().bits(), 4 + 3);
 }
 
-/// What it saves. `cargo test --release -p tfhe-sbc-adapter --test sums -- --ignored --nocapture`
+/// What it saves. `cargo test --release -p tfhe-sbc-upload --test it sums -- --ignored --nocapture`
 #[test]
 #[ignore = "prints times and sizes"]
 fn what_sums_on_polynomials_save() {

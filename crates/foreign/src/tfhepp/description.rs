@@ -2,7 +2,7 @@
 
 use super::archive::{Archive, Content, content_of};
 use super::secret_key::SecretKey;
-use crate::foreign::Description;
+use crate::Description;
 use tfhe_sbc_core::parameters::GlweSecret;
 
 /// Says what a file is, if it is one of TFHEpp's beyond doubt: a length alone is not enough.

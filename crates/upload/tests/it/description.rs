@@ -1,11 +1,11 @@
 //! The descriptions that devices write, as a server reads them.
 
-use tfhe_sbc_adapter::metadata;
-use tfhe_sbc_adapter::readings::{self, ReadingsMetadata};
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::{Column, Description, DeviceError, FixedPoint, MAX_PIECE_BYTES, SinkError};
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{self, ReadingsMetadata};
 
 const KEY: KeyFingerprint = KeyFingerprint([7; 16]);
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use tfhe_sbc_adapter::foreign::{Description, describe};
-use tfhe_sbc_adapter::seal::{
+use tfhe_sbc_ckks::seal::SealError;
+use tfhe_sbc_ckks::{Format, Parameters, Seed, SeedSequence};
+use tfhe_sbc_foreign::seal::{
     CompressedError, PublicKeyFile, SecretKeyFile, StreamError, ciphertexts, convert,
     encryption_parameters, is_secret_key, standard_parameters, uncompressed,
 };
-use tfhe_sbc_ckks::seal::SealError;
-use tfhe_sbc_ckks::{Format, Parameters, Seed, SeedSequence};
+use tfhe_sbc_foreign::{Description, describe};
 
 const SCALE: Option<f64> = Some((1 << 25) as f64);
 

@@ -5,7 +5,7 @@ use tfhe_sbc_ckks::{Format, Parameters, packed_bytes};
 
 use super::compressed::{ZSTD, uncompressed};
 use super::standard_parameters;
-use crate::foreign::Description;
+use crate::Description;
 
 const SEAL: &str = "Microsoft SEAL";
 const SEAL_EMBEDDED: &str = "SEAL-Embedded";
