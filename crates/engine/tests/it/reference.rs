@@ -1,7 +1,6 @@
 //! The bootstrap by the definitions, slowly: integer arithmetic and schoolbook products,
 //! keys in the standard domain. It reads the server key from its file format and shares
 //! with the engine no more than the expander and the schoolbook product.
-#![allow(dead_code)]
 
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::polynomial::reference_multiply_add;

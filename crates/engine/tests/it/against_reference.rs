@@ -1,11 +1,6 @@
 //! The engine against the slow reference, on small random parameter sets.
 
-mod common;
-mod reference;
-
-use common::{Keys, place_key, small_set};
 use proptest::prelude::*;
-use reference::ReferenceKey;
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -20,6 +15,9 @@ use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::prediction::Prediction;
+
+use crate::common::{Keys, place_key, small_set};
+use crate::reference::{self, ReferenceKey};
 
 /// `count` uniform vectors of `len` scalars.
 fn uniform<T: MaskTorus>(seed: u8, count: usize, len: usize) -> Vec<Vec<T>> {

@@ -1,6 +1,6 @@
 //! The bytes of device switch keys, recorded: they lie in files that must stay readable.
 
-#[path = "../../core/tests/common/mod.rs"]
+#[path = "../../../core/tests/common/mod.rs"]
 mod frozen;
 
 use frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds};

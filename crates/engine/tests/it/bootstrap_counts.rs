@@ -1,6 +1,6 @@
 //! What integer operators cost: bootstraps, and how many must follow one another, on fresh
 //! operands, with results in digits. `docs/integer-counts.md` has the table; it is held to what
-//! is counted here. `UPDATE_COUNTS=1 cargo test --test bootstrap_counts` writes it anew.
+//! is counted here. `UPDATE_COUNTS=1 cargo test -p tfhe-sbc-engine bootstrap_counts` writes it anew.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -10,7 +10,7 @@ use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheUint, Unsigned, Width};
 
 const ROWS: usize = 64;
-const DOCUMENTED: &str = include_str!("../../../docs/analytics.md");
+const DOCUMENTED: &str = include_str!("../../../../docs/analytics.md");
 
 fn blocks(numbers: &[FheUint]) -> Vec<Block> {
     let blocks = numbers.iter().map(|number| number.blocks().to_vec());

@@ -1,9 +1,6 @@
 //! How often a look-up of an upload goes wrong, counted at decisions narrow enough to count,
 //! against the oracle's convolution of rounding and Gaussian noise.
 
-mod common;
-
-use common::Keys;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::bootstrap::Evaluator;
@@ -14,6 +11,8 @@ use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::prediction::Prediction;
 use tfhe_sbc_oracle::statistics::{clopper_pearson, mean};
 use tfhe_sbc_oracle::upload::key_switch_offset_variance;
+
+use crate::common::Keys;
 
 const COUNT: usize = 8_000;
 /// So few that the rounding error is most of the noise.

@@ -2,9 +2,6 @@
 //! all block sizes, against the oracle's formulas. (That of every step of a bootstrap is
 //! the `measure` crate's to check.) Seeds are fixed: a failure is a change, not chance.
 
-mod common;
-
-use common::Keys;
 use tfhe_sbc_core::dimensions::{LweDimension, PolynomialSize};
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -20,6 +17,8 @@ use tfhe_sbc_oracle::noise::{
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::statistics::{mean, shapiro_francia, variance_within};
 use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
+
+use crate::common::{self, Keys};
 
 /// How far a measured variance may be from the predicted one.
 const TOLERANCE: f64 = 0.1;

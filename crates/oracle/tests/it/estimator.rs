@@ -7,8 +7,8 @@ use tfhe_sbc_oracle::estimator::{
 };
 use tfhe_sbc_oracle::security::Attack;
 
-const GRID: &str = include_str!("../data/grid.csv");
-const SPARSE: &str = include_str!("../data/curve-block-binary.csv");
+const GRID: &str = include_str!("../../data/grid.csv");
+const SPARSE: &str = include_str!("../../data/curve-block-binary.csv");
 
 fn rows(file: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = file.lines().skip(1);

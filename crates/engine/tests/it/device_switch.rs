@@ -1,13 +1,9 @@
 //! The switch from a device's own key to the evaluation key: against the slow reference,
 //! the same on any number of threads, refused where it should be.
 
-mod common;
-mod reference;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{device_switch, small_set, uniform_glwes};
 use tfhe_sbc_core::device_issue::DeviceId;
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
@@ -17,6 +13,9 @@ use tfhe_sbc_core::random::{Seed, SeedSequence};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::ServerKeyError;
+
+use crate::common::{device_switch, small_set, uniform_glwes};
+use crate::reference;
 
 /// Over 32 bits every product is an integer that the transform finds exactly. Over 64
 /// bits every scalar is right up to the transform's error, far below the key's noise at

@@ -1,10 +1,6 @@
 //! The error of the floating transform in an external product, against the model that the
 //! oracle has of it, for every instruction set of this processor.
 
-mod common;
-mod reference;
-
-use common::{place_key, small_set};
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet, Parameters};
 use tfhe_sbc_core::polynomial::reference_multiply_add;
@@ -14,6 +10,9 @@ use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::external_product::ExternalProduct;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
+
+use crate::common::{place_key, small_set};
+use crate::reference;
 
 fn uniform(stream: &mut AnyExpander, len: usize) -> Vec<u64> {
     let mut out = vec![0; len];

@@ -1,9 +1,6 @@
 //! The same bits on any number of threads, with any cut of a batch, from any copy of a
 //! key; and a key that is not what it should be is refused.
 
-mod common;
-
-use common::{Keys, small_set};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
@@ -12,6 +9,8 @@ use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
+
+use crate::common::{Keys, small_set};
 
 fn uniform_inputs<T: MaskTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
     let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), 0);

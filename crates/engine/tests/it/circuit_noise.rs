@@ -1,9 +1,6 @@
 //! What the noise budget of circuits assumes: errors of different lookups are independent, and
 //! those of two outputs of one lookup add up to less than twice one of them.
 
-mod common;
-
-use common::Keys;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::torus::Torus;
@@ -12,6 +9,8 @@ use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{FheUint, Width};
 use tfhe_sbc_oracle::noise_budget::{NoiseBudget, PbsParameters};
 use tfhe_sbc_oracle::statistics::variance_within;
+
+use crate::common::Keys;
 
 /// Bootstrap outputs in a sum: as many as a group of bits has.
 const TERMS: usize = 15;

@@ -1,14 +1,13 @@
 //! Every gate on every input, on real parameters, and chained.
 
-mod common;
-
-use common::Keys;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::gates::{Gate, GateError, Gates};
+
+use crate::common::Keys;
 
 #[test]
 fn every_gate_has_its_truth_table() {

@@ -1,5 +1,4 @@
 //! Keys and conversions that the engine's tests share.
-#![allow(dead_code)]
 
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};

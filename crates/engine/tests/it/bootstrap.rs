@@ -1,14 +1,13 @@
 //! The programmable bootstrap in both orders, on real parameters.
 
-mod common;
-
-use common::{Keys, small_set};
 use tfhe_sbc_core::dimensions::{LweDimension, MessageBits};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::bootstrap::{BootstrapError, Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
+
+use crate::common::{Keys, small_set};
 
 #[test]
 fn every_value_comes_back_as_its_table_says_in_both_orders() {

@@ -1,8 +1,5 @@
 //! Questions about columns under real keys: what they decrypt to is what they rehearse to.
 
-mod common;
-
-use common::Keys;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::analytics::extremes::Order;
@@ -11,6 +8,8 @@ use tfhe_sbc_engine::analytics::tree::{Node, Tree};
 use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheInt, FheUint, Integer, Signedness, Width};
+
+use crate::common::Keys;
 
 const VALUES: [i64; 4] = [5, -8, 7, 5];
 const BITS: u32 = 4;

@@ -1,9 +1,6 @@
 //! Integer circuits under real keys: what they decrypt to is what they rehearse to, and it
 //! is the same, bit for bit, for any number of threads.
 
-mod common;
-
-use common::Keys;
 use rayon::ThreadPoolBuilder;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
@@ -13,6 +10,8 @@ use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError, EvaluateError};
 use tfhe_sbc_engine::integer::{
     BitOp, CarryForm, Comparison, FheUint, IntegerError, Shift, Signed, Unsigned, Width,
 };
+
+use crate::common::Keys;
 
 const VALUES: [u64; 4] = [0xb7, 0x00, 0xff, 0xb6];
 

@@ -1,0 +1,20 @@
+//! The engine's integration tests, as one program.
+
+mod against_reference;
+mod analytics;
+mod analytics_counts;
+mod bootstrap;
+mod bootstrap_counts;
+mod circuit_noise;
+mod common;
+mod determinism;
+mod device_switch;
+mod encrypted_analytics;
+mod encrypted_integers;
+mod gates;
+mod golden;
+mod noise;
+mod operators;
+mod reference;
+mod transform_error;
+mod uploads;

@@ -1,0 +1,12 @@
+//! The oracle's integration tests, as one program.
+
+mod estimator;
+mod parameter_file;
+mod published_sets;
+mod reproduce;
+mod search;
+mod security_table;
+mod shipped_sets;
+mod splitting;
+mod statistics;
+mod upload_noise;
