@@ -3,6 +3,7 @@
  * every board. keys.h is made by that example. */
 #include "same_bytes.h"
 
+#include "helpers.h"
 #include "keys.h"
 #include "tfhe_sbc.h"
 
@@ -16,36 +17,6 @@
 static uint8_t workspace[WORKSPACE_BYTES] __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));
 static tfhe_sbc_encryptor encryptor;
 static uint8_t plaintexts[BITS];
-
-int known_entropy(void *context, uint8_t *out, size_t len) {
-    uint64_t *state = context;
-    for (size_t i = 0; i < len; i++) {
-        uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
-        word = (word ^ (word >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        word = (word ^ (word >> 27)) * UINT64_C(0x94d049bb133111eb);
-        out[i] = (uint8_t)(word ^ (word >> 31));
-    }
-    return 0;
-}
-
-int hash_piece(void *context, const uint8_t *piece, size_t len) {
-    struct hash *hash = context;
-    hash->len += len;
-    for (size_t i = 0; i < len; i++)
-        hash->value = (hash->value ^ piece[i]) * UINT64_C(0x100000001b3);
-    return 0;
-}
-
-static void print_number(uint64_t number, unsigned base, int digits) {
-    char text[21];
-    char *at = text + sizeof text - 1;
-    *at = 0;
-    for (; number != 0 || digits > 0; digits--) {
-        *--at = "0123456789abcdef"[number % base];
-        number /= base;
-    }
-    board_print(at);
-}
 
 static int32_t encrypt_bits(struct hash *hash) {
     for (size_t i = 0; i < BITS; i++)
@@ -70,24 +41,6 @@ static int32_t encrypt_readings(struct hash *hash) {
     if (status == TFHE_SBC_STATUS_OK)
         status = tfhe_sbc_encrypt_blocks_to(&encryptor, plaintexts, at, hash_piece, hash);
     return status;
-}
-
-int print_line(const char *name, const char *kind, uint32_t plan, int32_t status,
-               const struct hash *hash) {
-    static const char *const plans[] = {" small ", " balanced ", " fast "};
-    board_print(name);
-    board_print(" ");
-    board_print(kind);
-    board_print(plans[plan]);
-    if (status == TFHE_SBC_STATUS_OK) {
-        print_number(hash->len, 10, 1);
-        board_print(" ");
-        print_number(hash->value, 16, 16);
-    } else {
-        board_print(tfhe_sbc_error_text(status));
-    }
-    board_print("\n");
-    return status != TFHE_SBC_STATUS_OK;
 }
 
 static int run(const uint8_t *key, size_t key_len, uint32_t plan) {

@@ -1,35 +1,19 @@
-/* What same_bytes.c needs of the board it runs on, and what its parts share. */
+/* The interface between these programs and the board that they run on: the board calls same_bytes,
+ * and supplies board_print. */
 #ifndef SAME_BYTES_H
 #define SAME_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Encrypts with every key and memory plan and prints a line about each. Gives 0, or 1 if
+/* Encrypts with every key and memory plan and prints a line about each. Returns 0, or 1 if
  * something failed. */
 int same_bytes(void);
 
-/* The part of CKKS, with a workspace. */
+/* Does the same with the keys of CKKS, in the given workspace. */
 int same_bytes_ckks(void *workspace, size_t workspace_len);
 
-/* Prints a text. The board has it. */
+/* Prints a text. The board supplies it. */
 void board_print(const char *text);
-
-/* Bytes that everybody knows, of SplitMix64. */
-int known_entropy(void *context, uint8_t *out, size_t len);
-
-/* FNV-1a. */
-struct hash {
-    size_t len;
-    uint64_t value;
-};
-
-#define HASH_INIT { 0, UINT64_C(0xcbf29ce484222325) }
-
-int hash_piece(void *context, const uint8_t *piece, size_t len);
-
-/* Prints the line of a session, and gives 1 if its status is an error. */
-int print_line(const char *name, const char *kind, uint32_t plan, int32_t status,
-               const struct hash *hash);
 
 #endif

@@ -2,6 +2,7 @@
 #include "same_bytes.h"
 
 #include "ckks_keys.h"
+#include "helpers.h"
 #include "tfhe_sbc.h"
 
 #define COUNT 1000

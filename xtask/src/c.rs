@@ -13,7 +13,7 @@ const PACKAGE: &str = "tfhe-sbc-device-c";
 const BARE_METAL_FEATURES: &str = "ntt,torus-32,torus-64,ckks,shake256,panic-handler";
 
 /// The messages of `firmware/same-bytes`, whatever the board.
-pub(crate) const SAME_BYTES: [&str; 2] = ["same_bytes.c", "same_bytes_ckks.c"];
+pub(crate) const SAME_BYTES: [&str; 3] = ["helpers.c", "same_bytes.c", "same_bytes_ckks.c"];
 
 /// What Rust's standard library asks of a Linux system.
 const SYSTEM_LIBS: &str = "-lgcc_s -lpthread -lm -ldl -lc";

@@ -30,6 +30,7 @@ pub mod keys;
 #[cfg(feature = "alloc")]
 pub mod lwe;
 pub mod ntt;
+mod packed_len;
 pub mod padded_text;
 pub mod parameter_sets;
 pub mod parameters;

@@ -25,13 +25,15 @@
 #![forbid(unsafe_code)]
 
 mod modular;
+mod prime;
 mod transform;
 mod twiddles;
 
 #[cfg(test)]
 mod tests;
 
-use modular::{HALF, SQUARE, centre, montgomery_mul, reduce};
+use modular::{centre, reduce};
+use prime::{HALF, SQUARE, montgomery_mul};
 use transform::{forward, inverse};
 
 use crate::dimensions::PolynomialSize;

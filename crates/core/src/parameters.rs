@@ -17,10 +17,10 @@ use crate::dimensions::{
     MessageBits, PolynomialSize,
 };
 use crate::encoding::BlockEncoding;
+use crate::packed_len::packed_len;
 use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
-use crate::wire::bits::packed_len;
 pub use glwe_secret::GlweSecret;
 
 /// Number of bytes of the canonical form of a parameter set.

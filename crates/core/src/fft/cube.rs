@@ -29,13 +29,11 @@ use super::node::eight::{
 use super::product::{Ends, Part, Sink};
 use crate::random::Scratch;
 use crate::simd::{Cube, Simd};
-use tables::{TABLES, Twiddles, node_twiddle};
+use tables::{Line, TABLES, Twiddles, node_twiddle};
 
 /// N.
 pub(super) const SIZE: usize = 1024;
 
-/// Eight lanes.
-type Line = [f64; 8];
 /// Half a polynomial: its real or its imaginary parts, by column.
 type Half = [[Line; 8]; 8];
 

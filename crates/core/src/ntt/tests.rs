@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::modular::{P, power, to_montgomery};
+use super::prime::{P, power, to_montgomery};
 use super::twiddles::twiddle;
 use super::*;
 use crate::polynomial::reference_multiply_add;

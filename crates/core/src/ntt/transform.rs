@@ -4,7 +4,8 @@
 //! processor with few registers reaches all four from one pointer, and goes through them
 //! four coefficients at a time.
 
-use super::modular::{forward_butterfly, inverse_butterfly, montgomery_mul, reduce};
+use super::modular::{forward_butterfly, inverse_butterfly, reduce};
+use super::prime::montgomery_mul;
 use super::twiddles::{Twiddles, twiddle};
 
 /// Evaluates the polynomial at all roots of `X^N + 1`, in the order of the tree.

@@ -13,7 +13,7 @@
 //! The inverse needs no table: `1/z` of a node is `-z` of its mirror, the node as far from
 //! the end of its depth as this one is from the beginning.
 
-use super::modular::{P, montgomery_mul, power, to_montgomery};
+use super::prime::{P, montgomery_mul, power, to_montgomery};
 
 /// Nodes with an entry in [`TABLE`]: all above depth 11.
 const TABLE_LEN: usize = 2048;

@@ -8,7 +8,7 @@
 use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroize;
 
-use super::seed::EntropyError;
+use super::entropy::EntropyError;
 
 /// Bytes asked of a source at a time.
 pub(super) const SAMPLE_BYTES: usize = 32;

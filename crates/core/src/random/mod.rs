@@ -34,7 +34,9 @@ mod blake2x;
 mod blake3;
 mod centered_binomial;
 mod chacha20;
+mod entropy;
 mod expander;
+mod expander_kind;
 mod gaussian;
 mod health;
 mod keystream;
@@ -62,13 +64,13 @@ pub(crate) use keystream::Scratch;
 
 #[cfg(feature = "blake2")]
 pub use blake2x::blake2b_256;
-pub use expander::{AnyExpander, Expander, ExpanderKind, UnsupportedExpander};
+pub use entropy::{EntropyError, EntropySource, NoSource};
+pub use expander::Expander;
+pub use expander_kind::{AnyExpander, ExpanderKind, UnsupportedExpander};
 pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
 #[cfg(feature = "blake2")]
 pub use seal::{SealGenerator, SealPrng};
-pub use seed::{
-    EntropyError, EntropySource, MaskSeed, NoSource, NoiseSeed, ReseedPolicy, Seed, SeedSequence,
-};
+pub use seed::{MaskSeed, NoiseSeed, ReseedPolicy, Seed, SeedSequence};
 #[cfg(feature = "aes")]
 pub use tfhe_rs::{TfheRsStream, tfhe_rs_seed};
 pub use uniform::{fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform};

@@ -20,6 +20,7 @@
 // External products are the engine's, which allocates.
 #![cfg_attr(not(feature = "alloc"), allow(dead_code))]
 
+use crate::packed_len::packed_len;
 use crate::torus::Torus;
 
 #[cfg(feature = "aes")]
@@ -71,12 +72,10 @@ pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
+pub use vector::KEY_SWITCH_TILE_COLUMNS;
 pub(crate) use vector::Simd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::{Cube, align_spills};
-
-/// Number of output columns of one tile of a key-switching key.
-pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
 /// Largest number of ciphertexts that [`key_switch_tile`] advances at once.
 pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
@@ -281,10 +280,7 @@ pub fn pack_top_bits<T: Torus>(isa: Isa, values: &[T], bits: u32, out: &mut [u8]
         "a value keeps between 1 and {} bits",
         T::BITS
     );
-    check_equal(
-        out.len(),
-        &[crate::wire::bits::packed_len(values.len(), bits)],
-    );
+    check_equal(out.len(), &[packed_len(values.len(), bits)]);
     dispatch!(isa, |simd| pack::pack_top_bits(simd, values, bits, out));
 }
 

@@ -1,11 +1,17 @@
 //! The operations that every instruction set provides to the generic kernels.
+//!
+//! This file and the kernels `box_muller`, `convert` and `pack` refer to each other: the kernels are
+//! generic over [`Simd`], whose provided methods call them, so that an instruction set replaces
+//! exactly the operations that it has a faster way for.
 
-use super::KEY_SWITCH_TILE_COLUMNS;
 use super::box_muller::{self, WORDS};
 use super::convert::{self, ROUNDER};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use crate::torus::Torus;
+
+/// Number of output columns of one tile of a key-switching key.
+pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
 /// An instruction set, as a value that proves that the processor has it.
 ///

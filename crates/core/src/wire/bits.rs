@@ -4,11 +4,7 @@ use crate::parameters::GlweSecret;
 use crate::simd::{self, Isa};
 use crate::torus::Torus;
 
-/// Number of bytes of `count` values of `bits` bits. A count whose bits no memory
-/// could hold gives a length that no buffer has.
-pub const fn packed_len(count: usize, bits: u32) -> usize {
-    count.saturating_mul(bits as usize).div_ceil(8)
-}
+pub use crate::packed_len::packed_len;
 
 /// Whether the bits behind `count` values of `bits` bits, up to the end of the last
 /// byte, are zero, as the format wants them.

@@ -1,8 +1,10 @@
 //! The twiddles of the three passes, by line of eight lanes.
 
-use super::Line;
 use crate::fft::passes::pass_twiddle;
 use crate::fft::trigonometry::root_of_unity;
+
+/// Eight lanes.
+pub(super) type Line = [f64; 8];
 
 /// Real and imaginary parts of the twiddles of three levels, by lane; the last is the product of
 /// the first two.
