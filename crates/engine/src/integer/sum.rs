@@ -6,12 +6,105 @@
 //! Columns are lowered either to where they fit a lazy integer, or to where none carries more
 //! than 1, whichever makes digits of them sooner.
 
-use super::carry::total;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
 use crate::circuit::round_cost;
 
 /// The blocks that add up at each power of the message modulus.
 pub(crate) type Columns = Vec<Vec<Block>>;
+
+/// The blocks of a column while groups of them are looked up.
+#[derive(Default)]
+struct Pile {
+    /// Blocks that are not clear by their spans, each list in the order in which they came.
+    by_span: BTreeMap<i64, Vec<Block>>,
+    /// The sum of the clear blocks.
+    clear: i64,
+    /// The number of clear blocks.
+    clear_len: usize,
+    /// The number of all blocks.
+    len: usize,
+    /// The smallest value of the sum.
+    low: i64,
+    /// The largest value of the sum less the smallest.
+    high: i64,
+}
+
+/// Blocks of a [`Pile`] for one lookup.
+struct Group {
+    sum: Block,
+    /// The span of each block and its place in the list of that span, the last place first.
+    places: Vec<(i64, usize)>,
+    /// The number of blocks, clear ones included.
+    len: usize,
+    /// Whether the clear blocks are in it.
+    clear: bool,
+}
+
+impl Pile {
+    fn new(blocks: Vec<Block>) -> Self {
+        let mut pile = Self::default();
+        for block in blocks {
+            pile.push(block);
+        }
+        pile
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn push(&mut self, block: Block) {
+        self.len += 1;
+        self.low += block.low();
+        self.high += block.span() - 1;
+        match block.clear_value() {
+            Some(value) => {
+                self.clear += value;
+                self.clear_len += 1;
+            }
+            None => self.by_span.entry(block.span()).or_default().push(block),
+        }
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.clear += other.clear;
+        self.clear_len += other.clear_len;
+        self.len += other.len;
+        self.low += other.low;
+        self.high += other.high;
+        for (span, blocks) in other.by_span {
+            self.by_span.entry(span).or_default().extend(blocks);
+        }
+    }
+
+    /// Takes a group out and returns its sum.
+    fn remove(&mut self, group: Group) -> Block {
+        for (span, at) in group.places {
+            if let Entry::Occupied(mut blocks) = self.by_span.entry(span) {
+                let block = blocks.get_mut().remove(at);
+                self.low -= block.low();
+                self.high -= block.span() - 1;
+                if blocks.get().is_empty() {
+                    blocks.remove();
+                }
+            }
+        }
+        if group.clear {
+            self.low -= self.clear;
+            (self.clear, self.clear_len) = (0, 0);
+        }
+        self.len -= group.len;
+        group.sum
+    }
+
+    fn total(&self) -> Block {
+        let blocks = self.by_span.values().flatten();
+        blocks.fold(Block::clear(self.clear), |sum, block| &sum + block)
+    }
+}
 
 /// What is left of columns.
 struct Lowered {
@@ -99,32 +192,31 @@ impl Circuit {
 
     /// Looks groups up until the sum of each column, begun in `[0, message_modulus)`, is at
     /// most `most` of its modulus.
-    fn lower(&self, mut columns: Columns, width: Width, most: impl Fn(i64) -> i64) -> Lowered {
+    fn lower(&self, columns: Columns, width: Width, most: impl Fn(i64) -> i64) -> Lowered {
         let mut spilled = Vec::new();
+        let mut piles: Vec<Pile> = columns.into_iter().map(Pile::new).collect();
         loop {
             // Every round takes what is there at its start, so that it is one lookup deep.
-            let mut next: Columns = vec![Vec::new(); columns.len()];
+            let mut next: Vec<Pile> = piles.iter().map(|_| Pile::default()).collect();
             let mut progress = false;
             // What the columns below have lent, to begin at 0.
             let mut lent = 0;
-            for (c, column) in columns.iter_mut().enumerate() {
+            for (c, pile) in piles.iter_mut().enumerate() {
                 let modulus = self.digit_modulus(width, c);
-                column.sort_by_key(Block::span);
                 loop {
-                    let all = || column.iter().chain(&next[c]);
-                    let low = lent + all().map(Block::low).sum::<i64>();
-                    let high = all().map(|block| block.span() - 1).sum::<i64>();
+                    let low = lent + pile.low + next[c].low;
+                    let high = pile.high + next[c].high;
                     let excess = low.rem_euclid(modulus) + high - most(modulus);
                     let quiet = || {
-                        let sum = &total(column) + &total(&next[c]);
+                        let sum = &pile.total() + &next[c].total();
                         sum.norm_squared() < self.max_norm_squared()
                     };
-                    if column.is_empty() || excess <= 0 && quiet() {
+                    if pile.is_empty() || excess <= 0 && quiet() {
                         lent = low.div_euclid(modulus);
                         break;
                     }
                     let wait = !next[c].is_empty();
-                    let Some(group) = self.take_group(column, excess, wait) else {
+                    let Some(group) = self.take_group(pile, excess, wait) else {
                         lent = low.div_euclid(modulus);
                         break;
                     };
@@ -141,7 +233,10 @@ impl Circuit {
                     };
                     next[c].push(digit);
                     if carry.clear_value() != Some(0) {
-                        next.get_mut(c + 1).unwrap_or(&mut spilled).push(carry);
+                        match next.get_mut(c + 1) {
+                            Some(above) => above.push(carry),
+                            None => spilled.push(carry),
+                        }
                     }
                     progress = true;
                 }
@@ -149,11 +244,11 @@ impl Circuit {
             if !progress {
                 break;
             }
-            for (column, more) in columns.iter_mut().zip(next) {
-                column.extend(more);
+            for (pile, more) in piles.iter_mut().zip(next) {
+                pile.extend(more);
             }
         }
-        let totals = columns.iter().map(|column| total(column)).collect();
+        let totals = piles.iter().map(Pile::total).collect();
         Lowered {
             blocks: self.brought_to_zero(totals, width),
             spilled,
@@ -161,41 +256,70 @@ impl Circuit {
     }
 
     /// Takes blocks out of a column that is too high by `excess`, as many as fit one lookup, or
-    /// as few as are enough. None if it is better to wait for what comes to the column.
-    fn take_group(&self, column: &mut Vec<Block>, excess: i64, wait: bool) -> Option<Block> {
+    /// as few as are enough. `None` if it is better to wait for what comes to the column.
+    fn take_group(&self, pile: &mut Pile, excess: i64, wait: bool) -> Option<Block> {
         let (modulus, digit) = (self.block_modulus(), self.message_modulus() - 1);
-        let mut full = column.clone();
-        let group = self.take_up_to(&mut full, modulus);
-        let mut half = column.clone();
-        let half_group = self.take_up_to(&mut half, modulus / 2);
-        let lowers = half_group.span() - 1 - digit;
-        if half_group.span() <= modulus / 2 && lowers > 0 && lowers >= excess.max(1) {
-            *column = half;
-            return Some(half_group);
+        // Half a group lowers a column by no more than this.
+        if excess < modulus / 2 - digit {
+            let half = self.pick(pile, modulus / 2);
+            let lowers = half.sum.span() - 1 - digit;
+            if half.sum.span() <= modulus / 2 && lowers > 0 && lowers >= excess.max(1) {
+                return Some(pile.remove(half));
+            }
         }
-        if wait && group.span() + digit <= modulus && column.len() - full.len() < 2 + full.len() {
+        let full = self.pick(pile, modulus);
+        let left = pile.len - full.len;
+        if wait && full.sum.span() + digit <= modulus && full.len < 2 + left {
             return None;
         }
-        *column = full;
-        Some(group)
+        Some(pile.remove(full))
     }
 
-    /// Takes blocks out of a column, the widest first, of `span` values in all.
-    fn take_up_to(&self, column: &mut Vec<Block>, span: i64) -> Block {
-        let mut group = column.pop().unwrap_or_else(|| Block::clear(0));
-        let mut left = Vec::with_capacity(column.len());
-        while let Some(next) = column.pop() {
-            if group.span() + next.span() - 1 <= span {
-                let sum = &group + &next;
-                if sum.norm_squared() <= self.max_norm_squared() {
-                    group = sum;
+    /// Finds blocks of a column, the widest first, of `span` values in all.
+    fn pick(&self, pile: &Pile, span: i64) -> Group {
+        /// Blocks of one span that are too noisy for the group before the others of that span
+        /// are taken to be, too: a group is found in a time that does not grow with the column.
+        const MOST_MISSES: usize = 64;
+        let max_norm_squared = self.max_norm_squared();
+        let mut group: Option<Group> = None;
+        for (&own_span, blocks) in pile.by_span.iter().rev() {
+            let mut misses = 0;
+            for (at, block) in blocks.iter().enumerate().rev() {
+                let Some(group) = &mut group else {
+                    group = Some(Group {
+                        sum: block.clone(),
+                        places: vec![(own_span, at)],
+                        len: 1,
+                        clear: false,
+                    });
                     continue;
+                };
+                if group.sum.span() + own_span - 1 > span || misses == MOST_MISSES {
+                    break;
+                }
+                let sum = &group.sum + block;
+                match sum.norm_squared() <= max_norm_squared {
+                    true => {
+                        group.sum = sum;
+                        group.places.push((own_span, at));
+                        group.len += 1;
+                    }
+                    false => misses += 1,
                 }
             }
-            left.push(next);
         }
-        left.reverse();
-        *column = left;
+        let mut group = group.unwrap_or_else(|| Group {
+            sum: Block::clear(0),
+            places: Vec::new(),
+            len: 0,
+            clear: false,
+        });
+        // Clear blocks have no noise and one value.
+        if group.sum.span() <= span && group.sum.norm_squared() <= max_norm_squared {
+            group.sum = &group.sum + pile.clear;
+            group.len += pile.clear_len;
+            group.clear = true;
+        }
         group
     }
 
