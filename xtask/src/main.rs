@@ -15,6 +15,7 @@ mod fire;
 mod fuzz;
 mod interop;
 mod python;
+mod site;
 mod test;
 mod venv;
 mod web;
@@ -41,6 +42,7 @@ const USAGE: &str = "usage: cargo xtask test
        cargo xtask web --page FILE
                                   the page alone, into a file
        cargo xtask python         the Python packages, installed, and their tests
+       cargo xtask site           the guides as a site with search, and its links
        cargo xtask wheels         the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
        cargo xtask header         the header of the C library, of its sources
        cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         ["web"] => web::run(),
         ["web", "--page", file] => web::page(Path::new(file)),
         ["python"] => python::run(),
+        ["site"] => site::run(),
         ["wheels"] => wheels::run(),
         ["header"] => c::header(),
         ["install-c", ref options @ ..] => match install_options(options) {
