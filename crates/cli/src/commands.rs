@@ -3,15 +3,15 @@
 #[cfg(unix)]
 mod agent;
 mod certs;
-mod ckks;
-mod convert;
+pub(crate) mod ckks;
+pub(crate) mod convert;
 pub(crate) mod decrypt;
 mod device_key;
 mod encrypt;
 mod eval;
 mod inspect;
 pub(crate) mod keygen;
-mod keys;
+pub(crate) mod keys;
 mod params;
 #[cfg(unix)]
 mod provision;

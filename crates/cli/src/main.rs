@@ -5,7 +5,8 @@
 //! [`table`] read column definitions and CSV, [`keys`] reads and writes key files,
 //! [`output`] writes data, [`progress`] shows that something happens, [`report`] says
 //! how things are called and how large they are, [`sheet`] is what pictures are drawn on,
-//! those of [`histogram`]s too, [`failure`] is what goes wrong.
+//! those of [`histogram`]s too, [`failure`] is what goes wrong. [`foreign`] is the registry of other libraries, whose
+//! commands are in a folder each.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -13,6 +14,7 @@ mod commands;
 mod demo;
 mod encryptor;
 mod failure;
+mod foreign;
 mod histogram;
 mod keys;
 mod output;

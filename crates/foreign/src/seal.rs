@@ -16,8 +16,17 @@ pub use compressed::{CompressedError, uncompressed};
 pub use describe::describe;
 pub use keys::{EmbeddedFiles, PublicKeyFile, SecretKeyFile, encryption_parameters, is_secret_key};
 
+use crate::Library;
 use tfhe_sbc_ckks::Parameters;
 use tfhe_sbc_ckks::seal::{Level, parms_id};
+
+/// The entry of the registry. CKKS ciphertexts name their parameters, so that there is no card.
+pub const LIBRARY: Library = Library {
+    name: "seal",
+    title: "Microsoft SEAL",
+    number: None,
+    describe,
+};
 
 /// The parameters of SEAL-Embedded that an uncompressed object of SEAL's is of, a key or a fresh
 /// ciphertext, by its `parms_id`.

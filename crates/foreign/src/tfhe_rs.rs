@@ -16,9 +16,19 @@ pub mod header;
 pub mod integers;
 pub mod upload;
 
+use crate::Library;
 pub use description::describe;
 use tfhe_sbc_core::parameters::ParameterError;
+use tfhe_sbc_core::wire::card::LibraryNumber;
 use thiserror::Error;
+
+/// The entry of the registry.
+pub const LIBRARY: Library = Library {
+    name: "tfhe-rs",
+    title: "TFHE-rs",
+    number: Some(LibraryNumber(1)),
+    describe,
+};
 
 /// The version of `tfhe` whose bytes are read and written.
 pub const TFHE_VERSION: &str = "1.8";

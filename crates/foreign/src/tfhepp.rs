@@ -27,6 +27,17 @@ pub use secret_key::{Layout, SecretKey};
 pub use sets::{LVL1_BINARY, LVL1_TERNARY};
 pub use stream::{TlweVector, TrlweVector};
 
+use crate::Library;
+use tfhe_sbc_core::wire::card::LibraryNumber;
+
+/// The entry of the registry.
+pub const LIBRARY: Library = Library {
+    name: "tfhepp",
+    title: "TFHEpp",
+    number: Some(LibraryNumber(2)),
+    describe,
+};
+
 /// Coefficients of a polynomial of lvl1, and scalars of the mask of its LWE ciphertexts.
 pub const LVL1_N: usize = 1024;
 

@@ -4,7 +4,7 @@
 
 mod decrypt;
 mod encrypt;
-pub(super) mod key_file;
+pub(crate) mod key_file;
 mod keygen;
 mod numbers;
 
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// How many ciphertexts, in words.
-pub(super) fn ciphertexts(count: usize) -> String {
+pub(crate) fn ciphertexts(count: usize) -> String {
     match count {
         1 => "1 ciphertext".to_owned(),
         count => format!("{} ciphertexts", report::count(count as u64)),
@@ -50,7 +50,7 @@ pub(super) fn ciphertexts(count: usize) -> String {
 }
 
 /// A scale: a number, or a power like 2^25.
-pub(super) fn scale(text: &str) -> Result<f64, String> {
+pub(crate) fn scale(text: &str) -> Result<f64, String> {
     let scale = match text.split_once('^') {
         Some((base, exponent)) => base
             .parse::<f64>()

@@ -1,15 +1,14 @@
-//! `convert`: uploads as ciphertexts of other libraries. One file for each of them.
-
-mod seal;
-mod tfhe_rs;
-mod tfhepp;
+//! `convert`: uploads as ciphertexts of other libraries. [`crate::foreign`] has a folder for each
+//! library; what they share is here.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use tfhe_sbc_core::wire::card::{Card, Peer};
+use clap::Args;
+use tfhe_sbc_core::wire::card::{Card, LibraryNumber};
+use tfhe_sbc_foreign::Library;
 
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{Conversion, ConversionOptions, conversion_parser};
 use crate::keys::read_file;
 
 /// Turns what boards encrypted into ciphertexts of the library that a server runs.
@@ -19,90 +18,63 @@ use crate::keys::read_file;
 )]
 pub(crate) struct Arguments {
     /// The library whose ciphertexts are wanted
-    #[arg(long, value_enum)]
-    to: Target,
+    #[arg(long, value_parser = conversion_parser())]
+    to: (&'static Library, &'static Conversion),
     /// What boards encrypted, or - for stdin
     #[arg(default_value = "-")]
-    input: PathBuf,
+    pub(crate) input: PathBuf,
     /// The card that `keys import` wrote beside the device key; SEAL needs none [default: keys/card.tsbc]
     #[arg(long, value_name = "FILE")]
-    card: Option<PathBuf>,
+    pub(crate) card: Option<PathBuf>,
     /// The file to write [default: stdout]
     #[arg(long)]
-    out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
-    tfhe_rs: tfhe_rs::Options,
-    #[command(flatten)]
-    tfhepp: tfhepp::Options,
-    #[command(flatten)]
-    seal: seal::Options,
-}
-
-/// Where ciphertexts go.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Target {
-    /// Uploads under a key of TFHE-rs, as its FheUint, FheInt and FheBool
-    TfheRs,
-    /// Uploads under a key of TFHEpp, as its TLWE or TRLWE ciphertexts
-    Tfhepp,
-    /// Raw streams and seeded ciphertexts of CKKS, as Microsoft SEAL's ciphertexts
-    Seal,
-}
-
-impl Target {
-    /// The option that chooses it.
-    fn option(self) -> &'static str {
-        match self {
-            Self::TfheRs => "--to tfhe-rs",
-            Self::Tfhepp => "--to tfhepp",
-            Self::Seal => "--to seal",
-        }
-    }
+    of_libraries: ConversionOptions,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    refuse_options_of_others(arguments)?;
-    match arguments.to {
-        Target::TfheRs => tfhe_rs::run(arguments),
-        Target::Tfhepp => tfhepp::run(arguments),
-        Target::Seal => seal::run(arguments),
-    }
+    let (library, conversion) = arguments.to;
+    refuse_options_of_others(arguments, library)?;
+    (conversion.run)(arguments, arguments.of_libraries.matches())
 }
 
 /// Refuses options that would change nothing.
-fn refuse_options_of_others(arguments: &Arguments) -> Outcome<()> {
-    let to = arguments.to;
-    let card = arguments.card.as_ref().map(|_| "--card");
-    let given = [
-        (arguments.tfhe_rs.given(), to == Target::TfheRs),
-        (arguments.tfhepp.given(), to == Target::Tfhepp),
-        (arguments.seal.given(), to == Target::Seal),
-        (card, to != Target::Seal),
-    ];
-    let foreign = given
-        .into_iter()
-        .find_map(|(option, fits)| option.filter(|_| !fits));
-    foreign.map_or(Ok(()), |option| {
-        Err(failure(
-            format_args!("{option} does nothing with {}", to.option()),
+fn refuse_options_of_others(arguments: &Arguments, library: &Library) -> Outcome<()> {
+    let needs_card = library.number.is_some();
+    let card = arguments.card.as_ref().filter(|_| !needs_card);
+    let unused = arguments.of_libraries.of_others(library);
+    match unused.or(card.map(|_| "--card")) {
+        None => Ok(()),
+        Some(option) => Err(failure(
+            format_args!("{option} does nothing with --to {}", library.name),
             "leave it out; `tfhe-sbc convert --help` shows which options go together",
-        ))
-    })
+        )),
+    }
 }
 
-/// Reads the card, which must be of that library.
-fn read_card(path: Option<&Path>, peer: Peer) -> Outcome<Card> {
+/// Reads the card, which must be of a key of `library`.
+pub(crate) fn read_card(path: Option<&Path>, library: &Library) -> Outcome<Card> {
     let path = path.unwrap_or(Path::new("keys/card.tsbc"));
     let card = Card::from_bytes(&read_file(path)?).explain(path.display())?;
-    if card.peer == peer {
+    if library.number == Some(card.library) {
         return Ok(card);
     }
     Err(failure(
         format_args!(
-            "{} is of a key of {}, not of {peer}",
+            "{} is of a key of {}, not of {}",
             path.display(),
-            card.peer
+            title(card.library),
+            library.title
         ),
         "convert to the library that the key comes from: uploads are under that key",
     ))
+}
+
+/// The name of the library with that number, or what to say of one that is not known.
+pub(crate) fn title(number: LibraryNumber) -> String {
+    match Library::with_number(number) {
+        Some(library) => library.title.to_owned(),
+        None => format!("library {}, which this version does not know", number.0),
+    }
 }

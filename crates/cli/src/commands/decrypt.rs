@@ -1,13 +1,13 @@
-//! `decrypt`: a result in the clear; in [`tfhepp`], one of another library.
-
-mod tfhepp;
+//! `decrypt`: a result in the clear. [`crate::foreign`] has the results of other libraries.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use tfhe_sbc_foreign::Library;
 use tfhe_sbc_query::results::{Decrypted, Results};
 
-use crate::failure::{Explain, Outcome};
+use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{Decryption, DecryptionOptions, decryption_parser};
 use crate::{histogram, keys, output, report};
 
 /// Decrypts a result with the secret key and prints it.
@@ -18,46 +18,42 @@ use crate::{histogram, keys, output, report};
 pub(crate) struct Arguments {
     /// The result that `query` or `eval` gave, or - for stdin
     #[arg(default_value = "-")]
-    result: PathBuf,
+    pub(crate) result: PathBuf,
     /// The secret key; of another library's result, that library's, or the device key made of it
     /// [default: keys/secret.tsbc, with --from keys/device.tsbc]
     #[arg(long)]
     key: Option<PathBuf>,
     /// The library whose result it is [default: ours]
-    #[arg(long, value_enum)]
-    from: Option<Source>,
-    #[command(flatten)]
-    bits: tfhepp::Options,
+    #[arg(long, value_parser = decryption_parser())]
+    from: Option<(&'static Library, &'static Decryption)>,
     /// Draw the histograms among the answers, as an SVG file
     #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    pub(crate) plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
-    json: bool,
-}
-
-/// Where results of others come from.
-#[derive(Clone, Copy, ValueEnum)]
-enum Source {
-    /// TLWE or TRLWE ciphertexts of TFHEpp, written by cereal
-    Tfhepp,
+    pub(crate) json: bool,
+    #[command(flatten)]
+    of_libraries: DecryptionOptions,
 }
 
 impl Arguments {
-    /// The key, or the one that the commands before this one wrote.
-    fn key(&self) -> &Path {
-        let usual = match self.from {
-            None => "keys/secret.tsbc",
-            Some(Source::Tfhepp) => "keys/device.tsbc",
-        };
+    /// The key, or `usual`, the one that the commands before this one wrote.
+    pub(crate) fn key_or<'p>(&'p self, usual: &'p str) -> &'p Path {
         self.key.as_deref().unwrap_or(Path::new(usual))
     }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let library = arguments.from.map(|(library, _)| library);
+    if let Some(option) = arguments.of_libraries.of_others(library) {
+        return Err(failure(
+            format_args!("{option} is for results of another library"),
+            "leave it out; `tfhe-sbc decrypt --help` shows which options go together",
+        ));
+    }
     match arguments.from {
         None => run_ours(arguments),
-        Some(Source::Tfhepp) => tfhepp::run(arguments),
+        Some((_, decryption)) => (decryption.run)(arguments, arguments.of_libraries.matches()),
     }
 }
 
@@ -66,7 +62,7 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
         output::check_file(path)?;
     }
     let result = output::read_input(&arguments.result)?;
-    let secret = keys::read_secret_key(arguments.key())?;
+    let secret = keys::read_secret_key(arguments.key_or("keys/secret.tsbc"))?;
     let (answers, bootstraps) = Results::decrypt(&result, &secret).advise(
         arguments.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",

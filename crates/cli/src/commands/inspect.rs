@@ -195,7 +195,10 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                 }
                 if let Kind::Card = header.kind {
                     let card = Card::read(&message).explain(path.display())?;
-                    say("for a server with", card.peer.to_string().into());
+                    say(
+                        "for a server with",
+                        super::convert::title(card.library).into(),
+                    );
                 }
                 describe_parameters(&parameters, &mut say);
             }

@@ -1,6 +1,6 @@
 //! `keys`: keys that other libraries made.
 
-mod import;
+pub(crate) mod import;
 
 use clap::{Args, Subcommand};
 

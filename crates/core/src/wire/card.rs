@@ -2,35 +2,19 @@
 //! It names that library and holds the parameters and the fingerprint of the key that devices
 //! encrypt under; it holds no key.
 
-use core::fmt;
-
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::key::parameters_of;
 use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
 /// Number of bytes of the message of a card.
-pub const CARD_BYTES: usize = ENVELOPE_BYTES + PARAMETERS_BYTES + PEER_BYTES;
+pub const CARD_BYTES: usize = ENVELOPE_BYTES + PARAMETERS_BYTES + LIBRARY_BYTES;
 
-const PEER_BYTES: usize = 4;
+const LIBRARY_BYTES: usize = 4;
 
-/// A library that computes on TFHE ciphertexts.
+/// The number of a library that computes on TFHE ciphertexts, at least 1. The crate `foreign` has
+/// the list of libraries with their numbers; a reader may meet a number that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Peer {
-    /// TFHE-rs.
-    TfheRs = 1,
-    /// TFHEpp.
-    Tfhepp = 2,
-}
-
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::TfheRs => "TFHE-rs",
-            Self::Tfhepp => "TFHEpp",
-        })
-    }
-}
+pub struct LibraryNumber(pub u32);
 
 /// What a server needs to convert uploads under an imported key. Public.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +24,7 @@ pub struct Card {
     /// The fingerprint of the key that they encrypt under.
     pub key: KeyFingerprint,
     /// The library that the key comes from.
-    pub peer: Peer,
+    pub library: LibraryNumber,
 }
 
 impl Card {
@@ -49,8 +33,7 @@ impl Card {
         let mut message = [0; CARD_BYTES];
         let payload = &mut message[HEADER_BYTES..];
         payload[..PARAMETERS_BYTES].copy_from_slice(&self.parameters.to_bytes());
-        payload[PARAMETERS_BYTES..][..PEER_BYTES]
-            .copy_from_slice(&(self.peer as u32).to_le_bytes());
+        payload[PARAMETERS_BYTES..][..LIBRARY_BYTES].copy_from_slice(&self.library.0.to_le_bytes());
         let sealed =
             Header::new(Kind::Card, self.parameters.fingerprint(), self.key).seal(&mut message);
         debug_assert_eq!(sealed, Ok(()), "the message has room for its envelope");
@@ -67,17 +50,17 @@ impl Card {
     pub fn read(message: &Message<'_>) -> Result<Self, WireError> {
         message.expect(Kind::Card)?;
         let (parameters, rest) = parameters_of(message)?;
-        let peer: [u8; PEER_BYTES] = rest.try_into().map_err(|_| WireError::PayloadLength {
-            expected: (PARAMETERS_BYTES + PEER_BYTES) as u64,
-            found: message.payload.len() as u64,
-        })?;
+        let library: [u8; LIBRARY_BYTES] =
+            rest.try_into().map_err(|_| WireError::PayloadLength {
+                expected: (PARAMETERS_BYTES + LIBRARY_BYTES) as u64,
+                found: message.payload.len() as u64,
+            })?;
         Ok(Self {
             parameters,
             key: message.header.key,
-            peer: match u32::from_le_bytes(peer) {
-                1 => Peer::TfheRs,
-                2 => Peer::Tfhepp,
-                _ => return Err(WireError::Field("peer")),
+            library: match u32::from_le_bytes(library) {
+                0 => return Err(WireError::Field("library")),
+                number => LibraryNumber(number),
             },
         })
     }

@@ -10,7 +10,7 @@ use tfhe_sbc_core::parameters::{
     Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
 };
 use tfhe_sbc_core::random::{ExpanderKind, NoiseDistribution, Seed, SeedSequence};
-use tfhe_sbc_core::wire::card::{Card, Peer};
+use tfhe_sbc_core::wire::card::{Card, LibraryNumber};
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Header, Message, lwe};
 
 /// Radix blocks over the 64-bit torus. The dimension of the small key is no multiple
@@ -117,7 +117,7 @@ pub(crate) fn card(secret: &SecretKey) -> Card {
     Card {
         parameters: *secret.parameters(),
         key: secret.fingerprint(),
-        peer: Peer::Tfhepp,
+        library: LibraryNumber(2),
     }
 }
 

@@ -1,17 +1,15 @@
-//! `keys import`: keys for boards, of a key that another library made. One file for each of the
-//! libraries; what is written for all of them is here.
-
-mod seal;
-mod tfhe_rs;
-mod tfhepp;
+//! `keys import`: keys for boards, made of a key of another library. [`crate::foreign`] has a folder
+//! for each library; what is written for all of them is here.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tfhe_sbc_core::keys::DeviceKey;
-use tfhe_sbc_core::wire::card::{Card, Peer};
+use tfhe_sbc_core::wire::card::Card;
+use tfhe_sbc_foreign::Library;
 
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{KeySource, key_source_parser};
 use crate::keys;
 use crate::keys::new_files::NewFiles;
 
@@ -20,59 +18,35 @@ use crate::keys::new_files::NewFiles;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The library that made the key
-    #[arg(long, value_enum)]
-    from: Source,
+    #[arg(long, value_parser = key_source_parser())]
+    from: &'static KeySource,
     /// The key file; of SEAL-Embedded also the directory of its files
-    key: PathBuf,
+    pub(crate) key: PathBuf,
     /// The directory for what is made of it
     #[arg(long, default_value = "keys")]
-    out: PathBuf,
+    pub(crate) out: PathBuf,
     /// Of SEAL: its parameters [default: recognised, or parms.seal beside the key]
     #[arg(long, value_name = "FILE")]
-    parms: Option<PathBuf>,
+    pub(crate) parms: Option<PathBuf>,
     /// Also make a public key, with which boards encrypt and decrypt nothing
     #[arg(long)]
-    public: bool,
-}
-
-/// Where keys come from.
-#[derive(Clone, Copy, ValueEnum)]
-enum Source {
-    /// A `ClientKey` of TFHE-rs, written by `safe_serialize`
-    TfheRs,
-    /// A `SecretKey` of TFHEpp, written by cereal
-    Tfhepp,
-    /// A `SecretKey` or `PublicKey` of Microsoft SEAL
-    Seal,
-    /// The key files of SEAL-Embedded
-    SealEmbedded,
+    pub(crate) public: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let is_seals = matches!(arguments.from, Source::Seal | Source::SealEmbedded);
-    if arguments.parms.is_some() && !is_seals {
+    if arguments.parms.is_some() && !arguments.from.takes_parms {
         return Err(failure(
             "--parms is for keys of SEAL and SEAL-Embedded",
             "leave it out: the key's file has its parameters",
         ));
     }
-    match arguments.from {
-        Source::TfheRs => tfhe_rs::run(arguments),
-        Source::Tfhepp => tfhepp::run(arguments),
-        Source::Seal => seal::run(arguments),
-        Source::SealEmbedded => seal::run_embedded(arguments),
-    }
+    (arguments.from.import)(arguments)
 }
 
-/// Writes what boards and servers need of an imported key: `device.tsbc`, `card.tsbc` and, if it
-/// is asked for, `public.tsbc`.
-fn write(key: &DeviceKey, peer: Peer, arguments: &Arguments) -> Outcome<()> {
+/// Writes what boards and servers need of a key that was imported from `library`: `device.tsbc`,
+/// `public.tsbc` if it is asked for, and `card.tsbc` for a library that needs one.
+pub(crate) fn write(key: &DeviceKey, library: &Library, arguments: &Arguments) -> Outcome<()> {
     let path = |name| arguments.out.join(name);
-    let card = Card {
-        parameters: *key.parameters(),
-        key: key.fingerprint(),
-        peer,
-    };
     let mut files = NewFiles::default();
     files.add_secret(
         &path("device.tsbc"),
@@ -88,11 +62,21 @@ fn write(key: &DeviceKey, peer: Peer, arguments: &Arguments) -> Outcome<()> {
             "public key: goes to the boards, holds no secret",
         );
     }
-    files.add_public(
-        &path("card.tsbc"),
-        card.to_bytes().to_vec(),
-        format_args!("card: goes to the server with {peer}, holds no secret"),
-    );
+    if let Some(number) = library.number {
+        let card = Card {
+            parameters: *key.parameters(),
+            key: key.fingerprint(),
+            library: number,
+        };
+        files.add_public(
+            &path("card.tsbc"),
+            card.to_bytes().to_vec(),
+            format_args!(
+                "card: goes to the server with {}, holds no secret",
+                library.title
+            ),
+        );
+    }
     files.write()?;
     files.say();
     Ok(())

@@ -1,7 +1,7 @@
-//! Keys of Microsoft SEAL and SEAL-Embedded: checked, and in all forms that they are needed in.
+//! `keys import --from seal` and `--from seal-embedded`.
 
-use super::Arguments;
 use crate::commands::ckks::key_file::{self, Key, SealFiles};
+use crate::commands::keys::import::Arguments;
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys;
 

@@ -1,6 +1,8 @@
-//! Results of TFHEpp's gates.
+//! `decrypt --from tfhepp`: the results of TFHEpp's gates.
 
-use clap::Args;
+use std::path::Path;
+
+use clap::{ArgMatches, Args};
 use serde::Serialize;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::keys::DeviceKey;
@@ -8,14 +10,15 @@ use tfhe_sbc_core::wire::Kind;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_foreign::tfhepp::{Ciphertexts, SecretKey};
 
-use super::Arguments;
+use crate::commands::decrypt::Arguments;
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{OfOneLibrary, options};
 use crate::{keys, output};
 
-/// Bits a line.
+/// Number of bits on a line of output.
 const LINE: usize = 64;
 
-/// How bits are read.
+/// The options that only `--from tfhepp` has.
 #[derive(Args)]
 #[command(next_help_heading = "For --from tfhepp")]
 pub(super) struct Options {
@@ -27,6 +30,16 @@ pub(super) struct Options {
     count: Option<usize>,
 }
 
+impl OfOneLibrary for Options {
+    fn given(&self) -> Option<&'static str> {
+        let bits = self.bits.map(|_| "--bits");
+        bits.or(self.count.map(|_| "--count"))
+    }
+}
+
+/// The key that is used if none is given: the one that `keys import` wrote.
+const USUAL_KEY: &str = "keys/device.tsbc";
+
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Decrypted {
@@ -34,7 +47,9 @@ enum Decrypted {
     Numbers(Vec<u64>),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+    let Options { bits: width, count } = options(matches)?;
+    let path = arguments.key_or(USUAL_KEY);
     if arguments.plot.is_some() {
         return Err(failure(
             "bits have no picture",
@@ -47,10 +62,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         name,
         "give a vector of TLWE<lvl1param> that TFHEpp wrote with cereal",
     )?;
-    let mut bits = ciphertexts
-        .decrypt(&key(arguments)?)
-        .explain(arguments.key().display())?;
-    if let Some(count) = arguments.bits.count {
+    let mut bits = ciphertexts.decrypt(&key(path)?).explain(path.display())?;
+    if let Some(count) = count {
         if count > bits.len() {
             return Err(failure(
                 format_args!("there are {} bits, not {count}", bits.len()),
@@ -59,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         }
         bits.truncate(count);
     }
-    let decrypted = match arguments.bits.bits {
+    let decrypted = match width {
         None => Decrypted::Bits(bits.into_iter().map(u8::from).collect()),
         Some(each) => Decrypted::Numbers(numbers(&bits, each as usize)?),
     };
@@ -75,10 +88,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// lvl1, of TFHEpp's secret key or of the device key made of it.
-fn key(arguments: &Arguments) -> Outcome<GlweSecretKey> {
-    let bytes = keys::read_file(arguments.key())?;
-    let name = arguments.key().display();
+/// Reads the lvl1 key from TFHEpp's secret key, or from the device key that was made of it.
+fn key(path: &Path) -> Outcome<GlweSecretKey> {
+    let bytes = keys::read_file(path)?;
+    let name = path.display();
     if let Ok((message, _)) = Message::parse(&bytes)
         && message.header.kind == Kind::DeviceKey
     {

@@ -1,16 +1,17 @@
-//! Ciphertexts for Microsoft SEAL.
+//! `convert --to seal`.
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use tfhe_sbc_foreign::seal;
 
-use super::Arguments;
 use crate::commands::ckks::{self, key_file::read_parameters};
+use crate::commands::convert::Arguments;
 use crate::failure::{Explain, Outcome};
+use crate::foreign::{OfOneLibrary, options};
 use crate::{output, report};
 
-/// What only `--to seal` has.
+/// The options that only `--to seal` has.
 #[derive(Args)]
 #[command(next_help_heading = "For --to seal")]
 #[group(id = "for-seal")]
@@ -23,21 +24,20 @@ pub(super) struct Options {
     scale: Option<f64>,
 }
 
-impl Options {
-    /// One of them that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+impl OfOneLibrary for Options {
+    fn given(&self) -> Option<&'static str> {
         let parms = self.parms.as_ref().map(|_| "--parms");
         parms.or(self.scale.map(|_| "--scale"))
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
-    let Options { parms, scale } = &arguments.seal;
+    let Options { parms, scale } = options(matches)?;
     let parameters = read_parameters(parms.as_deref().unwrap_or(Path::new("keys/parms.seal")))?;
     let stream = output::read_input(&arguments.input)?;
     let stream = seal::uncompressed(&stream).explain(arguments.input.display())?;
-    let converted = seal::convert(&parameters, *scale, &stream).advise(
+    let converted = seal::convert(&parameters, scale, &stream).advise(
         arguments.input.display(),
         "give what boards encrypted, and the parameters of their key with --parms; of a raw stream the --scale too",
     )?;

@@ -1,10 +1,10 @@
-//! Keys of TFHEpp.
+//! `keys import --from tfhepp`.
 
 use tfhe_sbc_core::keys::DeviceKey;
-use tfhe_sbc_core::wire::card::Peer;
 use tfhe_sbc_foreign::tfhepp::SecretKey;
 
-use super::Arguments;
+use super::LIBRARY;
+use crate::commands::keys::import::{Arguments, write};
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::read_file;
 use crate::output;
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         let name = arguments.key.display();
         failure(format_args!("{name}: lvl1 is of another shape"), ADVICE)
     })?;
-    super::write(&key, Peer::Tfhepp, arguments)?;
+    write(&key, &LIBRARY, arguments)?;
     output::note(format_args!(
         "TFHEpp's key is of {:.1} bits of security (set {})",
         parameters.security_bits, parameters.name

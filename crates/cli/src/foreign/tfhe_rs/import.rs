@@ -1,11 +1,11 @@
-//! Keys of TFHE-rs.
+//! `keys import --from tfhe-rs`.
 
 use tfhe_sbc_core::keys::DeviceKey;
-use tfhe_sbc_core::wire::card::Peer;
 use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
-use super::Arguments;
+use super::LIBRARY;
+use crate::commands::keys::import::{Arguments, write};
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output};
 
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             "save it again with TFHE-rs",
         )
     })?;
-    super::write(&key, Peer::TfheRs, arguments)?;
+    write(&key, &LIBRARY, arguments)?;
     output::note(format_args!(
         "{}: {:.0}-bit security, an upload keeps {} bits and fails with probability 2^{:.1}",
         parameters.name, parameters.security_bits, parameters.body_bits, parameters.log2_p_fail

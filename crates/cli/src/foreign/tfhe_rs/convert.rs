@@ -1,21 +1,22 @@
-//! Integers and booleans for TFHE-rs.
+//! `convert --to tfhe-rs`.
 
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use tfhe_sbc_core::wire::card::Peer;
+use clap::{ArgMatches, Args};
 use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
 use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_upload::readings::{Upload, Uploaded};
 
-use super::{Arguments, read_card};
+use super::LIBRARY;
+use crate::commands::convert::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{OfOneLibrary, options};
 use crate::{output, progress, report};
 
-/// What only `--to tfhe-rs` has.
+/// The options that only `--to tfhe-rs` has.
 #[derive(Args)]
 #[command(next_help_heading = "For --to tfhe-rs")]
 pub(super) struct Options {
@@ -30,9 +31,8 @@ pub(super) struct Options {
     each: Option<PathBuf>,
 }
 
-impl Options {
-    /// One of them that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+impl OfOneLibrary for Options {
+    fn given(&self) -> Option<&'static str> {
         let column = self.column.as_ref().map(|_| "--column");
         let fhe_type = self.fhe_type.map(|_| "--type");
         column.or(fhe_type).or(self.each.as_ref().map(|_| "--each"))
@@ -45,12 +45,12 @@ fn fhe_type(name: &str) -> Result<FheType, String> {
     })
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let options = &arguments.tfhe_rs;
+pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+    let options: &Options = &options(matches)?;
     if options.each.is_none() {
         output::check(arguments.out.as_deref())?;
     }
-    let card = read_card(arguments.card.as_deref(), Peer::TfheRs)?;
+    let card = read_card(arguments.card.as_deref(), &LIBRARY)?;
     let bytes = output::read_input(&arguments.input)?;
     let input = arguments.input.display();
     let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).explain(&input)?;

@@ -1,15 +1,16 @@
-//! Ciphertexts for TFHEpp.
+//! `convert --to tfhepp`.
 
-use clap::{Args, ValueEnum};
-use tfhe_sbc_core::wire::card::Peer;
+use clap::{ArgMatches, Args, ValueEnum};
 use tfhe_sbc_foreign::tfhepp::{Archive, TlweVector, TrlweVector};
 use tfhe_sbc_upload::readings::Uploaded;
 
-use super::Arguments;
+use super::LIBRARY;
+use crate::commands::convert::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::{OfOneLibrary, options};
 use crate::{output, progress, report};
 
-/// What is written for TFHEpp.
+/// The options that only `--to tfhepp` has.
 #[derive(Args)]
 #[command(next_help_heading = "For --to tfhepp")]
 #[group(id = "for-tfhepp")]
@@ -22,9 +23,8 @@ pub(super) struct Options {
     archive: Option<ArchiveKind>,
 }
 
-impl Options {
-    /// One of them that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+impl OfOneLibrary for Options {
+    fn given(&self) -> Option<&'static str> {
         let form = self.form.map(|_| "--as");
         form.or(self.archive.map(|_| "--archive"))
     }
@@ -59,18 +59,19 @@ impl From<ArchiveKind> for Archive {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+    let Options { form, archive } = options(matches)?;
     output::check(arguments.out.as_deref())?;
-    let card = super::read_card(arguments.card.as_deref(), Peer::Tfhepp)?;
+    let card = read_card(arguments.card.as_deref(), &LIBRARY)?;
     let bytes = output::read_input(&arguments.input)?;
     let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).advise(
         arguments.input.display(),
         "give an upload that was encrypted under the device key beside the card",
     )?;
     let list = uploaded.list();
-    let archive = arguments.tfhepp.archive.unwrap_or_default().into();
+    let archive = archive.unwrap_or_default().into();
     let out = arguments.out.as_deref();
-    let file_len = match arguments.tfhepp.form.unwrap_or_default() {
+    let file_len = match form.unwrap_or_default() {
         Form::Tlwe => {
             let vector = TlweVector::new(list, &card.parameters).explain("no ciphertexts")?;
             let bar = progress::bar("writing", vector.count() as u64);
