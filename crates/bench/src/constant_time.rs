@@ -22,13 +22,12 @@ use serde::Serialize;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
-use tfhe_sbc_core::random::{
-    Expander, MaskSeed, NoiseDistribution, add_gaussian_ziggurat_vartime, fill_uniform,
-};
+use tfhe_sbc_core::random::{Expander, MaskSeed, NoiseDistribution, fill_uniform};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     Encryptor, ExpanderKind, KeyMode, MemoryPlan, Seed, SeedSequence, workspace_bytes,
 };
+use tfhe_sbc_research::samplers::add_gaussian_ziggurat_vartime;
 
 use crate::error::BenchError;
 use crate::machine::Machine;

@@ -1,26 +1,22 @@
 //! The tables of the TFHE-SBC paper, measured here with its figures beside ours.
 //!
-//! The baselines are reproductions ([`configuration`]), labelled so. The paper's figures
-//! ([`figures`]) are from its board, ours from this machine: rows compare with rows,
+//! The baselines are reproductions ([`tfhe_sbc_research::paper::configuration`]), labelled so. The paper's figures
+//! ([`tfhe_sbc_research::paper::figures`]) are from its board, ours from this machine: rows compare with rows,
 //! figures in brackets are the paper's. What every row encrypts is decrypted and
 //! compared.
 
-mod configuration;
-mod energy;
-mod figures;
 mod ours;
 mod sampling;
-mod single_precision;
 mod table;
 #[cfg(feature = "tfhe-rs")]
 mod tfhe_rs;
-mod urandom;
 mod whole;
 
 use std::time::Duration;
 
 use serde::Serialize;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_binary};
+use tfhe_sbc_research::paper::configuration;
 
 use crate::error::BenchError;
 use crate::machine::Machine;

@@ -78,8 +78,7 @@ impl AlgorithmicCost {
 mod tests {
     use super::*;
     use crate::blind_rotation::GgswGadgets;
-    use crate::noise::{Gadget, KeyBlocks};
-    use crate::published::published_sets;
+    use crate::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 
     /// A set of binary keys: n; k, log2 N; l, base of the rotation; t, base of the switch.
     fn set(
@@ -90,15 +89,23 @@ mod tests {
     ) -> PbsParameters {
         PbsParameters {
             small_key: KeyBlocks::binary(n),
+            shared_coefficients: 0,
+            glwe_secret: GlweSecret::Binary,
             glwe_dimension: glwe.0,
             polynomial_size: 1 << glwe.1,
+            lwe_variance: Variance::ZERO,
+            glwe_variance: Variance::ZERO,
+            key_rounding: Variance::ZERO,
+            torus_log2: 64,
+            small_torus_log2: 64,
+            blind_rotation: BlindRotation::ControlledRotations,
             pbs: GgswGadgets::same(Gadget {
                 base_log: rotation.1,
                 level: rotation.0,
             }),
             ks_level: switch.0,
             ks_base_log: switch.1,
-            ..published_sets()[0].parameters
+            centred_modulus_switch: false,
         }
     }
 

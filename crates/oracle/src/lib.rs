@@ -15,9 +15,6 @@
 //! - [`search`]: the cheapest set for a task.
 //! - [`adopted`]: sets of other libraries' keys, completed.
 //! - [`algorithmic_cost`]: a bootstrapping in counted operations, as TFHE-rs and Concrete state it.
-//! - [`published`]: TFHE-rs's sets and what it states beside them.
-//! - [`klemsa`]: an earlier guide's bounds, search and sets.
-//! - [`reproduce`]: what these formulas say about published sets, beside what is published.
 //! - [`statistics`]: is a measured noise the predicted one?
 //! - [`splitting`]: probabilities too small to count, by simulation with a [`generator`];
 //!   [`noise_sum`] is what is simulated.
@@ -36,14 +33,11 @@ pub mod cost;
 pub mod estimator;
 pub mod failure;
 pub mod generator;
-pub mod klemsa;
 pub mod noise;
 pub mod noise_budget;
 pub mod noise_sum;
 pub mod parameter_file;
 pub mod prediction;
-pub mod published;
-pub mod reproduce;
 pub mod search;
 pub mod security;
 pub mod special_functions;

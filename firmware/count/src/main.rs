@@ -5,11 +5,13 @@
 //! the same on every target, and `region ID NAME` for every region of the counter.
 
 mod ckks;
-#[path = "../../../crates/bench/src/paper/configuration.rs"]
+#[path = "../../../crates/research/src/paper/configuration.rs"]
 #[expect(dead_code, reason = "the benchmarks use the rest of it")]
 mod configuration;
 mod marker;
 mod paper;
+#[path = "../../../crates/research/src/samplers.rs"]
+mod samplers;
 mod stages;
 mod whole;
 

@@ -7,8 +7,8 @@ use crate::board::{Board, Setup};
 use crate::device::key_of;
 use crate::error::BenchError;
 
-use super::figures::{Encryption, TFHE_SBC};
 use super::whole::Method;
+use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 
 /// Every way to encrypt `count` bits that the paper does not have.
 pub(super) fn methods(count: usize) -> Result<Vec<Box<dyn Method>>, BenchError> {

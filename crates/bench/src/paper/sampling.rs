@@ -15,11 +15,11 @@ use crate::error::BenchError;
 use crate::report::Unit;
 use crate::timing::{Timing, Work, interleave};
 
-use super::configuration::{SIZE, STANDARD_DEVIATION, Sampler, Trlwe};
-use super::figures::{self, accuracy, product, sampling, trlwe_breakdown};
-use super::single_precision::negacyclic_product;
 use super::table::{Cell, Line, PaperTable};
-use super::urandom::Urandom;
+use tfhe_sbc_research::paper::configuration::{SIZE, STANDARD_DEVIATION, Sampler, Trlwe};
+use tfhe_sbc_research::paper::figures::{self, accuracy, product, sampling, trlwe_breakdown};
+use tfhe_sbc_research::paper::single_precision::negacyclic_product;
+use tfhe_sbc_research::paper::urandom::Urandom;
 
 /// Products whose error Table 5 averages.
 const PRODUCTS: usize = 20;
@@ -60,7 +60,7 @@ fn stream(kind: ExpanderKind) -> impl Expander {
 const SECONDS: fn(f64, Option<f64>) -> Cell = |ours, paper| Cell::new(Unit::Seconds, ours, paper);
 
 fn table_4(key: &[u8], share: Duration) -> Result<PaperTable, BenchError> {
-    let mut urandom = Urandom::open()?;
+    let mut urandom = Urandom::open().map_err(BenchError::Urandom)?;
     let mut words = vec![0; SIZE];
     let mut body = vec![0; SIZE];
     let mut trlwe = Trlwe::new(key);
@@ -208,7 +208,7 @@ fn table_5(key: &[u8]) -> PaperTable {
 
 fn table_6(share: Duration) -> Result<PaperTable, BenchError> {
     let mut lines = Vec::new();
-    let mut urandom = Urandom::open()?;
+    let mut urandom = Urandom::open().map_err(BenchError::Urandom)?;
     let papers = [
         Some(sampling::UNIFORM_URANDOM),
         Some(sampling::POLAR_URANDOM),

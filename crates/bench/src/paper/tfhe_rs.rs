@@ -6,9 +6,9 @@ use tfhe_sbc_core::encoding::boolean;
 
 use crate::error::BenchError;
 
-use super::configuration::{SIZE, STANDARD_DEVIATION};
-use super::figures::{Encryption, TFHE_SBC};
 use super::whole::Method;
+use tfhe_sbc_research::paper::configuration::{SIZE, STANDARD_DEVIATION};
+use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 
 /// Its two forms: whole, and seeded.
 pub(super) fn methods(count: usize) -> Vec<Box<dyn Method>> {

@@ -10,12 +10,12 @@ use crate::error::BenchError;
 use crate::report::Unit;
 use crate::timing::{Work, interleave};
 
-use super::configuration::{SIZE, Sampler, Trlwe, encrypt_tlwe};
-use super::energy::Meter;
-use super::figures::{BIT_COUNTS, Encryption, TFHE_SBC, TLWE, TRLWE};
 use super::ours;
 use super::table::{Cell, Line, PaperTable};
-use super::urandom::Urandom;
+use tfhe_sbc_research::paper::configuration::{SIZE, Sampler, Trlwe, encrypt_tlwe};
+use tfhe_sbc_research::paper::energy::Meter;
+use tfhe_sbc_research::paper::figures::{BIT_COUNTS, Encryption, TFHE_SBC, TLWE, TRLWE};
+use tfhe_sbc_research::paper::urandom::Urandom;
 
 /// A way to encrypt bits.
 pub(super) trait Method {
@@ -122,7 +122,7 @@ impl Tlwe {
     fn new(key: &[u8], count: usize) -> Result<Self, BenchError> {
         Ok(Self {
             key: key.to_vec(),
-            urandom: Urandom::open()?,
+            urandom: Urandom::open().map_err(BenchError::Urandom)?,
             out: vec![0; count * (SIZE + 1)],
         })
     }
@@ -185,7 +185,7 @@ enum Randomness {
 
 impl TrlweMethod {
     fn tfhepp(key: &[u8], count: usize) -> Result<Self, BenchError> {
-        let randomness = Randomness::Urandom(Urandom::open()?);
+        let randomness = Randomness::Urandom(Urandom::open().map_err(BenchError::Urandom)?);
         Ok(Self::new(key, count, randomness))
     }
 
@@ -243,7 +243,7 @@ impl Method for TrlweMethod {
     fn encrypt(&mut self, bits: &[u8]) -> Result<usize, BenchError> {
         match &mut self.randomness {
             Randomness::Urandom(urandom) => {
-                let mut noise = Urandom::open()?;
+                let mut noise = Urandom::open().map_err(BenchError::Urandom)?;
                 self.trlwe.encrypt(
                     bits,
                     false,

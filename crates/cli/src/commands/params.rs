@@ -1,12 +1,11 @@
-//! `params`: what parameters are worth. [`find`] searches for a set, [`shipped`] finds the project's
-//! own again, [`check`] holds the engine's noise against what is predicted, [`reproduce`] the formulas
-//! against what others published, [`security`] prices the attacks on a key, [`calibrate`] the engine's
-//! work on this machine.
+//! `params`: the search for parameter sets and their evaluation. [`find`] searches for a set,
+//! [`shipped`] finds the project's own again, [`check`] compares the engine's noise with the
+//! prediction, [`security`] prices the attacks on a key, and [`calibrate`] the engine's work on this
+//! machine.
 
 mod calibrate;
 mod check;
 mod find;
-mod reproduce;
 mod security;
 mod shipped;
 
@@ -21,7 +20,7 @@ use crate::failure::{Explain, Outcome};
 /// Finds parameter sets, and says what they are worth: how fast, how often wrong, how secure.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2 --out own.toml\n  tfhe-sbc keygen --parameters own.toml --out own\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json\n  tfhe-sbc params reproduce --only paper"
+    after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2 --out own.toml\n  tfhe-sbc keygen --parameters own.toml --out own\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -32,8 +31,6 @@ pub(crate) struct Arguments {
 enum Question {
     /// Find the parameter set for a task
     Find(Box<find::Arguments>),
-    /// Hold the formulas against what others published
-    Reproduce(reproduce::Arguments),
     /// Price the attacks on an LWE key
     Security(security::Arguments),
     /// Run the engine under a set and hold its noise against what is predicted
@@ -47,7 +44,6 @@ enum Question {
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     match &arguments.question {
         Question::Find(arguments) => find::run(arguments),
-        Question::Reproduce(arguments) => reproduce::run(arguments),
         Question::Security(arguments) => security::run(arguments),
         Question::Check(arguments) => check::run(arguments),
         Question::Shipped(arguments) => shipped::run(arguments),

@@ -41,8 +41,6 @@ mod gaussian;
 mod health;
 mod keystream;
 mod noise;
-#[cfg(feature = "std")]
-mod polar;
 #[cfg(feature = "blake2")]
 mod seal;
 mod seed;
@@ -52,10 +50,6 @@ mod shake256;
 mod tfhe_rs;
 mod tuniform;
 mod uniform;
-#[cfg(feature = "std")]
-mod vartime;
-#[cfg(feature = "std")]
-mod ziggurat;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -74,5 +68,3 @@ pub use seed::{MaskSeed, NoiseSeed, ReseedPolicy, Seed, SeedSequence};
 #[cfg(feature = "aes")]
 pub use tfhe_rs::{TfheRsStream, tfhe_rs_seed};
 pub use uniform::{fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform};
-#[cfg(feature = "std")]
-pub use vartime::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};

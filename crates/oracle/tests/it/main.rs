@@ -2,8 +2,6 @@
 
 mod estimator;
 mod parameter_file;
-mod published_sets;
-mod reproduce;
 mod search;
 mod security_table;
 mod shipped_sets;

@@ -6,7 +6,7 @@ use tfhe_sbc_oracle::failure::{
 };
 use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
-use tfhe_sbc_oracle::published::published_sets;
+use tfhe_sbc_research::published::published_sets;
 
 #[test]
 fn documented_probabilities_are_reproduced() {

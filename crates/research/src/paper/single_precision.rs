@@ -1,14 +1,14 @@
-//! The product by a folded complex transform in either precision, written for
-//! comparison of accuracy only: one textbook radix-2 transform, generic over the float.
+//! The negacyclic product by a folded complex Fourier transform in single or double precision, for
+//! comparison of accuracy only: a textbook radix-2 transform, generic over the float type.
 
 use core::f64::consts::PI;
 use core::ops::{Add, Mul, Sub};
 
-/// `f32` or `f64`.
-pub(super) trait Float:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
-{
+/// A float type, `f32` or `f64`.
+pub trait Float: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// Rounds a double to this type.
     fn from_f64(value: f64) -> Self;
+    /// Returns the value as a double, which is exact.
     fn to_f64(self) -> f64;
 }
 
@@ -64,9 +64,9 @@ impl<F: Float> Complex<F> {
     }
 }
 
-/// `a · b mod X^N + 1` for real polynomials of the same power-of-two length, in the
-/// arithmetic of `F` from end to end.
-pub(super) fn negacyclic_product<F: Float>(a: &[f64], b: &[f64]) -> Vec<f64> {
+/// Returns `a · b mod X^N + 1` for two real polynomials of the same power-of-two length, computed in
+/// the arithmetic of `F` throughout.
+pub fn negacyclic_product<F: Float>(a: &[f64], b: &[f64]) -> Vec<f64> {
     let half = a.len() / 2;
     let (mut x, y) = (folded::<F>(a), folded::<F>(b));
     for (x, y) in x.iter_mut().zip(y) {
@@ -82,7 +82,7 @@ pub(super) fn negacyclic_product<F: Float>(a: &[f64], b: &[f64]) -> Vec<f64> {
     out
 }
 
-/// The polynomial folded to half as many complex numbers, twisted and transformed.
+/// Returns the Fourier transform of the polynomial, folded to N/2 complex numbers and twisted.
 fn folded<F: Float>(polynomial: &[f64]) -> Vec<Complex<F>> {
     let half = polynomial.len() / 2;
     let mut values: Vec<_> = (0..half)
@@ -98,7 +98,8 @@ fn folded<F: Float>(polynomial: &[f64]) -> Vec<Complex<F>> {
     values
 }
 
-/// Cooley and Tukey's radix-2 transform (1965), without normalisation.
+/// The radix-2 transform of Cooley and Tukey (1965), in place and without normalisation. `sign` is the
+/// sign of the exponent.
 fn transform<F: Float>(values: &mut [Complex<F>], sign: f64) {
     let len = values.len();
     let bits = len.ilog2();

@@ -4,14 +4,14 @@
 use tfhe_sbc_core::parameters::PlaintextKind;
 
 use super::{Row, Tolerance};
-use crate::algorithmic_cost::AlgorithmicCost;
-use crate::cost::CostModel as EngineCost;
-use crate::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
-use crate::failure::{log2_bootstrap_failure, log2_p_fail};
 use crate::klemsa::{Digits, Entry, KlemsaSet, Printed, RULE, Task, search};
-use crate::noise::Variance;
-use crate::noise_budget::BootstrapOrder;
-use crate::search::{Bounds, Candidate, Pricing, Request, find};
+use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
+use tfhe_sbc_oracle::cost::CostModel as EngineCost;
+use tfhe_sbc_oracle::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
+use tfhe_sbc_oracle::failure::{log2_bootstrap_failure, log2_p_fail};
+use tfhe_sbc_oracle::noise::Variance;
+use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
+use tfhe_sbc_oracle::search::{Bounds, Candidate, Pricing, Request, find};
 
 /// What his noise model may be off by from his own figures, in percent of the largest error.
 const ETA_COMPUTED: Tolerance = Tolerance::Absolute(0.5);

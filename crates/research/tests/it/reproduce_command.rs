@@ -1,22 +1,27 @@
-//! `params reproduce`: rows of figures, for people and for machines.
+//! The command `reproduce`: rows of figures, for people and for machines.
 
-mod common;
+use std::process::{Command, Output};
 
-use std::path::Path;
-
-use common::{Run, run_bash, tfhe_sbc};
 use serde_json::Value;
 
-fn reproduce(options: &[&str]) -> Run {
-    tfhe_sbc(
-        Path::new("."),
-        &[&["params", "reproduce"], options].concat(),
-    )
+fn reproduce(options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tfhe-sbc-research"))
+        .arg("reproduce")
+        .args(options)
+        .output()
+        .unwrap()
+}
+
+fn stdout_of_success(options: &[&str]) -> String {
+    let output = reproduce(options);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{options:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn rows(options: &[&str]) -> Vec<Value> {
-    let run = reproduce(&[options, &["--json"]].concat()).succeeded();
-    run.json().as_array().unwrap().clone()
+    let text = stdout_of_success(&[options, &["--json"]].concat());
+    serde_json::from_str(&text).unwrap()
 }
 
 #[test]
@@ -67,7 +72,7 @@ fn rows_are_name_predicted_published_and_ok() {
 
 #[test]
 fn people_get_a_table_and_the_notes() {
-    let run = reproduce(&["--only", "published"]).succeeded();
+    let text = stdout_of_success(&["--only", "published"]);
     for words in [
         "V1_4_PARAM_MESSAGE_2_CARRY_2_KS_PBS_GAUSSIAN_2M128/p-fail",
         "-128.597",
@@ -75,22 +80,13 @@ fn people_get_a_table_and_the_notes() {
         "  1  stated as -64.138",
         "61 figures agree, 0 differ, 2 are unexplained",
     ] {
-        assert!(run.text().contains(words), "no {words}: {}", run.text());
+        assert!(text.contains(words), "no {words}: {text}");
     }
-    reproduce(&["--only", "rumours"]).refused(&["rumours", "klemsa"]);
-}
-
-#[test]
-fn the_example_runs() {
-    let help = reproduce(&["--help"]).succeeded();
-    let example: Vec<&str> = help
-        .text()
-        .lines()
-        .skip_while(|line| !line.starts_with("Example"))
-        .skip(1)
-        .collect();
-    assert_eq!(example.len(), 2);
-    let run = run_bash(Path::new("."), &example.join("\n")).succeeded();
-    let text = run.text();
-    assert!(text.contains("\"name\": \"tfhe-sbc-table-3/") && text.contains(" klemsa/"));
+    let refused = reproduce(&["--only", "rumours"]);
+    assert!(!refused.status.success());
+    let errors = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        errors.contains("rumours") && errors.contains("klemsa"),
+        "{errors}"
+    );
 }

@@ -1,25 +1,25 @@
-//! The generator of the paper's baseline: TFHEpp draws through C++'s `random_device`,
+//! The random number generator of the paper's baseline. TFHEpp draws through C++'s `random_device`,
 //! which reads `/dev/urandom` once for every 32-bit word.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 
 use tfhe_sbc_core::random::Expander;
 
-use crate::error::BenchError;
-
-/// Bytes of one draw.
+/// The number of bytes of one draw.
 const WORD: usize = 4;
 
-/// `/dev/urandom`, one system call a word.
-pub(super) struct Urandom(File);
+/// The stream of `/dev/urandom`, read with one system call per 32-bit word.
+pub struct Urandom(File);
 
 impl Urandom {
     /// Opens the device.
-    pub(super) fn open() -> Result<Self, BenchError> {
-        File::open("/dev/urandom")
-            .map(Self)
-            .map_err(BenchError::Urandom)
+    ///
+    /// # Errors
+    ///
+    /// If `/dev/urandom` cannot be opened.
+    pub fn open() -> io::Result<Self> {
+        File::open("/dev/urandom").map(Self)
     }
 }
 

@@ -1,29 +1,37 @@
-//! Energy: read from the machine's meter where it has one, modelled where not.
+//! The energy of a computation, read from the machine's meter if it has one, otherwise modelled.
 //!
-//! A meter is Linux's powercap (RAPL: microjoules that count up and wrap) or a power
-//! sensor under hwmon (microwatts). The model is time times the power that the paper
-//! measured on its board while it did the same.
+//! A meter is Linux's powercap (RAPL: microjoules that count up and wrap) or a power sensor under
+//! hwmon (microwatts). The model is the time multiplied by the power that the paper measured on its
+//! board during the same work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where joules come from.
-pub(super) enum Meter {
-    /// A counter of microjoules and the value at which it wraps.
-    Counter { energy: PathBuf, range: u64 },
-    /// A sensor of microwatts.
-    Sensor { power: PathBuf },
-    /// The paper's measured power.
+/// The source of a figure in joules.
+pub enum Meter {
+    /// A counter of microjoules.
+    Counter {
+        /// The file with the count.
+        energy: PathBuf,
+        /// The value at which the count wraps, in microjoules.
+        range: u64,
+    },
+    /// A sensor of the present power.
+    Sensor {
+        /// The file with the power in microwatts.
+        power: PathBuf,
+    },
+    /// The power that the paper measured on its board.
     Model,
 }
 
-/// How long a metered run lasts: a counter moves about once a millisecond.
+/// The duration of a metered run. A counter moves about once a millisecond.
 const METERED: Duration = Duration::from_millis(400);
 
 impl Meter {
-    /// The first meter that can be read.
-    pub(super) fn detect() -> Self {
+    /// Returns the first meter that can be read, or the model.
+    pub fn detect() -> Self {
         Self::detect_under(Path::new("/sys/class"))
     }
 
@@ -47,8 +55,8 @@ impl Meter {
         Self::Model
     }
 
-    /// How the figures are to be labelled.
-    pub(super) fn label(&self) -> &'static str {
+    /// The description of the source, as the tables print it.
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Counter { .. } => "measured by the processor's energy counter (powercap)",
             Self::Sensor { .. } => "measured by a power sensor (hwmon)",
@@ -58,9 +66,13 @@ impl Meter {
         }
     }
 
-    /// Joules of one run of `work`, which takes `seconds`; `modelled_watts` is the
-    /// paper's power for the same.
-    pub(super) fn joules<E>(
+    /// Returns the joules of one run of `work`, which takes `seconds`. The model takes the power
+    /// `modelled_watts`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `work`, which a meter runs repeatedly and the model not at all.
+    pub fn joules<E>(
         &self,
         seconds: f64,
         modelled_watts: f64,

@@ -1,11 +1,28 @@
-//! `params reproduce`: what the oracle says about sets that others published.
+//! Prints what [`tfhe_sbc_research`] reproduces.
+//!
+//! `cargo run --release -p tfhe-sbc-research -- reproduce [--only SOURCE] [--json]`
+#![forbid(unsafe_code)]
 
-use clap::{Args, ValueEnum};
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use tfhe_sbc_oracle::reproduce::{Row, Source, Tolerance, Verdict};
+use tfhe_sbc_research::reproduce::{Row, Source, Tolerance, Verdict};
 
-use crate::failure::{Outcome, failure};
-use crate::{output, progress};
+/// Other work on TFHE, reproduced.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Hold the oracle's formulas against published figures
+    Reproduce(Reproduce),
+}
 
 /// Holds the oracle's formulas against published figures.
 ///
@@ -13,10 +30,7 @@ use crate::{output, progress};
 /// whether the two agree. Rows that no formula explains say why and do not count; if any
 /// other row differs, the command fails.
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  tfhe-sbc params reproduce\n  tfhe-sbc params reproduce --only paper --json"
-)]
-pub(crate) struct Arguments {
+struct Reproduce {
     /// Only the rows of one source
     #[arg(long, value_enum, value_name = "SOURCE")]
     only: Option<Only>,
@@ -25,7 +39,18 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Where figures are from.
+fn main() -> ExitCode {
+    let Command::Reproduce(arguments) = Arguments::parse().command;
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The source of published figures.
 #[derive(Clone, Copy, ValueEnum)]
 enum Only {
     /// TFHE-rs's sets: failure probability and cost
@@ -46,25 +71,21 @@ impl Only {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+/// Prints the rows, and fails if a row differs.
+fn run(arguments: &Reproduce) -> Result<(), String> {
     let sources = match arguments.only {
         Some(only) => vec![only.source()],
         None => Source::ALL.to_vec(),
     };
-    let bar = progress::bar("reproducing", sources.len() as u64);
-    let rows: Vec<Row> = sources
-        .into_iter()
-        .flat_map(|source| {
-            let rows = source.rows();
-            bar.inc(1);
-            rows
-        })
-        .collect();
-    drop(bar);
-    match arguments.json {
-        true => output::print_json(&rows.iter().map(row_json).collect::<Vec<_>>())?,
-        false => print(&rows)?,
-    }
+    let rows: Vec<Row> = sources.into_iter().flat_map(Source::rows).collect();
+    let text = match arguments.json {
+        true => {
+            let rows: Vec<Value> = rows.iter().map(row_json).collect();
+            serde_json::to_string_pretty(&rows).map_err(|error| format!("no JSON: {error}"))?
+        }
+        false => table(&rows),
+    };
+    emit(&text).map_err(|error| format!("the output was not written to stdout: {error}"))?;
     let differing: Vec<&str> = rows
         .iter()
         .filter(|row| row.verdict == Verdict::Differs)
@@ -72,13 +93,20 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         .collect();
     match differing.as_slice() {
         [] => Ok(()),
-        names => Err(failure(
-            format_args!(
-                "figures differ from what is published: {}",
-                names.join(", ")
-            ),
-            "a formula of this build is wrong: trust none of its parameters, and report the rows",
+        names => Err(format!(
+            "figures differ from what is published: {}\n  help: a formula of this build is wrong: \
+             trust none of its parameters, and report the rows",
+            names.join(", ")
         )),
+    }
+}
+
+/// Writes a line to stdout. A reader that has closed its end is no error.
+fn emit(text: &str) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -110,10 +138,12 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A table, and below it the notes, each once.
-fn print(rows: &[Row]) -> Outcome<()> {
+/// The rows as a table, and below it the notes, each once.
+fn table(rows: &[Row]) -> String {
     let mut notes: Vec<&str> = Vec::new();
-    let mut table = output::text_table();
+    let style = comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+    let mut table = comfy_table::Table::new();
+    table.load_style(style.row_separator(comfy_table::LineStyle::none()));
     table.set_header(["figure", "predicted", "published", "unit", "ok", "note"]);
     for row in rows {
         let note = match row.note.as_str() {
@@ -149,5 +179,5 @@ fn print(rows: &[Row]) -> Outcome<()> {
         of(Verdict::Unexplained),
         of(Verdict::NotCompared)
     ));
-    output::emit(lines.join("\n"))
+    lines.join("\n")
 }

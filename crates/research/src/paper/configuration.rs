@@ -1,37 +1,38 @@
-//! The ways to encrypt bits that the paper compares, reproduced: TFHEpp's TLWE and
-//! TRLWE, and TFHE-SBC itself. N = 1024, k = 1, q = 2^32, every word sent.
+//! Reproductions of the methods of encryption that the paper compares: the TLWE and TRLWE encryptions
+//! of TFHEpp, and TFHE-SBC itself. N = 1024, k = 1, q = 2^32, and every word is sent.
 //!
-//! They are ours from the first line to the last, after the paper's description, and
-//! share our transform: what they differ in is the source of randomness, the sampler,
-//! and whether the transformed key is kept. The samplers are variable-time, as the
-//! paper's are.
+//! The code is this project's own, written after the paper's description, and all methods share
+//! this project's transform. They differ in the source of randomness, in the sampler, and in whether
+//! the transformed key is kept. The samplers are variable-time, as in the paper.
+//!
+//! `firmware/count` includes this file too: of this crate it uses [`samplers`](crate::samplers) only.
 
 use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::fft::OwnedFftPlan;
 use tfhe_sbc_core::glwe_product::{MaskProduct, mask_product_scratch_len, prepare_key_polynomial};
 use tfhe_sbc_core::polynomial::reference_multiply_add;
-use tfhe_sbc_core::random::{
-    Expander, add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime, fill_uniform,
-};
+use tfhe_sbc_core::random::{Expander, fill_uniform};
 
-/// N.
-pub(super) const SIZE: usize = 1024;
-/// The noise's standard deviation, as a fraction of q.
-pub(super) const STANDARD_DEVIATION: f64 = 1.0 / 33_554_432.0;
+use crate::samplers::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};
 
-/// How Gaussian noise is drawn.
+/// The polynomial size N.
+pub const SIZE: usize = 1024;
+/// The standard deviation of the noise, as a fraction of q.
+pub const STANDARD_DEVIATION: f64 = 1.0 / 33_554_432.0;
+
+/// A sampler of Gaussian noise.
 #[derive(Clone, Copy)]
-pub(super) enum Sampler {
-    /// Marsaglia's polar method, C++'s `normal_distribution`.
+pub enum Sampler {
+    /// Marsaglia's polar method, as in C++'s `normal_distribution`.
     Polar,
     /// The Ziggurat of Marsaglia and Tsang.
     Ziggurat,
 }
 
 impl Sampler {
-    /// Adds noise to every value.
-    pub(super) fn add(self, expander: &mut impl Expander, values: &mut [u32]) {
+    /// Adds noise of [`STANDARD_DEVIATION`] to every value.
+    pub fn add(self, expander: &mut impl Expander, values: &mut [u32]) {
         match self {
             Self::Polar => add_gaussian_polar_vartime(STANDARD_DEVIATION, expander, values),
             Self::Ziggurat => add_gaussian_ziggurat_vartime(STANDARD_DEVIATION, expander, values),
@@ -39,8 +40,9 @@ impl Sampler {
     }
 }
 
-/// Encrypts every bit as a TLWE of its own: 1024 mask words and a body.
-pub(super) fn encrypt_tlwe(
+/// Encrypts each bit as one TLWE ciphertext of 1024 mask words and a body, and writes the ciphertexts
+/// to `out` one after the other.
+pub fn encrypt_tlwe(
     key: &[u8],
     bits: &[u8],
     expander: &mut impl Expander,
@@ -60,8 +62,8 @@ pub(super) fn encrypt_tlwe(
     }
 }
 
-/// What encrypts TRLWEs.
-pub(super) struct Trlwe {
+/// A TRLWE encryptor with its key and scratch memory.
+pub struct Trlwe {
     plan: OwnedFftPlan,
     key: Vec<u8>,
     prepared_key: Vec<f64>,
@@ -69,8 +71,8 @@ pub(super) struct Trlwe {
 }
 
 impl Trlwe {
-    /// Transforms the key.
-    pub(super) fn new(key: &[u8]) -> Self {
+    /// Takes the binary key and transforms it.
+    pub fn new(key: &[u8]) -> Self {
         let size = PolynomialSize::new(SIZE).expect("1024 is a polynomial size");
         let mut trlwe = Self {
             plan: OwnedFftPlan::new(size),
@@ -83,7 +85,7 @@ impl Trlwe {
     }
 
     /// Transforms the key again, as TFHEpp does for every product.
-    pub(super) fn transform_key(&mut self) {
+    pub fn transform_key(&mut self) {
         for (place, &bit) in self.prepared_key.iter_mut().zip(&self.key) {
             *place = f64::from(bit);
         }
@@ -91,7 +93,7 @@ impl Trlwe {
     }
 
     /// Adds the product of a mask and the key to a body.
-    pub(super) fn add_product(&mut self, mask: &[u32], body: &mut [u32]) {
+    pub fn add_product(&mut self, mask: &[u32], body: &mut [u32]) {
         MaskProduct::new(self.plan.plan(), &mut self.scratch).finish_into(
             mask,
             &self.prepared_key,
@@ -99,8 +101,9 @@ impl Trlwe {
         );
     }
 
-    /// Encrypts bits, 1024 in a TRLWE: mask, then body.
-    pub(super) fn encrypt(
+    /// Encrypts bits, 1024 in a ciphertext, and writes each ciphertext to `out`: its mask, then its body.
+    /// Unless `key_kept`, the key is transformed again for every ciphertext.
+    pub fn encrypt(
         &mut self,
         bits: &[u8],
         key_kept: bool,
@@ -124,16 +127,16 @@ impl Trlwe {
         }
     }
 
-    /// The phase of a TRLWE, by the definition of the product.
-    pub(super) fn phase(&self, mask: &[u32], body: &[u32]) -> Vec<u32> {
+    /// Returns the phase of a TRLWE ciphertext, computed by the definition of the product.
+    pub fn phase(&self, mask: &[u32], body: &[u32]) -> Vec<u32> {
         let negated: Vec<i64> = self.key.iter().map(|&bit| -i64::from(bit)).collect();
         let mut phase = body.to_vec();
         reference_multiply_add(&mut phase, mask, &negated);
         phase
     }
 
-    /// Bytes of twiddles, keys and scratch.
-    pub(super) fn memory(&self) -> usize {
+    /// The number of bytes of twiddle factors, keys and scratch memory.
+    pub fn memory(&self) -> usize {
         size_of_val(&self.prepared_key[..])
             + size_of_val(&self.scratch[..])
             + self.key.len()

@@ -2,8 +2,8 @@
 //! The paper takes them from TFHEpp, whose keys are ternary; binary keys have less.
 
 use super::{Row, Tolerance};
-use crate::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
-use crate::security::{SecretKind, security_level};
+use tfhe_sbc_oracle::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
+use tfhe_sbc_oracle::security::{SecretKind, security_level};
 
 /// log2 of the noise of Table 3.
 pub const LOG2_SIGMA: f64 = -25.0;

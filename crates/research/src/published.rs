@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
-use crate::algorithmic_cost::AlgorithmicCost;
-use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
-use crate::failure::{DecisionHalfWidth, log2_bootstrap_failure};
-use crate::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
-use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
+use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_bootstrap_failure};
+use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
+use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 
 /// A published set.
 #[derive(Clone, Debug, PartialEq)]

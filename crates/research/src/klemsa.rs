@@ -15,11 +15,11 @@
 //! Three standard deviations are a failure in 2^8.5, and a security line through the origin
 //! is of its time: these are figures to compare with, no way to parameters.
 
-use crate::algorithmic_cost::AlgorithmicCost;
-use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
-use crate::failure::{DecisionHalfWidth, log2_bootstrap_failure};
-use crate::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
-use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
+use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_bootstrap_failure};
+use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
+use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 
 /// How many standard deviations are to fit the largest error.
 pub const RULE: f64 = 3.0;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
-use tfhe_sbc_oracle::klemsa::{Digits, Entry, KlemsaSet, TABLE_1, search};
 use tfhe_sbc_oracle::noise::{Gadget, Variance};
-use tfhe_sbc_oracle::published::{PublishedSet, published_sets};
-use tfhe_sbc_oracle::reproduce::{Row, Source, Verdict, klemsa, paper, published};
+use tfhe_sbc_research::klemsa::{Digits, Entry, KlemsaSet, TABLE_1, search};
+use tfhe_sbc_research::published::{PublishedSet, published_sets};
+use tfhe_sbc_research::reproduce::{Row, Source, Verdict, klemsa, paper, published};
 
 static KLEMSA: LazyLock<Vec<Row>> = LazyLock::new(|| Source::Klemsa.rows());
 
@@ -260,7 +260,7 @@ fn nothing_that_he_admits_is_cheaper() {
         }
         assert!(fitting > 100, "{fitting}");
     }
-    let nothing = tfhe_sbc_oracle::klemsa::Task {
+    let nothing = tfhe_sbc_research::klemsa::Task {
         name: "too fine",
         cleartext_bits: 12,
         quadratic_weights: 1,
