@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_device::{
-    DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session, SessionKey,
+    DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session, SessionMode,
     SinkError,
 };
 use zeroize::Zeroize;
@@ -100,7 +100,7 @@ pub(crate) trait AnySession {
     ) -> Result<usize, DeviceError>;
 }
 
-impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
+impl<T: MaskTorus, K: SessionMode<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
     fn parameters(&self) -> &Parameters {
         Session::parameters(self)
     }

@@ -4,7 +4,7 @@
 //! It is CBOR (RFC 8949), written without an allocator: a map of `columns`, each a map, and `rows`,
 //! a list of labels. Nothing in it is secret; names, encodings and labels travel in the clear.
 
-use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_METADATA_BYTES, is_column_name, is_plain_text};
+use tfhe_sbc_core::description::{MAX_METADATA_BYTES, check_column_name, check_shape, check_texts};
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind};
@@ -54,36 +54,23 @@ where
         if parameters.plaintext != PlaintextKind::Radix {
             return Err(DeviceError::PlaintextKind);
         }
-        let refused = |what| Err(DeviceError::Description(what));
-        if !(1..=MAX_COLUMNS).contains(&columns.clone().count()) {
-            return refused("no columns, or more than 256");
-        }
-        if rows.clone().next().is_none() {
-            return refused("no rows");
-        }
+        let has_rows = rows.clone().next().is_some();
+        check_shape(columns.clone().count(), has_rows).map_err(DeviceError::Description)?;
         for (index, column) in columns.clone().enumerate() {
-            if !is_column_name(column.name) {
-                return refused(
-                    "a column whose name is not made of 1 to 64 letters, digits and underscores",
-                );
-            }
+            check_column_name(column.name).map_err(DeviceError::Description)?;
             if columns.clone().take(index).any(|c| c.name == column.name) {
-                return refused("two columns of one name");
+                return Err(DeviceError::Description("two columns of one name"));
             }
         }
         let units = columns.clone().map(|column| column.unit);
-        if !rows.clone().chain(units).all(is_plain_text) {
-            return refused(
-                "a row label or unit with control characters or more than 64 characters",
-            );
-        }
+        check_texts(rows.clone().chain(units)).map_err(DeviceError::Description)?;
         let mut payload_len = 0;
         write(columns.clone(), rows.clone(), &mut |bytes| {
             payload_len += bytes.len();
             Ok(())
         })?;
         if payload_len > MAX_METADATA_BYTES {
-            return refused("more than 1 MiB");
+            return Err(DeviceError::Description("more than 1 MiB"));
         }
         Ok(Self {
             header: Header::new(Kind::Metadata, parameters.fingerprint(), key),

@@ -83,7 +83,7 @@ pub use output::MAX_PIECE_BYTES;
 pub use plan::{KeyMode, MemoryPlan, workspace_bytes};
 pub use public::{Public, PublicEncryptor, device_public_key_parameters};
 pub use readings::{encode_readings, reading_block_count};
-pub use session::{Session, SessionKey};
+pub use session::{Session, SessionMode};
 pub use symmetric::{Encryptor, Symmetric, device_key_parameters};
 
 pub use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, ReadingError};

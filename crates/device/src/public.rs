@@ -25,7 +25,7 @@ use crate::output::Output;
 use crate::plaintext::Plaintexts;
 use crate::plan::{KeyMode, MemoryPlan};
 use crate::product::{PIECE, UniformPolynomials};
-use crate::session::{Key, MessageSeeds, Session, State};
+use crate::session::{MessageSeeds, Mode, Session, State};
 
 /// Encrypts with a device public key.
 pub type PublicEncryptor<'w, T, S = NoSource> = Session<'w, T, Public<'w, T>, S>;
@@ -78,7 +78,7 @@ impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
         Ok(Self {
             state,
             seeds,
-            key: Public {
+            mode: Public {
                 expander: key.expander,
                 mask_seed: key.mask_seed,
                 bodies: key.bodies,
@@ -138,7 +138,7 @@ impl<T: Torus> UniformPolynomials<T> for Column<'_, '_, T> {
     }
 }
 
-impl<T: MaskTorus> Key<T> for Public<'_, T> {
+impl<T: MaskTorus> Mode<T> for Public<'_, T> {
     const FORGETS: bool = true;
 
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {

@@ -1,10 +1,10 @@
-//! Readings as radix blocks.
+//! The encoding of readings as radix blocks.
 
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint};
 
 use crate::error::DeviceError;
 
-/// Number of blocks of `count` readings in this encoding.
+/// Returns the number of radix blocks that `count` readings take, `usize::MAX` if it overflows.
 pub const fn reading_block_count(
     encoding: BlockEncoding,
     fixed_point: &FixedPoint,
@@ -13,37 +13,39 @@ pub const fn reading_block_count(
     count.saturating_mul(encoding.block_count(fixed_point.bits()))
 }
 
-/// Turns readings into radix blocks, least significant block first, reading after
-/// reading. `blocks` has [`reading_block_count`] places; it is untouched on error.
+/// Encodes the values of readings as radix blocks: reading after reading, and of each the least
+/// significant block first.
+///
+/// `blocks` has [`reading_block_count`] places; it is unchanged on error.
+///
+/// # Errors
+/// [`DeviceError::BlockBuffer`] if `blocks` has another length, [`DeviceError::Reading`] for a value
+/// that `fixed_point` does not encode.
 pub fn encode_readings(
     encoding: BlockEncoding,
     fixed_point: &FixedPoint,
-    readings: &[f64],
+    values: &[f64],
     blocks: &mut [u8],
 ) -> Result<(), DeviceError> {
-    let needed = reading_block_count(encoding, fixed_point, readings.len());
+    let needed = reading_block_count(encoding, fixed_point, values.len());
     if blocks.len() != needed {
         return Err(DeviceError::BlockBuffer {
             needed,
             found: blocks.len(),
         });
     }
-    let code = |index: usize, reading: f64| {
+    let code = |index: usize, value: f64| {
         fixed_point
-            .encode(reading)
+            .encode(value)
             .map_err(|error| DeviceError::Reading { index, error })
     };
-    for (index, &reading) in readings.iter().enumerate() {
-        code(index, reading)?;
+    for (index, &value) in values.iter().enumerate() {
+        code(index, value)?;
     }
     let each = encoding.block_count(fixed_point.bits());
-    for (index, (&reading, blocks)) in readings
-        .iter()
-        .zip(blocks.chunks_exact_mut(each))
-        .enumerate()
-    {
+    for (index, (&value, blocks)) in values.iter().zip(blocks.chunks_exact_mut(each)).enumerate() {
         // A code has at most `bits` bits, which is what `each` blocks hold.
-        let _ = encoding.split(code(index, reading)?, blocks);
+        let _ = encoding.split(code(index, value)?, blocks);
     }
     Ok(())
 }

@@ -21,10 +21,10 @@ use crate::product::Product;
 /// [`PublicEncryptor`](crate::PublicEncryptor), by its key. `T` is the torus of the key's
 /// parameter set, `u32` or `u64`; `S` the source that the seeds are renewed from, if any.
 /// Drop zeroizes everything secret that the workspace holds.
-pub struct Session<'w, T: MaskTorus, K, S = NoSource> {
+pub struct Session<'w, T: MaskTorus, M, S = NoSource> {
     pub(crate) state: State<'w, T>,
     pub(crate) seeds: SeedSequence<S>,
-    pub(crate) key: K,
+    pub(crate) mode: M,
 }
 
 /// What a session has beside its key and its seeds.
@@ -43,7 +43,7 @@ pub struct MessageSeeds {
 }
 
 /// How a mode makes its messages.
-pub trait Key<T: MaskTorus> {
+pub trait Mode<T: MaskTorus> {
     /// Whether a message stays closed to who takes the session afterwards, so that its
     /// randomness has to go when it is made. A key that decrypts it makes that pointless.
     const FORGETS: bool;
@@ -67,8 +67,8 @@ pub trait Key<T: MaskTorus> {
 
 /// The key of a [`Session`]: [`Symmetric`](crate::Symmetric) or
 /// [`Public`](crate::Public). For signatures that take a session of either.
-pub trait SessionKey<T: MaskTorus>: Key<T> {}
-impl<T: MaskTorus, K: Key<T>> SessionKey<T> for K {}
+pub trait SessionMode<T: MaskTorus>: Mode<T> {}
+impl<T: MaskTorus, M: Mode<T>> SessionMode<T> for M {}
 
 impl<T: MaskTorus> Drop for State<'_, T> {
     fn drop(&mut self) {
@@ -124,7 +124,7 @@ impl<'w, T: MaskTorus> State<'w, T> {
     }
 }
 
-impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
+impl<T: MaskTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
     /// The parameter set of the key.
     pub fn parameters(&self) -> &Parameters {
         &self.state.parameters
@@ -150,7 +150,7 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
 
     /// Number of bytes of the message that encrypts `element_count` blocks or bits.
     pub fn message_len(&self, element_count: usize) -> usize {
-        K::payload_len(&self.state.parameters, element_count).saturating_add(ENVELOPE_BYTES)
+        M::payload_len(&self.state.parameters, element_count).saturating_add(ENVELOPE_BYTES)
     }
 
     /// Encrypts radix blocks, each below the message modulus, into the first
@@ -206,11 +206,11 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
     ) -> Result<usize, DeviceError> {
         let (mask, noise) = self.seeds.next_pair()?;
         let seeds = MessageSeeds { mask, noise };
-        if K::FORGETS {
+        if M::FORGETS {
             self.seeds.forget_past();
         }
         let result = self.encrypt_with(&seeds, plaintexts, out);
-        if K::FORGETS {
+        if M::FORGETS {
             self.state.forget();
         }
         result
@@ -224,13 +224,13 @@ impl<T: MaskTorus, K: SessionKey<T>, S: EntropySource> Session<'_, T, K, S> {
     ) -> Result<usize, DeviceError> {
         let header = Header {
             element_count: plaintexts.len() as u32,
-            ..K::header(&self.state.header, seeds)
+            ..M::header(&self.state.header, seeds)
         };
-        let payload_len = K::payload_len(&self.state.parameters, plaintexts.len());
+        let payload_len = M::payload_len(&self.state.parameters, plaintexts.len());
         out.bytes(&header.to_bytes(payload_len as u64))?;
         let size = self.state.parameters.polynomial_size().get();
         for (index, plaintexts) in (0..).zip(plaintexts.polynomials(size)) {
-            self.key
+            self.mode
                 .encrypt_polynomial(&mut self.state, seeds, index, plaintexts, out)?;
         }
         out.finish()?;

@@ -12,7 +12,7 @@ use crate::masks::SeededMasks;
 use crate::output::Output;
 use crate::plaintext::Plaintexts;
 use crate::plan::{KeyMode, MemoryPlan};
-use crate::session::{Key, MessageSeeds, Session, State};
+use crate::session::{MessageSeeds, Mode, Session, State};
 
 /// Encrypts with a device key.
 pub type Encryptor<'w, T, S = NoSource> = Session<'w, T, Symmetric, S>;
@@ -59,12 +59,12 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
         Ok(Self {
             state,
             seeds,
-            key: Symmetric(()),
+            mode: Symmetric(()),
         })
     }
 }
 
-impl<T: MaskTorus> Key<T> for Symmetric {
+impl<T: MaskTorus> Mode<T> for Symmetric {
     const FORGETS: bool = false;
 
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {

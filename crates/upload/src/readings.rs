@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_core::description::is_plain_text;
 pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
+use tfhe_sbc_core::description::{check_column_name, check_shape, check_texts};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
@@ -92,30 +92,13 @@ pub enum ReadingsError {
 impl ReadingsMetadata {
     /// Checks names, texts, encodings and sizes.
     pub fn check(&self) -> Result<(), ReadingsError> {
-        if self.columns.is_empty() || self.columns.len() > MAX_COLUMNS {
-            return Err(ReadingsError::Shape("no columns, or more than 256"));
-        }
-        if self.rows.is_empty() {
-            return Err(ReadingsError::Shape("no rows"));
-        }
+        check_shape(self.columns.len(), !self.rows.is_empty()).map_err(ReadingsError::Shape)?;
         let units = self.columns.iter().map(|column| &column.unit);
-        if !self
-            .rows
-            .iter()
-            .chain(units)
-            .all(|text| is_plain_text(text))
-        {
-            return Err(ReadingsError::Shape(
-                "a row label or unit with control characters or more than 64 characters",
-            ));
-        }
+        let texts = self.rows.iter().chain(units).map(String::as_str);
+        check_texts(texts).map_err(ReadingsError::Shape)?;
         let mut names = HashSet::new();
         for column in &self.columns {
-            if !is_column_name(&column.name) {
-                return Err(ReadingsError::Shape(
-                    "a column whose name is not made of 1 to 64 letters, digits and underscores",
-                ));
-            }
+            check_column_name(&column.name).map_err(ReadingsError::Shape)?;
             if !names.insert(&column.name) {
                 return Err(ReadingsError::DuplicateColumn(column.name.clone()));
             }

@@ -10,7 +10,7 @@ use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionMode,
     encode_readings, reading_block_count, workspace_bytes,
 };
 use zeroize::Zeroizing;
@@ -209,7 +209,7 @@ impl AnyEncryptor<'_> {
     }
 }
 
-fn message<T: MaskTorus, K: SessionKey<T>>(
+fn message<T: MaskTorus, K: SessionMode<T>>(
     session: &mut Session<'_, T, K>,
     blocks: &[u8],
 ) -> Result<Vec<u8>, DeviceError> {

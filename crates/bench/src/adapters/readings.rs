@@ -12,7 +12,7 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey, workspace_bytes,
+    Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionMode, workspace_bytes,
 };
 use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
@@ -166,7 +166,7 @@ impl<'k> Device<'k> {
         .map_err(BenchError::from)
     }
 
-    fn timed<'s, K: SessionKey<u64> + 's>(
+    fn timed<'s, K: SessionMode<u64> + 's>(
         &'s self,
         mut session: Session<'s, u64, K>,
     ) -> (Box<dyn Subject + 's>, usize) {

@@ -18,7 +18,7 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     encode_readings, workspace_bytes, DeviceError, Encryptor, EntropyError, EntropySource,
     ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PlaintextKind, PublicEncryptor, ReseedPolicy,
-    Seed, SeedSequence, Session, SessionKey,
+    Seed, SeedSequence, Session, SessionMode,
 };
 
 const SETS: [ParameterSet; 3] = [BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2];
@@ -104,7 +104,7 @@ impl Sent {
 }
 
 /// The bytes of two messages of a session, and their hash.
-fn two_messages<T: MaskTorus, K: SessionKey<T>, S: EntropySource>(
+fn two_messages<T: MaskTorus, K: SessionMode<T>, S: EntropySource>(
     mut session: Session<'_, T, K, S>,
 ) -> Result<(usize, u64), DeviceError> {
     let mut sent = Sent::new();

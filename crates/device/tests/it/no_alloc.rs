@@ -9,8 +9,8 @@ use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
-    encode_readings, workspace_bytes,
+    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PublicEncryptor, Session,
+    SessionMode, encode_readings, workspace_bytes,
 };
 
 use crate::common::frozen::{FROZEN_RADIX, seeds};
@@ -65,7 +65,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 /// Everything that a session can do, refusals too.
-fn use_it<T: MaskTorus, K: SessionKey<T>>(
+fn use_it<T: MaskTorus, K: SessionMode<T>>(
     session: &mut Session<'_, T, K>,
     values: &[u8],
     out: &mut [u8],

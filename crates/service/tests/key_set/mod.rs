@@ -10,7 +10,7 @@ use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionKey,
+    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionMode,
     encode_readings, reading_block_count, workspace_bytes,
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
@@ -123,7 +123,7 @@ impl UploadKey<'_> {
     }
 }
 
-fn message<K: SessionKey<u64>>(
+fn message<K: SessionMode<u64>>(
     mut session: Session<'_, u64, K>,
     blocks: &[u8],
 ) -> Result<Vec<u8>, DeviceError> {

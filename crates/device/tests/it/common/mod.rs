@@ -15,7 +15,7 @@ use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, PublicEncryptor, Session,
-    SessionKey, SinkError, workspace_bytes,
+    SessionMode, SinkError, workspace_bytes,
 };
 
 /// The frozen sets with public-key uploads, masks and bodies in full.
@@ -135,7 +135,7 @@ impl<T: MaskTorus> Device<T> {
 }
 
 /// The plaintexts' message, blocks or bits as the parameter set wants.
-pub(crate) fn send<T: MaskTorus, K: SessionKey<T>>(
+pub(crate) fn send<T: MaskTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
 ) -> Vec<u8> {
@@ -147,7 +147,7 @@ pub(crate) fn send<T: MaskTorus, K: SessionKey<T>>(
 }
 
 /// Blocks or bits, as the parameter set wants.
-pub(crate) fn encrypt<T: MaskTorus, K: SessionKey<T>>(
+pub(crate) fn encrypt<T: MaskTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     out: &mut [u8],
@@ -159,7 +159,7 @@ pub(crate) fn encrypt<T: MaskTorus, K: SessionKey<T>>(
 }
 
 /// Blocks or bits piece by piece, as the parameter set wants.
-pub(crate) fn stream<T: MaskTorus, K: SessionKey<T>>(
+pub(crate) fn stream<T: MaskTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
