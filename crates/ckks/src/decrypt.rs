@@ -1,4 +1,4 @@
-//! Decryption, by the owner of the secret key: from residues to slots.
+//! Decryption by the owner of the secret key: from residues to slots.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,13 +13,14 @@ use crate::parameters::{MAX_DATA_PRIMES, ParametersError};
 use crate::seal::{Ciphertext, SealError};
 use crate::ternary::{SecretKey, unpack};
 
-/// The slots of a ciphertext: real and imaginary parts of `n / 2` numbers, by its own scale.
+/// Decrypts a ciphertext to the real and imaginary parts of its `n / 2` slots, divided by its
+/// scale.
 ///
-/// Whoever gets them learns the noise too: see the crate's documentation. For machines of key
-/// owners: neither constant-time nor wiped.
+/// The result reveals the noise too: see the crate's documentation. This function is for machines
+/// of key owners: it is neither constant-time nor wipes its memory.
 ///
 /// # Errors
-/// If the key is of another size. A key of the right size that is not the ciphertext's gives
+/// If the key is of another size. A key of the right size that is not the ciphertext's yields
 /// noise.
 pub fn decrypt(
     key: SecretKey<'_>,
@@ -34,7 +35,7 @@ pub fn decrypt(
     let primes = &parameters.data_primes()[..ciphertext.prime_count()];
     let ntts = ntts(primes, parameters.log_n())?;
 
-    // The powers of the secret that polynomials are multiplied with, in Montgomery form.
+    // The powers of the secret by which polynomials are multiplied, in Montgomery form.
     let mut secret = vec![0; n * primes.len()];
     for (ntt, secret) in ntts.iter().zip(secret.chunks_exact_mut(n)) {
         unpack(ntt.modulus(), key.packed(), secret);
@@ -90,7 +91,7 @@ fn ntts(primes: &[u32], log_n: u32) -> Result<Vec<Ntt>, ParametersError> {
     primes.iter().map(ntt).collect()
 }
 
-/// The next power of the secret.
+/// Replaces a power of the secret by the next one.
 fn raise(ntts: &[Ntt], secret: &[u32], power: &mut [u32]) {
     let n = secret.len() / ntts.len();
     let each = power.chunks_exact_mut(n).zip(secret.chunks_exact(n));
@@ -101,10 +102,10 @@ fn raise(ntts: &[Ntt], secret: &[u32], power: &mut [u32]) {
     }
 }
 
-/// Numbers out of residues, by mixed radix digits (Garner 1959).
+/// The reconstruction of numbers from residues, by mixed radix digits (Garner 1959).
 struct Garner {
     moduli: Vec<Modulus>,
-    /// `[i][j]`: the inverse of prime `j` modulo prime `i`, in Montgomery form.
+    /// At `[i][j]` the inverse of prime `j` modulo prime `i`, in Montgomery form.
     inverses: Vec<Vec<u32>>,
 }
 
@@ -126,7 +127,7 @@ impl Garner {
         }
     }
 
-    /// The number nearest to zero with these residues, to the precision of doubles.
+    /// Returns the number nearest to zero that has these residues, to the precision of doubles.
     fn centred(&self, mut residues: [u32; MAX_DATA_PRIMES]) -> f64 {
         let value = |digits: [u32; MAX_DATA_PRIMES]| {
             let each = self.moduli.iter().zip(digits).rev();
@@ -136,7 +137,7 @@ impl Garner {
         };
         let digits = self.digits(residues);
         let last = self.moduli.len() - 1;
-        // A number so near to half the modulus that lower digits decide is wrong anyway.
+        // Only for a number very near to half the modulus do lower digits decide; it is wrong anyway.
         if digits[last] <= self.moduli[last].value() / 2 {
             return value(digits);
         }
@@ -162,7 +163,8 @@ impl Garner {
     }
 }
 
-/// The values of a polynomial at `ζ^(3^i)`, over `scale`: down the tree that encoding goes up.
+/// Returns the values of a polynomial at `ζ^(3^i)`, divided by `scale`. The transform goes down the
+/// tree that the encoding goes up.
 fn decode(coefficients: &mut [f64], scale: f64) -> Vec<[f64; 2]> {
     let slot_count = coefficients.len() / 2;
     let (re, im) = coefficients.split_at_mut(slot_count);
@@ -172,7 +174,7 @@ fn decode(coefficients: &mut [f64], scale: f64) -> Vec<[f64; 2]> {
             .chunks_exact_mut(2 * half)
             .zip(im.chunks_exact_mut(2 * half));
         for (node, (re, im)) in blocks.enumerate() {
-            // The second of two siblings has i times the root of the first.
+            // The root of the second of two siblings is i times the root of the first.
             let (cos, sin) = computed_root((nodes + node) / 2);
             let (cos, sin) = match node % 2 {
                 0 => (cos, sin),

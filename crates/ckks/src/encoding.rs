@@ -1,18 +1,19 @@
-//! From slots to the integer coefficients of a plaintext.
+//! The encoding: from slots to the integer coefficients of a plaintext.
 //!
 //! The plaintext is the real polynomial `m` with `m(ζ^(3^i)) = scale · slot[i]`, `ζ = exp(πi/n)`,
-//! as in SEAL ("Homomorphic encryption for arithmetic of approximate numbers", 2017, section 3.2,
-//! with 3 for 5). `c_k = m_k + i·m_(k + n/2)` are the coefficients of a complex polynomial mod
-//! `X^(n/2) - i` that has the same values at the roots, `ζ^e` for `e = 1 mod 4`: `ζ^(3^i)` for
-//! even `i` and its conjugate for odd. The transform goes up the tree that splits `X^2m - z²`
-//! into `X^m - z` and `X^m + z`, from the roots to `c`; in memory are all real and then all
-//! imaginary parts, so what comes out is `m` in order.
+//! as in SEAL (Cheon, Kim, Kim and Song, "Homomorphic encryption for arithmetic of approximate
+//! numbers", 2017, section 3.2, with 3 in place of 5). The numbers `c_k = m_k + i·m_(k + n/2)` are
+//! the coefficients of a complex polynomial mod `X^(n/2) - i` that has the same values as `m` at its
+//! roots, the `ζ^e` with `e = 1 mod 4`. These are `ζ^(3^i)` for even `i` and its conjugate for odd
+//! `i`. The transform goes up the tree that splits `X^2m - z²` into `X^m - z` and `X^m + z`, from
+//! the roots to `c`. In memory all real parts come before all imaginary parts, so that the result is
+//! `m` in order.
 //!
-//! Roots come from `core`'s polynomials, not from libm, and no multiplication is fused with an
+//! Roots come from the polynomials of `core`, not from libm, and no multiplication is fused with an
 //! addition: every target gives the same bytes.
 //!
-//! Constant-time in the values where the processor's arithmetic in doubles is, apart from the
-//! refusal of values.
+//! The encoding is constant-time in the values where the processor's arithmetic in doubles is,
+//! except that values may be refused.
 
 use tfhe_sbc_core::fft::root_of_unity;
 use tfhe_sbc_core::simd::{Isa, vectorize};
@@ -20,18 +21,18 @@ use tfhe_sbc_core::simd::{Isa, vectorize};
 use crate::error::CkksError;
 use crate::numbers::numbers;
 
-/// The values of a ciphertext, by place. What is missing up to `n / 2` is zero.
+/// The values of a ciphertext, in the order of the slots. Slots without a value are zero.
 #[derive(Clone, Copy)]
 pub enum Slots<'a> {
     /// Real numbers.
     Real(&'a [f64]),
     /// Real numbers in single precision.
     RealF32(&'a [f32]),
-    /// Complex numbers: real and imaginary part.
+    /// Complex numbers: real and imaginary parts.
     Complex(&'a [[f64; 2]]),
 }
 
-/// Values are plaintexts.
+/// Shows the number of values only, because values are plaintexts.
 impl core::fmt::Debug for Slots<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Slots({} values)", self.len())
@@ -39,7 +40,7 @@ impl core::fmt::Debug for Slots<'_> {
 }
 
 impl Slots<'_> {
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Real(values) => values.len(),
@@ -48,7 +49,7 @@ impl Slots<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -62,7 +63,7 @@ impl Slots<'_> {
         }
     }
 
-    /// At most `slot_count` finite values.
+    /// Checks that there are at most `slot_count` values, and that all are finite.
     fn check(&self, slot_count: usize) -> Result<(), CkksError> {
         if self.len() > slot_count {
             return Err(CkksError::TooManyValues {
@@ -81,15 +82,17 @@ impl Slots<'_> {
     }
 }
 
-/// Where the roots of the transform come from: a table of [`table_len`] doubles, or nowhere.
+/// The roots of the transform: a table of [`table_len`] doubles, or `None` to compute them on the
+/// fly.
 pub(crate) type Table<'a> = Option<&'a [f64]>;
 
-/// The doubles of a table: two for each pair of siblings in the tree, and for the root.
+/// Returns the number of doubles of a table: two for each pair of siblings in the tree, and two for
+/// its root.
 pub(crate) const fn table_len(polynomial_size: usize) -> usize {
     polynomial_size / 2
 }
 
-/// Overwrites `table` with the roots of the tree.
+/// Overwrites `table` with the roots of all nodes of the tree.
 pub(crate) fn fill_table(table: &mut [f64]) {
     for (index, entry) in table.as_chunks_mut::<2>().0.iter_mut().enumerate() {
         let (cos, sin) = computed_root(index);
@@ -97,9 +100,10 @@ pub(crate) fn fill_table(table: &mut [f64]) {
     }
 }
 
-/// Overwrites `message` with the coefficients for `slots`, as `i64`.
+/// Encodes `slots` into `message`, as coefficients of type `i64`.
 ///
-/// `message` has 8 bytes for each of `n` coefficients. Every coefficient is at most `largest`.
+/// `message` has 8 bytes for each of `n` coefficients. No coefficient exceeds `largest` in
+/// magnitude, or the values are refused.
 pub(crate) fn encode(
     isa: Isa,
     slots: Slots<'_>,
@@ -108,7 +112,7 @@ pub(crate) fn encode(
     table: Table<'_>,
     message: &mut [u8],
 ) -> Result<(), CkksError> {
-    /// Above 2^62 a coefficient and its noise might not fit `i64`.
+    /// A coefficient above 2^62 and its noise might not fit `i64`.
     const LARGEST: f64 = (1u64 << 62) as f64;
     let coefficients: &mut [f64] = numbers(message)?;
     let slot_count = coefficients.len() / 2;
@@ -124,7 +128,7 @@ pub(crate) fn encode(
         || {
             let (re, im) = coefficients.split_at_mut(slot_count);
             up(re, im, table);
-            // A comparison with NaN, of values that overflowed, is false.
+            // If values have overflowed, there is a NaN, with which a comparison is false.
             let each = coefficients.iter();
             each.fold(true, |fits, coefficient| {
                 fits & (coefficient.abs() <= largest)
@@ -142,7 +146,7 @@ pub(crate) fn encode(
     Ok(())
 }
 
-/// Puts every value at the leaf of its root, times `factor`, and zeros at all others.
+/// Puts every value, times `factor`, at the leaf of its root, and zeros at all other leaves.
 fn place(slots: Slots<'_>, factor: f64, coefficients: &mut [f64]) {
     coefficients.fill(0.0);
     let slot_count = coefficients.len() / 2;
@@ -152,7 +156,7 @@ fn place(slots: Slots<'_>, factor: f64, coefficients: &mut [f64]) {
     let mut exponent = 1;
     for index in 0..slots.len() {
         let [value_re, value_im] = slots.get(index);
-        // Leaf j is at ζ^(4·bitrev(j) + 1).
+        // Leaf j belongs to ζ^(4·bitrev(j) + 1).
         let (leaf_exponent, sign) = match exponent % 4 {
             1 => (exponent, 1.0),
             _ => (order - exponent, -1.0),
@@ -164,13 +168,13 @@ fn place(slots: Slots<'_>, factor: f64, coefficients: &mut [f64]) {
     }
 }
 
-/// From the leaves to the root of the tree: `(a, b) -> (a + b, (a - b) / z)`.
+/// Goes from the leaves to the root of the tree: `(a, b) -> (a + b, (a - b) / z)`.
 #[inline(always)]
 fn up(re: &mut [f64], im: &mut [f64], table: Table<'_>) {
     let points = re.len();
     let mut half = 1;
     while half < points / 2 {
-        // Siblings share a root but for a factor i, and are done together.
+        // The roots of siblings differ by the factor i, so siblings are processed together.
         let pairs = points / (4 * half);
         let re_pairs = re.chunks_exact_mut(4 * half);
         let im_pairs = im.chunks_exact_mut(4 * half);
@@ -204,7 +208,7 @@ fn up(re: &mut [f64], im: &mut [f64], table: Table<'_>) {
     }
 }
 
-/// Two siblings, of which the second has `i` times the root of the first.
+/// Processes two siblings; the root of the second is i times the root of the first.
 #[inline(always)]
 fn up_pair(re: &mut [f64], im: &mut [f64], cos: f64, sin: f64) {
     let quarter = re.len() / 4;
@@ -219,7 +223,7 @@ fn up_pair(re: &mut [f64], im: &mut [f64], cos: f64, sin: f64) {
     }
 }
 
-/// `(a + b, (a - b) / z)`, for `z = cos + i·sin`.
+/// Returns `(a + b, (a - b) / z)` for `z = cos + i·sin`.
 #[inline(always)]
 fn up_one(a: [f64; 2], b: [f64; 2], cos: f64, sin: f64) -> [[f64; 2]; 2] {
     let difference = [a[0] - b[0], a[1] - b[1]];
@@ -238,19 +242,19 @@ fn quarters(all: &mut [f64], len: usize) -> [&mut [f64]; 4] {
     [a, &mut b[..len], &mut c[..len], &mut d[..len]]
 }
 
-/// The root of the first of two siblings, which are nodes `2·index` and `2·index + 1`
-/// as in a heap; index 0 is for the root of the tree, which has no sibling.
+/// Returns the root of the first of two siblings, which are nodes `2·index` and `2·index + 1`
+/// in the numbering of a heap; index 0 stands for the root of the tree, which has no sibling.
 #[inline(always)]
 pub(crate) fn computed_root(index: usize) -> (f64, f64) {
     let Some(depth) = (index as u32).checked_ilog2() else {
         return root_of_unity(1, 3);
     };
-    // A shift by 32 has to be none.
+    // For depth 0 this shifts by 32, which must give zero, so the shift is of 64 bits.
     let reversed = u64::from((index as u32 - (1 << depth)).reverse_bits()) >> (32 - depth);
     root_of_unity(1 + 4 * reversed as u32, depth + 4)
 }
 
-/// Doubles to the integers nearest to them, halves away from zero, in place.
+/// Rounds doubles to the nearest integers, halves away from zero, in place.
 #[inline(always)]
 fn round(message: &mut [u8]) {
     for bytes in message.as_chunks_mut::<8>().0 {

@@ -1,4 +1,4 @@
-//! What can go wrong. Every error is a value; nothing panics.
+//! The errors of this crate. Every error is a value; nothing panics.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use tfhe_sbc_core::workspace::WorkspaceError;
 
 use crate::parameters::ParametersError;
 
-/// Why a sink took no more bytes, in its own words.
+/// The reason why a sink refused bytes, in its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SinkError(
@@ -15,78 +15,78 @@ pub struct SinkError(
     pub &'static str,
 );
 
-/// Why there is no ciphertext. Nothing has been sent when one is returned, except for
-/// [`Sink`](CkksError::Sink), which comes when sending has begun.
+/// An error of encryption. Nothing has been sent when one is returned, except for
+/// [`Sink`](CkksError::Sink), which is returned after sending has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CkksError {
     /// The workspace is too small or misaligned.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// Parameters that cannot be.
+    /// The parameters are not valid.
     #[error(transparent)]
     Parameters(#[from] ParametersError),
     /// The source of randomness failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// Whatever the ciphertext was streamed to failed. What it has taken is no whole
-    /// ciphertext, and that ciphertext's seeds are spent.
+    /// The sink of a ciphertext failed. What it has taken is an incomplete ciphertext, whose seeds are
+    /// not used again.
     #[error("the ciphertext was not sent to its end: {0}")]
     Sink(SinkError),
-    /// A key that is not one.
+    /// The bytes are not a key of these parameters.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// More values than slots.
+    /// There are more values than slots.
     #[error("{found} values do not fit {slots} slots")]
     TooManyValues {
-        /// Values given.
+        /// The number of values.
         found: usize,
-        /// Slots of a ciphertext.
+        /// The number of slots of a ciphertext.
         slots: usize,
     },
-    /// A value that is not a number, or infinite.
+    /// A value is infinite or not a number.
     #[error("the value at index {index} is not finite")]
     NotFinite {
-        /// Its place in the input.
+        /// The index in the input.
         index: usize,
     },
-    /// A scale that is not a positive number.
+    /// The scale is not a positive number.
     #[error("the scale is not a positive number")]
     Scale,
-    /// Values that do not fit the moduli. They are plaintexts: they are not told.
+    /// The values are too large for the moduli. They are plaintexts and not reported.
     #[error(
         "the values times the scale do not fit the moduli: take a smaller scale, or more primes"
     )]
     TooLarge,
-    /// A public key's ciphertexts have no seed.
+    /// The seeded format was asked of a public key, whose ciphertexts have no seed.
     #[error("ciphertexts of a public key cannot be seeded: choose another format")]
     NotSeedable,
 }
 
-/// Why bytes are not a key.
+/// The reason why bytes are not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// Its length.
+    /// The key has another length.
     #[error("the key has {found} bytes, not {needed}")]
     Length {
-        /// Bytes of such a key.
+        /// The number of bytes of such a key.
         needed: usize,
-        /// Bytes given.
+        /// The number of bytes that were given.
         found: usize,
     },
-    /// A coefficient that is not -1, 0 or 1. Where, is not told.
+    /// A coefficient is not -1, 0 or 1. Its index is not reported.
     #[error("the secret key is not ternary")]
     NotTernary,
-    /// A number that is no residue of its prime.
+    /// A number is not below its prime.
     #[error("the public key has a number that is not below its prime: it is of other parameters")]
     NotReduced,
-    /// Polynomials that the parameters do not ask for.
+    /// The key has polynomials for another number of primes.
     #[error("the public key has polynomials for {found} primes, not {needed}")]
     PrimeCount {
-        /// How many the parameters have.
+        /// The number of primes of the parameters.
         needed: usize,
-        /// How many there are.
+        /// The number of primes of the key.
         found: usize,
     },
 }

@@ -1,32 +1,41 @@
 //! CKKS encoding and encryption for small boards, for servers that run Microsoft SEAL.
 //!
-//! An [`Encryptor`] has a secret key, a [`PublicEncryptor`] a public one; both live in one buffer
-//! that the caller provides and turn up to `n / 2` real or complex values ([`Slots`]) into a
-//! ciphertext, which they send piece by piece: in SEAL's native serialization, expanded or with
-//! its second polynomial as a seed, or as SEAL-Embedded's raw stream ([`Format`]). Nothing here
-//! allocates. How large the buffer is, and what is kept in it, is a [`MemoryPlan`]; ciphertexts
-//! are the same whatever the plan.
+//! An [`Encryptor`] has a secret key, a [`PublicEncryptor`] a public one. Both work in one buffer
+//! that the caller provides. They turn up to `n / 2` real or complex values ([`Slots`]) into a
+//! ciphertext and send it piece by piece, in one of three forms ([`Format`]): SEAL's native
+//! serialization in full, the same with a seed in place of the second polynomial, or
+//! SEAL-Embedded's raw stream. Nothing here allocates. A [`MemoryPlan`] determines the size of the
+//! buffer and what is kept in it; the ciphertexts are the same under every plan.
 //!
 //! ```text
 //! values ─encoding─▶ integer coefficients ─ntt, one prime at a time─▶ + noise + mask · key ─▶ sink
 //! ```
 //!
-//! The owner of the secret key reads what comes back with `decrypt` (feature `alloc`), from
-//! [`seal::ciphertext`].
+//! The owner of the secret key decrypts what a server returns: [`seal::ciphertext`] reads it, and
+//! `decrypt` (feature `alloc`) gives the values.
 //!
-//! Keys are read where they lie: [`seal::secret_key`] and [`seal::public_key`] take SEAL's files,
-//! [`SecretKey::from_packed`] and [`PublicKey::from_parts`] SEAL-Embedded's. [`Parameters`] are
-//! SEAL-Embedded's or one's own.
+//! Keys stay where they are, without a copy: [`seal::secret_key`] and [`seal::public_key`] read
+//! SEAL's files, [`SecretKey::from_packed`] and [`PublicKey::from_parts`] those of SEAL-Embedded.
+//! [`Parameters`] are SEAL-Embedded's sets or a choice of one's own.
+//!
+//! | module | algorithm |
+//! |---|---|
+//! | `encoding` | CKKS encoding (Cheon, Kim, Kim and Song 2017, section 3.2) |
+//! | `modulus` | Montgomery multiplication (Montgomery 1985) |
+//! | `ntt`, `wide` | the negacyclic transform (Longa and Naehrig 2016, algorithms 1 and 2) |
+//! | `plan` | memory plans (Natarajan and Dai, "SEAL-Embedded", 2021) |
+//! | `parameters` | HomomorphicEncryption.org security standard (2018), table 1 |
+//! | `decrypt` | reconstruction from residues (Garner 1959) |
 //!
 //! Everything that touches a secret is constant-time on processors whose multiplication and
 //! arithmetic in doubles are; where doubles are computed in software, the time of encoding
 //! depends on the values. Every ciphertext has seeds of its own, one for the mask and an
 //! independent one for the noise.
 //!
-//! What a ciphertext says is not protected against change, and whoever gets the *decryption* of a
-//! CKKS ciphertext learns its noise, hence something of the key (Li and Micciancio, "On the
-//! security of homomorphic encryption on approximate numbers", 2021): give decryptions to those
-//! who have the key.
+//! Ciphertexts are not authenticated: whoever can change one changes its values. And the
+//! *decryption* of a CKKS ciphertext reveals its noise, and so part of the key (Li and Micciancio,
+//! "On the security of homomorphic encryption on approximate numbers", 2021): give decryptions only
+//! to those who have the key.
 //!
 //! ```
 //! use tfhe_sbc_ckks::{

@@ -1,9 +1,9 @@
 //! The mask of a symmetric ciphertext, as SEAL expands it from a seed.
 //!
-//! One little-endian word of 64 bits a coefficient, prime after prime, reduced modulo the prime;
-//! the values are taken as the mask's transform. A word that is in the last, incomplete multiple
-//! of the prime below 2^64 is drawn again, from the words after those of all primes: so the
-//! generator's state after the last prime matters, and a prime's words do not move.
+//! The stream of the seed is read as one little-endian word of 64 bits for each coefficient, prime
+//! after prime, and reduced modulo the prime. The result is taken as the transform of the mask. A
+//! word in the last, incomplete multiple of the prime below 2^64 is replaced by a new one from
+//! behind the words of all primes, so that replacements do not move the words of other primes.
 
 use tfhe_sbc_core::random::{Expander, SealGenerator, SealPrng};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
@@ -12,13 +12,13 @@ use tfhe_sbc_core::simd::{Isa, vectorize};
 use crate::modulus::Modulus;
 use crate::parameters::Parameters;
 
-/// Coefficients that are made, and sent, at a time.
+/// The number of coefficients that are made, and sent, at a time.
 pub(crate) const CHUNK: usize = 128;
 
-/// Bytes of SEAL's seeds.
+/// The number of bytes of a seed of SEAL's.
 pub(crate) const SEED_BYTES: usize = 64;
 
-/// SEAL's longer seed, expanded from one of ours: the first 64 bytes of its ChaCha20
+/// Expands one of our seeds to a longer one of SEAL's: the first 64 bytes of its ChaCha20
 /// stream 0.
 pub(crate) fn seal_seed(seed: &MaskSeed) -> [u8; SEED_BYTES] {
     let mut out = [0; SEED_BYTES];
@@ -26,13 +26,13 @@ pub(crate) fn seal_seed(seed: &MaskSeed) -> [u8; SEED_BYTES] {
     out
 }
 
-/// A mask in the making. Everything about it is public.
+/// A mask while it is expanded. All of it is public.
 pub(crate) struct Mask {
     generator: SealGenerator,
     seed: [u8; SEED_BYTES],
     isa: Isa,
     stream: SealPrng,
-    /// Where words are that replace others, counted in words of the stream.
+    /// The place of the next replacement, in words of the stream.
     spare: u64,
 }
 
@@ -47,7 +47,7 @@ impl Mask {
         Self::at_level(generator, seed, parameters, primes, isa)
     }
 
-    /// The mask of the first so many primes.
+    /// Opens the mask of the first `primes` primes.
     pub(crate) fn at_level(
         generator: SealGenerator,
         seed: &[u8; SEED_BYTES],
@@ -64,13 +64,13 @@ impl Mask {
         }
     }
 
-    /// The next coefficients, of one prime.
+    /// Overwrites `out` with the next coefficients, modulo one prime.
     pub(crate) fn next(&mut self, modulus: Modulus, out: &mut [u32; CHUNK]) {
         let q = u64::from(modulus.value());
         self.next_below(u64::MAX - u64::MAX % q - 1, modulus, out);
     }
 
-    /// [`next`](Self::next) with words drawn again from `limit` on.
+    /// Does the same as [`next`](Self::next), with words from `limit` on replaced.
     fn next_below(&mut self, limit: u64, modulus: Modulus, out: &mut [u32; CHUNK]) {
         let mut words = [0; CHUNK];
         fill_uniform::<u64>(&mut self.stream, &mut words);
@@ -95,7 +95,7 @@ impl Mask {
         );
     }
 
-    /// One time in 2^34 words of a 30-bit prime.
+    /// Draws a replacement; for a 30-bit prime one in 2^34 words needs one.
     #[cold]
     fn spare_word(&mut self) -> u64 {
         const OUTPUT_WORDS: u64 = SealPrng::OUTPUT_BYTES as u64 / 8;

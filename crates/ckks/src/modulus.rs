@@ -1,11 +1,11 @@
 //! Arithmetic modulo a prime below 2^31, by Montgomery's method (Montgomery 1985) with
-//! `R = 2^32`. Residues are fully reduced, in `[0, q)`. Constant-time, branch-free in a way that
-//! the compiler makes vectors of.
+//! `R = 2^32`. Residues are fully reduced, in `[0, q)`. All of it is constant-time and free of
+//! branches, so that the compiler can vectorise it.
 
-/// The low half of 64 bits.
+/// Selects the low half of 64 bits.
 const LOW: u64 = u32::MAX as u64;
 
-/// A prime with what its arithmetic needs.
+/// A prime, and constants for its arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modulus {
     q: u32,
@@ -18,9 +18,9 @@ pub(crate) struct Modulus {
 }
 
 impl Modulus {
-    /// `q` is an odd number below 2^31.
+    /// Takes `q`, an odd number below 2^31.
     pub(crate) fn new(q: u32) -> Self {
-        // Newton's iteration doubles the bits that are right, of which q itself has 3.
+        // Newton's iteration doubles the number of correct bits, of which q itself has 3.
         let mut inverse = q;
         for _ in 0..4 {
             inverse = inverse.wrapping_mul(2u32.wrapping_sub(q.wrapping_mul(inverse)));
@@ -47,60 +47,60 @@ impl Modulus {
         self.one
     }
 
-    /// `a + b`.
+    /// Returns `a + b`.
     #[inline(always)]
     pub(crate) fn add(self, a: u32, b: u32) -> u32 {
         let sum = a + b;
         sum.min(sum.wrapping_sub(self.q))
     }
 
-    /// `a - b`.
+    /// Returns `a - b`.
     #[inline(always)]
     pub(crate) fn sub(self, a: u32, b: u32) -> u32 {
         let difference = a.wrapping_sub(b);
         difference.min(difference.wrapping_add(self.q))
     }
 
-    /// `a · b / 2^32`, for any `a` and a residue `b`: a residue times one in Montgomery
-    /// form is their product.
+    /// Returns `a · b / 2^32` for any `a` and a residue `b`. If one factor is in Montgomery form, that
+    /// is the product of the two residues.
     #[inline(always)]
     pub(crate) fn mul(self, a: u32, b: u32) -> u32 {
-        // In 64 bits throughout, so that lanes of vectors need not change their width.
+        // All of it is in 64 bits, so that the lanes of vectors keep their width.
         let product = u64::from(a) * u64::from(b);
         let quotient = ((product & LOW) * u64::from(self.inverse)) & LOW;
         let multiple = quotient * u64::from(self.q);
-        // Their low halves are equal.
+        // The low halves of product and multiple are equal.
         let difference = (product.wrapping_sub(multiple) >> 32) as u32;
         difference.min(difference.wrapping_add(self.q))
     }
 
-    /// The Montgomery form `a · 2^32` of any `a`.
+    /// Returns the Montgomery form `a · 2^32` of any `a`.
     #[inline(always)]
     pub(crate) fn to_montgomery(self, a: u32) -> u32 {
         self.mul(a, self.square)
     }
 
-    /// Any number's residue.
+    /// Returns the residue of any number.
     #[inline(always)]
     pub(crate) fn reduce(self, a: u64) -> u32 {
         let high = self.mul((a >> 32) as u32, self.square);
         self.add(high, self.mul(a as u32, self.one))
     }
 
-    /// The residue of any signed number that [`signed_offset`](Self::signed_offset) was
-    /// called for.
+    /// Returns the residue of a signed number. `offset` is that of
+    /// [`signed_offset`](Self::signed_offset).
     #[inline(always)]
     pub(crate) fn reduce_signed(self, a: i64, offset: u32) -> u32 {
         self.sub(self.reduce((a as u64) ^ (1 << 63)), offset)
     }
 
-    /// 2^63: what [`reduce_signed`](Self::reduce_signed) takes off again.
+    /// Returns the residue of 2^63, which [`reduce_signed`](Self::reduce_signed) subtracts again.
     pub(crate) fn signed_offset(self) -> u32 {
         self.reduce(1 << 63)
     }
 
-    /// `base^exponent` in Montgomery form, for a base in it. In a time that depends on
-    /// the exponent, which is public.
+    /// Returns `base^exponent`, with base and result in Montgomery form. The time depends on the
+    /// exponent, which is public.
     pub(crate) fn power(self, base: u32, mut exponent: u32) -> u32 {
         let (mut square, mut result) = (base, self.one);
         while exponent > 0 {
@@ -113,12 +113,12 @@ impl Modulus {
         result
     }
 
-    /// `1/a` in Montgomery form, for an `a` in it.
+    /// Returns `1/a`, with `a` and the result in Montgomery form.
     pub(crate) fn invert(self, a: u32) -> u32 {
         self.power(a, self.q - 2)
     }
 
-    /// The representative nearest to zero.
+    /// Returns the representative nearest to zero.
     #[inline(always)]
     pub(crate) fn centre(self, a: u32) -> i32 {
         let above = u32::from(a > self.q / 2).wrapping_neg();

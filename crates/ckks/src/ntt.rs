@@ -1,23 +1,23 @@
 //! The negacyclic number-theoretic transform in SEAL's order: value `j` is the polynomial at
-//! `ψ^(2·bitrev(j) + 1)`, `ψ` the least of the primitive `2n`-th roots of unity.
+//! `ψ^(2·bitrev(j) + 1)`, where `ψ` is the least of the primitive `2n`-th roots of unity.
 //!
-//! Forward are Cooley and Tukey's butterflies, backward Gentleman and Sande's, with the powers of
-//! `ψ` in bit-reversed order (Longa and Naehrig 2016, algorithms 1 and 2). Node `2^d + i` of the
-//! tree has the root `ψ^(bitrev(2^d + i))`, reversed in `log2(n)` bits. They come out of a table
-//! or, with [`Roots::OnTheFly`], each out of the one before it in the order of exponents, one
-//! multiplication a node.
+//! The forward transform uses the butterflies of Cooley and Tukey, the inverse those of Gentleman
+//! and Sande, with the powers of `ψ` in bit-reversed order (Longa and Naehrig 2016, algorithms 1
+//! and 2). Node `2^d + i` of the tree has the root `ψ^(bitrev(2^d + i))`, reversed in `log2(n)`
+//! bits. The roots are read from a table. With [`Roots::OnTheFly`] each is computed from the one
+//! before it in the order of exponents, with one multiplication for each node.
 
 use tfhe_sbc_core::simd::{Isa, vectorize};
 
 use crate::modulus::Modulus;
 use crate::parameters::MAX_LOG_N;
 
-/// Where the roots of the nodes come from.
+/// The source of the nodes' roots.
 #[derive(Clone, Copy)]
 pub(crate) enum Roots<'a> {
-    /// What [`Ntt::fill_table`] made.
+    /// A table that [`Ntt::fill_table`] made.
     Table(&'a [u32]),
-    /// They are computed again in every transform.
+    /// No table: the roots are computed again in every transform.
     OnTheFly,
 }
 
@@ -26,13 +26,13 @@ pub(crate) enum Roots<'a> {
 pub(crate) struct Ntt {
     modulus: Modulus,
     log_n: u32,
-    /// `ψ^(2^i)`, in Montgomery form.
+    /// The powers `ψ^(2^i)`, in Montgomery form.
     squares: [u32; MAX_LOG_N as usize + 1],
     isa: Isa,
 }
 
-/// The least primitive `2n`-th root of unity, in a time that public numbers decide. `None` if
-/// there is none, which [`Parameters`](crate::Parameters) rule out.
+/// Returns the least primitive `2n`-th root of unity, or `None` if there is none, which
+/// [`Parameters`](crate::Parameters) rule out. The time depends on public numbers only.
 pub(crate) fn least_primitive_root(modulus: Modulus, log_n: u32) -> Option<u32> {
     let q = modulus.value();
     let n = 1 << log_n;
@@ -41,7 +41,7 @@ pub(crate) fn least_primitive_root(modulus: Modulus, log_n: u32) -> Option<u32> 
     let root = (2..q)
         .map(|base| modulus.power(modulus.to_montgomery(base), cofactor))
         .find(|&root| modulus.power(root, n) == minus_one)?;
-    // All others are its odd powers.
+    // All other primitive roots are odd powers of this one.
     let square = modulus.mul(root, root);
     let powers = core::iter::successors(Some(modulus.mul(root, 1)), |&power| {
         Some(modulus.mul(power, square))
@@ -50,7 +50,7 @@ pub(crate) fn least_primitive_root(modulus: Modulus, log_n: u32) -> Option<u32> 
 }
 
 impl Ntt {
-    /// For the primitive root `root`.
+    /// Prepares the transform for the primitive root `root`.
     pub(crate) fn new(modulus: Modulus, log_n: u32, root: u32, isa: Isa) -> Self {
         let mut squares = [0; MAX_LOG_N as usize + 1];
         let mut square = modulus.to_montgomery(root);
@@ -66,12 +66,12 @@ impl Ntt {
         }
     }
 
-    /// Its prime.
+    /// The prime.
     pub(crate) fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// The roots of all nodes, in Montgomery form; `table` has `n` places.
+    /// Overwrites `table`, of `n` places, with the roots of all nodes, in Montgomery form.
     pub(crate) fn fill_table(&self, table: &mut [u32]) {
         vectorize(
             self.isa,
@@ -89,7 +89,7 @@ impl Ntt {
         );
     }
 
-    /// Coefficients to values, in place; there are `n` of them.
+    /// Transforms `n` coefficients to values, in place.
     pub(crate) fn forward(&self, roots: Roots<'_>, polynomial: &mut [u32]) {
         vectorize(
             self.isa,
@@ -108,7 +108,7 @@ impl Ntt {
         );
     }
 
-    /// Values to coefficients, in place.
+    /// Transforms values to coefficients, in place.
     pub(crate) fn inverse(&self, roots: Roots<'_>, values: &mut [u32]) {
         vectorize(
             self.isa,
@@ -144,8 +144,8 @@ impl Ntt {
                 forward_block(self.modulus, block, root);
             }
         }
-        // The last three layers are done together: straight code over eight neighbours, which the
-        // compiler does for as many eights at once as a vector has lanes.
+        // The last three layers are processed together: straight-line code over eight neighbours, which
+        // the compiler applies to as many groups of eight as a vector has lanes.
         let (eights, nodes) = (polynomial.as_chunks_mut::<8>().0, Nodes::of(table));
         for (x, nodes) in eights.iter_mut().zip(nodes) {
             let butterfly = |a, b, root| {
@@ -200,20 +200,20 @@ impl Ntt {
         }
     }
 
-    /// The coefficients below a node.
+    /// Returns the coefficients below a node.
     #[inline(always)]
     fn block(&self, depth: u32, node: usize) -> core::ops::Range<usize> {
         let log_len = self.log_n - depth;
         node << log_len..(node + 1) << log_len
     }
 
-    /// Every node of a depth and its root, in the order of exponents.
+    /// Visits every node of a depth, with its root, in the order of exponents.
     #[inline(always)]
     fn each_node(&self, depth: u32, mut visit: impl FnMut(usize, u32)) {
         let mut root = self.squares[(self.log_n - 1 - depth) as usize];
         let step = self.squares[(self.log_n - depth) as usize];
         for place in 0..1u32 << depth {
-            // A shift by 32 has to be none.
+            // For depth 0 this shifts by 32, which must give zero, so the shift is of 64 bits.
             let node = (u64::from(place.reverse_bits()) >> (32 - depth)) as usize;
             visit(node, root);
             root = self.modulus.mul(root, step);
@@ -221,7 +221,7 @@ impl Ntt {
     }
 }
 
-/// The roots of a node and its descendants, which have eight values below them.
+/// The roots of a node and its descendants, down to where eight values are below the node.
 struct Nodes<'a> {
     top: u32,
     middle: &'a [u32; 2],

@@ -1,8 +1,8 @@
-//! Memory that is numbers of one kind now and of another later.
+//! Memory whose type of number changes during a message.
 
 use tfhe_sbc_core::workspace::{Carver, Number, WorkspaceError};
 
-/// Bytes of a workspace as numbers; what they hold stays.
+/// Returns bytes of a workspace as numbers, without changing them.
 pub(crate) fn numbers<N: Number>(bytes: &mut [u8]) -> Result<&mut [N], WorkspaceError> {
     let len = bytes.len();
     Carver::new(bytes, len)?.take(len / size_of::<N>())

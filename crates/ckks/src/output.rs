@@ -1,12 +1,12 @@
-//! Where a ciphertext goes, and in which form.
+//! The form of a ciphertext, and its way to the sink.
 
 use crate::error::{CkksError, SinkError};
 use crate::mask::CHUNK;
 
-/// Most bytes that a sink is given at a time.
+/// The largest number of bytes that a sink is given at a time.
 pub const MAX_PIECE_BYTES: usize = 8 * CHUNK;
 
-/// What takes a ciphertext piece by piece.
+/// A function that takes a ciphertext piece by piece.
 pub(crate) type Sink<'s> = &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>;
 
 /// The form of a ciphertext.
@@ -15,15 +15,15 @@ pub enum Format {
     /// Microsoft SEAL's native serialization with both polynomials, one after the other,
     /// uncompressed. See [`seal`](crate::seal).
     Seal,
-    /// The same with a seed in place of the second polynomial: half the size. Only under a secret
-    /// key.
+    /// SEAL's serialization with a seed in place of the second polynomial, which halves the size. Only
+    /// for secret keys.
     SealSeeded,
     /// SEAL-Embedded's stream: for each prime the residues of the first polynomial, then those of
-    /// the second, as 32-bit words, in their transforms' order.
+    /// the second, as 32-bit words, in the order of the transform.
     Raw,
 }
 
-/// A sink with the width of a form's words.
+/// A sink, and the form in which it is given residues.
 pub(crate) struct Output<'s> {
     sink: Sink<'s>,
     format: Format,
@@ -39,12 +39,12 @@ impl<'s> Output<'s> {
         self.format
     }
 
-    /// These bytes.
+    /// Sends bytes as they are.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), CkksError> {
         (self.sink)(bytes).map_err(CkksError::Sink)
     }
 
-    /// Residues, at most [`CHUNK`].
+    /// Sends residues, at most [`CHUNK`] of them.
     pub(crate) fn residues(&mut self, residues: &[u32]) -> Result<(), CkksError> {
         let mut piece = [0; MAX_PIECE_BYTES];
         let len = match self.format {

@@ -1,54 +1,54 @@
-//! Ring and moduli, validated once: a [`Parameters`] that exists can be encrypted with.
+//! Ring and moduli, validated once: every [`Parameters`] value can be used.
 
 use thiserror::Error;
 
-/// The smallest polynomial size, by its logarithm.
+/// log2 of the smallest polynomial size.
 pub(crate) const MIN_LOG_N: u32 = 10;
-/// The largest polynomial size, by its logarithm.
+/// log2 of the largest polynomial size.
 pub(crate) const MAX_LOG_N: u32 = 14;
-/// The most primes that ciphertexts are made modulo.
+/// The largest number of primes that ciphertexts are made modulo.
 pub const MAX_DATA_PRIMES: usize = 16;
-/// Data primes are below 2 to this power.
+/// log2 of the bound that data primes are below.
 const MAX_DATA_PRIME_BITS: u32 = 31;
-/// SEAL's bound on the special prime.
+/// SEAL's bound on the number of bits of the special prime.
 const MAX_SPECIAL_PRIME_BITS: u32 = 60;
-/// The most bits that the product of all primes may have for 128 bits of security with ternary
-/// secrets, for polynomial sizes from 1024 on: HomomorphicEncryption.org security
-/// standard (2018), table 1, which SEAL enforces too.
+/// The largest number of bits of the product of all primes that gives 128 bits of security with
+/// ternary secrets, for the polynomial sizes 1024, 2048, …, 16384: HomomorphicEncryption.org
+/// security standard (2018), table 1. SEAL enforces it too.
 const MAX_MODULUS_BITS: [u32; 5] = [27, 54, 109, 218, 438];
 
-/// Why there are no such parameters.
+/// The reason why parameters were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParametersError {
-    /// The polynomial size.
+    /// The polynomial size is not one of those supported.
     #[error("a polynomial size of {0} is not one of 1024, 2048, 4096, 8192, 16384")]
     PolynomialSize(usize),
-    /// The number of data primes.
+    /// The number of data primes is zero or too large.
     #[error("{0} data primes: give between 1 and {MAX_DATA_PRIMES}")]
     PrimeCount(usize),
-    /// A modulus out of range.
+    /// A modulus is out of range.
     #[error(
         "the modulus {0} has too many bits: data primes have at most {MAX_DATA_PRIME_BITS}, the special prime {MAX_SPECIAL_PRIME_BITS}"
     )]
     TooLarge(u64),
-    /// A modulus that is not a prime.
+    /// A modulus is not a prime.
     #[error("the modulus {0} is not a prime")]
     NotPrime(u64),
-    /// A modulus without roots of unity.
+    /// A prime has no roots of unity for the transform.
     #[error("the prime {0} is not 1 modulo twice the polynomial size: no transform exists")]
     NoTransform(u64),
-    /// A modulus that is there twice.
+    /// A prime occurs twice.
     #[error("the prime {0} is there twice")]
     Repeated(u64),
-    /// Moduli that make the ring too weak.
+    /// The moduli are too large for the polynomial size to be secure.
     #[error(
         "moduli of {found} bits in all: 128 bits of security allow {allowed} at this polynomial size"
     )]
     Insecure {
-        /// Their bits.
+        /// The number of bits of all primes.
         found: u32,
-        /// The most bits.
+        /// The largest number of bits allowed.
         allowed: u32,
     },
 }
@@ -98,14 +98,14 @@ impl Parameters {
         Self::N16384,
     ];
 
-    /// Checks a choice of one's own.
+    /// Checks parameters of one's own choice.
     ///
-    /// `data` are the primes of ciphertexts, in SEAL's order; `special` is the last prime of
+    /// `data` are the primes of ciphertexts, in SEAL's order. `special` is the last prime of
     /// SEAL's `EncryptionParameters`, which only keys have. SEAL takes the last of several
-    /// primes as special whether or not it was meant to be, so give one if there are several.
+    /// primes as special in any case, so a special prime is needed with several data primes.
     ///
     /// # Errors
-    /// What is wrong with them; not security alone: see [`ParametersError`].
+    /// A [`ParametersError`] that says what is wrong; insecure parameters are refused too.
     pub const fn new(
         polynomial_size: usize,
         data: &[u32],
@@ -159,7 +159,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Checks a prime against the ring and the primes before it.
+    /// Checks a prime against the ring and against the primes before it.
     const fn check_prime(&self, prime: u64) -> Result<(), ParametersError> {
         if !is_prime(prime) {
             return Err(ParametersError::NotPrime(prime));
@@ -182,7 +182,7 @@ impl Parameters {
         1 << self.log_n
     }
 
-    /// Its logarithm.
+    /// log2 of the number of coefficients.
     pub(crate) const fn log_n(&self) -> u32 {
         self.log_n
     }
@@ -197,17 +197,17 @@ impl Parameters {
         &self.data[..self.count]
     }
 
-    /// How many they are.
+    /// The number of data primes.
     pub const fn data_prime_count(&self) -> usize {
         self.count
     }
 
-    /// The prime that only keys have.
+    /// The special prime, which only keys have.
     pub const fn special_prime(&self) -> Option<u64> {
         self.special
     }
 
-    /// Whether the special prime is larger than data primes may be.
+    /// Returns whether the special prime is larger than data primes may be.
     pub(crate) const fn special_is_wide(&self) -> bool {
         match self.special {
             Some(prime) => prime >> MAX_DATA_PRIME_BITS != 0,
@@ -215,7 +215,7 @@ impl Parameters {
         }
     }
 
-    /// The primes of keys: data primes, then the special one.
+    /// The primes of keys: the data primes, then the special one.
     pub fn key_primes(&self) -> impl Iterator<Item = u64> + Clone {
         let data = self.data[..self.count]
             .iter()
@@ -223,22 +223,22 @@ impl Parameters {
         data.chain(self.special)
     }
 
-    /// How many they are.
+    /// The number of primes of keys.
     pub const fn key_prime_count(&self) -> usize {
         self.count + self.special.is_some() as usize
     }
 
-    /// The largest coefficient that a plaintext may have: half the modulus of ciphertexts, less
+    /// Returns the largest coefficient that a plaintext may have: half the modulus of ciphertexts, less
     /// room for noise.
     pub(crate) fn largest_coefficient(&self) -> f64 {
-        /// More than eight standard deviations of public-key noise at the largest size.
+        /// More than eight standard deviations of the noise under a public key at the largest size.
         const NOISE: f64 = 4096.0;
         let modulus = self.data_primes().iter().map(|&prime| f64::from(prime));
         modulus.product::<f64>() / 2.0 - NOISE
     }
 }
 
-/// Parameters that are part of this crate: wrong ones do not compile.
+/// Makes the parameters that are part of this crate, at compile time: invalid ones do not compile.
 const fn shipped(polynomial_size: usize, data: &[u32], special: Option<u64>) -> Parameters {
     match Parameters::new(polynomial_size, data, special) {
         Ok(parameters) => parameters,
@@ -246,8 +246,8 @@ const fn shipped(polynomial_size: usize, data: &[u32], special: Option<u64>) -> 
     }
 }
 
-/// Whether `number` is a prime: Miller–Rabin with the bases that decide every `u64` (Sorenson
-/// and Webster, "Strong pseudoprimes to twelve prime bases", 2017).
+/// Returns whether `number` is a prime, by the Miller–Rabin test with the bases that decide every
+/// `u64` (Sorenson and Webster, "Strong pseudoprimes to twelve prime bases", 2017).
 const fn is_prime(number: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if number < 2 {

@@ -1,4 +1,4 @@
-//! How much memory an encryptor takes, and what for.
+//! Memory plans, and the size of an encryptor's workspace.
 
 use core::fmt;
 
@@ -6,11 +6,11 @@ use crate::encoding::table_len;
 use crate::parameters::Parameters;
 use crate::ternary::packed_bytes;
 
-/// What an encryptor keeps. All plans give the same bytes.
+/// What an encryptor keeps in memory. The ciphertexts are the same under every plan.
 ///
-/// They are those of the paper on SEAL-Embedded (Natarajan and Dai, "SEAL-Embedded: a homomorphic
-/// encryption library for the internet of things", 2021, tables 1 and 5), in KiB for
-/// n = 4096 and three primes:
+/// The plans are those of the paper on SEAL-Embedded (Natarajan and Dai, "SEAL-Embedded: a
+/// homomorphic encryption library for the internet of things", 2021, tables 1 and 5). Sizes are in
+/// KiB for n = 4096 and three primes:
 ///
 /// | plan | roots of the transforms | transformed secrets | symmetric | public key |
 /// |---|---|---|---|---|
@@ -19,19 +19,19 @@ use crate::ternary::packed_bytes;
 /// | fast | the encoding's are kept | the key's are kept | 128 | 129 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryPlan {
-    /// No tables.
+    /// No tables are kept.
     Small,
-    /// One table, made when it is needed.
+    /// There is one table, made again whenever it is needed.
     Balanced,
-    /// What does not change from message to message is kept.
+    /// Everything that does not change from message to message is kept.
     Fast,
 }
 
 impl MemoryPlan {
-    /// Every plan, from the smallest.
+    /// All plans, by increasing memory.
     pub const ALL: [Self; 3] = [Self::Small, Self::Balanced, Self::Fast];
 
-    /// Its name for people: `small`, `balanced`, `fast`.
+    /// The name of the plan: `small`, `balanced` or `fast`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -47,16 +47,17 @@ impl fmt::Display for MemoryPlan {
     }
 }
 
-/// Whose key an encryptor has.
+/// The kind of key that an encryptor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyMode {
-    /// A secret key: [`Encryptor`](crate::Encryptor).
+    /// A secret key; see [`Encryptor`](crate::Encryptor).
     Symmetric,
-    /// A public key: [`PublicEncryptor`](crate::PublicEncryptor).
+    /// A public key; see [`PublicEncryptor`](crate::PublicEncryptor).
     Public,
 }
 
-/// Number of bytes of an encryptor's workspace, for array lengths too.
+/// Returns the number of bytes of an encryptor's workspace. It is a constant function, so that the
+/// result can be an array length.
 ///
 /// ```
 /// use tfhe_sbc_ckks::{KeyMode, MemoryPlan, Parameters, Workspace, workspace_bytes};
@@ -69,22 +70,23 @@ pub const fn workspace_bytes(parameters: &Parameters, plan: MemoryPlan, mode: Ke
     Layout::new(parameters, plan, mode).bytes()
 }
 
-/// What a workspace is cut into.
+/// The parts of a workspace.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
-    /// Bytes of the plaintext: doubles, then 64-bit integers.
+    /// The number of bytes of the plaintext: doubles, then 64-bit integers.
     pub(crate) message: usize,
-    /// Bytes of the encoding's roots, if they have a place of their own.
+    /// The number of bytes of the encoding's roots, if they are kept apart.
     pub(crate) encoding_table: usize,
-    /// Bytes of a prime's roots, and before them of the encoding's if those have none.
+    /// The number of bytes of the roots of one prime; if the encoding's roots are not kept apart, they
+    /// use the same place before.
     pub(crate) table: usize,
-    /// Numbers of the residues in the making.
+    /// The number of 32-bit residues of the polynomial that is being made.
     pub(crate) work: usize,
-    /// Numbers of transformed ternary polynomials.
+    /// The number of 32-bit residues of transformed ternary polynomials.
     pub(crate) key: usize,
-    /// Bytes of a public-key ciphertext's error polynomials.
+    /// The number of bytes of the error polynomials of a public-key ciphertext.
     pub(crate) errors: usize,
-    /// Bytes of a packed ternary polynomial.
+    /// The number of bytes of a packed ternary polynomial.
     pub(crate) packed: usize,
 }
 

@@ -1,11 +1,13 @@
 //! Encryption under a public key `(p0, p1)`.
 //!
-//! `c_i = p_i·u + e_i`, `u` ternary, and the plaintext in `c0`. With a key that has a special prime
-//! `P` this is done modulo `P` and the data primes, and divided by `P` and rounded before the
-//! plaintext is added, as SEAL does: what `u` and the key's error multiply to is then far
-//! below the rounding. In terms of one data prime, with `r_i = [p_i·u + e_i]_P` nearest to zero,
-//! `c_i = (p_i/P)·u + (e_i - r_i)/P`, so that the small polynomial `e_i - r_i` is all that is kept
-//! of the special prime. Keys without, SEAL-Embedded's, give that library's larger noise.
+//! A ciphertext is `c_i = p_i·u + e_i` with a ternary `u`, and the plaintext is added to `c0`.
+//!
+//! With a key that has a special prime `P`, this is computed modulo `P` and the data primes,
+//! divided by `P` and rounded before the plaintext is added, as SEAL does. The division reduces the
+//! product of `u` and the key's error to far below the rounding error. Modulo one data prime, with
+//! `r_i = [p_i·u + e_i]_P` nearest to zero, it is `c_i = (p_i/P)·u + (e_i - r_i)/P`, so that the
+//! small polynomial `e_i - r_i` is all that is kept of the special prime. Keys without one, those
+//! of SEAL-Embedded, give that library's larger noise.
 
 use tfhe_sbc_core::random::{
     EntropySource, ExpanderKind, NoSource, NoiseDistribution, NoiseSeed, SeedSequence, add_noise,
@@ -27,10 +29,11 @@ use crate::state::{NOISE_ETA, Special, State};
 use crate::ternary;
 use crate::wide::WideRing;
 
-/// Encrypts with a public key, in a borrowed workspace. Drop wipes what it holds.
+/// A session that encrypts under a public key, in a borrowed workspace. Drop wipes what it holds.
 ///
-/// Constant-time in values, `u` and noise, where the processor's arithmetic is, its doubles
-/// included. A message stays closed to who takes the session, workspace and seeds, afterwards.
+/// Constant-time in values, `u` and noise, where the processor's arithmetic is, including that in
+/// doubles. An attacker who captures session, workspace and seeds cannot decrypt the messages that
+/// were sent before.
 pub struct PublicEncryptor<'w, S = NoSource> {
     state: State<'w>,
     key: PublicKey<'w>,
@@ -42,8 +45,8 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
     /// Starts a session.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
-    /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; what it holds is
-    /// lost. `key` was read for these parameters. `seeds` must be fresh.
+    /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; its content is overwritten.
+    /// `key` was read for `parameters`. `seeds` must be fresh.
     ///
     /// # Errors
     /// If the key is of other parameters, or the workspace too small or misaligned.
@@ -57,7 +60,7 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
         Self::on(Isa::detect(), parameters, key, plan, seeds, workspace)
     }
 
-    /// [`new`](Self::new) on a given instruction set.
+    /// Does the same as [`new`](Self::new), on a given instruction set.
     pub(crate) fn on(
         isa: Isa,
         parameters: &Parameters,
@@ -84,20 +87,21 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
         &self.state.parameters
     }
 
-    /// Whether ciphertexts have the small noise that a key with a special prime gives, about 5
-    /// times that of a secret key's at n = 4096, or that of a key without, about 70 times.
+    /// Returns whether the key has a special prime, so that ciphertexts have the smaller noise: at
+    /// n = 4096 about 5 times that of a secret key's ciphertexts, without a special prime about 70 times.
     pub fn divides_noise(&self) -> bool {
         self.state.special().is_some()
     }
 
-    /// Encrypts `slots`, times `scale` and rounded, and gives the number of bytes, as
-    /// [`Encryptor::encrypt`](crate::Encryptor::encrypt).
+    /// Encrypts `slots`, multiplied by `scale` and rounded, and returns the number of bytes, as
+    /// [`Encryptor::encrypt`](crate::Encryptor::encrypt) does.
     ///
     /// With the small and balanced plans and a special prime, [`Format::Raw`] takes about
     /// twice as long as [`Format::Seal`], because its order alternates between the polynomials.
     ///
     /// # Errors
-    /// As there, and [`CkksError::NotSeedable`] for [`Format::SealSeeded`].
+    /// Those of [`Encryptor::encrypt`](crate::Encryptor::encrypt), and [`CkksError::NotSeedable`] for
+    /// [`Format::SealSeeded`].
     pub fn encrypt(
         &mut self,
         slots: Slots<'_>,
@@ -160,7 +164,7 @@ impl<'w, S: EntropySource> PublicEncryptor<'w, S> {
     }
 }
 
-/// The stream of `u`; the errors of polynomial `i` are stream `1 + i`.
+/// The number of the stream that draws `u`; stream `1 + i` draws the errors of polynomial `i`.
 const U_STREAM: u32 = 0;
 
 fn add_errors<T: tfhe_sbc_core::torus::Torus>(noise: &NoiseSeed, polynomial: usize, out: &mut [T]) {
@@ -169,21 +173,21 @@ fn add_errors<T: tfhe_sbc_core::torus::Torus>(noise: &NoiseSeed, polynomial: usi
     add_noise(distribution, &mut stream, out);
 }
 
-/// A message in the making.
+/// A message while it is made.
 struct Message<'m, 'w> {
     state: &'m mut State<'w>,
     key: PublicKey<'w>,
     plan: MemoryPlan,
     noise: NoiseSeed,
     special: Option<Special>,
-    /// Whose errors are at each place of the workspace.
+    /// The polynomial whose errors are at each place of the workspace.
     errors_of: [Option<usize>; 2],
-    /// The prime that the workspace has the transform of `u` for.
+    /// The prime modulo which the workspace holds the transform of `u`.
     transformed: Option<usize>,
 }
 
 impl Message<'_, '_> {
-    /// One polynomial modulo one prime.
+    /// Makes and sends one polynomial modulo one prime.
     fn send(
         &mut self,
         polynomial: usize,
@@ -194,7 +198,7 @@ impl Message<'_, '_> {
             MemoryPlan::Fast => polynomial,
             MemoryPlan::Small | MemoryPlan::Balanced => 0,
         };
-        // Without a special prime the first polynomial's errors are in the plaintext.
+        // Without a special prime the errors of the first polynomial have been added to the plaintext.
         let in_message = self.special.is_none() && polynomial == 0;
         if !in_message && self.errors_of[place] != Some(polynomial) {
             match self.special {
@@ -241,7 +245,7 @@ impl Message<'_, '_> {
         Ok(())
     }
 
-    /// `e_i - r_i` for polynomial `wanted`, or for both if there is a place for each.
+    /// Makes `e_i - r_i` for polynomial `wanted`, or for both polynomials if there is a place for each.
     fn divided_errors(&mut self, ntt: &Ntt, wanted: usize) -> Result<(), CkksError> {
         let parameters = self.state.parameters;
         let n = parameters.polynomial_size();
@@ -282,7 +286,7 @@ impl Message<'_, '_> {
         Ok(())
     }
 
-    /// `e_i - r_i` modulo a wide special prime, in the place of errors.
+    /// Makes `e_i - r_i` modulo a wide special prime, in the place of errors.
     fn wide_errors(
         &mut self,
         ring: &WideRing,
@@ -292,7 +296,7 @@ impl Message<'_, '_> {
         let n = self.state.parameters.polynomial_size();
         let special = self.state.parameters.data_prime_count();
         let Polynomial::Wide(public) = self.key.polynomial(polynomial, special, n) else {
-            // Narrow words are refused with the key.
+            // A key with narrow words was refused when it was read.
             return Err(KeyError::NotReduced.into());
         };
         let values: &mut [u64] = numbers(&mut self.state.errors[place * 8 * n..][..8 * n])?;
@@ -309,13 +313,13 @@ impl Message<'_, '_> {
     }
 }
 
-/// The residue of an error, a signed number that is smaller than any prime.
+/// Returns the residue of an error, a signed number that is smaller than any prime.
 #[inline(always)]
 fn reduce_error(modulus: Modulus, error: u32) -> u32 {
     error.min(error.wrapping_add(modulus.value()))
 }
 
-/// `out += public · key`, in the transform's order; `key` is in Montgomery form.
+/// Adds `public · key` to `out`, in the order of the transform; `key` is in Montgomery form.
 #[inline(always)]
 fn multiply_add(
     isa: Isa,

@@ -1,36 +1,35 @@
-//! Public keys where they lie: SEAL's words, or SEAL-Embedded's files.
+//! Public keys, read without a copy: SEAL's words, or SEAL-Embedded's files.
 
 use crate::error::KeyError;
 use crate::mask::CHUNK;
 use crate::parameters::Parameters;
 
-/// A public key, in memory that somebody else keeps: a board's flash, or a file that was read.
+/// A public key in memory that it borrows: a board's flash, or a file that has been read.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicKey<'k> {
     source: Source<'k>,
-    /// Primes that the key has polynomials for.
+    /// The number of primes that the key has polynomials for.
     primes: usize,
 }
 
-/// Where residues lie.
+/// The residues of a key, in the order of their source.
 #[derive(Clone, Copy, Debug)]
 enum Source<'k> {
     /// 64-bit words: all primes of `p0`, then those of `p1`.
     Seal(&'k [u8]),
-    /// 32-bit words: `p0` and `p1` of each prime.
+    /// 32-bit words: a pair of `p0` and `p1` for each prime.
     Parts(&'k [[&'k [u8]; 2]]),
-    /// The same one after the other.
+    /// The words of [`Parts`](Self::Parts), one after the other.
     Joined(&'k [u8]),
 }
 
 impl<'k> PublicKey<'k> {
-    /// Takes a key in SEAL-Embedded's files: for each data prime the contents of
+    /// Takes a key in the form of SEAL-Embedded's files: for each data prime the contents of
     /// `pk0_ntt_N_PRIME.dat` and `pk1_ntt_N_PRIME.dat`, `n` little-endian 32-bit words each.
-    /// There may be one more pair of the same form, for a special prime below 2^31.
+    /// One more pair may follow, for a special prime below 2^31.
     ///
     /// # Errors
-    /// If there are too few or too many, or they have another length or numbers that are not
-    /// residues.
+    /// If the number of pairs or a length is wrong, or a number is not below its prime.
     pub fn from_parts(
         parameters: &Parameters,
         parts: &'k [[&'k [u8]; 2]],
@@ -45,11 +44,11 @@ impl<'k> PublicKey<'k> {
         Self::new(parameters, Source::Parts(parts), parts.len())
     }
 
-    /// [`from_parts`](Self::from_parts) of all files in a row: of each prime `pk0_ntt_…`, then
-    /// `pk1_ntt_…`.
+    /// Does the same as [`from_parts`](Self::from_parts) with the contents of all files in a row: for
+    /// each prime that of `pk0_ntt_…`, then that of `pk1_ntt_…`.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`from_parts`](Self::from_parts).
     pub fn from_joined_parts(parameters: &Parameters, joined: &'k [u8]) -> Result<Self, KeyError> {
         let pair = 8 * parameters.polynomial_size();
         let found = joined.len();
@@ -60,7 +59,7 @@ impl<'k> PublicKey<'k> {
         Self::new(parameters, Source::Joined(joined), found / pair)
     }
 
-    /// Takes the words of a SEAL key, of all key primes.
+    /// Takes the words of a SEAL key, of all primes of keys.
     pub(crate) fn from_words(parameters: &Parameters, words: &'k [u8]) -> Result<Self, KeyError> {
         let primes = parameters.key_prime_count();
         let (needed, found) = (16 * primes * parameters.polynomial_size(), words.len());
@@ -72,7 +71,7 @@ impl<'k> PublicKey<'k> {
 
     fn new(parameters: &Parameters, source: Source<'k>, found: usize) -> Result<Self, KeyError> {
         let needed = parameters.data_prime_count();
-        // 32-bit words hold no residues of a wide prime.
+        // Residues of a wide prime do not fit 32-bit words.
         let special = match source {
             Source::Seal(_) => true,
             Source::Parts(_) | Source::Joined(_) => !parameters.special_is_wide(),
@@ -99,7 +98,7 @@ impl<'k> PublicKey<'k> {
         }
     }
 
-    /// The same key, if it is one of these parameters.
+    /// Returns the key if it belongs to these parameters.
     pub(crate) fn checked(&self, parameters: &Parameters) -> Result<Self, KeyError> {
         match self.source {
             Source::Seal(words) => Self::from_words(parameters, words),
@@ -108,7 +107,7 @@ impl<'k> PublicKey<'k> {
         }
     }
 
-    /// The special prime, if the key has it.
+    /// Returns the special prime, if the key has polynomials for it.
     pub(crate) fn special_prime(&self, parameters: &Parameters) -> Option<u64> {
         match self.primes == parameters.key_prime_count() {
             true => parameters.special_prime(),
@@ -131,7 +130,7 @@ impl<'k> PublicKey<'k> {
     }
 }
 
-/// One polynomial modulo one prime.
+/// One polynomial of the key modulo one prime.
 #[derive(Clone, Copy)]
 pub(crate) enum Polynomial<'k> {
     Wide(&'k [[u8; 8]]),
@@ -139,7 +138,7 @@ pub(crate) enum Polynomial<'k> {
 }
 
 impl Polynomial<'_> {
-    /// Chunk `index`, of a prime below 2^32.
+    /// Returns chunk `index` of residues of a prime below 2^32.
     #[inline(always)]
     pub(crate) fn chunk(&self, index: usize) -> [u32; CHUNK] {
         let mut out = [0; CHUNK];

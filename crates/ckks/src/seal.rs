@@ -1,13 +1,13 @@
 //! Microsoft SEAL's native serialization, uncompressed.
 //!
-//! Written is the form of version 3.7, which SEAL 4.0 to 4.4 load; read are the forms of 3.4 and
-//! later. An object begins with a header of 16 bytes: `5E A1`, its own size, major and minor
-//! version, kind of compression, two zeros, and the object's whole size. All numbers are
-//! little-endian.
+//! This module writes the form of SEAL 3.7, which SEAL 4.0 to 4.4 load, and reads the forms of SEAL
+//! 3.4 and later. An object begins with a header of 16 bytes: `5E A1`, the size of the header, major
+//! and minor version, kind of compression, two zeros, and the size of the whole object. All numbers
+//! are little-endian.
 //!
-//! SEAL takes the last prime of its `EncryptionParameters` as special if there are several. So
-//! the parameters that the server makes its context of are [`Parameters::key_primes`], and
-//! ciphertexts are of its first data level.
+//! SEAL takes the last prime of its `EncryptionParameters` as special if there are several. So the
+//! server's context has the primes [`Parameters::key_primes`], and ciphertexts are at its first data
+//! level.
 
 mod ciphertext;
 mod header;
@@ -29,19 +29,20 @@ use crate::mask::SEED_BYTES;
 use crate::output::{Format, Output};
 use crate::parameters::{MAX_DATA_PRIMES, Parameters};
 
-/// Bytes of a ciphertext before its words: its header, eight members and the words' own.
+/// The number of bytes before the words of a ciphertext: its header, eight members, and the header
+/// and length of the words.
 const CIPHERTEXT_PREFIX: usize = HEADER_BYTES + 32 + 1 + 4 * 8 + ARRAY_PREFIX;
-/// Bytes of an array before its words.
+/// The number of bytes before the words of an array.
 const ARRAY_PREFIX: usize = HEADER_BYTES + 8;
-/// Bytes of a seed with what is before it.
+/// The number of bytes of a seed with its header and generator.
 const SEED_INFO_BYTES: usize = HEADER_BYTES + 1 + SEED_BYTES;
-/// Bytes of a modulus.
+/// The number of bytes of a modulus.
 const MODULUS_BYTES: usize = HEADER_BYTES + 8;
 /// SEAL's number for CKKS.
 const CKKS: u8 = 2;
 
 impl Format {
-    /// Number of bytes of a ciphertext.
+    /// Returns the number of bytes of a ciphertext in this form.
     pub const fn ciphertext_bytes(self, parameters: &Parameters) -> usize {
         let residues = parameters.polynomial_size() * parameters.data_prime_count();
         match self {
@@ -55,13 +56,13 @@ impl Format {
 /// A level of SEAL's modulus switching chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// The keys', with the special prime.
+    /// The level of keys, with the special prime.
     Key,
-    /// Fresh ciphertexts'.
+    /// The level of fresh ciphertexts.
     Data,
 }
 
-/// SEAL's `parms_id` of a level: which parameters an object is of.
+/// Returns SEAL's `parms_id` of a level, which identifies the parameters of an object.
 pub fn parms_id(parameters: &Parameters, level: Level) -> [u8; 32] {
     let primes = match level {
         Level::Key => parameters.key_prime_count(),
@@ -70,9 +71,9 @@ pub fn parms_id(parameters: &Parameters, level: Level) -> [u8; 32] {
     parms_id_of(parameters, primes)
 }
 
-/// The `parms_id` of the first so many primes of keys.
+/// Returns the `parms_id` of the first `primes` primes of keys.
 fn parms_id_of(parameters: &Parameters, primes: usize) -> [u8; 32] {
-    // Scheme, size, primes, and no plain modulus.
+    // The hash covers scheme, size, primes, and a plain modulus of zero.
     let mut bytes = [0; 8 * (MAX_DATA_PRIMES + 4)];
     let scheme_and_size = [u64::from(CKKS), parameters.polynomial_size() as u64];
     let words = scheme_and_size
@@ -84,16 +85,16 @@ fn parms_id_of(parameters: &Parameters, primes: usize) -> [u8; 32] {
     blake2b_256(&bytes[..8 * (primes + 3)])
 }
 
-/// Number of bytes of [`write_encryption_parameters`]' object.
+/// Returns the number of bytes that [`write_encryption_parameters`] writes.
 pub const fn encryption_parameters_bytes(parameters: &Parameters) -> usize {
     HEADER_BYTES + 1 + 8 + 8 + MODULUS_BYTES * (parameters.key_prime_count() + 1)
 }
 
-/// Gives `sink` SEAL's `EncryptionParameters` with all primes of keys, and their number of
-/// bytes.
+/// Writes SEAL's `EncryptionParameters` with all primes of keys to `sink`, and returns the number
+/// of bytes.
 ///
 /// # Errors
-/// The sink's.
+/// Those of the sink.
 pub fn write_encryption_parameters(
     parameters: &Parameters,
     sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
@@ -103,7 +104,7 @@ pub fn write_encryption_parameters(
     sink(&[CKKS])?;
     sink(&(parameters.polynomial_size() as u64).to_le_bytes())?;
     sink(&(parameters.key_prime_count() as u64).to_le_bytes())?;
-    // The plain modulus, which CKKS has not, is last.
+    // The plain modulus, which CKKS does not use, is last.
     for modulus in parameters.key_primes().chain([0]) {
         sink(&header(MODULUS_BYTES))?;
         sink(&modulus.to_le_bytes())?;
@@ -111,12 +112,12 @@ pub fn write_encryption_parameters(
     Ok(total)
 }
 
-/// The header of an object of `total` bytes.
+/// Returns the header of an object of `total` bytes.
 fn header(total: usize) -> [u8; HEADER_BYTES] {
     Header::of_bytes(total).to_bytes()
 }
 
-/// What is before the words of a ciphertext, if the form has it.
+/// Writes what is before the words of a ciphertext, if the form has a header.
 pub(crate) fn write_ciphertext_header(
     parameters: &Parameters,
     scale: f64,
@@ -131,7 +132,7 @@ pub(crate) fn write_ciphertext_header(
     out.bytes(&ciphertext::prefix(parameters, primes, 2, stored, scale))
 }
 
-/// What is behind the words of a seeded ciphertext.
+/// Writes what follows the words of a seeded ciphertext.
 pub(crate) fn write_seed(
     generator: SealGenerator,
     seed: &[u8; SEED_BYTES],

@@ -1,5 +1,5 @@
-//! What both kinds of encryptor do: encode, and make residues of small polynomials and their
-//! transforms, in one workspace.
+//! The work that both kinds of encryptor share in one workspace: encoding, and the transforms of
+//! small polynomials.
 
 use tfhe_sbc_core::simd::{Isa, vectorize};
 use tfhe_sbc_core::workspace::{Carver, wipe};
@@ -14,18 +14,18 @@ use crate::plan::{KeyMode, Layout, MemoryPlan};
 use crate::ternary;
 use crate::wide::WideRing;
 
-/// The standard error of fresh ciphertexts, SEAL's: a centred binomial distribution of
-/// this many bits on each side.
+/// The parameter η of the error of fresh ciphertexts, the same as SEAL's: a centred binomial
+/// distribution over this number of bits on each side.
 pub(crate) const NOISE_ETA: u32 = 21;
 
-/// A workspace, with what follows from the parameters. Drop wipes all that is secret.
+/// A workspace and the constants of its parameters. Drop wipes everything secret.
 pub(crate) struct State<'w> {
     pub(crate) parameters: Parameters,
     pub(crate) isa: Isa,
     plan: MemoryPlan,
     /// The least primitive root of every data prime.
     roots: [u32; MAX_DATA_PRIMES],
-    /// What a public key's special prime takes.
+    /// The special prime of a public key, if there is one.
     special: Option<Special>,
     pub(crate) message: &'w mut [u8],
     encoding_table: &'w mut [u8],
@@ -69,7 +69,7 @@ impl<'w> State<'w> {
         Ok(state)
     }
 
-    /// The plaintext for `slots`, as integers in `message`.
+    /// Encodes `slots` into `message`, as integers.
     pub(crate) fn encode(&mut self, slots: Slots<'_>, scale: f64) -> Result<(), CkksError> {
         let largest = self.parameters.largest_coefficient();
         let table: Option<&mut [f64]> = match self.plan {
@@ -91,7 +91,7 @@ impl<'w> State<'w> {
         )
     }
 
-    /// The transform modulo data prime `index`.
+    /// Returns the transform modulo data prime `index`.
     pub(crate) fn data_ntt(&self, index: usize) -> Ntt {
         let modulus = Modulus::new(self.parameters.data_primes()[index]);
         Ntt::new(
@@ -102,7 +102,7 @@ impl<'w> State<'w> {
         )
     }
 
-    /// Takes the special prime.
+    /// Sets the special prime.
     pub(crate) fn set_special(&mut self, prime: u64) -> Result<(), CkksError> {
         let log_n = self.parameters.log_n();
         self.special = Some(if self.parameters.special_is_wide() {
@@ -115,13 +115,13 @@ impl<'w> State<'w> {
         Ok(())
     }
 
-    /// The special prime that was taken.
+    /// The special prime that was set.
     pub(crate) fn special(&self) -> Option<Special> {
         self.special
     }
 
-    /// What there is to work with, and a transform's roots, made where the plan has a place for
-    /// them.
+    /// Returns the parts of the workspace, with the roots of `ntt` in the table if the plan has a place
+    /// for them.
     pub(crate) fn parts(&mut self, ntt: &Ntt) -> Result<Parts<'_>, CkksError> {
         let roots = match self.plan {
             MemoryPlan::Small => Roots::OnTheFly,
@@ -142,7 +142,7 @@ impl<'w> State<'w> {
         })
     }
 
-    /// Overwrites all that was made for a message.
+    /// Overwrites everything that was made for a message.
     pub(crate) fn forget_message(&mut self) {
         wipe(self.message);
         wipe(self.work);
@@ -163,17 +163,17 @@ impl Drop for State<'_> {
     }
 }
 
-/// The special prime, and how it is computed with.
+/// The special prime and its arithmetic.
 #[derive(Clone, Copy)]
 pub(crate) enum Special {
-    /// As a data prime. Errors are 32-bit integers.
+    /// A prime of the size of data primes. Errors are 32-bit integers.
     Narrow(Ntt),
-    /// With larger words. Errors are 64-bit integers.
+    /// A larger prime. Errors are 64-bit integers.
     Wide(WideRing),
 }
 
 impl Special {
-    /// Its inverse modulo a data prime, in Montgomery form.
+    /// Returns the inverse of the special prime modulo a data prime, in Montgomery form.
     pub(crate) fn inverse(&self, modulus: Modulus) -> u32 {
         let value = match self {
             Self::Narrow(ntt) => u64::from(ntt.modulus().value()),
@@ -183,7 +183,7 @@ impl Special {
     }
 }
 
-/// A [`State`] whose roots are those of one prime.
+/// The parts of a [`State`], with the roots of one prime.
 pub(crate) struct Parts<'s> {
     pub(crate) isa: Isa,
     pub(crate) roots: Roots<'s>,
@@ -195,7 +195,7 @@ pub(crate) struct Parts<'s> {
 }
 
 impl Parts<'_> {
-    /// The plaintext's transform, in `work`.
+    /// Transforms the plaintext into `work`.
     pub(crate) fn transform_message(&mut self, ntt: &Ntt) {
         let modulus = ntt.modulus();
         let offset = modulus.signed_offset();
@@ -211,9 +211,9 @@ impl Parts<'_> {
         ntt.forward(self.roots, self.work);
     }
 
-    /// The transform of `factor` times `errors`, signed integers of 32 or, if `WIDE`, of 64 bits,
-    /// with the plaintext added to it if it is `with_message`, in `work`. `factor` is in
-    /// Montgomery form.
+    /// Transforms `factor` times `errors` into `work`; the errors are signed integers of 32 bits, or of
+    /// 64 bits if `WIDE`. If `with_message`, the plaintext is added before. `factor` is in Montgomery
+    /// form.
     pub(crate) fn transform_errors<const WIDE: bool>(
         &mut self,
         ntt: &Ntt,
@@ -224,7 +224,7 @@ impl Parts<'_> {
         let modulus = ntt.modulus();
         let bytes = if WIDE { 8 } else { 4 } * self.work.len();
         let errors = &self.errors[place * bytes..][..bytes];
-        // What a narrow number is larger by when it is multiplied.
+        // The amount by which a narrow number is too large after its multiplication.
         let narrow_offset = modulus.mul(1 << 31, factor);
         let offset = modulus.signed_offset();
         vectorize(
@@ -254,8 +254,8 @@ impl Parts<'_> {
         ntt.forward(self.roots, self.work);
     }
 
-    /// `factor` times the transform of a packed ternary polynomial, in Montgomery form, at place
-    /// `place` of `key`. `factor` is in Montgomery form.
+    /// Transforms a packed ternary polynomial times `factor` into place `place` of `key`, in Montgomery
+    /// form. `factor` is in Montgomery form too.
     pub(crate) fn transform_ternary(
         &mut self,
         ntt: &Ntt,

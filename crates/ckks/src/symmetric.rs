@@ -1,5 +1,5 @@
-//! Encryption under a secret key: `c0 = m - (a·s + e)`, `c1 = a`, modulo every data prime, in the
-//! transform's order.
+//! Encryption under a secret key: `c0 = m - (a·s + e)` and `c1 = a`, modulo every data prime, in the
+//! order of the transform.
 
 use tfhe_sbc_core::random::{
     EntropySource, ExpanderKind, NoSource, NoiseDistribution, SealGenerator, SeedSequence,
@@ -19,10 +19,10 @@ use crate::seal;
 use crate::state::{NOISE_ETA, State};
 use crate::ternary::SecretKey;
 
-/// Encrypts with a secret key, in a borrowed workspace. Drop wipes what it holds.
+/// A session that encrypts under a secret key, in a borrowed workspace. Drop wipes what it holds.
 ///
-/// Constant-time in values, key and noise, where the processor's arithmetic is, its doubles
-/// included; the mask and its seed are public.
+/// Constant-time in values, key and noise, where the processor's arithmetic is, including that in
+/// doubles; the mask and its seed are public.
 pub struct Encryptor<'w, S = NoSource> {
     state: State<'w>,
     key: SecretKey<'w>,
@@ -35,9 +35,9 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
     /// Starts a session.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
-    /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; what it holds is
-    /// lost. `generator` is what SEAL expands the masks of seeded ciphertexts with. `seeds` must be
-    /// fresh: it is what makes this session's ciphertexts different from any other's.
+    /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; its content is overwritten.
+    /// `generator` is the one with which SEAL expands the masks of seeded ciphertexts. `seeds` must be
+    /// fresh, because they alone make this session's ciphertexts differ from those of any other.
     ///
     /// # Errors
     /// If the key is of another size, or the workspace too small or misaligned.
@@ -60,7 +60,7 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
         )
     }
 
-    /// [`new`](Self::new) on a given instruction set.
+    /// Does the same as [`new`](Self::new), on a given instruction set.
     pub(crate) fn on(
         isa: Isa,
         parameters: &Parameters,
@@ -94,14 +94,14 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
         &self.state.parameters
     }
 
-    /// Encrypts `slots`, times `scale` and rounded, and gives the number of bytes.
+    /// Encrypts `slots`, multiplied by `scale` and rounded, and returns the number of bytes.
     ///
     /// `sink` gets the ciphertext in order, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES)
     /// at a time, while it is made. Slots without a value are zero.
     ///
     /// # Errors
-    /// Before the first piece: values that are too many, not finite, or too large for the moduli
-    /// at this scale; a source of randomness that fails. Later, only the sink's.
+    /// Before the first piece: if there are too many values, one is not finite, or they are too large
+    /// for the moduli at this scale; those of the source of entropy. Later: only those of the sink.
     pub fn encrypt(
         &mut self,
         slots: Slots<'_>,
@@ -124,7 +124,7 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
         let (mask_seed, noise_seed) = self.seeds.next_pair()?;
         let mut noise = ExpanderKind::ChaCha20.noise_stream(&noise_seed, 0);
         let distribution = NoiseDistribution::CenteredBinomial { eta: NOISE_ETA };
-        // The error is symmetric, so it may as well be added.
+        // The distribution of the error is symmetric, so adding it is the same as subtracting it.
         add_noise::<u64>(distribution, &mut noise, numbers(self.state.message)?);
 
         let seed = seal_seed(&mask_seed);
@@ -154,7 +154,7 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
         Mask::new(self.generator, seed, &self.state.parameters, self.state.isa)
     }
 
-    /// The first polynomial modulo one prime and, in the raw form, the second.
+    /// Makes and sends the first polynomial modulo one prime and, in the raw form, the second.
     fn send_prime(
         &mut self,
         prime: usize,
@@ -187,7 +187,7 @@ impl<'w, S: EntropySource> Encryptor<'w, S> {
                 },
             );
             out.residues(work)?;
-            // What has been sent makes room for what may be sent next.
+            // The polynomial that has been sent makes room for the one that may be sent next.
             *work = a;
         }
         if out.format() == Format::Raw {

@@ -1,8 +1,7 @@
-//! Ternary polynomials, packed: secret keys, and what takes their place in public-key
-//! encryption.
+//! Packed ternary polynomials: secret keys, and the ephemeral `u` of public-key encryption.
 //!
-//! Coefficient `i` is bits `6 - 2·(i mod 4)` and up of byte `i / 4`, 1 more than its value, as in
-//! SEAL-Embedded's secret key files.
+//! Coefficient `i` is in bits `6 - 2·(i mod 4)` and up of byte `i / 4`, as its value plus 1, the
+//! form of SEAL-Embedded's secret key files.
 
 use core::fmt;
 
@@ -13,29 +12,28 @@ use crate::error::KeyError;
 use crate::modulus::Modulus;
 use crate::parameters::Parameters;
 
-/// Coefficients drawn at a time.
+/// The number of coefficients that are drawn at a time.
 const CHUNK: usize = 128;
 
-/// Number of bytes of a packed ternary polynomial, and of a secret key.
+/// Returns the number of bytes of a packed ternary polynomial, and so of a secret key.
 pub const fn packed_bytes(polynomial_size: usize) -> usize {
     polynomial_size / 4
 }
 
-/// A ternary secret key, in memory that somebody else keeps: a board's flash, or what
-/// [`generate`](SecretKey::generate) or a reader of [`seal`](crate::seal) filled, and its owner
-/// wipes.
+/// A ternary secret key in memory that it borrows and whose owner wipes it: a board's flash, or a
+/// buffer that [`generate`](SecretKey::generate) or a reader of [`seal`](crate::seal) filled.
 #[derive(Clone, Copy)]
 pub struct SecretKey<'k> {
     packed: &'k [u8],
 }
 
 impl<'k> SecretKey<'k> {
-    /// Takes a packed key, which is SEAL-Embedded's `sk_N.dat`: 2 bits a coefficient, the
-    /// first in the highest bits of its byte, 1 more than its value. Constant-time but
-    /// for the refusal.
+    /// Takes a packed key, the form of SEAL-Embedded's `sk_N.dat`: 2 bits a coefficient, the
+    /// first in the highest bits of its byte, each as its value plus 1. Constant-time, except that the
+    /// key may be refused.
     ///
     /// # Errors
-    /// If it has another length, or a coefficient is not ternary.
+    /// If the length is wrong, or a coefficient is not ternary.
     pub fn from_packed(parameters: &Parameters, packed: &'k [u8]) -> Result<Self, KeyError> {
         let (needed, found) = (packed_bytes(parameters.polynomial_size()), packed.len());
         if found != needed {
@@ -51,11 +49,11 @@ impl<'k> SecretKey<'k> {
         Ok(Self { packed })
     }
 
-    /// Draws a uniform key into `packed`, of [`packed_bytes`], by the noise seed of the
+    /// Draws a uniform key into `packed`, of [`packed_bytes`], from the noise seed of the
     /// next pair. Constant-time.
     ///
     /// # Errors
-    /// Those of [`SeedSequence::next_pair`], and of [`from_packed`](Self::from_packed).
+    /// Those of [`SeedSequence::next_pair`] and of [`from_packed`](Self::from_packed).
     pub fn generate<S: EntropySource>(
         parameters: &Parameters,
         seeds: &mut SeedSequence<S>,
@@ -77,8 +75,8 @@ impl fmt::Debug for SecretKey<'_> {
     }
 }
 
-/// Overwrites `packed` with uniform coefficients, 64 bits of a stream each, whose probabilities
-/// are 1/3 to within 2^-64. Constant-time.
+/// Overwrites `packed` with uniform coefficients, drawn from 64 bits of a stream each, so that the
+/// probabilities are 1/3 to within 2^-64. Constant-time.
 pub(crate) fn draw(seed: &NoiseSeed, stream: u32, packed: &mut [u8]) {
     let mut expander = ExpanderKind::ChaCha20.noise_stream(seed, stream);
     let mut coefficients = [0; CHUNK];
@@ -92,7 +90,8 @@ pub(crate) fn draw(seed: &NoiseSeed, stream: u32, packed: &mut [u8]) {
     wipe(&mut coefficients);
 }
 
-/// Overwrites `out` with the residues. Constant-time; `inline(always)` for instruction sets.
+/// Overwrites `out` with the residues of the coefficients. Constant-time; `inline(always)` so that
+/// it is compiled for the caller's instruction set.
 #[inline(always)]
 pub(crate) fn unpack(modulus: Modulus, packed: &[u8], out: &mut [u32]) {
     for (out, &byte) in out.as_chunks_mut::<4>().0.iter_mut().zip(packed) {

@@ -1,10 +1,10 @@
-//! Arithmetic modulo any of a key's primes, the special one with up to 60 bits among them:
+//! Arithmetic modulo any prime of a key, including a special prime of up to 60 bits:
 //! Montgomery's method with `R = 2^64`, and the transform of [`ntt`](crate::ntt) with its roots
-//! on the fly.
+//! computed on the fly.
 //!
-//! An encryptor wants the product of a public key and a ternary polynomial twice a message, so it
-//! is made in the place of its outcome and nothing is kept; keys are made with it too.
-//! Constant-time as there.
+//! An encryptor needs the product of a public key and a ternary polynomial twice for each message,
+//! so the product is made in the place of its result and no table is kept. Keys are made with it
+//! too. Constant-time, as [`ntt`](crate::ntt).
 
 use crate::parameters::MAX_LOG_N;
 
@@ -19,14 +19,14 @@ pub(crate) struct WideRing {
     /// `2^128 mod q`.
     square: u64,
     log_n: u32,
-    /// `ψ^(2^i)` in Montgomery form, `ψ` the least primitive `2n`-th root.
+    /// The powers `ψ^(2^i)` in Montgomery form, where `ψ` is the least primitive `2n`-th root.
     squares: [u64; MAX_LOG_N as usize + 1],
 }
 
 impl WideRing {
-    /// `None` if there is no primitive `2n`-th root.
+    /// Prepares the prime `q`; returns `None` if it has no primitive `2n`-th root.
     pub(crate) fn new(q: u64, log_n: u32) -> Option<Self> {
-        // Newton's iteration doubles the bits that are right, of which q itself has 3.
+        // Newton's iteration doubles the number of correct bits, of which q itself has 3.
         let mut inverse = q;
         for _ in 0..5 {
             inverse = inverse.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(inverse)));
@@ -49,7 +49,7 @@ impl WideRing {
         Some(ring)
     }
 
-    /// In Montgomery form.
+    /// Returns the least primitive `2n`-th root, in Montgomery form.
     fn least_primitive_root(&self) -> Option<u64> {
         let n = 1u64 << self.log_n;
         let cofactor = (self.q - 1) / (2 * n);
@@ -57,7 +57,7 @@ impl WideRing {
         let root = (2..self.q)
             .map(|base| self.power(self.to_montgomery(base), cofactor))
             .find(|&root| self.power(root, n) == minus_one)?;
-        // All others are its odd powers.
+        // All other primitive roots are odd powers of this one.
         let square = self.mul(root, root);
         let powers = core::iter::successors(Some(root), |&power| Some(self.mul(power, square)));
         powers
@@ -70,7 +70,7 @@ impl WideRing {
         self.q
     }
 
-    /// `a + b`.
+    /// Returns `a + b`.
     #[inline(always)]
     pub(crate) fn add(&self, a: u64, b: u64) -> u64 {
         let sum = a + b;
@@ -83,12 +83,12 @@ impl WideRing {
         difference.min(difference.wrapping_add(self.q))
     }
 
-    /// `-a`.
+    /// Returns `-a`.
     pub(crate) fn negate(&self, a: u64) -> u64 {
         self.sub(0, a)
     }
 
-    /// `a · b / 2^64`.
+    /// Returns `a · b / 2^64`.
     #[inline(always)]
     fn mul(&self, a: u64, b: u64) -> u64 {
         let product = u128::from(a) * u128::from(b);
@@ -114,31 +114,31 @@ impl WideRing {
         result
     }
 
-    /// The residue of a small signed number.
+    /// Returns the residue of a small signed number.
     #[inline(always)]
     pub(crate) fn reduce_small(&self, a: i32) -> u64 {
         let a = i64::from(a) as u64;
         a.min(a.wrapping_add(self.q))
     }
 
-    /// The representative nearest to zero.
+    /// Returns the representative nearest to zero.
     #[inline(always)]
     pub(crate) fn centre(&self, a: u64) -> i64 {
         let above = u64::from(a > self.q / 2).wrapping_neg();
         a.wrapping_sub(self.q & above) as i64
     }
 
-    /// The residue of a product of residues.
+    /// Returns the residue of a product of residues.
     #[inline(always)]
     pub(crate) fn product(&self, a: u64, b: u64) -> u64 {
         self.mul(self.mul(a, b), self.square)
     }
 
-    /// Overwrites `out` with the product of a packed ternary polynomial and one whose transform
-    /// is given.
+    /// Overwrites `out` with the product of a packed ternary polynomial and a polynomial that is given
+    /// by its transform.
     pub(crate) fn ternary_product(&self, packed: &[u8], transform: &[[u8; 8]], out: &mut [u64]) {
         self.transform_ternary(packed, out);
-        // The inverse leaves a factor n, and a product with this one 2^64.
+        // The inverse leaves a factor n, and a product with this constant a factor 2^-64.
         let n = self.to_montgomery(1 << self.log_n);
         let scale = self.to_montgomery(self.power(n, self.q - 2));
         for (value, bytes) in out.iter_mut().zip(transform) {
@@ -155,7 +155,7 @@ impl WideRing {
         self.forward(out);
     }
 
-    /// Coefficients to values, in place.
+    /// Transforms coefficients to values, in place.
     pub(crate) fn forward(&self, polynomial: &mut [u64]) {
         for depth in 0..self.log_n {
             self.each_node(depth, |node, root| {
@@ -168,7 +168,7 @@ impl WideRing {
         }
     }
 
-    /// Values to `n` times the coefficients, in place.
+    /// Transforms values to `n` times the coefficients, in place.
     fn inverse(&self, values: &mut [u64]) {
         for depth in (0..self.log_n).rev() {
             // The inverse of a node's root is minus the root of the node's mirror.
@@ -183,12 +183,12 @@ impl WideRing {
         }
     }
 
-    /// Every node of a depth and its root, in the order of exponents.
+    /// Visits every node of a depth, with its root, in the order of exponents.
     fn each_node(&self, depth: u32, mut visit: impl FnMut(usize, u64)) {
         let mut root = self.squares[(self.log_n - 1 - depth) as usize];
         let step = self.squares[(self.log_n - depth) as usize];
         for place in 0..1u32 << depth {
-            // A shift by 32 has to be none.
+            // For depth 0 this shifts by 32, which must give zero, so the shift is of 64 bits.
             let node = (u64::from(place.reverse_bits()) >> (32 - depth)) as usize;
             visit(node, root);
             root = self.mul(root, step);
@@ -196,7 +196,7 @@ impl WideRing {
     }
 }
 
-/// The two halves of the coefficients below a node.
+/// Returns the two halves of the coefficients below a node.
 fn halves(all: &mut [u64], log_len: u32, node: usize) -> (&mut [u64], &mut [u64]) {
     all[node << log_len..(node + 1) << log_len].split_at_mut(1 << (log_len - 1))
 }

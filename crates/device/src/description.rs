@@ -1,8 +1,8 @@
-//! The description of readings: the metadata message that comes before the ciphertext list in an
-//! upload that questions can be asked about.
+//! The description of an upload of readings: the metadata message before the ciphertext list, which
+//! a server needs to answer questions about the upload.
 //!
 //! It is CBOR (RFC 8949), written without an allocator: a map of `columns`, each a map, and `rows`,
-//! a list of labels. Nothing in it is secret; names, encodings and labels travel in the clear.
+//! a list of labels. Nothing in it is secret: names, encodings and labels are sent in plaintext.
 
 use tfhe_sbc_core::description::{MAX_METADATA_BYTES, check_column_name, check_shape, check_texts};
 use tfhe_sbc_core::encoding::FixedPoint;
@@ -12,21 +12,21 @@ use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind};
 use crate::error::{DeviceError, SinkError};
 use crate::output::{BufferOutput, Output, SinkOutput};
 
-/// A column of readings, as a description tells it.
+/// A column of readings, as the description states it.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
-    /// Its name: 1 to 64 letters, digits and underscores.
+    /// The name: 1 to 64 letters, digits and underscores.
     pub name: &'a str,
-    /// Its unit, for people: at most 64 characters, or none.
+    /// The unit, for people: at most 64 characters; empty if there is none.
     pub unit: &'a str,
-    /// The encoding of its readings.
+    /// The encoding of the column's readings.
     pub encoding: FixedPoint,
 }
 
-/// The checked description of an upload of readings, to be written.
+/// A description that has been checked and can be written.
 ///
-/// An upload is this message and then one with the blocks of the readings: all rows of the first
-/// column, all rows of the second, and so on.
+/// An upload consists of this message and then one with the blocks of the readings: all rows of the
+/// first column, all rows of the second, and so on.
 #[derive(Clone, Debug)]
 pub struct Description<C, R> {
     header: Header,
@@ -40,11 +40,12 @@ where
     C: Iterator<Item = Column<'a>> + Clone,
     R: Iterator<Item = &'a str> + Clone,
 {
-    /// The description of these columns and row labels, for readings encrypted under this key.
+    /// Checks the description of `columns` and row labels `rows`, for readings encrypted under `key`.
     ///
     /// # Errors
-    /// If the parameter set encodes bits, if there are no columns or rows, more than 256 columns or
-    /// two of one name, if a text is not what it may be, or if it would have more than 1 MiB.
+    /// [`DeviceError::PlaintextKind`] if the parameter set encodes bits. [`DeviceError::Description`] if
+    /// there are no columns or no rows, more than 256 columns, two columns of one name, a text that
+    /// breaks the rules of [`Column`], or more than 1 MiB in all.
     pub fn new(
         parameters: &Parameters,
         key: KeyFingerprint,
@@ -80,19 +81,25 @@ where
         })
     }
 
-    /// Number of bytes of the message.
+    /// The number of bytes of the message.
     #[expect(clippy::len_without_is_empty, reason = "no message is empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Writes the message into the first [`len`](Self::len) bytes of `out`, and gives their number.
+    /// Writes the message into the first [`len`](Self::len) bytes of `out`, and returns their number.
+    ///
+    /// # Errors
+    /// [`WireError::BufferTooSmall`](crate::WireError::BufferTooSmall) if `out` is shorter.
     pub fn write(&self, out: &mut [u8]) -> Result<usize, DeviceError> {
         self.write_output(&mut BufferOutput::new(out, self.len)?)
     }
 
-    /// [`write`](Self::write) piece by piece: `sink` gets the message in order, at most
-    /// [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time.
+    /// Writes the message piece by piece: `sink` gets it in order, at most
+    /// [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// [`DeviceError::Sink`] if the sink fails.
     pub fn write_to(
         &self,
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
@@ -100,7 +107,7 @@ where
         self.write_output(&mut SinkOutput::new(sink))
     }
 
-    // The output's torus is that of coefficients, of which there are none.
+    // The type parameter of the output is the torus of its coefficients; this message has none.
     fn write_output(&self, out: &mut impl Output<u32>) -> Result<usize, DeviceError> {
         out.bytes(&self.header.to_bytes((self.len - ENVELOPE_BYTES) as u64))?;
         write(self.columns.clone(), self.rows.clone(), &mut |bytes| {
@@ -111,7 +118,7 @@ where
     }
 }
 
-/// Takes the next bytes, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) of checked texts.
+/// A function that takes the next bytes of the description.
 type Take<'t> = dyn FnMut(&[u8]) -> Result<(), DeviceError> + 't;
 
 /// Major types of CBOR (RFC 8949, section 3.1).
@@ -120,7 +127,7 @@ const TEXT: u8 = 3;
 const ARRAY: u8 = 4;
 const MAP: u8 = 5;
 
-/// Writes a description, as `ReadingsMetadata` of the crate `upload` is serialised.
+/// Writes a description in the form in which the crate `upload` serialises `ReadingsMetadata`.
 fn write<'a>(
     columns: impl Iterator<Item = Column<'a>> + Clone,
     rows: impl Iterator<Item = &'a str> + Clone,
@@ -150,7 +157,7 @@ fn write<'a>(
     Ok(())
 }
 
-/// A major type and its number, as short as it can be (RFC 8949, section 4.2.1).
+/// Writes a major type and its number in the shortest form (RFC 8949, section 4.2.1).
 fn head(take: &mut Take<'_>, major: u8, number: u64) -> Result<(), DeviceError> {
     let bytes = number.to_be_bytes();
     let (info, len) = match number {
@@ -169,7 +176,7 @@ fn text(take: &mut Take<'_>, text: &str) -> Result<(), DeviceError> {
     take(text.as_bytes())
 }
 
-/// A double-precision number.
+/// Writes a double-precision number.
 fn float(take: &mut Take<'_>, number: f64) -> Result<(), DeviceError> {
     take(&[0xfb])?;
     take(&number.to_be_bytes())

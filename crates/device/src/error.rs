@@ -1,4 +1,4 @@
-//! What can go wrong on a device. Every error is a value; nothing panics.
+//! The errors of a device. Every error is a value; nothing panics.
 
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ use tfhe_sbc_core::workspace::WorkspaceError;
 
 use crate::plan::MemoryPlan;
 
-/// Why a sink took no more bytes, in its own words.
+/// The reason why a sink refused bytes, in its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SinkError(
@@ -18,12 +18,12 @@ pub struct SinkError(
     pub &'static str,
 );
 
-/// Why a device did not encrypt. Nothing has been written or sent when one is returned,
-/// except for [`Sink`](DeviceError::Sink), which comes when sending has begun.
+/// An error of encryption. Nothing has been written or sent when one is returned, except for
+/// [`Sink`](DeviceError::Sink), which is returned after sending has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// The key file or an output buffer is not right.
+    /// The key file or an output buffer was refused.
     #[error(transparent)]
     Wire(#[from] WireError),
     /// The source of randomness failed.
@@ -32,50 +32,50 @@ pub enum DeviceError {
     /// The workspace is too small or misaligned.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// Whatever the message was streamed to failed. What it has taken is no whole
-    /// message, and that message's seeds are spent.
+    /// The sink of a message failed. What it has taken is an incomplete message, whose seeds are not
+    /// used again.
     #[error("the message was not sent to its end: {0}")]
     Sink(SinkError),
-    /// A memory plan that this build leaves out.
+    /// The memory plan is not part of this build.
     #[error("this build has no '{0}' memory plan: choose another, or build with the feature '{feature}'", feature = .0.feature())]
     PlanNotBuilt(MemoryPlan),
-    /// A reading has no code.
+    /// A reading cannot be encoded.
     #[error("reading {index}: {error}")]
     Reading {
-        /// Its place in the input.
+        /// The reading's index in the input.
         index: usize,
-        /// What is wrong with it.
+        /// The reason.
         error: ReadingError,
     },
-    /// A block buffer that does not have one place for each block.
+    /// The block buffer does not have one place for each block.
     #[error("the block buffer has {found} places, the readings make {needed} blocks")]
     BlockBuffer {
-        /// Blocks that the readings make.
+        /// The number of blocks that the readings make.
         needed: usize,
-        /// Places given.
+        /// The number of places of the buffer.
         found: usize,
     },
-    /// The key's parameters have another torus than the encryptor's type.
+    /// The key's parameter set is over another torus than the encryptor's type; its number of bits.
     #[error("the key's parameter set is over a {0}-bit torus: use the encryptor of that width")]
     TorusBits(u32),
-    /// The key's parameters encode another kind of plaintext.
+    /// The key's parameter set encodes another kind of plaintext.
     #[error("the key's parameter set does not encode this kind of plaintext")]
     PlaintextKind,
-    /// The key's parameters have no public-key uploads.
+    /// The key's parameter set has no public-key uploads.
     #[error("the key's parameter set has no public-key uploads: use a device key")]
     NoPublicKeyUploads,
-    /// A bit or block that is not below the message modulus. It is a plaintext: its value is not told.
+    /// A bit or block is not below the message modulus. Its value is a plaintext and not reported.
     #[error("the plaintext at index {index} is not below {modulus}")]
     BlockOutOfRange {
-        /// Its place in the input.
+        /// The index in the input.
         index: usize,
         /// The message modulus.
         modulus: u64,
     },
-    /// Columns or rows that no upload can have.
+    /// The columns or rows cannot be those of an upload.
     #[error("the description has {0}")]
     Description(&'static str),
-    /// No plaintexts, or too many for one message.
+    /// The number of plaintexts is zero or too large for one message.
     #[error("{0} plaintexts do not fit one message: send between 1 and {MAX_ELEMENTS}")]
     ElementCount(usize),
 }

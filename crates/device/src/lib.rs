@@ -1,25 +1,33 @@
 //! TFHE encryption for small boards.
 //!
-//! An [`Encryptor`] lives in one buffer that the caller provides: it reads a device key
-//! file and from then on turns radix blocks or bits into the bytes of a seeded GLWE
-//! message, in a buffer or piece by piece to whatever sends them. Nothing here allocates.
-//! How large the buffer is, and what is kept in it, is a [`MemoryPlan`]; messages are the
-//! same whatever the plan.
+//! An [`Encryptor`] works in one buffer that the caller provides: it reads a device key
+//! file and then turns radix blocks or bits into the bytes of a seeded GLWE
+//! message, in a buffer or piece by piece for a radio or a socket. Nothing here allocates.
+//! A [`MemoryPlan`] determines the size of the buffer and what is kept in it; the messages are the
+//! same under every plan.
 //!
-//! The path of a reading: [`encode_readings`] makes radix blocks of it,
+//! The path of a reading: [`encode_readings`] makes radix blocks of it, and
 //! [`Encryptor::encrypt_blocks`] places them on a polynomial, adds noise and the
 //! product of mask and key, and packs the body's top bits into the message. A server that answers
-//! questions wants to know what the blocks mean: [`Session::describe`] writes the message that comes
-//! before.
+//! questions needs to know what the blocks mean: [`Session::describe`] writes the message that is
+//! sent before them.
+//!
+//! | module | algorithm |
+//! |---|---|
+//! | `public` | public-key encryption (Lyubashevsky, Peikert and Regev, 2010) |
+//! | `product::number_theoretic` | the product in integers (Lyubashevsky and Seiler, "NTTRU", 2019) |
+//! | `product::fourier` | the product in doubles, by [`tfhe_sbc_core::fft`] |
+//! | `description` | CBOR (RFC 8949) |
 //!
 //! Encryption is constant-time in blocks, key and noise; the mask and its seed are
-//! public. Where the processor computes doubles in software, that is not so for
-//! [`MemoryPlan::Fast`] nor for Gaussian noise of more than 2^16 steps of q,
-//! which no shipped set has, and without any floating-point unit for any Gaussian noise.
+//! public. There are two exceptions. On a processor that computes doubles in software,
+//! [`MemoryPlan::Fast`] and Gaussian noise of more than 2^16 steps of q, which no shipped parameter
+//! set has, are not constant-time. On a processor without any floating-point unit, no Gaussian noise
+//! is.
 //!
 //! The crate needs neither `std` nor an allocator: `cargo check -p tfhe-sbc-device
 //! --target thumbv7em-none-eabihf` builds it for a board without either, and
-//! `tests/it/no_alloc.rs` counts the allocations of whole sessions, which are none.
+//! `tests/it/no_alloc.rs` verifies that whole sessions allocate nothing.
 //!
 //! ```
 //! use tfhe_sbc_device::{

@@ -5,19 +5,19 @@ use tfhe_sbc_core::torus::Torus;
 
 use crate::product::{PIECE, UniformPolynomials};
 
-/// The mask polynomials of one stream, one after the other.
+/// The mask polynomials of one stream, in order.
 pub(crate) struct SeededMasks<'s> {
     expander: ExpanderKind,
     seed: &'s MaskSeed,
     stream: u32,
     size: usize,
     open: AnyExpander,
-    /// The polynomial that `open` gives next.
+    /// The index of the polynomial that `open` yields next.
     next: usize,
 }
 
 impl<'s> SeededMasks<'s> {
-    /// The masks of `size` coefficients each of a stream.
+    /// Opens stream number `stream` of a seed, for masks of `size` coefficients each.
     pub(crate) fn new(
         expander: ExpanderKind,
         seed: &'s MaskSeed,
@@ -34,7 +34,7 @@ impl<'s> SeededMasks<'s> {
         }
     }
 
-    /// Goes to the beginning of a polynomial.
+    /// Moves to the beginning of polynomial `index`; going back reopens the stream.
     fn seek<T: Torus>(&mut self, index: usize) {
         if index < self.next {
             self.open = self.expander.mask_stream(self.seed, self.stream);
@@ -45,14 +45,14 @@ impl<'s> SeededMasks<'s> {
         }
     }
 
-    /// Overwrites `out` with a polynomial.
+    /// Overwrites `out` with polynomial `index`.
     pub(crate) fn fill<T: Torus>(&mut self, index: usize, out: &mut [T]) {
         self.seek::<T>(index);
         fill_uniform(&mut self.open, out);
         self.next = index + 1;
     }
 
-    /// Gives a polynomial in pieces of [`PIECE`] scalars.
+    /// Passes polynomial `index` to `take`, in pieces of [`PIECE`] scalars.
     pub(crate) fn pieces<T: Torus>(&mut self, index: usize, take: &mut dyn FnMut(&[T])) {
         self.seek::<T>(index);
         let mut piece = [T::ZERO; PIECE];

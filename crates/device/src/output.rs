@@ -1,4 +1,4 @@
-//! Where a message goes: into a buffer, or piece by piece to a sink.
+//! The destinations of a message: a buffer, or a sink that takes it piece by piece.
 
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len};
@@ -6,16 +6,16 @@ use tfhe_sbc_core::wire::{CHECKSUM_BYTES, Checksum, WireError};
 
 use crate::error::{DeviceError, SinkError};
 
-/// Most bytes that a sink is given at a time.
+/// The largest number of bytes that a sink is given at a time.
 pub const MAX_PIECE_BYTES: usize = 256;
 
-/// A message in the making: header, packed coefficients, end.
+/// A message while it is written: header, packed coefficients, checksum.
 pub trait Output<T> {
-    /// These bytes.
+    /// Writes bytes as they are.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError>;
-    /// The top bits of every value, padded to a byte.
+    /// Writes the top `bits` bits of every value, padded to a whole byte.
     fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError>;
-    /// The checksum.
+    /// Writes the checksum of everything before it.
     fn finish(&mut self) -> Result<(), DeviceError>;
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct BufferOutput<'o> {
 }
 
 impl<'o> BufferOutput<'o> {
-    /// The first `needed` bytes of `out`.
+    /// Takes the first `needed` bytes of `out`.
     pub(crate) fn new(out: &'o mut [u8], needed: usize) -> Result<Self, DeviceError> {
         let found = out.len();
         let message = out
@@ -66,7 +66,7 @@ impl<T: Torus> Output<T> for BufferOutput<'_> {
     }
 }
 
-/// A function that takes the message in pieces of at most [`MAX_PIECE_BYTES`].
+/// A sink, and the checksum of what it has been given, in pieces of at most [`MAX_PIECE_BYTES`].
 pub(crate) struct SinkOutput<'s> {
     sink: &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
     checksum: Checksum,
@@ -92,7 +92,7 @@ impl<T: Torus> Output<T> for SinkOutput<'_> {
     }
 
     fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError> {
-        // Multiples of 32 values end with a byte, whatever their bits.
+        // A multiple of 32 values ends at a byte, whatever the number of bits.
         let values_each = MAX_PIECE_BYTES * 8 / bits as usize / 32 * 32;
         let mut piece = [0; MAX_PIECE_BYTES];
         for values in values.chunks(values_each) {

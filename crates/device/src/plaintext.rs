@@ -1,4 +1,4 @@
-//! Plaintexts, checked before anything is drawn or sent.
+//! Plaintexts, checked before any randomness is drawn and anything is sent.
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
@@ -8,8 +8,8 @@ use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 
 use crate::error::DeviceError;
 
-/// Values in range, and the line on which their torus elements lie: `low + 2^step_log2 · value`,
-/// computed without a branch on the value.
+/// Checked plaintexts. The torus element of a value is `low + 2^step_log2 · value`, computed without
+/// a branch on the value.
 #[derive(Clone, Copy)]
 pub struct Plaintexts<'v, T> {
     values: &'v [u8],
@@ -18,7 +18,7 @@ pub struct Plaintexts<'v, T> {
 }
 
 impl<'v, T: Torus> Plaintexts<'v, T> {
-    /// Radix blocks, each below the message modulus.
+    /// Checks radix blocks, each below the message modulus.
     pub(crate) fn blocks(parameters: &Parameters, blocks: &'v [u8]) -> Result<Self, DeviceError> {
         let encoding = parameters.block_encoding();
         check(
@@ -34,7 +34,7 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
         })
     }
 
-    /// Bits, each 0 or 1.
+    /// Checks bits, each 0 or 1.
     pub(crate) fn bits(parameters: &Parameters, bits: &'v [u8]) -> Result<Self, DeviceError> {
         check(parameters, PlaintextKind::Boolean, bits, 2)?;
         Ok(Self {
@@ -49,14 +49,14 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
         self.values.len()
     }
 
-    /// The plaintexts of one polynomial after the other, `size` each but for the last.
+    /// Splits the plaintexts by polynomial: `size` each, and the rest in the last.
     pub(crate) fn polynomials(self, size: usize) -> impl Iterator<Item = Self> {
         self.values
             .chunks(size)
             .map(move |values| Self { values, ..self })
     }
 
-    /// Overwrites `body` with the torus elements, and zeros behind them.
+    /// Overwrites `body` with the torus elements, and with zeros behind them.
     pub(crate) fn encode_into(&self, body: &mut [T]) {
         let (used, rest) = body.split_at_mut(self.values.len());
         place_on_line(Isa::detect(), used, self.values, self.low, self.step_log2);
@@ -76,7 +76,7 @@ fn check(
     if values.is_empty() || values.len() > MAX_ELEMENTS {
         return Err(DeviceError::ElementCount(values.len()));
     }
-    // The largest is found on vectors; where it is matters only if it is too large.
+    // The maximum is found with vector instructions; its index is needed only if it is too large.
     let largest = values.iter().fold(0, |largest, &value| value.max(largest));
     if u64::from(largest) < modulus {
         return Ok(());

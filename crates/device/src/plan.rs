@@ -1,4 +1,4 @@
-//! How much memory an encryptor takes, and what for.
+//! Memory plans, and the size of an encryptor's workspace.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use tfhe_sbc_core::fft::twiddle_len;
 use tfhe_sbc_core::glwe_product::mask_product_scratch_len;
 use tfhe_sbc_core::parameters::ParameterSet;
 
-/// What an encryptor keeps between ciphertexts. All plans give the same bytes.
+/// What an encryptor keeps in memory between ciphertexts. The messages are the same under every plan.
 ///
 /// | plan | product | kept | bytes for N = 1024, k = 1, q = 2^32 |
 /// |---|---|---|---|
@@ -16,26 +16,26 @@ use tfhe_sbc_core::parameters::ParameterSet;
 /// | fast | double precision | the transformed key, the transform's tables | see [`workspace_bytes`] |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryPlan {
-    /// The number-theoretic product; what can be made again is: every ciphertext
-    /// transforms the key and draws its masks once for each limb.
+    /// The number-theoretic product, with as little kept as possible: every ciphertext
+    /// transforms the key again and draws its masks once for each limb.
     Small,
-    /// The number-theoretic product; masks are drawn once and transformed keys kept.
+    /// The number-theoretic product; masks are drawn once and the transformed keys are kept.
     Balanced,
-    /// The double-precision Fourier product with its tables and the transformed key
-    /// kept. For processors whose floating-point unit has doubles: computed in software,
-    /// they take a time that depends on the key.
+    /// The double-precision Fourier product; its tables and the transformed key are kept. For
+    /// processors whose floating-point unit computes doubles: in software, the time of an operation
+    /// depends on its operands, and so on the key.
     Fast,
 }
 
 impl MemoryPlan {
-    /// Every plan, from the smallest.
+    /// All plans, by increasing memory.
     pub const ALL: [Self; 3] = [Self::Small, Self::Balanced, Self::Fast];
 
-    /// The fastest plan of this build on its target: [`Fast`](Self::Fast) where doubles
-    /// are computed in hardware, else [`Balanced`](Self::Balanced).
+    /// Returns the fastest plan of this build on its target: [`Fast`](Self::Fast) where doubles
+    /// are computed in hardware, otherwise [`Balanced`](Self::Balanced).
     pub const fn recommended() -> Self {
-        // Whether an ARM or RISC-V microcontroller has doubles is not visible to stable
-        // Rust; those with an operating system have them.
+        // Stable Rust does not tell whether an ARM or RISC-V microcontroller computes doubles in
+        // hardware; processors with an operating system do.
         let doubles =
             !cfg!(target_os = "none") || cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
         if (doubles && Self::Fast.is_built()) || !Self::Balanced.is_built() {
@@ -45,7 +45,7 @@ impl MemoryPlan {
         }
     }
 
-    /// Its name for people: `small`, `balanced`, `fast`.
+    /// The name of the plan: `small`, `balanced` or `fast`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -54,7 +54,7 @@ impl MemoryPlan {
         }
     }
 
-    /// Whether this build has it.
+    /// Returns whether this build has the plan.
     pub const fn is_built(self) -> bool {
         match self {
             Self::Small | Self::Balanced => cfg!(feature = "ntt"),
@@ -62,7 +62,7 @@ impl MemoryPlan {
         }
     }
 
-    /// The Cargo feature of this crate that it needs.
+    /// The Cargo feature of this crate that the plan needs.
     pub const fn feature(self) -> &'static str {
         match self {
             Self::Small | Self::Balanced => "ntt",
@@ -77,17 +77,18 @@ impl fmt::Display for MemoryPlan {
     }
 }
 
-/// Whose key an encryptor has.
+/// The kind of key that an encryptor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyMode {
-    /// A device key, which also decrypts: [`Encryptor`](crate::Encryptor).
+    /// A device key, which also decrypts; see [`Encryptor`](crate::Encryptor).
     Symmetric,
-    /// A device public key, which does not: [`PublicEncryptor`](crate::PublicEncryptor).
+    /// A device public key, which does not decrypt; see [`PublicEncryptor`](crate::PublicEncryptor).
     Public,
 }
 
-/// Number of bytes of an encryptor's workspace, for array lengths too. A set that no
-/// [`Parameters`](crate::Parameters) come of may give any number.
+/// Returns the number of bytes of an encryptor's workspace. It is a constant function, so that the
+/// result can be an array length. For a set that is not valid
+/// [`Parameters`](crate::Parameters) the result means nothing.
 ///
 /// ```
 /// use tfhe_sbc_core::parameter_sets::GATES;
@@ -99,7 +100,7 @@ pub enum KeyMode {
 pub const fn workspace_bytes(set: &ParameterSet, plan: MemoryPlan, mode: KeyMode) -> usize {
     let (size, k) = (set.polynomial_size, set.glwe_dimension.0);
     let scalar_polynomial = size * (set.torus_bits as usize / 8);
-    // The body in the making, and the uniform polynomials that are kept: one mask, or the
+    // The body that is being made, and the uniform polynomials that are kept: one mask, or the
     // k rows of k + 1 polynomials of a public key.
     let uniform = match (plan, mode) {
         (MemoryPlan::Small, _) => 0,
@@ -115,7 +116,7 @@ pub const fn workspace_bytes(set: &ParameterSet, plan: MemoryPlan, mode: KeyMode
     product + scalars
 }
 
-/// Number of doubles of the Fourier product's tables and scratch.
+/// Returns the number of doubles of the Fourier product's tables and scratch.
 const fn fourier_len(set: &ParameterSet) -> usize {
     match PolynomialSize::new(set.polynomial_size) {
         Ok(size) => twiddle_len(size) + scratch_len(size, set.glwe_dimension, set.torus_bits),
@@ -123,7 +124,7 @@ const fn fourier_len(set: &ParameterSet) -> usize {
     }
 }
 
-/// Number of doubles of the Fourier product's scratch.
+/// Returns the number of doubles of the Fourier product's scratch.
 pub(crate) const fn scratch_len(
     size: PolynomialSize,
     dimension: GlweDimension,

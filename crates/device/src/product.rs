@@ -1,8 +1,8 @@
-//! Products of uniform polynomials with small ones, as the memory plans have them.
+//! Sums of products of uniform polynomials with small ones, computed as the memory plan says.
 //!
-//! Symmetric encryption multiplies masks by the key, public-key encryption the
-//! polynomials of the public key by the ephemeral `r`: both are a [`Product`] of k binary or
-//! ternary polynomials, set by [`set_secret`](Product::set_secret), with k
+//! Symmetric encryption multiplies masks by the key, public-key encryption multiplies the
+//! polynomials of the public key by the ephemeral `r`. Both use a [`Product`] of k small
+//! polynomials, binary or ternary ones, set by [`set_secret`](Product::set_secret), and k
 //! [`UniformPolynomials`].
 
 #[cfg(feature = "fft")]
@@ -26,23 +26,24 @@ use number_theoretic::{KeptProduct, RemadeProduct};
 #[cfg(not(any(feature = "fft", feature = "ntt")))]
 compile_error!("tfhe-sbc-device needs one of the features 'fft' and 'ntt'");
 
-/// Number of uniform scalars of a piece.
+/// The number of uniform scalars of a piece.
 pub(crate) const PIECE: usize = 64;
 
-/// Number of bytes of packed coefficients that are unpacked at a time.
+/// The number of bytes of packed coefficients that are unpacked at a time.
 const PACKED_PIECE: usize = 64;
 
 /// The k uniform polynomials of a sum of products.
 pub(crate) trait UniformPolynomials<T> {
-    /// Polynomial `index`: made in `buffer`, or where it is kept. Indices ascend.
+    /// Returns polynomial `index`, made in `buffer` or from where it is kept. Indices ascend.
     fn whole<'a>(&'a mut self, index: usize, buffer: &'a mut [T]) -> &'a [T];
 
-    /// Polynomial `index` in pieces of [`PIECE`] scalars, in order. May be asked for again.
+    /// Passes polynomial `index` to `take` in pieces of [`PIECE`] scalars, in order. A caller may ask
+    /// for the same polynomial again.
     #[cfg_attr(not(feature = "ntt"), expect(dead_code, reason = "for the small plan"))]
     fn pieces(&mut self, index: usize, take: &mut dyn FnMut(&[T]));
 }
 
-/// k small polynomials, secret, and what multiplies by them. Drop wipes it.
+/// k small secret polynomials in the form that the plan multiplies by. Drop wipes them.
 pub(crate) enum Product<'w, T: MaskTorus> {
     #[cfg(feature = "fft")]
     Fourier(FourierProduct<'w, T>),
@@ -53,8 +54,8 @@ pub(crate) enum Product<'w, T: MaskTorus> {
 }
 
 impl<'w, T: MaskTorus> Product<'w, T> {
-    /// Takes its memory. `uniform_len` is the length of the buffer that
-    /// [`UniformPolynomials::whole`] gets.
+    /// Takes the product's memory from `carver`. `uniform_len` is the length of the buffer that
+    /// [`UniformPolynomials::whole`] is given. The small polynomials are not set yet.
     pub(crate) fn carve(
         plan: MemoryPlan,
         parameters: &Parameters,
@@ -77,8 +78,8 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
-    /// Sets small polynomial `index` to the coefficients that `fill` writes, packed as those
-    /// of a `secret`, piece after piece.
+    /// Sets small polynomial `index` to the coefficients that `fill` writes, piece after piece, in
+    /// the packed form of `secret`.
     pub(crate) fn set_secret(
         &mut self,
         secret: GlweSecret,
@@ -95,7 +96,7 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
-    /// Overwrites the small polynomials and all that was computed with them.
+    /// Overwrites the small polynomials and everything that was computed from them.
     pub(crate) fn wipe(&mut self) {
         match self {
             #[cfg(feature = "fft")]
@@ -107,7 +108,7 @@ impl<'w, T: MaskTorus> Product<'w, T> {
         }
     }
 
-    /// `out += Σ uniform_j · small_j`, exactly. Constant-time.
+    /// Adds `Σ uniform_j · small_j` to `out`, exactly. Constant-time.
     pub(crate) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         match self {
             #[cfg(feature = "fft")]
@@ -120,8 +121,8 @@ impl<'w, T: MaskTorus> Product<'w, T> {
     }
 }
 
-/// Overwrites `out` with coefficients of a `secret` that `fill` gives packed, each made an `N`
-/// by `number`.
+/// Overwrites `out` with the coefficients that `fill` writes in the packed form of `secret`, each
+/// converted by `number`.
 fn unpack_into<N>(
     secret: GlweSecret,
     out: &mut [N],

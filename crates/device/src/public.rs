@@ -1,13 +1,14 @@
-//! Public-key encryption: with a key that does not decrypt, masks in full.
+//! Public-key encryption: the key does not decrypt, and masks are sent in full.
 //!
-//! A ciphertext is `Σ_j r_j · (A_j, B_j) + e + (0, m)`: the k rows of the public key,
-//! GLWE encryptions of zero, combined with polynomials `r_j` that are distributed as the key is, and fresh noise in
-//! every component (Lyubashevsky, Peikert and Regev, 2010). The `r_j` are transformed
-//! once for all k + 1 components.
+//! A ciphertext is `Σ_j r_j · (A_j, B_j) + e + (0, m)`: the k rows of the public key, which are
+//! GLWE encryptions of zero, are combined with polynomials `r_j` from the distribution of the key,
+//! and every component gets fresh noise (Lyubashevsky, Peikert and Regev, 2010). The `r_j` are
+//! transformed once for all k + 1 components.
 //!
 //! The `r_j` decrypt a message, and so does the seed that they are drawn from. Both are
-//! overwritten when it is made or has failed, and the session's root seed replaced, so a
-//! session that is taken with all its memory does not open what it has sent.
+//! overwritten as soon as the message is made or has failed, and the session's root seed is
+//! replaced. So an attacker who captures the session with all its memory cannot decrypt what it has
+//! already sent.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
@@ -27,10 +28,10 @@ use crate::plan::{KeyMode, MemoryPlan};
 use crate::product::{PIECE, UniformPolynomials};
 use crate::session::{MessageSeeds, Mode, Session, State};
 
-/// Encrypts with a device public key.
+/// A session that encrypts under a device public key.
 pub type PublicEncryptor<'w, T, S = NoSource> = Session<'w, T, Public<'w, T>, S>;
 
-/// The mode of a [`PublicEncryptor`], and its key.
+/// The mode of a [`PublicEncryptor`], with its key.
 #[derive(Debug)]
 pub struct Public<'w, T> {
     expander: ExpanderKind,
@@ -40,19 +41,26 @@ pub struct Public<'w, T> {
     rows: &'w [T],
 }
 
-/// The parameter set of a device public key file, from which the sizes of the workspace
-/// and of messages follow.
+/// Reads the parameter set of a device public key file. The sizes of the workspace and of messages
+/// follow from it.
+///
+/// # Errors
+/// Those of the key file's format.
 pub fn device_public_key_parameters(public_key: &[u8]) -> Result<Parameters, DeviceError> {
     Ok(PublicKeyBytes::parse(public_key)?.parameters)
 }
 
 impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
-    /// Reads a device public key file and, unless the plan is small, draws its masks.
+    /// Reads a device public key file and, unless the plan is small, expands its masks.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
-    /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; what it holds is
-    /// lost. `expander` is that of the noise. `seeds` must be fresh: it is what makes this
-    /// session's ciphertexts different from any other's; one with a source reseeds itself.
+    /// [`KeyMode::Public`], aligned to 8 bytes or, for speed, to 64; its content is
+    /// overwritten. `expander` draws the noise. `seeds` must be fresh, because they alone make this
+    /// session's ciphertexts differ from those of any other; a sequence with a source reseeds itself.
+    ///
+    /// # Errors
+    /// If the key file is refused, its set has no public-key uploads or another torus, the build lacks
+    /// the plan, or the workspace is too small or misaligned.
     pub fn new(
         public_key: &'w [u8],
         plan: MemoryPlan,
@@ -102,7 +110,7 @@ fn expand_rows<T: Torus>(key: &PublicKeyBytes<'_>, rows: &mut [T], size: usize) 
     }
 }
 
-/// One component of every row: mask polynomial `component`, or the body.
+/// One component of every row: mask polynomial `component`, or the body if it is `dimension`.
 struct Column<'k, 'w, T> {
     key: &'k Public<'w, T>,
     component: usize,
@@ -149,8 +157,8 @@ impl<T: MaskTorus> Mode<T> for Public<'_, T> {
         *template
     }
 
-    /// Of the noise seed's streams, `index · (k + 2)` is that of the `r_j`, and the k + 1
-    /// behind it are those of the components' noise.
+    /// Of the streams of the noise seed, number `index · (k + 2)` draws the `r_j`, and the k + 1
+    /// streams after it the noise of the components.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,

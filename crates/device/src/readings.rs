@@ -44,7 +44,7 @@ pub fn encode_readings(
     }
     let each = encoding.block_count(fixed_point.bits());
     for (index, (&value, blocks)) in values.iter().zip(blocks.chunks_exact_mut(each)).enumerate() {
-        // A code has at most `bits` bits, which is what `each` blocks hold.
+        // A code has at most `bits` bits, and `each` blocks hold that many.
         let _ = encoding.split(code(index, value)?, blocks);
     }
     Ok(())

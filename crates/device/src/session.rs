@@ -1,4 +1,4 @@
-//! What both modes of encryption share: a session in a borrowed workspace, from checked
+//! Sessions in a borrowed workspace: the part of encryption that both modes share, from checked
 //! plaintexts to the end of the message.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -18,16 +18,16 @@ use crate::plan::{KeyMode, MemoryPlan, workspace_bytes};
 use crate::product::Product;
 
 /// An encryption session in a borrowed workspace: an [`Encryptor`](crate::Encryptor) or a
-/// [`PublicEncryptor`](crate::PublicEncryptor), by its key. `T` is the torus of the key's
-/// parameter set, `u32` or `u64`; `S` the source that the seeds are renewed from, if any.
-/// Drop zeroizes everything secret that the workspace holds.
+/// [`PublicEncryptor`](crate::PublicEncryptor), depending on the mode `M`. `T` is the torus of the
+/// key's parameter set, `u32` or `u64`, and `S` the source of entropy that renews the seeds, if any.
+/// Drop zeroizes everything secret in the workspace.
 pub struct Session<'w, T: MaskTorus, M, S = NoSource> {
     pub(crate) state: State<'w, T>,
     pub(crate) seeds: SeedSequence<S>,
     pub(crate) mode: M,
 }
 
-/// What a session has beside its key and its seeds.
+/// The state of a session apart from its mode and its seeds.
 pub struct State<'w, T: MaskTorus> {
     pub(crate) parameters: Parameters,
     pub(crate) header: Header,
@@ -36,25 +36,25 @@ pub struct State<'w, T: MaskTorus> {
     pub(crate) body: &'w mut [T],
 }
 
-/// The seeds of a message.
+/// The seeds of one message.
 pub struct MessageSeeds {
     pub(crate) mask: MaskSeed,
     pub(crate) noise: NoiseSeed,
 }
 
-/// How a mode makes its messages.
+/// A mode of encryption: the form of its messages, and how their ciphertexts are made.
 pub trait Mode<T: MaskTorus> {
-    /// Whether a message stays closed to who takes the session afterwards, so that its
-    /// randomness has to go when it is made. A key that decrypts it makes that pointless.
+    /// Whether the randomness of a message is overwritten once it is made, so that a captured session
+    /// does not decrypt it. That is pointless if the session holds a key that decrypts.
     const FORGETS: bool;
 
-    /// Number of bytes between header and checksum.
+    /// Returns the number of bytes between header and checksum.
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize;
 
-    /// The header of a message, but for the number of elements.
+    /// Returns the header of a message, without the number of elements.
     fn header(template: &Header, seeds: &MessageSeeds) -> Header;
 
-    /// Sends GLWE ciphertext number `index` of a message.
+    /// Makes GLWE ciphertext number `index` of a message and writes it to `out`.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,
@@ -65,8 +65,8 @@ pub trait Mode<T: MaskTorus> {
     ) -> Result<(), DeviceError>;
 }
 
-/// The key of a [`Session`]: [`Symmetric`](crate::Symmetric) or
-/// [`Public`](crate::Public). For signatures that take a session of either.
+/// The modes of a [`Session`], [`Symmetric`](crate::Symmetric) and [`Public`](crate::Public): a
+/// bound for functions that take a session of either.
 pub trait SessionMode<T: MaskTorus>: Mode<T> {}
 impl<T: MaskTorus, M: Mode<T>> SessionMode<T> for M {}
 
@@ -77,8 +77,8 @@ impl<T: MaskTorus> Drop for State<'_, T> {
 }
 
 impl<'w, T: MaskTorus> State<'w, T> {
-    /// Takes a session's memory, all but the rest that is given back with it. The
-    /// binary polynomials of the product are yet to be set.
+    /// Takes a session's memory from `workspace`, and returns the rest of it too. The small
+    /// polynomials of the product are not set yet.
     pub(crate) fn carve(
         parameters: &Parameters,
         plan: MemoryPlan,
@@ -112,13 +112,13 @@ impl<'w, T: MaskTorus> State<'w, T> {
         Ok((state, carver))
     }
 
-    /// Overwrites what is left of a message, binary polynomials included.
+    /// Overwrites what is left of a message, the small polynomials included.
     fn forget(&mut self) {
         wipe(self.body);
         self.product.wipe();
     }
 
-    /// Adds noise of a stream to the first `used` coefficients.
+    /// Adds noise from a stream to the first `used` coefficients.
     pub(crate) fn add_noise(&mut self, stream: &mut AnyExpander, used: usize) {
         add_noise(self.parameters.glwe_noise, stream, &mut self.body[..used]);
     }
@@ -130,13 +130,13 @@ impl<T: MaskTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
         &self.state.parameters
     }
 
-    /// The key that messages are made under.
+    /// The fingerprint of the key set that messages are made under.
     pub fn key_fingerprint(&self) -> KeyFingerprint {
         self.state.header.key
     }
 
-    /// The description of an upload of readings, for a server that answers questions: the message
-    /// before the one that [`encrypt_blocks`](Self::encrypt_blocks) makes.
+    /// Describes an upload of readings for a server that answers questions. The description is sent
+    /// before the message that [`encrypt_blocks`](Self::encrypt_blocks) makes.
     ///
     /// # Errors
     /// Those of [`Description::new`].
@@ -148,28 +148,39 @@ impl<T: MaskTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
         Description::new(self.parameters(), self.key_fingerprint(), columns, rows)
     }
 
-    /// Number of bytes of the message that encrypts `element_count` blocks or bits.
+    /// Returns the number of bytes of the message that encrypts `element_count` blocks or bits.
     pub fn message_len(&self, element_count: usize) -> usize {
         M::payload_len(&self.state.parameters, element_count).saturating_add(ENVELOPE_BYTES)
     }
 
     /// Encrypts radix blocks, each below the message modulus, into the first
-    /// [`message_len`](Self::message_len) bytes of `out`, and gives their number.
+    /// [`message_len`](Self::message_len) bytes of `out`, and returns their number.
+    ///
+    /// # Errors
+    /// If the set encodes bits, a block is out of range, there are none or too many, `out` is too short,
+    /// or the source of entropy fails. Nothing has been written then.
     pub fn encrypt_blocks(&mut self, blocks: &[u8], out: &mut [u8]) -> Result<usize, DeviceError> {
         let plaintexts = Plaintexts::blocks(&self.state.parameters, blocks)?;
         self.encrypt_into(plaintexts, out)
     }
 
     /// Encrypts bits, each 0 or 1, into the first [`message_len`](Self::message_len)
-    /// bytes of `out`, and gives their number.
+    /// bytes of `out`, and returns their number.
+    ///
+    /// # Errors
+    /// As those of [`encrypt_blocks`](Self::encrypt_blocks), for a set that encodes bits.
     pub fn encrypt_bits(&mut self, bits: &[u8], out: &mut [u8]) -> Result<usize, DeviceError> {
         let plaintexts = Plaintexts::bits(&self.state.parameters, bits)?;
         self.encrypt_into(plaintexts, out)
     }
 
-    /// [`encrypt_blocks`](Self::encrypt_blocks) piece by piece: `sink` gets the message in
-    /// order, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time, while it is
-    /// made. Everything is checked before the first piece. Gives the number of bytes.
+    /// Encrypts radix blocks as [`encrypt_blocks`](Self::encrypt_blocks), piece by piece: `sink` gets
+    /// the message in order, at most [`MAX_PIECE_BYTES`](crate::MAX_PIECE_BYTES) at a time, while it is
+    /// made. Returns the number of bytes.
+    ///
+    /// # Errors
+    /// Those of [`encrypt_blocks`](Self::encrypt_blocks), before the first piece, and
+    /// [`DeviceError::Sink`].
     pub fn encrypt_blocks_to(
         &mut self,
         blocks: &[u8],
@@ -179,8 +190,12 @@ impl<T: MaskTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
         self.encrypt(plaintexts, &mut SinkOutput::new(sink))
     }
 
-    /// [`encrypt_bits`](Self::encrypt_bits) piece by piece, as
+    /// Encrypts bits as [`encrypt_bits`](Self::encrypt_bits), piece by piece as
     /// [`encrypt_blocks_to`](Self::encrypt_blocks_to).
+    ///
+    /// # Errors
+    /// Those of [`encrypt_bits`](Self::encrypt_bits), before the first piece, and
+    /// [`DeviceError::Sink`].
     pub fn encrypt_bits_to(
         &mut self,
         bits: &[u8],

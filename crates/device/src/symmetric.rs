@@ -1,4 +1,7 @@
-//! Symmetric encryption: bodies under a device key, masks as a seed.
+//! Symmetric encryption: bodies under a device key, and a seed in place of the masks.
+//!
+//! `tfhe_sbc_core::glwe::PreparedGlweSecretKey` encrypts for key
+//! owners, with an allocator and always by the Fourier transform; here the memory plan decides.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::Parameters;
@@ -14,15 +17,18 @@ use crate::plaintext::Plaintexts;
 use crate::plan::{KeyMode, MemoryPlan};
 use crate::session::{MessageSeeds, Mode, Session, State};
 
-/// Encrypts with a device key.
+/// A session that encrypts under a device key.
 pub type Encryptor<'w, T, S = NoSource> = Session<'w, T, Symmetric, S>;
 
 /// The mode of an [`Encryptor`].
 #[derive(Debug)]
 pub struct Symmetric(());
 
-/// The parameter set of a device key file, from which the sizes of the workspace and of
-/// messages follow.
+/// Reads the parameter set of a device key file. The sizes of the workspace and of messages follow
+/// from it.
+///
+/// # Errors
+/// Those of the key file's format.
 pub fn device_key_parameters(device_key: &[u8]) -> Result<Parameters, DeviceError> {
     Ok(KeyBytes::parse_device_key(device_key)?.parameters)
 }
@@ -31,9 +37,13 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
     /// Reads a device key file and, unless the plan is small, transforms its key.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
-    /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; what it holds is
-    /// lost. `seeds` must be fresh: it is what makes this session's ciphertexts different
-    /// from any other's; one with a source reseeds itself.
+    /// [`KeyMode::Symmetric`], aligned to 8 bytes or, for speed, to 64; its content is
+    /// overwritten. `seeds` must be fresh, because they alone make this session's ciphertexts differ
+    /// from those of any other; a sequence with a source reseeds itself.
+    ///
+    /// # Errors
+    /// If the key file is refused, its set has another torus, the build lacks the plan, or the
+    /// workspace is too small or misaligned.
     pub fn new(
         device_key: &[u8],
         plan: MemoryPlan,
@@ -82,7 +92,7 @@ impl<T: MaskTorus> Mode<T> for Symmetric {
         }
     }
 
-    /// The body is plaintext, noise and the product of key and mask stream `index`.
+    /// The body is the sum of plaintext, noise, and the product of key and mask stream `index`.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,
@@ -93,8 +103,8 @@ impl<T: MaskTorus> Mode<T> for Symmetric {
     ) -> Result<(), DeviceError> {
         let used = plaintexts.len();
         let size = state.body.len();
-        // What needs no seed first, and one stream right after the other: the processor does it
-        // while it still makes the seeds, and opens the streams side by side.
+        // The encoding needs no seed and comes first, so that the processor computes it while the seeds
+        // are still being derived. The two streams are opened next to each other, to overlap too.
         plaintexts.encode_into(state.body);
         let mut masks = SeededMasks::new(state.expander, &seeds.mask, index, size);
         let mut noise = state.expander.noise_stream(&seeds.noise, index);

@@ -1,4 +1,4 @@
-//! SEAL's ciphertexts where they lie, fresh or computed on, and how to write them again.
+//! SEAL's ciphertexts, fresh or computed: read without a copy, and written in full.
 
 use tfhe_sbc_core::random::SealGenerator;
 use tfhe_sbc_core::simd::Isa;
@@ -11,10 +11,10 @@ use crate::modulus::Modulus;
 use crate::output::MAX_PIECE_BYTES;
 use crate::parameters::Parameters;
 
-/// The most polynomials of a ciphertext, SEAL's bound.
+/// The largest number of polynomials of a ciphertext, SEAL's bound.
 const MAX_POLYNOMIALS: u64 = 16;
 
-/// A ciphertext, in the bytes that it came in. Its numbers have been checked.
+/// A ciphertext in the bytes that it was read from. All its residues have been checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Ciphertext<'c> {
     parameters: Parameters,
@@ -24,14 +24,14 @@ pub struct Ciphertext<'c> {
     words: Words<'c>,
 }
 
-/// Where residues lie, and how they follow one another.
+/// The residues of a ciphertext, in the order of their source.
 #[derive(Clone, Copy, Debug)]
 enum Words<'c> {
     /// 64-bit words, polynomial after polynomial.
     Seal(&'c [[u8; 8]]),
-    /// The first polynomial's, and the seed of the second.
+    /// The words of the first polynomial, and the seed of the second.
     Seeded(&'c [[u8; 8]], SealGenerator, [u8; SEED_BYTES]),
-    /// 32-bit words of two polynomials, prime after prime.
+    /// 32-bit words of two polynomials, for one prime after the other.
     Raw(&'c [[u8; 4]]),
 }
 
@@ -39,7 +39,7 @@ enum Words<'c> {
 /// and checks every number in it.
 ///
 /// # Errors
-/// If it is not one, uncompressed, whole, of CKKS and these parameters.
+/// If the bytes are not an uncompressed and complete CKKS ciphertext of these parameters.
 pub fn ciphertext<'c>(
     parameters: &Parameters,
     object: &'c [u8],
@@ -68,7 +68,7 @@ pub fn ciphertext<'c>(
         return Err(SealError::Member("scale"));
     }
     if major == 4 {
-        // The correction factor, of BGV.
+        // The correction factor, which only BGV uses.
         object.word()?;
     }
     let words = object.array()?.as_chunks().0;
@@ -92,11 +92,11 @@ pub fn ciphertext<'c>(
     ciphertext.check()
 }
 
-/// Reads one ciphertext of SEAL-Embedded's stream, [`Format::Raw`](crate::Format::Raw), which
-/// does not say its scale, and checks every number in it.
+/// Reads one ciphertext of SEAL-Embedded's stream, [`Format::Raw`](crate::Format::Raw), and checks
+/// every number in it. The stream does not state the scale, so the caller gives it.
 ///
 /// # Errors
-/// If it has another length, a number is not a residue, or the scale no positive number.
+/// If the length is wrong, a number is not below its prime, or the scale is not a positive number.
 pub fn raw_ciphertext<'c>(
     parameters: &Parameters,
     scale: f64,
@@ -131,13 +131,13 @@ impl Ciphertext<'_> {
         &self.parameters
     }
 
-    /// Number of primes that it has residues of: the first ones. Computing takes the
-    /// last away.
+    /// The number of primes that the ciphertext has residues of; they are the first ones of the
+    /// parameters. Computation on the server removes the last ones.
     pub fn prime_count(&self) -> usize {
         self.primes
     }
 
-    /// Number of polynomials: 2, or more after a multiplication.
+    /// The number of polynomials: 2, or more after a multiplication.
     pub fn polynomial_count(&self) -> usize {
         self.polynomials
     }
@@ -147,7 +147,7 @@ impl Ciphertext<'_> {
         self.scale
     }
 
-    /// The generator of its seed, if the second polynomial is one.
+    /// The generator of the seed, if the ciphertext has a seed in place of the second polynomial.
     pub fn seed_generator(&self) -> Option<SealGenerator> {
         match self.words {
             Words::Seeded(_, generator, _) => Some(generator),
@@ -155,16 +155,16 @@ impl Ciphertext<'_> {
         }
     }
 
-    /// Number of bytes of [`write_expanded`](Self::write_expanded)'s object.
+    /// Returns the number of bytes that [`write_expanded`](Self::write_expanded) writes.
     pub fn expanded_bytes(&self) -> usize {
         CIPHERTEXT_PREFIX + 8 * self.word_count()
     }
 
-    /// Gives `sink` the ciphertext in SEAL's form with all its polynomials, at most
-    /// [`MAX_PIECE_BYTES`] at a time, and the number of its bytes.
+    /// Writes the ciphertext in SEAL's form with all its polynomials to `sink`, at most
+    /// [`MAX_PIECE_BYTES`] at a time, and returns the number of bytes.
     ///
     /// # Errors
-    /// The sink's.
+    /// Those of the sink.
     pub fn write_expanded(
         &self,
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
@@ -185,8 +185,8 @@ impl Ciphertext<'_> {
         Ok(self.expanded_bytes())
     }
 
-    /// Gives `visit` all residues, polynomial after polynomial and of each prime after prime: the
-    /// numbers of both, and some residues.
+    /// Passes all residues to `visit`, polynomial after polynomial and prime after prime in each, with
+    /// the index of the polynomial and of the prime.
     pub(crate) fn residues<E>(
         &self,
         mut visit: impl FnMut(usize, usize, &[u32; CHUNK]) -> Result<(), E>,
@@ -236,7 +236,7 @@ impl Ciphertext<'_> {
         self.polynomials * self.primes * self.parameters.polynomial_size()
     }
 
-    /// Whether all words are residues.
+    /// Checks that all words are residues.
     fn check(self) -> Result<Self, SealError> {
         let n = self.parameters.polynomial_size();
         let primes = &self.parameters.data_primes()[..self.primes];
@@ -263,8 +263,8 @@ impl Ciphertext<'_> {
     }
 }
 
-/// What is before the words of a ciphertext of which `stored` polynomials are there; if there is
-/// one only, the seed of the second follows.
+/// Writes what is before the words of a ciphertext of which `stored` polynomials are stored. If it
+/// is one, the seed of the second follows its words.
 pub(crate) fn prefix(
     parameters: &Parameters,
     primes: usize,
@@ -286,7 +286,7 @@ pub(crate) fn prefix(
     };
     put(&header(CIPHERTEXT_PREFIX + 8 * words + seed));
     put(&parms_id_of(parameters, primes));
-    // It is a transform.
+    // The polynomials are in the transformed domain (`is_ntt_form`).
     put(&[1]);
     for number in numbers {
         put(&(number as u64).to_le_bytes());

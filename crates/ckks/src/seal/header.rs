@@ -1,30 +1,30 @@
-//! The header that every object begins with, the objects in other objects too.
+//! The header of every object, including objects inside other objects.
 
 use super::SealError;
 
-/// Bytes of a header.
+/// The number of bytes of a header.
 pub(super) const HEADER_BYTES: usize = Header::BYTES;
 
-/// What it begins with: two bytes that say whose it is, and its own size.
+/// The first bytes of a header: SEAL's magic number and the size of the header.
 const MAGIC: [u8; 3] = [0x5e, 0xa1, HEADER_BYTES as u8];
 
 /// The header of an object of any version, compressed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Major and minor version of SEAL's that wrote the object.
+    /// The major and minor version of SEAL that wrote the object.
     pub version: (u8, u8),
-    /// SEAL's number for how all behind the header is compressed: 0 not at all, 1 by zlib, 2 by
+    /// SEAL's number for the compression of everything behind the header: 0 for none, 1 for zlib, 2 for
     /// Zstandard.
     pub compression: u8,
-    /// Bytes of the object, this header's too.
+    /// The number of bytes of the object, including this header.
     pub bytes: u64,
 }
 
 impl Header {
-    /// Bytes of a header.
+    /// The number of bytes of a header.
     pub const BYTES: usize = 16;
 
-    /// The header of an uncompressed object of so many bytes, in the version that is written here.
+    /// Makes the header of an uncompressed object of `bytes` bytes, in the version that is written here.
     pub(super) const fn of_bytes(bytes: usize) -> Self {
         Self {
             version: (3, 7),
@@ -33,12 +33,12 @@ impl Header {
         }
     }
 
-    /// Reads the header that `bytes` begin with; whether the object is read here is another
-    /// question.
+    /// Reads the header at the beginning of `bytes`. It does not check whether this crate can read the
+    /// object.
     ///
     /// # Errors
-    /// [`SealError::NotSeal`] where no object begins, or [`SealError::Length`] where a header may
-    /// begin and is cut short.
+    /// [`SealError::NotSeal`] if the bytes are not a header, [`SealError::Length`] if they may be the
+    /// beginning of one that is cut short.
     pub fn read(bytes: &[u8]) -> Result<Self, SealError> {
         let header = bytes
             .split_first_chunk::<8>()
@@ -64,7 +64,7 @@ impl Header {
         })
     }
 
-    /// The header as it is stored.
+    /// Returns the header as it is stored.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut header = [0; Self::BYTES];
         header[..3].copy_from_slice(&MAGIC);

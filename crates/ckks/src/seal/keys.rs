@@ -1,5 +1,4 @@
-//! SEAL's keys, for owners who have none yet: a secret key that [`SecretKey::generate`] drew, in
-//! SEAL's form, and a public key for it.
+//! New keys in SEAL's form: a secret key that [`SecretKey::generate`] drew, and a public key for it.
 
 use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoiseDistribution, SeedSequence, add_noise,
@@ -14,35 +13,36 @@ use crate::state::NOISE_ETA;
 use crate::ternary::SecretKey;
 use crate::wide::WideRing;
 
-/// Bytes of a secret key before its words.
+/// The number of bytes before the words of a secret key.
 const SECRET_PREFIX: usize = HEADER_BYTES + 32 + 8 + 8 + ARRAY_PREFIX;
 
-/// Words that a sink is given at a time.
+/// The number of words that a sink is given at a time.
 const CHUNK: usize = 128;
 
 type Sink<'s> = &'s mut dyn FnMut(&[u8]) -> Result<(), SinkError>;
 
-/// Number of bytes of [`write_secret_key`]'s object.
+/// Returns the number of bytes that [`write_secret_key`] writes.
 pub const fn secret_key_bytes(parameters: &Parameters) -> usize {
     SECRET_PREFIX + 8 * parameters.key_prime_count() * parameters.polynomial_size()
 }
 
-/// Number of bytes of [`write_public_key`]'s object.
+/// Returns the number of bytes that [`write_public_key`] writes.
 pub const fn public_key_bytes(parameters: &Parameters) -> usize {
     CIPHERTEXT_PREFIX + 16 * parameters.key_prime_count() * parameters.polynomial_size()
 }
 
-/// Number of bytes that making keys takes beside what it gives.
+/// Returns the number of bytes of scratch that the two functions need.
 pub const fn key_scratch_bytes(parameters: &Parameters) -> usize {
     16 * parameters.polynomial_size()
 }
 
-/// Gives `sink` SEAL's `SecretKey`, and the number of its bytes. What it is given is secret.
+/// Writes SEAL's `SecretKey` to `sink`, and returns the number of bytes. What the sink is given is
+/// secret.
 ///
 /// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key.
 ///
 /// # Errors
-/// If the key is of another size or the scratch too small or misaligned; the sink's.
+/// If the key is of another size, or the scratch too small or misaligned; those of the sink.
 pub fn write_secret_key(
     parameters: &Parameters,
     key: SecretKey<'_>,
@@ -58,7 +58,7 @@ pub fn write_secret_key(
         send(sink, &header(secret_key_bytes(parameters)))?;
         send(sink, &parms_id(parameters, Level::Key))?;
         send(sink, &(words as u64).to_le_bytes())?;
-        // The scale, which a key has none of.
+        // The scale; a key has none.
         send(sink, &1f64.to_le_bytes())?;
         send(sink, &header(ARRAY_PREFIX + 8 * words))?;
         send(sink, &(words as u64).to_le_bytes())?;
@@ -73,15 +73,16 @@ pub fn write_secret_key(
     result
 }
 
-/// Gives `sink` SEAL's `PublicKey` `(-(a·s + e), a)` for a secret key, and the number of its
-/// bytes: `a` uniform, `e` with the error of ciphertexts, both of the next pair of `seeds`.
+/// Writes SEAL's `PublicKey` `(-(a·s + e), a)` for a secret key to `sink`, and returns the number of
+/// bytes. `a` is uniform and `e` has the distribution of the errors of ciphertexts; the next pair of
+/// `seeds` draws both.
 ///
 /// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key and
 /// the error.
 ///
 /// # Errors
-/// If the key is of another size or the scratch too small or misaligned; a source of randomness
-/// that fails; the sink's.
+/// If the key is of another size, or the scratch too small or misaligned; those of the source of
+/// entropy and of the sink.
 pub fn write_public_key<S: EntropySource>(
     parameters: &Parameters,
     key: SecretKey<'_>,
@@ -98,7 +99,7 @@ pub fn write_public_key<S: EntropySource>(
     let mut write = || {
         send(sink, &header(public_key_bytes(parameters)))?;
         send(sink, &parms_id(parameters, Level::Key))?;
-        // It is a transform, of two polynomials.
+        // The polynomials, two of them, are in the transformed domain (`is_ntt_form`).
         send(sink, &[1])?;
         for number in [2, n, primes] {
             send(sink, &(number as u64).to_le_bytes())?;
@@ -110,7 +111,7 @@ pub fn write_public_key<S: EntropySource>(
             let ring = ring(parameters, prime)?;
             ring.transform_ternary(key.packed(), secret);
             values.fill(0);
-            // The same error modulo every prime.
+            // The error is the same modulo every prime.
             let mut noise = ExpanderKind::ChaCha20.noise_stream(&noise_seed, 0);
             let distribution = NoiseDistribution::CenteredBinomial { eta: NOISE_ETA };
             add_noise::<u64>(distribution, &mut noise, values);
@@ -163,11 +164,11 @@ fn send_words(sink: Sink<'_>, words: &[u64]) -> Result<(), CkksError> {
     result
 }
 
-/// Public uniform residues of one prime.
+/// The stream of public uniform residues of one prime.
 struct Uniform {
     stream: AnyExpander,
     prime: u64,
-    /// The last multiple of the prime below 2^64, from which on words are drawn again.
+    /// The last multiple of the prime below 2^64; words from it on are drawn again.
     limit: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Keys and parameters out of SEAL's objects, and what all objects are read with. Nothing is
-//! believed that has not been checked, and nothing is allocated.
+//! Readers of keys and parameters in SEAL's objects, and the reader that all objects share. They
+//! check everything that they use, and allocate nothing.
 
 use thiserror::Error;
 
@@ -15,67 +15,66 @@ use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
 use crate::public_key::PublicKey;
 use crate::ternary::{SecretKey, packed_bytes};
 
-/// Why bytes are not the object that they should be.
+/// The reason why bytes are not the object that they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// They do not begin as SEAL's objects do.
+    /// The bytes do not begin as SEAL's objects do.
     #[error("this is not an object of Microsoft SEAL's")]
     NotSeal,
-    /// Another version's form.
+    /// The object has the form of a version that is not supported.
     #[error("SEAL {0}.{1} wrote this: save it with a version from 3.4 to 4")]
     Version(u8, u8),
-    /// Compressed data.
+    /// The object is compressed.
     #[error("this is compressed: save it with compr_mode_type::none")]
     Compressed,
-    /// Bytes are missing, or too many.
+    /// Bytes are missing, or there are too many.
     #[error("the object should have {needed} bytes and has {found}")]
     Length {
-        /// What the object's header or its parameters ask for.
+        /// The number of bytes that the object's header or its parameters ask for.
         needed: u64,
-        /// Bytes given.
+        /// The number of bytes that were given.
         found: usize,
     },
-    /// Another scheme's parameters.
+    /// The parameters are of another scheme.
     #[error("these are not parameters of CKKS")]
     Scheme,
-    /// The object is of other parameters.
+    /// The object was made with other parameters.
     #[error("this object was made with other parameters")]
     OtherParameters,
-    /// A member that such an object cannot have.
+    /// A member of the object has a value that is not possible in it.
     #[error("this is not the object it should be: its {0} is wrong")]
     Member(&'static str),
-    /// A key without its second polynomial.
+    /// The public key has a seed in place of its second polynomial.
     #[error("this public key is seeded: load it into SEAL and save it again")]
     Seeded,
-    /// A ciphertext's polynomials.
+    /// A residue of the ciphertext is not below its prime.
     #[error("the ciphertext has a number that is not below its prime: it is of other parameters")]
     NotReduced,
-    /// A seed for a generator that this build does not have.
+    /// The seed is for a generator that this build does not have.
     #[error("the ciphertext's seed is for a generator {0} that is not known here")]
     Generator(u8),
-    /// Buffers of another size.
+    /// A buffer has the wrong size.
     #[error("a buffer has {found} places, not {needed}")]
     Buffer {
-        /// Places needed.
+        /// The number of places that are needed.
         needed: usize,
-        /// Places given.
+        /// The number of places that were given.
         found: usize,
     },
-    /// Parameters that this library does not take.
+    /// This library does not support the parameters.
     #[error(transparent)]
     Parameters(#[from] ParametersError),
-    /// The key's polynomials.
+    /// The polynomials of the key are wrong.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// Reads SEAL's `EncryptionParameters`, of which the last prime is special if there are
-/// several.
+/// Reads SEAL's `EncryptionParameters`. If there are several primes, the last is the special one.
 ///
 /// # Errors
-/// If it is not one, of CKKS, uncompressed, whole, of parameters that
-/// [`Parameters::new`] takes.
+/// If the bytes are not an uncompressed and complete object of CKKS, with parameters that
+/// [`Parameters::new`] accepts.
 pub fn encryption_parameters(object: &[u8]) -> Result<Parameters, SealError> {
     let (mut object, _) = Reader::open(object)?;
     if object.take::<1>()? != [CKKS] {
@@ -112,7 +111,7 @@ pub fn encryption_parameters(object: &[u8]) -> Result<Parameters, SealError> {
 /// Reads SEAL's `PublicKey`, and checks every number in it.
 ///
 /// # Errors
-/// If it is not one, uncompressed, whole, unseeded, of these parameters.
+/// If the bytes are not an uncompressed, complete and unseeded public key of these parameters.
 pub fn public_key<'k>(
     parameters: &Parameters,
     object: &'k [u8],
@@ -134,7 +133,7 @@ pub fn public_key<'k>(
             return Err(SealError::Member(name));
         }
     }
-    // The scale, which a key has none of, and the correction factor of BGV.
+    // The scale, which a key does not have, and the correction factor, which only BGV uses.
     object.word()?;
     if major == 4 {
         object.word()?;
@@ -147,15 +146,15 @@ pub fn public_key<'k>(
     Ok(PublicKey::from_words(parameters, words)?)
 }
 
-/// Reads SEAL's `SecretKey` into `packed`, of [`packed_bytes`], where
-/// [`SecretKey::from_packed`] finds it. `scratch` has `n` places and is wiped.
+/// Reads SEAL's `SecretKey` into `packed`, of [`packed_bytes`], in the form that
+/// [`SecretKey::from_packed`] takes. `scratch` has `n` places and is wiped.
 ///
-/// Every data prime's transform is compared with the first one's. Constant-time in the key but
-/// for its refusal.
+/// The transforms modulo all other data primes are compared with that modulo the first.
+/// Constant-time in the key, except that it may be refused.
 ///
 /// # Errors
-/// If it is not one, uncompressed, whole, of these parameters, and ternary; or a
-/// buffer has another size.
+/// If the bytes are not an uncompressed and complete secret key of these parameters, if it is not
+/// ternary, or if a buffer has the wrong size.
 pub fn secret_key<'k>(
     parameters: &Parameters,
     object: &[u8],
@@ -192,7 +191,8 @@ pub fn secret_key<'k>(
     Ok(SecretKey::from_packed(parameters, packed)?)
 }
 
-/// Takes the polynomial out of its transform modulo the first prime, and checks the others.
+/// Recovers the polynomial from its transform modulo the first prime, and checks the other
+/// transforms.
 fn pack(
     parameters: &Parameters,
     words: &[[u8; 8]],
@@ -242,11 +242,12 @@ fn pack(
     Ok(())
 }
 
-/// Number of bytes of the object that `bytes` begin with, by its header: where the next one is
-/// in a sequence of them.
+/// Returns the number of bytes of the object at the beginning of `bytes`, which its header states.
+/// In a sequence of objects, the next one begins there.
 ///
 /// # Errors
-/// If no uncompressed object of a known version begins here, or it is longer than `bytes`.
+/// If `bytes` does not begin with an uncompressed object of a supported version, or is shorter than
+/// the object.
 pub fn object_bytes(bytes: &[u8]) -> Result<usize, SealError> {
     let (size, _) = Reader { rest: bytes }.header()?;
     let found = bytes.len();
@@ -259,14 +260,14 @@ pub fn object_bytes(bytes: &[u8]) -> Result<usize, SealError> {
         })
 }
 
-/// An object that is read from its beginning to its end.
+/// A reader of an object, from its beginning to its end.
 pub(super) struct Reader<'o> {
     rest: &'o [u8],
 }
 
 impl<'o> Reader<'o> {
-    /// The outermost object, which is all of `object`, without its header; and the major version
-    /// that wrote it.
+    /// Opens the outermost object, which is all of `object`, behind its header. Also returns the major
+    /// version that wrote it.
     pub(super) fn open(object: &'o [u8]) -> Result<(Self, u8), SealError> {
         let mut reader = Self { rest: object };
         let (size, major) = reader.header()?;
@@ -280,7 +281,7 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// A header: the size of its object, and the major version.
+    /// Reads a header, and returns the size of its object and the major version.
     fn header(&mut self) -> Result<(u64, u8), SealError> {
         let header = Header::read(self.rest)?;
         self.take::<HEADER_BYTES>()?;
@@ -315,7 +316,7 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// The words of an array.
+    /// Reads the words of an array.
     pub(super) fn array(&mut self) -> Result<&'o [u8], SealError> {
         let (size, _) = self.header()?;
         let bytes = self.word()?.checked_mul(8);
@@ -334,7 +335,7 @@ impl<'o> Reader<'o> {
         Ok(words)
     }
 
-    /// What is behind the words of a seeded ciphertext.
+    /// Reads what follows the words of a seeded ciphertext.
     pub(super) fn seed(&mut self) -> Result<(SealGenerator, [u8; SEED_BYTES]), SealError> {
         if self.header()?.0 != SEED_INFO_BYTES as u64 {
             return Err(SealError::Member("seed"));

@@ -1,5 +1,5 @@
-//! The fast plan: the double-precision Fourier transform, its tables and the transformed
-//! binary polynomials kept.
+//! The product of the plan `fast`: the double-precision Fourier transform, with its tables and the
+//! transformed small polynomials kept.
 
 use tfhe_sbc_core::fft::{FftPlan, twiddle_len};
 use tfhe_sbc_core::glwe_product::{MaskProduct, MaskTorus, prepare_key_polynomial};

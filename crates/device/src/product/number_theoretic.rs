@@ -1,4 +1,4 @@
-//! The balanced and the small plan: the number-theoretic transform, in integers.
+//! The products of the plans `balanced` and `small`: the number-theoretic transform, in integers.
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::ntt::{add_limb_product, add_product, limb_count, load_limb, prepare_small};
@@ -10,7 +10,7 @@ use tfhe_sbc_core::workspace::{Carver, wipe};
 use super::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 
-/// The transformed small polynomials are kept.
+/// The product of the plan `balanced`, which keeps the transformed small polynomials.
 pub(crate) struct KeptProduct<'w, T: Torus> {
     size: PolynomialSize,
     uniform: &'w mut [T],
@@ -65,8 +65,8 @@ impl<T: Torus> Drop for KeptProduct<'_, T> {
     }
 }
 
-/// Only the packed coefficients of the small polynomials are kept; they are transformed, and the
-/// uniform polynomials made, whenever they are needed.
+/// The product of the plan `small`, which keeps only the packed coefficients of the small
+/// polynomials: it transforms them, and makes the uniform polynomials, whenever they are needed.
 pub(crate) struct RemadeProduct<'w> {
     size: PolynomialSize,
     secret: GlweSecret,
