@@ -1,4 +1,4 @@
-//! What the library calls in the program.
+//! The functions of the program that the library calls.
 
 use core::ffi::{c_int, c_void};
 
@@ -6,22 +6,22 @@ use tfhe_sbc_device::EntropyError;
 
 use crate::status::Status;
 
-/// Overwrites `len` bytes at `out`, all of them, with full-entropy bytes that it has never
-/// given before: of the operating system, or of the board's true random number generator.
-/// Gives 0, or any other number if it cannot.
+/// A source of entropy: the operating system, or the board's true random number generator. It
+/// overwrites all `len` bytes at `out` with full-entropy bytes that it has never given before, and
+/// returns 0, or any other number if it cannot.
 pub type Entropy =
     Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> c_int>;
 
 /// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`, or of a
-/// ciphertext, at most `TFHE_SBC_CKKS_MAX_PIECE_BYTES`. Gives 0, or any other number if it
-/// cannot.
+/// ciphertext, at most `TFHE_SBC_CKKS_MAX_PIECE_BYTES`. Returns 0, or any other number if it
+/// cannot take them.
 pub type Sink =
     Option<unsafe extern "C" fn(context: *mut c_void, piece: *const u8, len: usize) -> c_int>;
 
-/// Why a callback's error is one.
+/// The reason that is given for the error of a callback.
 pub(crate) const REFUSED: &str = "the callback returned an error";
 
-/// A source of entropy.
+/// Wraps the callback of a source of entropy.
 pub(crate) fn entropy(
     entropy: Entropy,
     context: *mut c_void,
@@ -36,7 +36,7 @@ pub(crate) fn entropy(
     })
 }
 
-/// Where pieces go.
+/// Wraps the callback of a sink.
 pub(crate) fn pieces(
     sink: Sink,
     context: *mut c_void,

@@ -1,4 +1,4 @@
-//! CKKS: parameters and what follows from them; sessions are in `encryptor`.
+//! CKKS: parameters, the sizes that follow from them, and keys. Sessions are in `encryptor`.
 
 mod encryptor;
 
@@ -14,11 +14,11 @@ use crate::memory::{self, check_apart};
 use crate::sizes::plan_of;
 use crate::status::Status;
 
-/// Most primes of a ciphertext.
+/// The largest number of primes of a ciphertext.
 pub const CKKS_MAX_DATA_PRIMES: usize = 16;
 const _: () = assert!(CKKS_MAX_DATA_PRIMES == MAX_DATA_PRIMES);
 
-/// Most bytes that a sink is given at a time.
+/// The largest number of bytes that a sink is given at a time.
 pub const CKKS_MAX_PIECE_BYTES: usize = 1024;
 const _: () = assert!(CKKS_MAX_PIECE_BYTES == tfhe_sbc_ckks::MAX_PIECE_BYTES);
 
@@ -26,30 +26,30 @@ const _: () = assert!(CKKS_MAX_PIECE_BYTES == tfhe_sbc_ckks::MAX_PIECE_BYTES);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct CkksParameters {
-    /// The number of coefficients, twice that of slots: a power of two, 1024 to 16384.
+    /// The number of coefficients, twice the number of slots: a power of two, 1024 to 16384.
     pub polynomial_size: u32,
-    /// How many primes ciphertexts have.
+    /// The number of primes of ciphertexts.
     pub data_prime_count: u32,
-    /// The primes of ciphertexts, in SEAL's order, each of at most 31 bits. The rest is not
-    /// read.
+    /// The primes of ciphertexts, in SEAL's order, each of at most 31 bits. Places behind
+    /// `data_prime_count` are not read.
     pub data_primes: [u32; CKKS_MAX_DATA_PRIMES],
     /// The last prime of SEAL's parameters, of at most 60 bits, which only keys have; 0 if
     /// there is none.
     pub special_prime: u64,
 }
 
-/// How a public key lies in memory.
+/// The form of a public key in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum CkksKeyForm {
     /// SEAL's `PublicKey`, saved without compression.
     Seal = 0,
-    /// SEAL-Embedded's files, one after the other: of each prime `pk0_ntt_…`, then
+    /// SEAL-Embedded's files, one after the other: for each prime `pk0_ntt_…`, then
     /// `pk1_ntt_…`.
     SealEmbedded = 1,
 }
 
-/// The generator that a server expands seeded ciphertexts with.
+/// The generator with which a server expands seeded ciphertexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum CkksGenerator {
@@ -63,17 +63,17 @@ pub enum CkksGenerator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum CkksFormat {
-    /// SEAL's serialization, uncompressed: `Ciphertext::load` takes it.
+    /// SEAL's serialization, uncompressed, for `Ciphertext::load`.
     Seal = 0,
-    /// The same with a seed in place of the second polynomial, half as long. Not under a
-    /// public key.
+    /// SEAL's serialization with a seed in place of the second polynomial, half as long. Not for
+    /// public keys.
     SealSeeded = 1,
-    /// SEAL-Embedded's stream of 32-bit words: of each prime the first polynomial, then the
+    /// SEAL-Embedded's stream of 32-bit words: for each prime the first polynomial, then the
     /// second.
     Raw = 2,
 }
 
-/// Gives SEAL-Embedded's parameters of a polynomial size.
+/// Writes SEAL-Embedded's parameters of a polynomial size to `parameters`.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_standard_parameters(
     polynomial_size: u32,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_standard_parameters(
     Status::of(run())
 }
 
-/// Reads SEAL's `EncryptionParameters`, saved without compression.
+/// Reads SEAL's `EncryptionParameters`, saved without compression, into `parameters`.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_parameters_read(
     object: *const u8,
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_parameters_read(
     Status::of(run())
 }
 
-/// Number of bytes of the workspace of a session with a secret key, or with a public one if
-/// `is_public` is not 0.
+/// Writes to `bytes` the size of the workspace of a session with a secret key, or with a public key
+/// if `is_public` is not 0.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_workspace_bytes(
     parameters: *const CkksParameters,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_workspace_bytes(
     Status::of(unsafe { answer(parameters, bytes, needed) })
 }
 
-/// Number of bytes of a ciphertext.
+/// Writes to `bytes` the number of bytes of a ciphertext.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_ciphertext_bytes(
     parameters: *const CkksParameters,
@@ -143,8 +143,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_ciphertext_bytes(
 }
 
 /// Packs SEAL's `SecretKey`, saved without compression, into the form that sessions take, of
-/// `polynomial_size / 4` bytes. `scratch` has `polynomial_size` numbers; a workspace has
-/// room for them. It is overwritten with zeros at the end.
+/// `polynomial_size / 4` bytes. `scratch` has `polynomial_size` numbers, for which a workspace is
+/// large enough. It is overwritten with zeros at the end.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_secret_key_pack(
     parameters: *const CkksParameters,
@@ -201,7 +201,7 @@ impl CkksParameters {
         let count = self.data_prime_count as usize;
         let primes = self.data_primes.get(..count).ok_or(Status::Parameters)?;
         let special = (self.special_prime != 0).then_some(self.special_prime);
-        // Whether numbers are primes takes a board long to tell.
+        // The test whether numbers are primes takes a board a long time; known parameters skip it.
         let known = Parameters::SEAL_EMBEDDED.iter().find(|known| {
             known.polynomial_size() == self.polynomial_size as usize
                 && known.data_primes() == primes
@@ -246,10 +246,10 @@ const _: () = assert!(CkksFormat::Seal as u32 == 0);
 const _: () = assert!(CkksFormat::SealSeeded as u32 == 1);
 const _: () = assert!(CkksFormat::Raw as u32 == 2);
 
-/// Writes what `ask` finds out about parameters.
+/// Writes to `out` what `ask` returns for valid parameters.
 ///
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn answer(
     parameters: *const CkksParameters,
     out: *mut usize,

@@ -11,28 +11,29 @@ use crate::readings::Encoding;
 use crate::status::Status;
 use crate::storage::{Claimed, Encryptor};
 
-/// Most bytes of a text: 64 characters of up to 4 bytes.
+/// The largest number of bytes of a text: 64 characters of up to 4 bytes.
 const MAX_TEXT_BYTES: usize = 256;
 
 /// A column of readings, for the description of an upload.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Column {
-    /// Its name: 1 to 64 letters, digits and underscores, ended by a zero.
+    /// The name: 1 to 64 letters, digits and underscores, terminated by a zero byte.
     pub name: *const c_char,
-    /// Its unit, for people, in UTF-8 and ended by a zero: at most 64 characters, or none.
+    /// The unit, for people, in UTF-8 and terminated by a zero byte: at most 64 characters; may be
+    /// empty.
     pub unit: *const c_char,
-    /// The encoding of its readings.
+    /// The encoding of the column's readings.
     pub encoding: Encoding,
 }
 
 /// Writes the description of an upload of readings into the first bytes of `message`, which has
-/// room for `capacity`, and gives their number in `message_len`.
+/// room for `capacity`, and their number to `message_len`.
 ///
-/// An upload that questions can be asked about is this message and then, at once, one of
-/// `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then of all rows of
-/// the second, and so on. `rows` are labels in UTF-8 of at most 64 characters, each ended by a zero:
-/// usually times. Nothing of the description is encrypted.
+/// A server can answer questions about an upload that consists of this message and, immediately
+/// after it, one of `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then
+/// of all rows of the second, and so on. `rows` are labels in UTF-8 of at most 64 characters, each
+/// terminated by a zero byte, usually times. Nothing of the description is encrypted.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_describe(
     encryptor: *mut Encryptor,
@@ -77,8 +78,8 @@ pub unsafe extern "C" fn tfhe_sbc_describe(
     Status::of(run())
 }
 
-/// `tfhe_sbc_describe` that gives the message to `sink` piece by piece. Everything is checked before
-/// the first piece.
+/// Does the same as `tfhe_sbc_describe`, but passes the message to `sink` piece by piece. Everything
+/// is checked before the first piece.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_describe_to(
     encryptor: *mut Encryptor,
@@ -122,7 +123,7 @@ struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// # Safety
-    /// What the header asks of every caller, during `'a`.
+    /// The caller keeps what the header demands of every caller, during `'a`.
     unsafe fn check(
         columns: *const Column,
         column_count: usize,
@@ -146,7 +147,7 @@ impl<'a> Input<'a> {
     }
 
     fn columns(self) -> impl Iterator<Item = tfhe_sbc_device::Column<'a>> + Clone {
-        // Those that `check` let pass, which are all.
+        // `check` has accepted all columns, so that none is left out here.
         self.columns.iter().filter_map(|column| {
             // SAFETY: as in `check`.
             let (name, unit) = unsafe { (text(column.name).ok()?, text(column.unit).ok()?) };
@@ -166,14 +167,14 @@ impl<'a> Input<'a> {
             .filter_map(|&row| unsafe { text(row) }.ok())
     }
 
-    /// All memory that is read.
+    /// All regions of memory that are read.
     fn regions(self) -> impl Iterator<Item = Region> + 'a {
         let arrays = [Region::of(self.columns), Region::of(self.rows)];
         let columns = self.columns().flat_map(|column| [column.name, column.unit]);
         let texts = columns.chain(self.rows());
         arrays
             .into_iter()
-            // With the zero that ends each.
+            // The terminating zero byte is read too.
             .chain(texts.map(|text| Region::new(text.as_ptr(), text.len() + 1)))
     }
 }
@@ -187,14 +188,15 @@ fn fixed_point(column: &Column) -> Option<FixedPoint> {
     FixedPoint::new(offset, scale, bits).ok()
 }
 
-/// A text of C.
+/// Reads a string of C.
 ///
 /// # Safety
-/// If it is not NULL, it points to bytes that end with a zero and that nothing writes during `'a`.
+/// If `start` is not NULL, it points to bytes that end with a zero and that nothing writes during
+/// `'a`.
 unsafe fn text<'a>(start: *const c_char) -> Result<&'a str, Status> {
     let start = start.cast::<u8>();
     memory::check(start, 1)?;
-    // Further than the longest text nothing is read, even if the zero is missing.
+    // Nothing behind the longest text is read, even if the terminating zero is missing.
     let len = (0..=MAX_TEXT_BYTES)
         // SAFETY: no byte before it is the zero.
         .find(|&len| unsafe { start.add(len).read() } == 0)

@@ -15,35 +15,35 @@ use crate::sizes::plan_of;
 use crate::status::Status;
 use crate::storage::{self, Claimed, Encryptor};
 
-/// What a session is started with.
+/// The arguments that a session is started with.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Options {
-    /// The bytes of the key file. A device key is read once and may be wiped then; a device
-    /// public key stays there, unchanged, as long as the session.
+    /// The bytes of the key file. A device key is read once and may be wiped afterwards; a device
+    /// public key stays at this place, unchanged, as long as the session lasts.
     pub key: *const u8,
-    /// Their number.
+    /// The number of bytes of the key file.
     pub key_len: usize,
     /// The memory plan: a `tfhe_sbc_plan`.
     pub plan: u32,
     /// The generator that expands seeds: a `tfhe_sbc_expander`.
     pub expander: u32,
-    /// Where entropy comes from. It is called twice at the start, 32 bytes each, and again
+    /// The source of entropy. It is called twice at the start, for 32 bytes each, and again
     /// every 65536 messages.
     pub entropy: Entropy,
-    /// What the entropy callback is given, as it is; may be NULL.
+    /// The first argument of the entropy callback; may be NULL.
     pub entropy_context: *mut c_void,
     /// The session's memory, aligned to 8 bytes or, for speed, to
-    /// `TFHE_SBC_WORKSPACE_ALIGNMENT`. Nobody else touches it as long as the session.
+    /// `TFHE_SBC_WORKSPACE_ALIGNMENT`. Nothing else may use it as long as the session lasts.
     pub workspace: *mut c_void,
-    /// Its bytes: at least `tfhe_sbc_workspace_bytes`.
+    /// The number of bytes of the workspace: at least `tfhe_sbc_workspace_bytes`.
     pub workspace_len: usize,
 }
 
 /// Starts a session with a device key: seeds replace the masks of its messages, and whoever
 /// has the key decrypts them.
 ///
-/// The encryptor holds no session; after an error it still holds none.
+/// The encryptor must hold no session; after an error it still holds none.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encryptor_init(
     encryptor: *mut Encryptor,
@@ -53,10 +53,10 @@ pub unsafe extern "C" fn tfhe_sbc_encryptor_init(
     Status::of(unsafe { init::<DeviceKey>(encryptor, options) })
 }
 
-/// Starts a session with a device public key: what the device holds does not decrypt its
-/// messages, which are larger for it.
+/// Starts a session with a device public key, so that nothing on the device decrypts its messages.
+/// They are larger than those under a device key.
 ///
-/// The encryptor holds no session; after an error it still holds none.
+/// The encryptor must hold no session; after an error it still holds none.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encryptor_init_public(
     encryptor: *mut Encryptor,
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn tfhe_sbc_encryptor_init_public(
     Status::of(unsafe { init::<DevicePublicKey>(encryptor, options) })
 }
 
-/// Number of bytes of a message of `count` bits or blocks.
+/// Writes to `bytes` the number of bytes of a message of `count` bits or blocks.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_message_bytes(
     encryptor: *mut Encryptor,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn tfhe_sbc_message_bytes(
 }
 
 /// Encrypts `count` bits, each a byte of 0 or 1, into the first bytes of `message`, which
-/// has room for `capacity`, and gives their number in `message_len`.
+/// has room for `capacity`, and writes their number to `message_len`.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encrypt_bits(
     encryptor: *mut Encryptor,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn tfhe_sbc_encrypt_bits(
 }
 
 /// Encrypts `count` radix blocks, each a byte below the message modulus, into the first
-/// bytes of `message`, which has room for `capacity`, and gives their number in
+/// bytes of `message`, which has room for `capacity`, and writes their number to
 /// `message_len`.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encrypt_blocks(
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn tfhe_sbc_encrypt_blocks(
     Status::of(unsafe { encrypt(encryptor, PlaintextKind::Radix, blocks, count, output) })
 }
 
-/// Encrypts `count` bits, each a byte of 0 or 1, and gives the message to `sink` piece by
+/// Encrypts `count` bits, each a byte of 0 or 1, and passes the message to `sink` piece by
 /// piece while it is made. Everything is checked before the first piece.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encrypt_bits_to(
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn tfhe_sbc_encrypt_bits_to(
     })
 }
 
-/// Encrypts `count` radix blocks, each a byte below the message modulus, and gives the
+/// Encrypts `count` radix blocks, each a byte below the message modulus, and passes the
 /// message to `sink` piece by piece while it is made. Everything is checked before the
 /// first piece.
 #[no_mangle]
@@ -177,8 +177,8 @@ pub unsafe extern "C" fn tfhe_sbc_encrypt_blocks_to(
     })
 }
 
-/// Ends a session: overwrites all secrets, in the encryptor and in the workspace, with
-/// zeros. An encryptor without a session is only overwritten.
+/// Ends a session: overwrites all secrets with zeros, in the encryptor and in the workspace. An
+/// encryptor without a session is only overwritten.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encryptor_wipe(encryptor: *mut Encryptor) -> i32 {
     // SAFETY: what the header asks of every caller.
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn tfhe_sbc_encryptor_wipe(encryptor: *mut Encryptor) -> i
 }
 
 /// A kind of key.
-trait Key {
+trait KeyKind {
     fn parameters(key: &[u8]) -> Result<Parameters, DeviceError>;
 
     /// Starts a session in `claimed`.
@@ -197,7 +197,7 @@ trait Key {
     ) -> Result<(), DeviceError>;
 }
 
-/// What a session is started with, checked.
+/// The checked arguments of a session.
 struct Opening {
     key: &'static [u8],
     plan: MemoryPlan,
@@ -207,7 +207,7 @@ struct Opening {
 
 enum DeviceKey {}
 
-impl Key for DeviceKey {
+impl KeyKind for DeviceKey {
     fn parameters(key: &[u8]) -> Result<Parameters, DeviceError> {
         device_key_parameters(key)
     }
@@ -226,7 +226,7 @@ impl Key for DeviceKey {
         let region = Region::of(workspace);
         let session =
             tfhe_sbc_device::Encryptor::<T, _>::new(key, plan, expander, seeds, workspace)?;
-        // It has read the key.
+        // The session does not refer to the key any more.
         claimed.start(session, |session| session, region, Region::NONE);
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Key for DeviceKey {
 
 enum DevicePublicKey {}
 
-impl Key for DevicePublicKey {
+impl KeyKind for DevicePublicKey {
     fn parameters(key: &[u8]) -> Result<Parameters, DeviceError> {
         device_public_key_parameters(key)
     }
@@ -258,8 +258,11 @@ impl Key for DevicePublicKey {
 }
 
 /// # Safety
-/// What the header asks of every caller.
-unsafe fn init<K: Key>(encryptor: *mut Encryptor, options: *const Options) -> Result<(), Status> {
+/// The caller keeps what the header demands of every caller.
+unsafe fn init<K: KeyKind>(
+    encryptor: *mut Encryptor,
+    options: *const Options,
+) -> Result<(), Status> {
     // SAFETY: the caller's promise.
     let options_region = memory::check(options, 1)?;
     // SAFETY: the caller's promise.
@@ -299,7 +302,7 @@ fn expander_of(id: u32) -> Result<ExpanderKind, Status> {
         .ok_or(Status::Expander)
 }
 
-/// Where a message goes.
+/// The destination of a message.
 struct Output {
     message: *mut u8,
     capacity: usize,
@@ -307,7 +310,7 @@ struct Output {
 }
 
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn encrypt(
     encryptor: *mut Encryptor,
     kind: PlaintextKind,
@@ -344,7 +347,7 @@ unsafe fn encrypt(
 }
 
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn encrypt_to(
     encryptor: *mut Encryptor,
     kind: PlaintextKind,

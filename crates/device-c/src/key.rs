@@ -1,4 +1,4 @@
-//! What a key file says, before a session is started with it.
+//! The content of a key file, for a program that has not started a session yet.
 
 use core::ffi::c_char;
 
@@ -12,41 +12,41 @@ use crate::memory::{self, check_apart};
 use crate::sizes::plan_of;
 use crate::status::Status;
 
-/// Bytes of a parameter set's name, the final zero included.
+/// The number of bytes of a parameter set's name, including the terminating zero.
 pub const NAME_BYTES: usize = 33;
-/// Bytes of a fingerprint.
+/// The number of bytes of a fingerprint.
 pub const FINGERPRINT_BYTES: usize = 16;
 
-/// What a key file says.
+/// The content of a key file.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KeyInfo {
-    /// The name of its parameter set, ended by a zero.
+    /// The name of the parameter set, terminated by a zero byte.
     pub parameters: [c_char; NAME_BYTES],
-    /// The fingerprint of the key that its messages are made under.
+    /// The fingerprint of the key set that messages are made under.
     pub key: [u8; FINGERPRINT_BYTES],
-    /// 1 if it is a device public key, 0 if it is a device key.
+    /// 1 for a device public key, 0 for a device key.
     pub is_public: u32,
-    /// 1 if its plaintexts are bits, 0 if they are radix blocks.
+    /// 1 if plaintexts are bits, 0 if they are radix blocks.
     pub is_boolean: u32,
-    /// Bits of a torus element: 32 or 64.
+    /// The number of bits of a torus element: 32 or 64.
     pub torus_bits: u32,
     /// The number k of polynomials of a mask.
     pub glwe_dimension: u32,
     /// The number N of plaintexts of a ciphertext.
     pub polynomial_size: u32,
-    /// Bits of a block's message.
+    /// The number of message bits of a block.
     pub message_bits: u32,
-    /// Bits of a block's carry.
+    /// The number of carry bits of a block.
     pub carry_bits: u32,
-    /// Bits that are sent of each coefficient of a body.
+    /// The number of bits that are sent of each coefficient of a body.
     pub body_bits: u32,
-    /// Bits that are sent of each coefficient of a mask in public-key uploads; 0 if the
-    /// parameter set has none.
+    /// The number of bits that are sent of each coefficient of a mask in public-key uploads; 0 if the
+    /// parameter set has no such uploads.
     pub public_key_mask_bits: u32,
 }
 
-/// Reads a key file of either kind and tells what is in it.
+/// Reads a key file of either kind and writes its content to `info`.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_key_info_read(
     key: *const u8,
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn tfhe_sbc_key_info_read(
     Status::of(unsafe { answer(key, key_len, info, |key| Ok(key.info())) })
 }
 
-/// Number of bytes of the workspace of a session with this key file and memory plan.
+/// Writes to `bytes` the size of the workspace of a session with this key file and memory plan.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_workspace_bytes(
     key: *const u8,
@@ -70,8 +70,8 @@ pub unsafe extern "C" fn tfhe_sbc_workspace_bytes(
     Status::of(unsafe { answer(key, key_len, bytes, needed) })
 }
 
-/// Number of bytes of a message that uploads `reading_count` readings of
-/// `bits_per_reading` bits each; a bit counts as a reading of one.
+/// Writes to `bytes` the number of bytes of a message that uploads `reading_count` readings of
+/// `bits_per_reading` bits each; a bit counts as a reading of one bit.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_upload_bytes(
     key: *const u8,
@@ -137,10 +137,10 @@ impl Key {
     }
 }
 
-/// Writes what `ask` finds out about a key file.
+/// Writes to `out` what `ask` returns for a key file.
 ///
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn answer<A>(
     key: *const u8,
     key_len: usize,

@@ -1,15 +1,16 @@
-//! The C interface of the device library: `include/tfhe_sbc.h`, made of this crate by
-//! `cargo xtask header`.
+//! The C interface of the device library. `cargo xtask header` makes `include/tfhe_sbc.h` from this
+//! crate.
 //!
 //! Every function checks its pointers, lengths and overlaps (`memory`), does what the
-//! function of the same name of `tfhe_sbc_device` does, and gives a [`Status`]. A session
-//! lives in an [`Encryptor`], a struct in the caller's memory, and in a workspace
-//! (`encryptor`); what a key file says and how large things are comes from `key` and
-//! `sizes`; `readings` makes blocks of numbers, `description` the message that says
-//! what they are. `ckks` does all of this for `tfhe_sbc_ckks`.
+//! function of the same name of `tfhe_sbc_device` does, and returns a [`Status`]. A session
+//! is an [`Encryptor`], a struct in the caller's memory, and a workspace (`encryptor`). The module
+//! `key` reports the content of a key file, `sizes` has constants for static arrays, `readings`
+//! makes blocks of numbers, `description` writes the message that describes them, and `ckks` has the
+//! functions for `tfhe_sbc_ckks`.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
-//! one does. Callbacks return: an exception thrown out of one into Rust is undefined.
+//! one does. A callback must return normally: throwing an exception from it into Rust is undefined
+//! behaviour.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![allow(
     clippy::missing_safety_doc,
@@ -29,7 +30,7 @@ mod sizes;
 mod status;
 mod storage;
 
-// The header has it behind the others too.
+// The header lists CKKS after everything else too.
 #[cfg(feature = "ckks")]
 mod ckks;
 
@@ -47,7 +48,7 @@ pub use storage::{Encryptor, ENCRYPTOR_WORDS};
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // Nothing may follow a bug: a watchdog, where there is one, starts the board again.
+    // A panic is a bug, after which nothing is trusted: a watchdog, if there is one, resets the board.
     loop {
         core::hint::spin_loop();
     }

@@ -1,10 +1,10 @@
-//! Pointers from C, checked as far as that is possible.
+//! Pointers from C, checked as far as possible.
 
 use core::slice;
 
 use crate::status::Status;
 
-/// Where some memory is.
+/// A region of memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
     start: usize,
@@ -12,10 +12,10 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// No memory: nothing overlaps it.
+    /// An empty region, which overlaps nothing.
     pub(crate) const NONE: Self = Self { start: 0, len: 0 };
 
-    /// The memory of a slice.
+    /// Returns the region of a slice.
     pub(crate) fn of<T>(slice: &[T]) -> Self {
         Self::new(slice.as_ptr(), size_of_val(slice))
     }
@@ -35,7 +35,8 @@ impl Region {
     }
 }
 
-/// Whether what is written overlaps nothing else; what is only read may overlap.
+/// Checks that what is written overlaps nothing else. Regions that are only read may overlap each
+/// other.
 pub(crate) fn check_apart(written: &[Region], read: &[Region]) -> Result<(), Status> {
     for (index, &one) in written.iter().enumerate() {
         let mut others = written[index + 1..].iter().chain(read);
@@ -46,7 +47,7 @@ pub(crate) fn check_apart(written: &[Region], read: &[Region]) -> Result<(), Sta
     Ok(())
 }
 
-/// `len` values that are read.
+/// Returns `len` values for reading.
 ///
 /// # Safety
 /// If `start` is not NULL, it points to `len` values that nothing writes during `'a`.
@@ -57,17 +58,17 @@ pub(crate) unsafe fn input<'a, T>(start: *const T, len: usize) -> Result<&'a [T]
     Ok(unsafe { slice::from_raw_parts(start, len) })
 }
 
-/// `len` numbers that are written. Make sure before that they overlap nothing.
+/// Returns `len` numbers for writing. The caller has checked that they overlap nothing.
 ///
 /// # Safety
-/// If `start` is not NULL, it points to `len` numbers that nobody else uses during `'a`.
+/// If `start` is not NULL, it points to `len` numbers that nothing else uses during `'a`.
 pub(crate) unsafe fn output<'a, T>(start: *mut T, len: usize) -> Result<&'a mut [T], Status> {
     check(start, len)?;
     // SAFETY: as above.
     Ok(unsafe { slice::from_raw_parts_mut(start, len) })
 }
 
-/// Whether a pointer can be one to `len` values.
+/// Checks that a pointer can be one to `len` values: not NULL, aligned, and of a possible length.
 pub(crate) fn check<T>(start: *const T, len: usize) -> Result<Region, Status> {
     if start.is_null() {
         return Err(Status::Null);

@@ -1,4 +1,4 @@
-//! Numbers as radix blocks.
+//! The encoding of numbers as radix blocks.
 
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_device::{encode_readings, reading_block_count, FixedPoint};
@@ -7,7 +7,7 @@ use crate::memory::{self, check_apart};
 use crate::status::Status;
 use crate::storage::{Claimed, Encryptor};
 
-/// Readings as unsigned fixed-point codes: reading `v` has the code
+/// An encoding of readings as unsigned fixed-point codes: reading `v` has the code
 /// `round((v - offset) / scale)` of `bits` bits.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -20,7 +20,7 @@ pub struct Encoding {
     pub bits: u32,
 }
 
-/// Number of blocks of `count` readings or codes of `bits` bits, 1 to 64.
+/// Writes to `blocks` the number of blocks of `count` readings or codes of `bits` bits, 1 to 64.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_block_count(
     encryptor: *mut Encryptor,
@@ -44,9 +44,9 @@ pub unsafe extern "C" fn tfhe_sbc_block_count(
     Status::of(run())
 }
 
-/// Turns `count` readings into radix blocks, least significant block first, reading after
-/// reading. `blocks` has room for `capacity`; the first `tfhe_sbc_block_count` are written,
-/// none if there is an error.
+/// Encodes `count` readings as radix blocks: reading after reading, and of each the least
+/// significant block first. `blocks` has room for `capacity`; the first `tfhe_sbc_block_count` are
+/// written, or none if there is an error.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encode_readings(
     encryptor: *mut Encryptor,
@@ -81,9 +81,9 @@ pub unsafe extern "C" fn tfhe_sbc_encode_readings(
     Status::of(run())
 }
 
-/// Turns `count` unsigned codes of `bits` bits, 1 to 64, into radix blocks, as
-/// `tfhe_sbc_encode_readings` but without floating point: what an analog-to-digital
-/// converter gives is such a code already.
+/// Encodes `count` unsigned codes of `bits` bits, 1 to 64, as radix blocks, as
+/// `tfhe_sbc_encode_readings` does, but without floating point. The result of an
+/// analog-to-digital converter is such a code.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_encode_codes(
     encryptor: *mut Encryptor,
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn tfhe_sbc_encode_codes(
     Status::of(unsafe { fill_blocks(encryptor, codes, count, blocks, capacity, encode) })
 }
 
-/// Number of blocks of `count` codes.
+/// Returns the number of blocks of `count` codes.
 fn needed(encoding: BlockEncoding, bits: u32, count: usize) -> Result<usize, Status> {
     if !(1..=64).contains(&bits) {
         return Err(Status::Encoding);
@@ -121,10 +121,10 @@ fn needed(encoding: BlockEncoding, bits: u32, count: usize) -> Result<usize, Sta
         .ok_or(Status::Length)
 }
 
-/// Checks the memory and lets `encode` fill the blocks.
+/// Checks the memory and calls `encode` to fill the blocks.
 ///
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn fill_blocks<V>(
     encryptor: *mut Encryptor,
     values: *const V,

@@ -1,11 +1,12 @@
-//! Numbers that C programs need before they run, for static arrays.
+//! Constants that C programs need at compile time, for static arrays.
 
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_device::{workspace_bytes, KeyMode, MemoryPlan, ParameterSet};
 
 use crate::status::Status;
 
-/// What a session keeps between ciphertexts. Messages are the same whatever the plan.
+/// A memory plan: what a session keeps between ciphertexts. The messages are the same under every
+/// plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Plan {
@@ -21,9 +22,9 @@ pub enum Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Expander {
-    /// ChaCha20: the one to take when in doubt.
+    /// ChaCha20, the one to take when in doubt.
     Chacha20 = 1,
-    /// AES-128 in counter mode: fastest where the processor has AES instructions.
+    /// AES-128 in counter mode, the fastest where the processor has AES instructions.
     Aes128Ctr = 2,
     /// BLAKE2Xb.
     Blake2xb = 3,
@@ -31,11 +32,11 @@ pub enum Expander {
     Blake3 = 4,
     /// SHAKE256.
     Shake256 = 5,
-    /// AES-128 in TFHE-rs's counter mode, for masks that it expands itself.
+    /// AES-128 in TFHE-rs's counter mode, for masks that TFHE-rs expands.
     Aes128CtrLe = 6,
 }
 
-/// The fastest memory plan of this build on its target, a `tfhe_sbc_plan`.
+/// Returns the fastest memory plan of this build on its target, a `tfhe_sbc_plan`.
 #[no_mangle]
 pub extern "C" fn tfhe_sbc_recommended_plan() -> u32 {
     match MemoryPlan::recommended() {
@@ -45,7 +46,7 @@ pub extern "C" fn tfhe_sbc_recommended_plan() -> u32 {
     }
 }
 
-/// The plan of a number.
+/// Returns the plan with a number of the C interface.
 pub(crate) fn plan_of(plan: u32) -> Result<MemoryPlan, Status> {
     match MemoryPlan::ALL.get(plan as usize) {
         Some(&plan) => Ok(plan),
@@ -62,7 +63,7 @@ const _: () = assert!(matches!(
 pub const WORKSPACE_ALIGNMENT: usize = 64;
 const _: () = assert!(WORKSPACE_ALIGNMENT == tfhe_sbc_core::workspace::ALIGNMENT);
 
-/// Most bytes that a sink is given at a time.
+/// The largest number of bytes that a sink is given at a time.
 pub const MAX_PIECE_BYTES: usize = 256;
 const _: () = assert!(MAX_PIECE_BYTES == tfhe_sbc_device::MAX_PIECE_BYTES);
 
@@ -111,7 +112,7 @@ pub const WORKSPACE_BYTES_MESSAGE_2_CARRY_2_FAST: usize = 81920;
 /// Workspace of `message_2_carry_2`, plan fast, device public key.
 pub const WORKSPACE_BYTES_MESSAGE_2_CARRY_2_FAST_PUBLIC: usize = 98304;
 
-/// That the numbers are right.
+/// Checks the constants at compile time.
 const _: () = {
     const fn is(bytes: usize, set: &ParameterSet, plan: MemoryPlan, mode: KeyMode) -> bool {
         workspace_bytes(set, plan, mode) == bytes

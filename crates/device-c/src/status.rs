@@ -1,49 +1,50 @@
-//! What functions return: numbers that never change their meaning, and a line for each.
+//! The values that functions return: numbers that never change their meaning, each with a line of
+//! text.
 
 use core::ffi::c_char;
 
 use tfhe_sbc_device::{DeviceError, EntropyError, ReadingError, WireError, WorkspaceError};
 
-/// What a function returns: 0, or why it did nothing. Numbers keep their meaning from
-/// version to version; new ones may come.
+/// The result of a function: 0, or the reason why it did nothing. Numbers keep their meaning from
+/// version to version; new ones may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Status {
-    /// Done.
+    /// The function has done its work.
     Ok = 0,
     /// A pointer or a callback is NULL.
     Null = -1,
     /// A pointer is not aligned for its type, or the workspace not to 8 bytes.
     Misaligned = -2,
-    /// Memory that is written overlaps memory that is used otherwise.
+    /// Memory that is written overlaps other memory that the function uses.
     Overlap = -3,
-    /// A length that no memory has.
+    /// A length is larger than any memory.
     Length = -4,
-    /// The encryptor holds no session: it was never started, is wiped, or is a copy.
+    /// The encryptor holds no session: it was never started, has been wiped, or is a copy.
     NotInitialised = -5,
     /// The encryptor holds a session: wipe it first.
     AlreadyInitialised = -6,
     /// The encryptor is used from within a callback of its own.
     Busy = -7,
-    /// A memory plan that does not exist.
+    /// The memory plan does not exist.
     UnknownPlan = -8,
-    /// A memory plan that this build leaves out.
+    /// The memory plan is not part of this build.
     PlanNotBuilt = -9,
-    /// An expander or generator that does not exist or that this build leaves out.
+    /// The expander or generator does not exist or is not part of this build.
     Expander = -10,
     /// The workspace is too small.
     WorkspaceTooSmall = -11,
     /// The output buffer is too small.
     OutputTooSmall = -12,
-    /// The bytes are no key file of the kind that is read.
+    /// The bytes are not a key file of the kind that is read.
     KeyFormat = -13,
     /// The key file is of a version that this build does not know.
     KeyVersion = -14,
-    /// The key file was changed or cut short on its way.
+    /// The key file was changed or cut short in transfer.
     KeyDamaged = -15,
     /// The key file is of another kind: a device key, or a device public key, is needed.
     KeyKind = -16,
-    /// The key's parameters are not ones that this build can use, or others than are given.
+    /// The key's parameters are not usable in this build, or differ from those that were given.
     KeyParameters = -17,
     /// The key's parameter set has no public-key uploads.
     NoPublicKeyUploads = -18,
@@ -51,43 +52,43 @@ pub enum Status {
     EntropyFailed = -19,
     /// The entropy callback gave bytes that are not random: is the generator switched on?
     EntropyWeak = -20,
-    /// The sink returned an error. What it has taken is no whole message.
+    /// The sink returned an error. What it has taken is an incomplete message.
     SinkFailed = -21,
     /// The key's parameter set encodes blocks, not bits, or the other way round.
     PlaintextKind = -22,
-    /// No plaintexts, or too many for one message.
+    /// There are no plaintexts, or too many for one message.
     ElementCount = -23,
-    /// A bit that is not 0 or 1, or a block that is not below the message modulus.
+    /// A bit is not 0 or 1, or a block is not below the message modulus.
     BlockOutOfRange = -24,
-    /// A reading or code outside the declared range.
+    /// A reading or code is outside the declared range.
     ReadingOutOfRange = -25,
-    /// A reading or value that is not a finite number.
+    /// A reading or value is not a finite number.
     ReadingNotFinite = -26,
-    /// A fixed-point encoding that cannot work: offset, scale or bits.
+    /// Offset, scale or bits of a fixed-point encoding are not usable.
     Encoding = -27,
-    /// Columns or rows that no upload can have: none or too many, or a text that is too long.
+    /// The columns or rows cannot be those of an upload: none, too many, or a text that is too long.
     Description = -28,
-    /// A ciphertext format that does not exist, or a seeded one under a public key.
+    /// The ciphertext format does not exist, or is a seeded one under a public key.
     Format = -29,
-    /// Polynomial size or primes that cannot be, or that are not secure.
+    /// The polynomial size or the primes are not usable, or not secure.
     Parameters = -30,
-    /// A scale that is not a positive number.
+    /// The scale is not a positive number.
     Scale = -31,
-    /// Values that do not fit the primes at this scale.
+    /// The values are too large for the primes at this scale.
     TooLarge = -32,
-    /// A key of SEAL's that is compressed or seeded.
+    /// A key of SEAL's is compressed or seeded.
     KeyCompressed = -33,
-    /// Something else went wrong; a later version may name it.
+    /// Another error, which a later version may give a number of its own.
     Other = -128,
 }
 
 impl Status {
-    /// The function's return value.
+    /// Returns the number that C programs get.
     pub(crate) fn of(result: Result<(), Self>) -> i32 {
         result.err().unwrap_or(Self::Ok) as i32
     }
 
-    /// A line about it, ended by a zero.
+    /// Returns a line of text about the status, terminated by a zero byte.
     const fn text(self) -> &'static str {
         match self {
             Self::Ok => "done\0",
@@ -233,7 +234,7 @@ impl From<DeviceError> for Status {
     }
 }
 
-/// What a return value means, in a line of English without a full stop. Never NULL; the
+/// Returns the meaning of a return value, in a line of English without a full stop. Never NULL; the
 /// text lives as long as the program.
 #[no_mangle]
 pub extern "C" fn tfhe_sbc_error_text(status: i32) -> *const c_char {
@@ -244,7 +245,7 @@ pub extern "C" fn tfhe_sbc_error_text(status: i32) -> *const c_char {
     known.unwrap_or("an unknown error\0").as_ptr().cast()
 }
 
-/// The version of the library, such as "0.1.0".
+/// Returns the version of the library, such as "0.1.0".
 #[no_mangle]
 pub extern "C" fn tfhe_sbc_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -1,7 +1,7 @@
 //! A session inside a struct of C.
 //!
-//! The struct's first word tells its state. It is mixed with the struct's address: a copy
-//! would give the same seeds to two messages, and is no session.
+//! The first word of the struct tells its state, combined with the struct's address. So a copy of
+//! the struct holds no session: otherwise two messages could get the same seeds.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -17,23 +17,23 @@ use zeroize::Zeroize;
 use crate::memory::{self, Region};
 use crate::status::Status;
 
-/// Words of an encryptor.
+/// The number of words of an encryptor.
 pub const ENCRYPTOR_WORDS: usize = 96;
 
-/// An encryption session, without its workspace. Its content is the library's.
+/// An encryption session, without its workspace. Only the library uses its content.
 ///
 /// Before the first use it holds zeros: it is a static variable, or
-/// `tfhe_sbc_encryptor e = TFHE_SBC_ENCRYPTOR_INIT;`. It stays where it is while it holds
-/// a session: a copy of it holds none. One thread uses it at a time.
+/// `tfhe_sbc_encryptor e = TFHE_SBC_ENCRYPTOR_INIT;`. It must not move while it holds
+/// a session: a copy of it holds none. Only one thread may use it at a time.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Encryptor {
-    /// Not for use.
+    /// For the library alone.
     opaque: [u64; ENCRYPTOR_WORDS],
 }
 
 impl Encryptor {
-    /// One that holds no session.
+    /// Makes an encryptor that holds no session.
     pub const fn new() -> Self {
         Self {
             opaque: [0; ENCRYPTOR_WORDS],
@@ -53,12 +53,12 @@ impl Default for Encryptor {
     }
 }
 
-/// A struct of C that holds a session.
+/// A struct of C that can hold a session.
 ///
 /// # Safety
-/// It is made of 64-bit words, any of which may have any value.
+/// It consists of 64-bit words, for which every value is valid.
 pub(crate) unsafe trait Holder: Zeroize + Sized {
-    /// What its sessions do, whatever their type.
+    /// The interface of its sessions, without their type.
     type Session: ?Sized;
 }
 
@@ -67,7 +67,7 @@ unsafe impl Holder for Encryptor {
     type Session = dyn AnySession;
 }
 
-/// What a [`Holder`] begins with. The session comes [`HEAD_BYTES`] behind its start.
+/// The beginning of a [`Holder`]. The session itself is [`HEAD_BYTES`] after its start.
 #[repr(C, align(8))]
 struct Head<S: ?Sized> {
     state: u64,
@@ -81,7 +81,7 @@ const HEAD_BYTES: usize = 64;
 const READY: u64 = 0x7bc3_59d1_e620_94af;
 const BUSY: u64 = 0x2e91_c6f8_0d47_b35b;
 
-/// A session of any torus and key.
+/// A session of any torus and kind of key.
 pub(crate) trait AnySession {
     fn parameters(&self) -> &Parameters;
     fn key_fingerprint(&self) -> KeyFingerprint;
@@ -138,7 +138,7 @@ impl<T: MaskTorus, K: SessionMode<T>, S: EntropySource> AnySession for Session<'
     }
 }
 
-/// That a session fits what a holder has behind the head.
+/// Checks at compile time that a session fits behind the head of a holder.
 struct Fits<A, H>(PhantomData<(A, H)>);
 
 impl<A, H: Holder> Fits<A, H> {
@@ -149,16 +149,16 @@ impl<A, H: Holder> Fits<A, H> {
     };
 }
 
-/// An encryptor of C, whose pointer is not NULL and aligned. It is marked busy while a
+/// An encryptor of C whose pointer is aligned and not NULL. It is marked as busy while a
 /// `Claimed` lives, so that a callback cannot claim it again.
 pub(crate) struct Claimed<H: Holder> {
     slot: *mut Head<H::Session>,
-    /// Its state once it is given back.
+    /// The state of the encryptor after it is released.
     after: u64,
 }
 
 impl<H: Holder> Claimed<H> {
-    /// Takes an encryptor that holds no session, to start one.
+    /// Claims an encryptor that holds no session, to start one.
     ///
     /// # Safety
     /// If it is not NULL, `encryptor` points to an encryptor that no other thread uses.
@@ -170,10 +170,10 @@ impl<H: Holder> Claimed<H> {
         }
     }
 
-    /// Takes an encryptor that holds a session.
+    /// Claims an encryptor that holds a session.
     ///
     /// # Safety
-    /// As [`empty`](Self::empty), and what its session borrows is still there.
+    /// As [`empty`](Self::empty), and the memory that its session borrows still exists.
     pub(crate) unsafe fn session(encryptor: *mut H) -> Result<Self, Status> {
         // SAFETY: the caller's promise.
         match unsafe { Self::claim(encryptor)? } {
@@ -195,13 +195,13 @@ impl<H: Holder> Claimed<H> {
         }
     }
 
-    /// Its own memory.
+    /// The memory of the encryptor itself.
     pub(crate) fn region(&self) -> Region {
         Region::new(self.slot.cast::<H>(), size_of::<H>())
     }
 
-    /// Starts `session`, which borrows `workspace` and the bytes at `key`. `erase` only forgets
-    /// its type.
+    /// Starts `session`, which borrows `workspace` and the bytes at `key`. `erase` converts a pointer to
+    /// it into one without its type.
     pub(crate) fn start<A: 'static>(
         &mut self,
         session: A,
@@ -234,14 +234,14 @@ impl<H: Holder> Claimed<H> {
         unsafe { (*self.slot).key.assume_init() }
     }
 
-    /// The session.
+    /// Returns the session.
     pub(crate) fn get(&mut self) -> &mut H::Session {
         // SAFETY: the state says that a session was started at this very address and not
         // ended; nobody else claims it while `self` lives.
         unsafe { (*self.slot).session.assume_init().as_mut() }
     }
 
-    /// Ends the session: drop clears what it has in the workspace.
+    /// Ends the session; its drop wipes the workspace.
     pub(crate) fn end(mut self) {
         self.after = 0;
         // SAFETY: written with the session, which the state said is there.
@@ -255,7 +255,7 @@ impl<H: Holder> Claimed<H> {
     }
 }
 
-/// Ends the session of an encryptor, or only overwrites one that holds none.
+/// Ends the session of an encryptor, or only overwrites an encryptor that holds none.
 ///
 /// # Safety
 /// As [`Claimed::session`].
@@ -286,7 +286,7 @@ impl<H: Holder> Drop for Claimed<H> {
     }
 }
 
-/// A slot before it is marked.
+/// An encryptor that is not marked as busy yet.
 struct Unclaimed<H: Holder>(*mut Head<H::Session>);
 
 impl<H: Holder> Unclaimed<H> {

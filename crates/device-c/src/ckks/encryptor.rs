@@ -1,4 +1,5 @@
-//! Sessions: start, encrypt, wipe.
+//! Sessions of CKKS: start, encrypt, wipe. Their checks of memory are those of `memory` and
+//! `storage`; the functions themselves have other arguments than those of `encryptor`.
 
 use core::ffi::c_void;
 
@@ -14,20 +15,20 @@ use crate::memory::{self, check_apart, Region};
 use crate::status::Status;
 use crate::storage::{self, Claimed, Holder};
 
-/// Words of a CKKS encryptor.
+/// The number of words of a CKKS encryptor.
 pub const CKKS_ENCRYPTOR_WORDS: usize = 128;
 
-/// An encryption session, without its workspace. Its content is the library's; what is said
-/// of a `tfhe_sbc_encryptor` holds for it too.
+/// An encryption session, without its workspace. Only the library uses its content. The rules
+/// for a `tfhe_sbc_encryptor` apply to it too.
 #[derive(Debug)]
 #[repr(C)]
 pub struct CkksEncryptor {
-    /// Not for use.
+    /// For the library alone.
     opaque: [u64; CKKS_ENCRYPTOR_WORDS],
 }
 
 impl CkksEncryptor {
-    /// One that holds no session.
+    /// Makes an encryptor that holds no session.
     pub const fn new() -> Self {
         Self {
             opaque: [0; CKKS_ENCRYPTOR_WORDS],
@@ -52,40 +53,40 @@ unsafe impl Holder for CkksEncryptor {
     type Session = dyn AnySession;
 }
 
-/// What a session is started with.
+/// The arguments that a session is started with.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CkksOptions {
     /// The parameters; they are copied.
     pub parameters: *const CkksParameters,
-    /// The key, which stays there, unchanged, as long as the session. A secret key is packed,
-    /// 2 bits a coefficient: SEAL-Embedded's `sk_N.dat`, or what
-    /// `tfhe_sbc_ckks_secret_key_pack` makes of SEAL's.
+    /// The key, which stays at this place, unchanged, as long as the session lasts. A secret key is
+    /// packed, 2 bits a coefficient: SEAL-Embedded's `sk_N.dat`, or the result of
+    /// `tfhe_sbc_ckks_secret_key_pack` for a key of SEAL's.
     pub key: *const u8,
-    /// Its bytes.
+    /// The number of bytes of the key.
     pub key_len: usize,
-    /// The form of a public key: a `tfhe_sbc_ckks_key_form`. Secret keys have one only.
+    /// The form of a public key: a `tfhe_sbc_ckks_key_form`. Ignored for a secret key.
     pub key_form: u32,
     /// The memory plan: a `tfhe_sbc_plan`.
     pub plan: u32,
-    /// What masks under a secret key are expanded with: a `tfhe_sbc_ckks_generator`. A public
-    /// key needs none.
+    /// The generator that expands masks under a secret key: a `tfhe_sbc_ckks_generator`. Ignored for
+    /// a public key.
     pub generator: u32,
-    /// Where entropy comes from. It is called twice at the start, 32 bytes each, and again
+    /// The source of entropy. It is called twice at the start, for 32 bytes each, and again
     /// every 65536 ciphertexts.
     pub entropy: Entropy,
-    /// What the entropy callback is given, as it is; may be NULL.
+    /// The first argument of the entropy callback; may be NULL.
     pub entropy_context: *mut c_void,
     /// The session's memory, aligned to 8 bytes or, for speed, to
-    /// `TFHE_SBC_WORKSPACE_ALIGNMENT`. Nobody else touches it as long as the session.
+    /// `TFHE_SBC_WORKSPACE_ALIGNMENT`. Nothing else may use it as long as the session lasts.
     pub workspace: *mut c_void,
-    /// Its bytes: at least `tfhe_sbc_ckks_workspace_bytes`.
+    /// The number of bytes of the workspace: at least `tfhe_sbc_ckks_workspace_bytes`.
     pub workspace_len: usize,
 }
 
 /// Starts a session with a secret key.
 ///
-/// The encryptor holds no session; after an error it still holds none.
+/// The encryptor must hold no session; after an error it still holds none.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encryptor_init(
     encryptor: *mut CkksEncryptor,
@@ -95,10 +96,9 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encryptor_init(
     Status::of(unsafe { init::<Secret>(encryptor, options) })
 }
 
-/// Starts a session with a public key: what the device holds does not decrypt its
-/// ciphertexts.
+/// Starts a session with a public key, so that nothing on the device decrypts its ciphertexts.
 ///
-/// The encryptor holds no session; after an error it still holds none.
+/// The encryptor must hold no session; after an error it still holds none.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encryptor_init_public(
     encryptor: *mut CkksEncryptor,
@@ -108,8 +108,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encryptor_init_public(
     Status::of(unsafe { init::<Public>(encryptor, options) })
 }
 
-/// Encrypts `count` real numbers, times `scale` and rounded, into the first bytes of
-/// `ciphertext`, which has room for `capacity`, and gives their number in `ciphertext_len`.
+/// Encrypts `count` real numbers, multiplied by `scale` and rounded, into the first bytes of
+/// `ciphertext`, which has room for `capacity`, and writes their number to `ciphertext_len`.
 /// Slots without a value are zero.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f64(
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f64(
     Status::of(unsafe { encrypt(encryptor, values, count, scale, format, output) })
 }
 
-/// As `tfhe_sbc_ckks_encrypt_f64`, of numbers in single precision.
+/// Does the same as `tfhe_sbc_ckks_encrypt_f64` for numbers in single precision.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f32(
     encryptor: *mut CkksEncryptor,
@@ -144,8 +144,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f32(
     Status::of(unsafe { encrypt(encryptor, values, count, scale, format, output) })
 }
 
-/// As `tfhe_sbc_ckks_encrypt_f64`, of `count` complex numbers, each of them its real and then
-/// its imaginary part.
+/// Does the same as `tfhe_sbc_ckks_encrypt_f64` for `count` complex numbers, each given as its real
+/// and then its imaginary part.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_complex(
     encryptor: *mut CkksEncryptor,
@@ -162,8 +162,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_complex(
     Status::of(unsafe { encrypt(encryptor, values, count, scale, format, output) })
 }
 
-/// Encrypts `count` real numbers, times `scale` and rounded, and gives the ciphertext to `sink`
-/// piece by piece while it is made. Everything is checked before the first piece. Slots
+/// Encrypts `count` real numbers, multiplied by `scale` and rounded, and passes the ciphertext to
+/// `sink` piece by piece while it is made. Everything is checked before the first piece. Slots
 /// without a value are zero.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f64_to(
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f64_to(
     Status::of(unsafe { encrypt_to(encryptor, values, count, scale, format, pieces) })
 }
 
-/// As `tfhe_sbc_ckks_encrypt_f64_to`, of numbers in single precision.
+/// Does the same as `tfhe_sbc_ckks_encrypt_f64_to` for numbers in single precision.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f32_to(
     encryptor: *mut CkksEncryptor,
@@ -196,8 +196,8 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_f32_to(
     Status::of(unsafe { encrypt_to(encryptor, values, count, scale, format, pieces) })
 }
 
-/// As `tfhe_sbc_ckks_encrypt_f64_to`, of `count` complex numbers, each of them its real and
-/// then its imaginary part.
+/// Does the same as `tfhe_sbc_ckks_encrypt_f64_to` for `count` complex numbers, each given as its
+/// real and then its imaginary part.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_complex_to(
     encryptor: *mut CkksEncryptor,
@@ -222,15 +222,15 @@ pub unsafe extern "C" fn tfhe_sbc_ckks_encrypt_complex_to(
     })
 }
 
-/// Ends a session: overwrites all secrets, in the encryptor and in the workspace, with
-/// zeros. An encryptor without a session is only overwritten.
+/// Ends a session: overwrites all secrets with zeros, in the encryptor and in the workspace. An
+/// encryptor without a session is only overwritten.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_ckks_encryptor_wipe(encryptor: *mut CkksEncryptor) -> i32 {
     // SAFETY: what the header asks of every caller.
     Status::of(unsafe { storage::wipe(encryptor) })
 }
 
-/// A session of any key.
+/// A session with either kind of key.
 pub(crate) trait AnySession {
     fn parameters(&self) -> &Parameters;
     fn encrypt(
@@ -265,7 +265,7 @@ macro_rules! impl_session {
 impl_session!(Encryptor);
 impl_session!(PublicEncryptor);
 
-/// What a session is started with, checked.
+/// The checked arguments of a session.
 struct Opening<S> {
     parameters: Parameters,
     key: &'static [u8],
@@ -275,14 +275,14 @@ struct Opening<S> {
 }
 
 impl<S> Opening<S> {
-    /// Where the workspace and the key are.
+    /// The regions of the workspace and of the key.
     fn regions(&self) -> (Region, Region) {
         (Region::of(self.workspace), Region::of(self.key))
     }
 }
 
 /// A kind of key.
-trait Key {
+trait KeyKind {
     /// Starts a session in `claimed`.
     fn start<S: EntropySource + 'static>(
         claimed: &mut Claimed<CkksEncryptor>,
@@ -293,7 +293,7 @@ trait Key {
 
 enum Secret {}
 
-impl Key for Secret {
+impl KeyKind for Secret {
     fn start<S: EntropySource + 'static>(
         claimed: &mut Claimed<CkksEncryptor>,
         options: &CkksOptions,
@@ -316,7 +316,7 @@ impl Key for Secret {
 
 enum Public {}
 
-impl Key for Public {
+impl KeyKind for Public {
     fn start<S: EntropySource + 'static>(
         claimed: &mut Claimed<CkksEncryptor>,
         options: &CkksOptions,
@@ -339,8 +339,8 @@ impl Key for Public {
 }
 
 /// # Safety
-/// What the header asks of every caller.
-unsafe fn init<K: Key>(
+/// The caller keeps what the header demands of every caller.
+unsafe fn init<K: KeyKind>(
     encryptor: *mut CkksEncryptor,
     options: *const CkksOptions,
 ) -> Result<(), Status> {
@@ -371,7 +371,7 @@ unsafe fn init<K: Key>(
     K::start(&mut claimed, &options, opening)
 }
 
-/// What a slot is made of.
+/// The type of a slot's value.
 trait Value: Sized {
     fn slots(values: &[Self]) -> Slots<'_>;
 }
@@ -394,11 +394,11 @@ impl Value for [f64; 2] {
     }
 }
 
-/// Where a ciphertext goes: bytes, how many of them there are, and the place of its length.
+/// A buffer for a ciphertext, its capacity, and the place for the number of bytes written.
 struct Output(*mut u8, usize, *mut usize);
 
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn encrypt<V: Value>(
     encryptor: *mut CkksEncryptor,
     values: *const V,
@@ -437,7 +437,7 @@ unsafe fn encrypt<V: Value>(
 }
 
 /// # Safety
-/// What the header asks of every caller.
+/// The caller keeps what the header demands of every caller.
 unsafe fn encrypt_to<V: Value>(
     encryptor: *mut CkksEncryptor,
     values: *const V,
