@@ -9,7 +9,7 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::simd::{self, Isa};
 
 use crate::bootstrap_key::BootstrapKey;
-use crate::external_product::ExternalProductScratch;
+use crate::gadget_product::GadgetProductScratch;
 use crate::lookup_table::LookupTable;
 
 /// Turns every table by its exponents: on return `accs` holds, one after the other,
@@ -27,7 +27,7 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
     tables: &[&LookupTable<T>],
     exponents: &[u32],
     accs: &mut [T],
-    scratch: &mut ExternalProductScratch,
+    scratch: &mut GadgetProductScratch,
 ) {
     let size = parameters.polynomial_size().get();
     let dimension = parameters.lwe_dimension.0;

@@ -1,9 +1,20 @@
 //! The programmable bootstrap, in batches and in both orders.
 //!
-//! Key switch first ([`Evaluator::bootstrap_batch`]): big key → small key → rotate →
-//! big key. Bootstrap first ([`Evaluator::bootstrap_key_switch_batch`]): small key →
-//! rotate → big key → small key. What is under the small key comes back under the big one by
-//! [`Evaluator::bootstrap_switched_batch`].
+//! Write `LWE_N` for ciphertexts under the big key, of dimension `k·N` over the torus `T`, and `LWE_n` for
+//! those under the small key, of dimension `n` mod 2^32. A *lookup* takes `LWE_n` to `LWE_N`:
+//!
+//! 1. modulus switch: `LWE_n` to exponents mod `2N` ([`modulus_switch`](crate::modulus_switch));
+//! 2. blind rotation of the lookup table by the exponents ([`blind_rotate`](crate::blind_rotate));
+//! 3. sample extraction of a coefficient for each function of the table.
+//!
+//! The orders put the key switch, which takes `LWE_N` to `LWE_n` ([`key_switch`](crate::key_switch)),
+//! before or after the lookup:
+//!
+//! | method | steps | from | to |
+//! |---|---|---|---|
+//! | [`Evaluator::bootstrap_batch`] | key switch, lookup | `LWE_N` | `LWE_N` |
+//! | [`Evaluator::bootstrap_key_switch_batch`] | lookup, key switch | `LWE_n` | `LWE_n` |
+//! | [`Evaluator::bootstrap_switched_batch`] | lookup | `LWE_n` | `LWE_N` |
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,61 +27,60 @@ use tfhe_sbc_core::sample_extract::sample_extract_into;
 use tfhe_sbc_core::torus::Torus;
 
 use crate::blind_rotate::{blind_rotate_batch, blind_rotate_together};
-use crate::external_product::cache_aligned;
+use crate::cache_aligned::cache_aligned;
 use crate::lookup_table::LookupTable;
 use crate::modulus_switch::modulus_switch_into;
 use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
-/// Ciphertexts that one thread advances through one pass over the key at most.
+/// The largest number of ciphertexts that one thread advances in one pass over the bootstrapping key.
 pub(crate) const LOCKSTEP: usize = 8;
 
-/// Bootstraps between which nothing of the previous ones is in memory but their outputs;
-/// many more than threads times lockstep, so that cutting costs nothing.
+/// The largest number of bootstraps whose intermediate ciphertexts are in memory at once. It is many
+/// times the number of threads times [`LOCKSTEP`], so that cutting a batch costs no time.
 const JOBS_AT_A_TIME: usize = 512;
 
-/// A server key at work: everything homomorphic is a method of it. Counts the
-/// bootstraps that it does.
+/// A server key in use: the homomorphic operations are methods of it. It counts its bootstraps.
 pub struct Evaluator<'k, T> {
     key: &'k ServerKey<T>,
     bootstraps: AtomicU64,
     observer: Option<Progress<'k>>,
 }
 
-/// One bootstrap of a batch: the ciphertext and the table to look it up in.
+/// One bootstrap of a batch: a ciphertext, and the table to look it up in.
 pub struct Job<'a, T, L> {
-    /// The ciphertext: under the big key, or under the small one (`L = u32`) for the
-    /// order that bootstraps first.
+    /// The ciphertext, under the big key (`L = T`), or under the small key (`L = u32`) if no key
+    /// switch comes first.
     pub input: LweCiphertext<L>,
-    /// The table.
+    /// The lookup table, which may have several functions.
     pub table: &'a LookupTable<T>,
 }
 
-/// Ciphertexts that each pass over the bootstrapping key advances when `threads` threads
-/// share a batch of `jobs`: there are as few passes as possible, each thread has as many.
-/// Several threads on a single job make one pass together.
+/// Returns the number of ciphertexts that each pass over the bootstrapping key advances when `threads`
+/// threads share a batch of `jobs` ciphertexts: the number of passes is as small as possible, and the
+/// same for each thread. Several threads with a single job make one pass together.
 pub fn lockstep(jobs: usize, threads: usize) -> usize {
     let passes = jobs.div_ceil(threads * LOCKSTEP).max(1) * threads;
     jobs.div_ceil(passes).max(1)
 }
 
-/// Why a batch is refused. Nothing of it has been done.
+/// The reason for which a batch is refused. No part of a refused batch has been computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BootstrapError {
-    /// A ciphertext of another dimension.
+    /// A ciphertext has another dimension than the key.
     #[error(
         "ciphertext {index} of the batch has dimension {found} instead of {expected}: it is under \
          another key, or for the other order of key switch and bootstrap"
     )]
     Dimension {
-        /// Its place in the batch.
+        /// The place of the ciphertext in the batch.
         index: usize,
-        /// The dimension of the key that it should be under.
+        /// The dimension of the key.
         expected: usize,
-        /// Its dimension.
+        /// The dimension of the ciphertext.
         found: usize,
     },
-    /// A lookup table of another polynomial size.
+    /// A lookup table has another polynomial size than the key.
     #[error(
         "the lookup table of ciphertext {index} has {found} coefficients instead of {expected}: \
          make one for the parameter set of this server key"
@@ -80,10 +90,10 @@ pub enum BootstrapError {
         index: usize,
         /// The polynomial size of the key.
         expected: usize,
-        /// That of the table.
+        /// The polynomial size of the table.
         found: usize,
     },
-    /// A lookup table for other blocks.
+    /// A lookup table was made for blocks with another number of values.
     #[error(
         "the lookup table of ciphertext {index} is for blocks of {found} values instead of \
          {expected}: make one for the parameter set of this server key"
@@ -91,15 +101,15 @@ pub enum BootstrapError {
     TableBlocks {
         /// The place of the ciphertext in the batch.
         index: usize,
-        /// Number of values of the key's blocks.
+        /// The number of values of the key's blocks.
         expected: u64,
-        /// Number of values of the table's.
+        /// The number of values of the table's blocks.
         found: u64,
     },
 }
 
 impl<'k, T: MaskTorus> Evaluator<'k, T> {
-    /// An evaluator of this key.
+    /// Returns an evaluator that uses `key`.
     pub fn new(key: &'k ServerKey<T>) -> Self {
         Self {
             key,
@@ -108,7 +118,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         }
     }
 
-    /// An evaluator that tells somebody of its bootstraps as they are done.
+    /// Returns an evaluator that also calls `observer` after every few bootstraps, with their number.
     pub fn with_observer(key: &'k ServerKey<T>, observer: Progress<'k>) -> Self {
         Self {
             observer: Some(observer),
@@ -116,146 +126,107 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         }
     }
 
-    /// The parameters.
+    /// The parameters of the key.
     pub fn parameters(&self) -> &Parameters {
         self.key.parameters()
     }
 
-    /// Number of bootstraps so far.
+    /// The number of bootstraps done so far.
     pub fn bootstrap_count(&self) -> u64 {
         self.bootstraps.load(Ordering::Relaxed)
     }
 
-    /// Bootstraps ciphertexts under the big key: each comes back under the big key, as
-    /// what its table has at its phase, once for each function of the table. The result
-    /// does not depend on the number of threads or on how the batch is cut.
+    /// Bootstraps ciphertexts under the big key, key switch first. For each ciphertext, the outputs are
+    /// encryptions under the big key of the values of the table's functions at its phase, in the order
+    /// of the functions. The result does not depend on the number of threads or on how the work
+    /// is cut.
     ///
     /// # Errors
-    /// A ciphertext that is not under the big key, or a table for another parameter set.
+    /// If a ciphertext is not under the big key, or a table is for another parameter set.
     pub fn bootstrap_batch(
         &self,
         jobs: &[Job<'_, T, T>],
     ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
-        self.check_inputs(
-            jobs.iter().map(|job| &job.input),
-            self.parameters().big_lwe_dimension(),
-        )?;
-        self.check_tables(jobs)?;
+        self.check_jobs(jobs, self.parameters().big_lwe_dimension())?;
         Ok(self.bootstrap_all(jobs))
     }
 
-    /// [`bootstrap_batch`](Self::bootstrap_batch) of what is known to fit.
+    /// [`bootstrap_batch`](Self::bootstrap_batch) of jobs that are known to fit the key.
     ///
     /// # Panics
-    /// If something does not.
+    /// If a job does not fit.
     pub(crate) fn bootstrap_all(&self, jobs: &[Job<'_, T, T>]) -> Vec<LweCiphertext<T>> {
-        let mut outputs = Vec::with_capacity(jobs.len());
-        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
+        self.look_up_all(jobs, |jobs| {
             let inputs: Vec<&[T]> = jobs.iter().map(|job| job.input.as_slice()).collect();
-            let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
-            outputs.extend(self.rotate_and_extract(&self.switch(&inputs), &tables));
-        }
-        outputs
+            self.key_switch(&inputs)
+        })
     }
 
-    /// Bootstraps ciphertexts under the small key: each comes back under the small key.
+    /// Bootstraps ciphertexts under the small key, lookup first. The outputs are as those of
+    /// [`bootstrap_batch`](Self::bootstrap_batch), but under the small key.
     ///
-    /// The noise level of the shipped sets is for the other order. Here the key switch
-    /// comes last, so its noise is in every input and grows with the weights: inputs
-    /// must be single outputs of this function or fresh (noise level 1).
+    /// The noise level of the shipped sets is for the other order. In this order the noise of the key
+    /// switch is in every input and grows with the weights, so inputs must be single outputs of
+    /// this function or fresh (noise level 1).
     ///
     /// # Errors
-    /// A ciphertext that is not under the small key, or a table for another parameter set.
+    /// If a ciphertext is not under the small key, or a table is for another parameter set.
     pub fn bootstrap_key_switch_batch(
         &self,
         jobs: &[Job<'_, T, u32>],
     ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
-        self.check_inputs(
-            jobs.iter().map(|job| &job.input),
-            self.parameters().lwe_dimension,
-        )?;
-        self.check_tables(jobs)?;
-        let small: Vec<u32> = jobs
-            .iter()
-            .flat_map(|job| job.input.as_slice())
-            .copied()
-            .collect();
-        let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
-        Ok(self.switch_all(&self.rotate_and_extract(&small, &tables)))
+        Ok(self.switch_all(&self.bootstrap_switched_batch(jobs)?))
     }
 
-    /// Bootstraps ciphertexts under the small key: each comes back under the big key, as
-    /// [`bootstrap_batch`](Self::bootstrap_batch) has it after its key switch. So what
-    /// [`key_switch_batch`](Self::key_switch_batch) gave, such as a result on its way to the
-    /// key owner, can be computed on again.
+    /// Looks up ciphertexts under the small key. The outputs are under the big key, the same as those of
+    /// [`bootstrap_batch`](Self::bootstrap_batch) after its key switch. With this, an output of
+    /// [`key_switch_batch`](Self::key_switch_batch), such as a result on its way to the key owner,
+    /// can be computed on again.
     ///
     /// # Errors
-    /// A ciphertext that is not under the small key, or a table for another parameter set.
+    /// If a ciphertext is not under the small key, or a table is for another parameter set.
     pub fn bootstrap_switched_batch(
         &self,
         jobs: &[Job<'_, T, u32>],
     ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
-        self.check_inputs(
-            jobs.iter().map(|job| &job.input),
-            self.parameters().lwe_dimension,
-        )?;
-        self.check_tables(jobs)?;
-        let mut outputs = Vec::with_capacity(jobs.len());
-        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
-            let small: Vec<u32> = jobs
-                .iter()
-                .flat_map(|job| job.input.as_slice())
-                .copied()
-                .collect();
-            let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
-            outputs.extend(self.rotate_and_extract(&small, &tables));
-        }
-        Ok(outputs)
+        self.check_jobs(jobs, self.parameters().lwe_dimension)?;
+        Ok(self.look_up_all(jobs, |jobs| {
+            let inputs = jobs.iter().flat_map(|job| job.input.as_slice());
+            inputs.copied().collect()
+        }))
     }
 
-    /// Switches ciphertexts from the big key to the small one, without bootstrapping.
+    /// Switches ciphertexts from the big key to the small one, without a bootstrap.
     ///
     /// # Errors
-    /// A ciphertext that is not under the big key.
+    /// If a ciphertext is not under the big key.
     pub fn key_switch_batch(
         &self,
         inputs: &[LweCiphertext<T>],
     ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
-        self.check_inputs(inputs.iter(), self.parameters().big_lwe_dimension())?;
+        check_dimensions(inputs, self.parameters().big_lwe_dimension())?;
         Ok(self.switch_all(inputs))
     }
 
-    /// [`key_switch_batch`](Self::key_switch_batch) of what is known to fit.
+    /// [`key_switch_batch`](Self::key_switch_batch) of ciphertexts that are known to fit the key.
     ///
     /// # Panics
-    /// If something does not.
+    /// If a ciphertext does not fit.
     pub(crate) fn switch_all(&self, inputs: &[LweCiphertext<T>]) -> Vec<LweCiphertext<u32>> {
         let inputs: Vec<&[T]> = inputs.iter().map(LweCiphertext::as_slice).collect();
-        self.switch(&inputs)
+        self.key_switch(&inputs)
             .chunks_exact(self.parameters().lwe_dimension.0 + 1)
             .filter_map(|lwe| LweCiphertext::from_vec(lwe.to_vec()))
             .collect()
     }
 
-    fn check_inputs<'c, L: Torus + 'c>(
+    /// Checks the dimensions of the ciphertexts, and that the tables are for this parameter set.
+    fn check_jobs<L: Torus>(
         &self,
-        inputs: impl Iterator<Item = &'c LweCiphertext<L>>,
-        LweDimension(expected): LweDimension,
+        jobs: &[Job<'_, T, L>],
+        dimension: LweDimension,
     ) -> Result<(), BootstrapError> {
-        for (index, input) in inputs.enumerate() {
-            let found = input.dimension().0;
-            if found != expected {
-                return Err(BootstrapError::Dimension {
-                    index,
-                    expected,
-                    found,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn check_tables<L>(&self, jobs: &[Job<'_, T, L>]) -> Result<(), BootstrapError> {
+        check_dimensions(jobs.iter().map(|job| &job.input), dimension)?;
         let size = self.parameters().polynomial_size().get();
         let blocks = self.parameters().block_encoding().block_modulus();
         for (index, job) in jobs.iter().enumerate() {
@@ -278,88 +249,157 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         Ok(())
     }
 
-    fn switch(&self, inputs: &[&[T]]) -> Vec<u32> {
+    /// The key switch of ciphertexts under the big key. The outputs lie one after the other, `n + 1`
+    /// scalars each.
+    fn key_switch(&self, inputs: &[&[T]]) -> Vec<u32> {
         let mut small = vec![0; inputs.len() * (self.parameters().lwe_dimension.0 + 1)];
         self.key.key_switch.switch_batch_into(inputs, &mut small);
         small
     }
 
-    fn rotate_and_extract(
+    /// The lookups of a batch, [`JOBS_AT_A_TIME`] at once. `small_of` makes the inputs of some jobs under the
+    /// small key, `n + 1` scalars each.
+    fn look_up_all<L>(
         &self,
-        small: &[u32],
-        tables: &[&LookupTable<T>],
+        jobs: &[Job<'_, T, L>],
+        small_of: impl Fn(&[Job<'_, T, L>]) -> Vec<u32>,
     ) -> Vec<LweCiphertext<T>> {
-        let (key, parameters) = (&self.key.bootstrap, self.parameters());
-        let lwe_len = parameters.lwe_dimension.0 + 1;
-        let size = parameters.polynomial_size().get();
-        let big = parameters.big_lwe_dimension();
-        let acc_len = big.0 + size;
-
-        let output_count = tables.iter().map(|table| table.function_count()).sum();
-        let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); output_count];
-        let threads = rayon::current_num_threads();
-        let exponents = |lwe: &[u32]| {
-            let mut exponents = vec![0; lwe.len()];
-            let pairs = exponents
-                .chunks_exact_mut(lwe_len)
-                .zip(lwe.chunks_exact(lwe_len));
-            for (exponents, lwe) in pairs {
-                modulus_switch_into(
-                    exponents,
-                    lwe,
-                    parameters.polynomial_size(),
-                    parameters.modulus_switch,
-                    parameters.lwe_block_size,
-                );
-            }
-            exponents
-        };
-        let finish = |outputs: &mut [LweCiphertext<T>], tables: &[&LookupTable<T>], accs: &[T]| {
-            let turned = tables.iter().zip(accs.chunks_exact(acc_len));
-            let places = turned.flat_map(|(table, acc)| table.extracted().map(move |at| (acc, at)));
-            for (output, (acc, at)) in outputs.iter_mut().zip(places) {
-                sample_extract_into(output.as_mut_slice(), acc, size, at);
-            }
-            self.count(tables.len() as u64);
-        };
-        if let (&[table], 2..) = (tables, threads) {
-            let mut acc = cache_aligned(T::ZERO, acc_len);
-            let exponents = exponents(small);
-            blind_rotate_together(parameters, key, table, &exponents, &mut acc, threads);
-            finish(&mut outputs, tables, &acc);
-            return outputs;
+        let mut outputs = Vec::with_capacity(jobs.len());
+        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
+            let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
+            outputs.extend(self.look_up(&small_of(jobs), &tables));
         }
-        let lockstep = lockstep(tables.len(), threads);
-        let mut rest = outputs.as_mut_slice();
-        let mut chunks = Vec::with_capacity(tables.len().div_ceil(lockstep));
-        for (tables, small) in tables
-            .chunks(lockstep)
-            .zip(small.chunks(lockstep * lwe_len))
-        {
-            let count = tables.iter().map(|table| table.function_count()).sum();
-            let (outputs, others) = rest.split_at_mut(count);
-            rest = others;
-            chunks.push((outputs, tables, small));
-        }
-        chunks.into_par_iter().for_each(|(outputs, tables, small)| {
-            let mut accs = cache_aligned(T::ZERO, tables.len() * acc_len);
-            blind_rotate_batch(
-                parameters,
-                key,
-                tables,
-                &exponents(small),
-                &mut accs,
-                &mut key.product().scratch(),
-            );
-            finish(outputs, tables, &accs);
-        });
         outputs
     }
 
-    fn count(&self, bootstraps: u64) {
+    /// One lookup for each table: modulus switch, blind rotation and sample extraction. `small` holds
+    /// the inputs under the small key, `n + 1` scalars each.
+    fn look_up(&self, small: &[u32], tables: &[&LookupTable<T>]) -> Vec<LweCiphertext<T>> {
+        let big = self.parameters().big_lwe_dimension();
+        let mut outputs = vec![LweCiphertext::trivial(big, T::ZERO); function_count(tables)];
+        match (tables, rayon::current_num_threads()) {
+            (&[table], threads @ 2..) => self.look_up_together(small, table, &mut outputs, threads),
+            (_, threads) => self.look_up_in_lockstep(small, tables, &mut outputs, threads),
+        }
+        outputs
+    }
+
+    /// One lookup on several threads, which share its blind rotation.
+    fn look_up_together(
+        &self,
+        small: &[u32],
+        table: &LookupTable<T>,
+        outputs: &mut [LweCiphertext<T>],
+        threads: usize,
+    ) {
+        let mut acc = cache_aligned(T::ZERO, self.accumulator_len());
+        blind_rotate_together(
+            self.parameters(),
+            &self.key.bootstrap,
+            table,
+            &self.switch_modulus(small),
+            &mut acc,
+            threads,
+        );
+        self.extract_into(outputs, &[table], &acc);
+    }
+
+    /// Lookups on all threads. Each thread has some ciphertexts at a time, all of which one pass over
+    /// the bootstrapping key advances.
+    fn look_up_in_lockstep(
+        &self,
+        small: &[u32],
+        tables: &[&LookupTable<T>],
+        mut outputs: &mut [LweCiphertext<T>],
+        threads: usize,
+    ) {
+        let lockstep = lockstep(tables.len(), threads);
+        let lwe_len = self.parameters().lwe_dimension.0 + 1;
+        let inputs = small.chunks(lockstep * lwe_len);
+        let mut passes = Vec::with_capacity(tables.len().div_ceil(lockstep));
+        for (tables, small) in tables.chunks(lockstep).zip(inputs) {
+            let (own, rest) = outputs.split_at_mut(function_count(tables));
+            outputs = rest;
+            passes.push((own, tables, small));
+        }
+        let key = &self.key.bootstrap;
+        passes.into_par_iter().for_each(|(outputs, tables, small)| {
+            let mut accs = cache_aligned(T::ZERO, tables.len() * self.accumulator_len());
+            blind_rotate_batch(
+                self.parameters(),
+                key,
+                tables,
+                &self.switch_modulus(small),
+                &mut accs,
+                &mut key.product().scratch(),
+            );
+            self.extract_into(outputs, tables, &accs);
+        });
+    }
+
+    /// The modulus switch of ciphertexts under the small key: `n + 1` exponents mod `2N` for each.
+    fn switch_modulus(&self, small: &[u32]) -> Vec<u32> {
+        let parameters = self.parameters();
+        let lwe_len = parameters.lwe_dimension.0 + 1;
+        let mut exponents = vec![0; small.len()];
+        let inputs = small.chunks_exact(lwe_len);
+        for (exponents, lwe) in exponents.chunks_exact_mut(lwe_len).zip(inputs) {
+            modulus_switch_into(
+                exponents,
+                lwe,
+                parameters.polynomial_size(),
+                parameters.modulus_switch,
+                parameters.lwe_block_size,
+            );
+        }
+        exponents
+    }
+
+    /// Extracts the outputs of every table from its rotated accumulator, and counts the bootstraps.
+    fn extract_into(
+        &self,
+        outputs: &mut [LweCiphertext<T>],
+        tables: &[&LookupTable<T>],
+        accs: &[T],
+    ) {
+        let size = self.parameters().polynomial_size().get();
+        let rotated = tables.iter().zip(accs.chunks_exact(self.accumulator_len()));
+        let places = rotated.flat_map(|(table, acc)| table.extracted().map(move |at| (acc, at)));
+        for (output, (acc, at)) in outputs.iter_mut().zip(places) {
+            sample_extract_into(output.as_mut_slice(), acc, size, at);
+        }
+        let bootstraps = tables.len() as u64;
         self.bootstraps.fetch_add(bootstraps, Ordering::Relaxed);
         if let Some(observer) = self.observer {
             observer(bootstraps);
         }
     }
+
+    /// The number of scalars of a GLWE ciphertext.
+    fn accumulator_len(&self) -> usize {
+        self.parameters().big_lwe_dimension().0 + self.parameters().polynomial_size().get()
+    }
+}
+
+/// The number of functions of all tables together.
+fn function_count<T: MaskTorus>(tables: &[&LookupTable<T>]) -> usize {
+    tables.iter().map(|table| table.function_count()).sum()
+}
+
+/// Checks that all ciphertexts have the dimension `expected`.
+fn check_dimensions<'c, L: Torus + 'c>(
+    inputs: impl IntoIterator<Item = &'c LweCiphertext<L>>,
+    LweDimension(expected): LweDimension,
+) -> Result<(), BootstrapError> {
+    for (index, input) in inputs.into_iter().enumerate() {
+        let found = input.dimension().0;
+        if found != expected {
+            return Err(BootstrapError::Dimension {
+                index,
+                expected,
+                found,
+            });
+        }
+    }
+    Ok(())
 }

@@ -13,9 +13,10 @@ use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::bits::packed_len;
 
-use crate::external_product::{CacheAligned, ExternalProduct, cache_aligned};
+use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::filler::filler_words;
+use crate::gadget_product::GadgetProduct;
 use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
-use crate::timing_key::noise;
 
 /// Rows of one GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
@@ -92,7 +93,7 @@ fn row_plaintext_into<T: MaskTorus>(
 /// The key as it computes: every polynomial transformed, in the order in which external
 /// products read it.
 pub struct BootstrapKey {
-    product: ExternalProduct,
+    product: GadgetProduct,
     fourier: CacheAligned<f64>,
 }
 
@@ -102,19 +103,20 @@ impl BootstrapKey {
         seeded: &SeededBootstrapKey<T>,
         progress: Progress<'_>,
     ) -> Self {
-        let product = ExternalProduct::of_blind_rotation(parameters, Isa::detect());
+        let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
         let fourier = seeded.rows.prepare(&product, 1.0, progress);
         Self { product, fourier }
     }
 
-    /// What encrypts nothing: noise in the place of every polynomial, about as large.
-    pub(crate) fn of_noise(parameters: &Parameters) -> Self {
-        let product = ExternalProduct::of_blind_rotation(parameters, Isa::detect());
+    /// Returns a key that encrypts nothing: every coefficient is a filler word, scaled to about the size of
+    /// those of a real key.
+    pub(crate) fn of_filler_words(parameters: &Parameters) -> Self {
+        let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
         let steps = parameters.lwe_dimension.0 / product.shape().block_size;
         let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
         let mut fourier = cache_aligned(0.0, steps * product.key_len());
-        let values = fourier.iter_mut().zip(noise());
-        values.for_each(|(value, noise)| *value = noise as f64 * scale);
+        let values = fourier.iter_mut().zip(filler_words());
+        values.for_each(|(value, word)| *value = word as f64 * scale);
         Self { product, fourier }
     }
 
@@ -123,7 +125,7 @@ impl BootstrapKey {
         size_of_val(self.fourier.as_slice())
     }
 
-    pub(crate) fn product(&self) -> &ExternalProduct {
+    pub(crate) fn product(&self) -> &GadgetProduct {
         &self.product
     }
 

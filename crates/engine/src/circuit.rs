@@ -115,6 +115,19 @@ struct Lookup {
     depth: u32,
 }
 
+/// The scope of operators that are recorded side by side. See [`Circuit::batch_of`].
+#[must_use = "the scope ends when this value is dropped"]
+pub struct BatchScope<'c> {
+    circuit: &'c Circuit,
+    outer: usize,
+}
+
+impl Drop for BatchScope<'_> {
+    fn drop(&mut self) {
+        self.circuit.batch.store(self.outer, Ordering::Relaxed);
+    }
+}
+
 impl Circuit {
     /// An empty circuit for a parameter set. Its operators choose between shapes by what is
     /// fastest on as many threads as the current rayon pool has.
@@ -152,18 +165,28 @@ impl Circuit {
         self.threads
     }
 
-    /// Records what `operators` does, `count` operators of one kind that do not wait for each
-    /// other: they need not be as shallow as one alone.
-    pub fn side_by_side<R>(&self, count: usize, operators: impl FnOnce(&Self) -> R) -> R {
+    /// Declares that the operators recorded until the returned scope is dropped come `count` at a time:
+    /// `count` operators of one kind that do not wait for each other. They need not be as shallow as one
+    /// operator alone, so they take fewer bootstraps. Scopes nest, and their counts multiply; they must
+    /// be dropped in the reverse order of their creation.
+    pub fn batch_of(&self, count: usize) -> BatchScope<'_> {
         let outer = self.batch();
         let inner = outer.saturating_mul(count.max(1));
         self.batch.store(inner, Ordering::Relaxed);
-        let results = operators(self);
-        self.batch.store(outer, Ordering::Relaxed);
-        results
+        BatchScope {
+            circuit: self,
+            outer,
+        }
     }
 
-    /// Operators of one kind that are recorded side by side.
+    /// Records what `operators` does in the scope of [`batch_of`](Self::batch_of).
+    pub fn side_by_side<R>(&self, count: usize, operators: impl FnOnce(&Self) -> R) -> R {
+        let _scope = self.batch_of(count);
+        operators(self)
+    }
+
+    /// The number of operators of one kind that are recorded side by side, see
+    /// [`batch_of`](Self::batch_of).
     pub(crate) fn batch(&self) -> usize {
         self.batch.load(Ordering::Relaxed)
     }

@@ -21,7 +21,8 @@ use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-use crate::external_product::{CacheAligned, ExternalProduct, ExternalProductScratch};
+use crate::cache_aligned::CacheAligned;
+use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::seeded_rows::{Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial};
 use crate::server_key::{ServerKeyError, check_torus};
 
@@ -178,7 +179,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
 
     /// Expands and transforms the key. On all threads of the current rayon pool.
     pub fn prepare(&self) -> DeviceSwitchKey<T> {
-        let product = ExternalProduct::of_device_switch(&self.parameters, Isa::detect());
+        let product = GadgetProduct::of_device_switch(&self.parameters, Isa::detect());
         // The sum is taken off the body.
         let fourier = self.rows.prepare(&product, -1.0, &|_| ());
         DeviceSwitchKey {
@@ -195,7 +196,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
 pub struct DeviceSwitchKey<T> {
     parameters: Parameters,
     switch: DeviceSwitch,
-    product: ExternalProduct,
+    product: GadgetProduct,
     fourier: CacheAligned<f64>,
     torus: std::marker::PhantomData<T>,
 }
@@ -224,7 +225,7 @@ impl<T: MaskTorus> DeviceSwitchKey<T> {
     }
 
     /// Scratch of [`switch_glwe`](Self::switch_glwe).
-    pub fn scratch(&self) -> ExternalProductScratch {
+    pub fn scratch(&self) -> GadgetProductScratch {
         self.product.scratch()
     }
 
@@ -232,7 +233,7 @@ impl<T: MaskTorus> DeviceSwitchKey<T> {
     ///
     /// # Panics
     /// If the ciphertext or `scratch` has other dimensions than the key.
-    pub fn switch_glwe(&self, glwe: &mut [T], scratch: &mut ExternalProductScratch) {
+    pub fn switch_glwe(&self, glwe: &mut [T], scratch: &mut GadgetProductScratch) {
         let size = self.parameters.polynomial_size().get();
         assert_eq!(
             glwe.len(),

@@ -15,8 +15,8 @@ use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 
-use crate::external_product::{CacheAligned, cache_aligned};
-use crate::timing_key::noise;
+use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::filler::filler_words;
 
 const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 /// Ciphertexts whose sums of one tile fit the registers.
@@ -101,14 +101,14 @@ impl KeySwitchKey {
         }
     }
 
-    /// What encrypts nothing: noise in the place of every scalar.
-    pub(crate) fn of_noise(parameters: &Parameters) -> Self {
+    /// Returns a key that encrypts nothing: every scalar is a filler word.
+    pub(crate) fn of_filler_words(parameters: &Parameters) -> Self {
         let output = parameters.lwe_dimension;
         let tile_count = (output.0 + 1).div_ceil(TILE);
         let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
         let mut tiles = cache_aligned([0u32; TILE], row_count);
-        let scalars = tiles.as_flattened_mut().iter_mut().zip(noise());
-        scalars.for_each(|(scalar, noise)| *scalar = noise as u32);
+        let scalars = tiles.as_flattened_mut().iter_mut().zip(filler_words());
+        scalars.for_each(|(scalar, word)| *scalar = word as u32);
         Self {
             isa: Isa::detect(),
             input: parameters.big_lwe_dimension(),

@@ -11,7 +11,8 @@ use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
 
-use crate::external_product::{CacheAligned, ExternalProduct, cache_aligned};
+use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::gadget_product::GadgetProduct;
 
 /// Told the number of steps done since it was last told.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -99,7 +100,7 @@ impl<T: MaskTorus> SeededRows<T> {
     /// `progress` is told of every key bit.
     pub(crate) fn prepare(
         &self,
-        product: &ExternalProduct,
+        product: &GadgetProduct,
         sign: f64,
         progress: Progress<'_>,
     ) -> CacheAligned<f64> {

@@ -11,7 +11,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 
 use crate::bootstrap_key::BootstrapKey;
-use crate::external_product::{CacheAligned, ExternalProduct, MAX_OUTPUTS, Parts, cache_aligned};
+use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts};
 
 /// Buffers for the digits of every component.
 type Digits = Vec<RwLock<CacheAligned<f64>>>;
@@ -58,7 +59,7 @@ fn turn_part<T: MaskTorus>(
     digits: &[Digits; 2],
     meeting: &Meeting,
 ) {
-    let product: &ExternalProduct = key.product();
+    let product: &GadgetProduct = key.product();
     let size = product.polynomial_size();
     let block_size = product.shape().block_size;
     let _left = meeting.attend();

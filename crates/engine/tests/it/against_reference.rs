@@ -9,7 +9,7 @@ use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
-use tfhe_sbc_engine::external_product::ExternalProduct;
+use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
@@ -116,7 +116,7 @@ fn compare_turn<T: MaskTorus>(set: ParameterSet, exponent: u32, bound: f64) {
     let parameters = set.validate().unwrap();
     let size = parameters.polynomial_size().get();
     for isa in Isa::available() {
-        let product = ExternalProduct::of_blind_rotation(&parameters, isa);
+        let product = GadgetProduct::of_blind_rotation(&parameters, isa);
         let ProductShape {
             block_size,
             rows,

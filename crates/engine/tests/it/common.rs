@@ -13,7 +13,7 @@ use tfhe_sbc_core::parameters::{
 use tfhe_sbc_core::random::{
     ExpanderKind, MaskSeed, NoiseDistribution, Seed, SeedSequence, fill_uniform,
 };
-use tfhe_sbc_engine::external_product::ExternalProduct;
+use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
@@ -136,7 +136,7 @@ pub(crate) fn uniform_glwes<T: MaskTorus>(
 
 /// The key of one step of a blind rotation from GGSW ciphertexts in the standard domain.
 pub(crate) fn place_key<T: MaskTorus>(
-    product: &ExternalProduct,
+    product: &GadgetProduct,
     ggsws: &[Vec<Vec<Vec<T>>>],
     size: usize,
 ) -> Vec<f64> {

@@ -7,7 +7,7 @@ use tfhe_sbc_core::polynomial::reference_multiply_add;
 use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed, fill_binary, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_engine::external_product::ExternalProduct;
+use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 
@@ -25,7 +25,7 @@ fn uniform(stream: &mut AnyExpander, len: usize) -> Vec<u64> {
 fn measured_variance(isa: Isa, parameters: &Parameters, steps: usize) -> f64 {
     let n = parameters.polynomial_size().get();
     let k = parameters.glwe_dimension.0;
-    let product = ExternalProduct::of_blind_rotation(parameters, isa);
+    let product = GadgetProduct::of_blind_rotation(parameters, isa);
     let ProductShape {
         block_size, rows, ..
     } = product.shape();

@@ -1,19 +1,12 @@
 //! The external product `GGSW ⊡ GLWE` (TFHE: Fast Fully Homomorphic Encryption over the
 //! Torus, section 3.2) and the turn by a block of key bits built on it.
 
-use aligned_vec::{AVec, ConstAlign};
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
-/// A buffer that vectors do not straddle cache lines in: at 16-byte offsets, where
-/// ordinary allocations lie, blind rotation takes a fifth longer.
-pub(crate) type CacheAligned<T> = AVec<T, ConstAlign<64>>;
-
-pub(crate) fn cache_aligned<T: Copy>(value: T, len: usize) -> CacheAligned<T> {
-    AVec::from_iter(64, std::iter::repeat_n(value, len))
-}
+use crate::cache_aligned::{CacheAligned, cache_aligned};
 
 /// Components of a GLWE ciphertext at most.
 pub(crate) const MAX_OUTPUTS: usize = MAX_GLWE_DIMENSION + 1;
@@ -21,18 +14,18 @@ pub(crate) const MAX_OUTPUTS: usize = MAX_GLWE_DIMENSION + 1;
 /// How products of one kind are computed: their shape, and the component and digit that
 /// each row of a key is for. Rows of a component go from the least significant digit up.
 #[derive(Clone, Debug)]
-pub struct ExternalProduct {
+pub struct GadgetProduct {
     plan: ExternalProductPlan,
     digits: Vec<(usize, DigitPlace)>,
 }
 
 /// Scratch of products of one kind.
-pub struct ExternalProductScratch {
+pub struct GadgetProductScratch {
     digits: CacheAligned<f64>,
     sums: CacheAligned<f64>,
 }
 
-impl ExternalProduct {
+impl GadgetProduct {
     /// The products of a blind rotation.
     pub fn of_blind_rotation(parameters: &Parameters, isa: Isa) -> Self {
         let k = parameters.glwe_dimension.0;
@@ -96,10 +89,10 @@ impl ExternalProduct {
     }
 
     /// Scratch.
-    pub fn scratch(&self) -> ExternalProductScratch {
+    pub fn scratch(&self) -> GadgetProductScratch {
         let ProductShape { rows, outputs, .. } = self.plan.shape();
         let size = self.polynomial_size();
-        ExternalProductScratch {
+        GadgetProductScratch {
             digits: cache_aligned(0.0, rows * size),
             sums: cache_aligned(0.0, outputs * size),
         }
@@ -137,11 +130,11 @@ impl ExternalProduct {
         key: &[f64],
         next_key: &[f64],
         exponents: &[u32],
-        scratch: &mut ExternalProductScratch,
+        scratch: &mut GadgetProductScratch,
     ) {
         let size = self.polynomial_size();
         assert_eq!(acc.len(), self.plan.shape().outputs * size);
-        let ExternalProductScratch { digits, sums } = scratch;
+        let GadgetProductScratch { digits, sums } = scratch;
         let [while_down, while_up] = self.share_out(next_key);
         let mut while_down = Parts::of(while_down, self.digits.len());
         let mut buffers = digits.chunks_exact_mut(size);
@@ -157,10 +150,10 @@ impl ExternalProduct {
         &self,
         glwe: &mut [T],
         key: &[f64],
-        scratch: &mut ExternalProductScratch,
+        scratch: &mut GadgetProductScratch,
     ) {
         let size = self.polynomial_size();
-        let ExternalProductScratch { digits, sums } = scratch;
+        let GadgetProductScratch { digits, sums } = scratch;
         let mut buffers = digits.chunks_exact_mut(size);
         for (component, polynomial) in glwe.chunks_exact(size).enumerate() {
             self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
