@@ -1,10 +1,9 @@
-//! Microsoft SEAL and SEAL-Embedded: keys between their forms and ours, ciphertexts of boards in
-//! the form that SEAL loads, and what files are.
+//! Keys and ciphertexts of Microsoft SEAL and SEAL-Embedded.
 //!
-//! [`uncompressed`] comes first, for SEAL compresses what it saves; [`SecretKeyFile`] and
-//! [`PublicKeyFile`] take keys in and give them in SEAL's form; [`ciphertexts`] reads what boards and
-//! servers send, one ciphertext after another, and [`convert`] writes it as SEAL's. The
-//! cryptography is `tfhe-sbc-ckks`'s.
+//! SEAL compresses what it saves, so [`uncompressed`] comes first. [`SecretKeyFile`] and
+//! [`PublicKeyFile`] read keys in either library's form and write them in SEAL's. [`ciphertexts`]
+//! reads the ciphertexts of a stream one after another, and [`convert`] writes a stream in the form
+//! that SEAL loads. The cryptography is in the crate `tfhe-sbc-ckks`.
 
 mod ciphertexts;
 mod compressed;
@@ -28,8 +27,8 @@ pub const LIBRARY: Library = Library {
     describe,
 };
 
-/// The parameters of SEAL-Embedded that an uncompressed object of SEAL's is of, a key or a fresh
-/// ciphertext, by its `parms_id`.
+/// Returns the parameters of SEAL-Embedded that an uncompressed object of SEAL was made under,
+/// according to its `parms_id`. The object is a key or a fresh ciphertext.
 pub fn standard_parameters(object: &[u8]) -> Option<Parameters> {
     let id = object.get(16..48)?;
     let is_of = |parameters: &Parameters| {

@@ -1,15 +1,14 @@
-//! Hand-over to [TFHEpp](https://github.com/virtualsecureplatform/TFHEpp) and back.
+//! Keys and ciphertexts of [TFHEpp](https://github.com/virtualsecureplatform/TFHEpp).
 //!
-//! A secret key file of theirs ([`SecretKey`]) becomes a parameter set and a GLWE key, under
-//! which devices encrypt bits; [`TlweVector`] and [`TrlweVector`] turn their uploads into the
-//! ciphertexts that TFHEpp's gates take; [`Ciphertexts`] reads what the gates give, and decrypts
-//! it.
+//! [`SecretKey`] reads a secret key file of TFHEpp as a parameter set and a GLWE key, under which
+//! devices encrypt bits. [`TlweVector`] and [`TrlweVector`] turn uploads into the ciphertexts that
+//! TFHEpp's gates take. [`Ciphertexts`] reads and decrypts the results of gates.
 //!
-//! TFHEpp writes with [cereal](https://uscilabs.github.io/cereal): scalars little-endian, without
-//! tags, padding or checksum, arrays as their elements, vectors as a 64-bit count and their
-//! elements ([`Archive`]). A file does not say what it holds, so it is told by its length, which
-//! is another for every object. Of its parameters only lvl1 matters here: N = 1024, k = 1,
-//! q = 2^32, bits at ±1/8. The phase is `b - a·s`, as ours.
+//! TFHEpp writes with [cereal](https://uscilabs.github.io/cereal): scalars are little-endian, without
+//! tags, padding or checksum; arrays are their elements; vectors are a 64-bit count and their elements
+//! ([`Archive`]). A file does not name its content, so it is recognised by its length, which differs
+//! between all objects. Only lvl1 of the parameters matters here: N = 1024, k = 1, q = 2^32, bits at
+//! ±1/8. The phase is `b - a·s`, as in this project.
 
 mod archive;
 mod ciphertexts;
@@ -38,11 +37,11 @@ pub const LIBRARY: Library = Library {
     describe,
 };
 
-/// Coefficients of a polynomial of lvl1, and scalars of the mask of its LWE ciphertexts.
+/// The number of coefficients of an lvl1 polynomial, and of scalars in the mask of an LWE ciphertext.
 pub const LVL1_N: usize = 1024;
 
-/// Bytes of a `TLWE<lvl1param>`: mask and body.
+/// The number of bytes of a `TLWE<lvl1param>`: mask and body.
 pub const TLWE_BYTES: usize = 4 * (LVL1_N + 1);
 
-/// Bytes of a `TRLWE<lvl1param>`: one mask polynomial and the body.
+/// The number of bytes of a `TRLWE<lvl1param>`: one mask polynomial and the body.
 pub const TRLWE_BYTES: usize = 2 * 4 * LVL1_N;

@@ -1,10 +1,9 @@
-//! What boards encrypt, as values of the crate `tfhe`: for servers in Rust that run TFHE-rs and
-//! want no files in between. Without the feature `tfhe` there is nothing here.
+//! Uploads of boards as values of the crate `tfhe`, for servers in Rust that run TFHE-rs and want no
+//! files in between. Without the feature `tfhe` this crate is empty.
 //!
-//! `device_key` makes a device key of a `ClientKey`, once, where the key is; `values` makes
-//! `FheUint32` and the like of an upload, on the server; `seeded_glwe` hands over
-//! ciphertexts whose masks TFHE-rs expands itself. The bytes in between are
-//! [`tfhe_sbc_foreign::tfhe_rs`]'s.
+//! The key owner calls `device_key` once, to make a device key of a `ClientKey`. The server calls
+//! `values` to turn an upload into `FheUint32` and the like, or `seeded_glwe` to get ciphertexts
+//! whose masks TFHE-rs expands itself. [`tfhe_sbc_foreign::tfhe_rs`] makes the bytes in between.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "tfhe")]

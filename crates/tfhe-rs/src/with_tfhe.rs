@@ -1,4 +1,4 @@
-//! All of it: see the crate.
+//! The functions of the crate, which need the crate `tfhe`.
 
 use tfhe::core_crypto::prelude::{
     CiphertextModulus, GlweDimension, SeededGlweCiphertext, SeededGlweCiphertextOwned,
@@ -16,41 +16,41 @@ use tfhe_sbc_oracle::adopted::{NotAdopted, adopt};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// A client key has far fewer bytes.
+/// The most bytes that a client key may have; real ones have far fewer.
 const MAX_KEY_BYTES: u64 = 1 << 26;
 
-/// Why something was not made.
+/// The reason why a key or value could not be made.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The client key is not one that devices can use.
+    /// A client key that devices cannot use.
     #[error(transparent)]
     ClientKey(#[from] TfheRsError),
-    /// Its parameters.
+    /// Parameters of a client key that are not supported.
     #[error(transparent)]
     Parameters(#[from] NotAdopted),
-    /// Its shape is not that of its parameters.
+    /// A client key whose shape differs from its parameters.
     #[error("the client key is not of the shape that its parameters state")]
     Shape,
-    /// Another type than the values have.
+    /// A type that the values do not have.
     #[error("the values are {found}, not {wanted}")]
     Type {
-        /// What they are.
+        /// The type of the values.
         found: FheType,
-        /// What was asked for.
+        /// The type that was asked for.
         wanted: FheType,
     },
-    /// TFHE-rs did not take the bytes.
+    /// Bytes that TFHE-rs refused.
     #[error("TFHE-rs says: {0}")]
     TfheRs(String),
 }
 
 /// A type of TFHE-rs that values can become.
 pub trait FheValue: serde_bounds::Readable {
-    /// Which one.
+    /// The type's name and width.
     const TYPE: FheType;
 }
 
-/// What `safe_deserialize` wants of a type, without a dependency on the crate that says it.
+/// The bounds that `safe_deserialize` puts on a type, without a dependency on the crate that defines them.
 mod serde_bounds {
     pub trait Readable: Sized {
         fn read(bytes: &[u8]) -> Result<Self, String>;
@@ -95,9 +95,9 @@ fhe_values! {
     FheInt64 FheType::Int(64);
 }
 
-/// The device key of a client key: what boards encrypt with, so that this client key decrypts.
+/// Returns the device key of a client key. Boards encrypt with it, and the client key decrypts.
 pub fn device_key(client: &ClientKey) -> Result<DeviceKey, Error> {
-    // Room from the start: a vector that grows leaves copies behind.
+    // The capacity is reserved at once: a vector that grows leaves copies of the key behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(1 << 20));
     safe_serialize(client, &mut *bytes, MAX_KEY_BYTES)
         .map_err(|error| Error::TfheRs(error.to_string()))?;
@@ -106,7 +106,7 @@ pub fn device_key(client: &ClientKey) -> Result<DeviceKey, Error> {
     DeviceKey::import(parameters, imported.glwe).ok_or(Error::Shape)
 }
 
-/// The values of an upload, one after the other, in the memory of one.
+/// Returns the values of an upload one after the other, in the memory of one.
 pub fn values<T: FheValue>(
     mut values: Values<'_>,
 ) -> Result<impl Iterator<Item = Result<T, Error>>, Error> {
@@ -122,8 +122,9 @@ pub fn values<T: FheValue>(
     }))
 }
 
-/// Ciphertext `index` of an upload whose masks are [`ExpanderKind::Aes128CtrLe`]'s, its mask
-/// still TFHE-rs's seed. `None` if it is another expander's, over 2^32, or if there are not so many.
+/// Returns GLWE ciphertext `index` of an upload whose masks [`ExpanderKind::Aes128CtrLe`] expands;
+/// its mask is still TFHE-rs's seed. Returns `None` for another expander, for a 32-bit torus, and if
+/// there are fewer ciphertexts.
 pub fn seeded_glwe(
     list: &SeededGlweList<'_>,
     index: usize,

@@ -1,4 +1,4 @@
-//! Why something is not encrypted.
+//! The errors of making an upload.
 
 use crate::metadata::MetadataError;
 use crate::readings::ReadingsError;
@@ -8,20 +8,20 @@ use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
 use thiserror::Error;
 
-/// Why an upload cannot be made.
+/// The reason why an upload cannot be made.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UploadError {
     /// The bytes are no device key.
     #[error(transparent)]
     Key(#[from] WireError),
-    /// The key's set is not for readings.
+    /// The parameter set of the key carries gates of another library, not readings.
     #[error("the set '{set}' is for gates, not for integers")]
     Gates {
-        /// Its name.
+        /// The name of the set.
         set: String,
     },
-    /// The operating system has no randomness.
+    /// The operating system gives no randomness.
     #[error("no randomness: {0}")]
     Entropy(#[from] EntropyError),
     /// The encryptor does not start.
@@ -30,54 +30,54 @@ pub enum UploadError {
     /// A column whose values have no encoding.
     #[error("column '{column}': {error}")]
     Column {
-        /// Its name.
+        /// The name of the column.
         column: String,
-        /// What is wrong with it.
+        /// The defect of the encoding.
         error: FixedPointError,
     },
-    /// A column has another number of readings than there are rows.
+    /// The number of readings of a column differs from the number of rows.
     #[error("column '{column}' has {found} readings, but there are {rows} rows")]
     Length {
-        /// Its name.
+        /// The name of the column.
         column: String,
-        /// Its readings.
+        /// The number of readings.
         found: usize,
-        /// Rows.
+        /// The number of rows.
         rows: usize,
     },
-    /// Another number of lists of readings than there are columns.
+    /// The number of lists of readings differs from the number of columns.
     #[error("{found} lists of readings are given for {columns} columns")]
     Columns {
-        /// Columns that are described.
+        /// The number of columns that are described.
         columns: usize,
-        /// Lists of readings.
+        /// The number of lists of readings.
         found: usize,
     },
-    /// A reading that its column's encoding does not have.
+    /// A reading that the encoding of its column cannot represent.
     #[error("row {} ({label}), column '{column}': {error}", row + 1)]
     Reading {
-        /// Its row, from 0.
+        /// The row, counted from 0.
         row: usize,
-        /// What the row is called.
+        /// The label of the row.
         label: String,
-        /// Its column's name.
+        /// The name of the column.
         column: String,
-        /// What is wrong with it.
+        /// The reason why it has no code.
         error: ReadingError,
     },
-    /// Columns or labels that cannot be sent.
+    /// Columns or labels that an upload cannot hold.
     #[error("the readings cannot be sent: {0}")]
     Description(#[from] ReadingsError),
-    /// Columns and labels are too long together.
+    /// Columns and labels that are too long together.
     #[error("the readings cannot be sent: {0}")]
     Metadata(#[from] MetadataError),
-    /// The blocks do not make a message.
+    /// An encryption that failed.
     #[error("the readings were not encrypted: {0}")]
     Encrypt(DeviceError),
 }
 
 impl UploadError {
-    /// What to do about it, where the error does not say so itself.
+    /// Advice on what to do, for errors whose message does not contain it.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Gates { .. } => Some("make keys of an integer set with `tfhe-sbc keygen`"),

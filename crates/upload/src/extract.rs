@@ -10,18 +10,19 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::glwe::{UploadedGlweList, ciphertext_count};
 
-/// The ciphertexts of a list with their masks, ready for extraction.
+/// The GLWE ciphertexts of a list with their masks, ready for sample extraction.
 pub struct ExpandedGlweList<T> {
     ciphertexts: Vec<GlweCiphertext<T>>,
     element_count: usize,
 }
 
 impl<T: Torus> ExpandedGlweList<T> {
-    /// Expands a checked list, whose parameters are `parameters`, on all threads of
-    /// the current rayon pool. With a seed or with masks: what comes out is the same.
+    /// Expands the masks of a checked list on all threads of the current rayon pool. `parameters`
+    /// are those that the list was checked against. A list that carries its masks gives the same
+    /// ciphertexts as one that carries their seed.
     ///
     /// # Panics
-    /// If `T` is not the torus of the parameters.
+    /// Panics if `T` is not the torus of the parameters.
     pub fn expand(list: &UploadedGlweList<'_>, parameters: &Parameters) -> Self {
         assert_eq!(parameters.torus_bits, T::BITS);
         let size = parameters.polynomial_size().get();
@@ -35,23 +36,23 @@ impl<T: Torus> ExpandedGlweList<T> {
         }
     }
 
-    /// The ciphertexts, each of as many plaintexts as a polynomial has coefficients.
+    /// The GLWE ciphertexts; each holds as many plaintexts as a polynomial has coefficients.
     pub fn ciphertexts(&self) -> &[GlweCiphertext<T>] {
         &self.ciphertexts
     }
 
-    /// The ciphertexts, to be brought under another key.
+    /// The GLWE ciphertexts, mutable so that a key switch can bring them under another key in place.
     pub fn ciphertexts_mut(&mut self) -> &mut [GlweCiphertext<T>] {
         &mut self.ciphertexts
     }
 
-    /// Number of plaintexts.
+    /// The number of plaintexts.
     pub fn element_count(&self) -> usize {
         self.element_count
     }
 
-    /// The LWE ciphertexts of the plaintexts in `elements`. `None` if there are not so
-    /// many.
+    /// Extracts the LWE ciphertexts of the plaintexts at the places `elements`, under the big key.
+    /// Returns `None` if the list has fewer plaintexts.
     pub fn extract(&self, elements: Range<usize>) -> Option<Vec<LweCiphertext<T>>> {
         let size = self.ciphertexts.first()?.polynomial_size().get();
         (elements.end <= self.element_count).then(|| {

@@ -1,4 +1,4 @@
-//! Metadata messages: CBOR beside ciphertexts, in the same envelope.
+//! Metadata messages: CBOR that travels beside ciphertexts, in the same envelope.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,24 +7,24 @@ use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use thiserror::Error;
 
-/// Depth of nesting that metadata may have.
+/// The greatest depth of nesting that metadata may have.
 const MAX_DEPTH: usize = 64;
 
-/// Why metadata was refused.
+/// The reason why metadata was refused.
 #[derive(Debug, Error)]
 pub enum MetadataError {
-    /// The envelope.
+    /// A defect of the envelope.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// More than [`MAX_METADATA_BYTES`].
+    /// More bytes than [`MAX_METADATA_BYTES`].
     #[error("the metadata has {0} bytes, more than the {MAX_METADATA_BYTES} that are allowed")]
     TooLarge(usize),
-    /// CBOR of another shape.
+    /// CBOR of another shape than the expected type.
     #[error("the metadata is not what it should be: {0}")]
     Content(String),
 }
 
-/// The metadata message of a value.
+/// Writes a metadata message that holds `value`, under the fingerprints of parameters and key.
 pub fn write<M: Serialize>(
     parameters: ParameterFingerprint,
     key: KeyFingerprint,
@@ -41,7 +41,7 @@ pub fn write<M: Serialize>(
     Ok(message)
 }
 
-/// Reads a metadata message.
+/// Reads the value that a metadata message holds.
 pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataError> {
     message.expect(Kind::Metadata)?;
     let mut payload = message.payload;

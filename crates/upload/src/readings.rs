@@ -1,9 +1,9 @@
-//! Uploads of readings: what they mean, and where in the polynomials each is.
+//! Uploads of readings: the meaning of their columns, and the place of each reading in the list.
 //!
-//! An upload is a metadata message ([`ReadingsMetadata`]) and a GLWE list, seeded or with
-//! masks. The list holds columns one after the other; a column its rows; a row the radix
-//! blocks of its code, least significant first. Under a parameter set for booleans a block is
-//! one bit.
+//! An upload is a metadata message ([`ReadingsMetadata`]) followed by a GLWE list, seeded or with
+//! masks. The list holds the columns one after the other; each column holds its rows; each row holds
+//! the radix blocks of its code, the least significant first. Under a parameter set for booleans a
+//! block is one bit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -23,74 +23,80 @@ use crate::metadata::{self, MetadataError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name: letters, digits and underscores.
+    /// The name: letters, digits and underscores.
     pub name: String,
-    /// Its unit, for people.
+    /// The unit, shown to people.
     #[serde(default)]
     pub unit: String,
-    /// The reading of code 0, the lowest that can be encoded.
+    /// The value of code 0, the lowest that can be encoded, in the column's unit.
     pub offset: f64,
-    /// The step between codes.
+    /// The step between the values of two successive codes, in the column's unit.
     pub scale: f64,
     /// The width of a code in bits.
     pub bits: u32,
 }
 
 impl Column {
-    /// Its encoding, checked.
+    /// Returns the fixed-point encoding of the column.
+    ///
+    /// # Errors
+    /// Returns an error if offset, scale and width make no encoding.
     pub fn fixed_point(&self) -> Result<FixedPoint, FixedPointError> {
         FixedPoint::new(self.offset, self.scale, self.bits)
     }
 }
 
-/// What an upload of readings means.
+/// The meaning of the readings of an upload: its columns and the labels of its rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadingsMetadata {
     /// The columns, in the order of the list.
     pub columns: Vec<Column>,
-    /// One label a row, usually its time.
+    /// One label for each row, usually its time.
     pub rows: Vec<String>,
 }
 
-/// Why an upload was refused.
+/// The reason why an upload was refused.
 #[derive(Debug, Error)]
 pub enum ReadingsError {
-    /// Its metadata.
+    /// A defect of the metadata.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
-    /// Its envelope or its ciphertexts.
+    /// A defect of the envelope or of the ciphertexts.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A column that cannot be.
+    /// A column whose encoding is not possible.
     #[error("column '{name}': {error}")]
     Column {
-        /// Its name.
+        /// The name of the column.
         name: String,
-        /// What is wrong with it.
+        /// The defect of the encoding.
         error: FixedPointError,
     },
-    /// No columns or rows, or too many, or a text that is empty, too long or not plain.
+    /// No columns, no rows, too many of either, or a text that is empty, too long or not plain.
     #[error("the metadata has {0}")]
     Shape(&'static str),
     /// Two columns of one name.
     #[error("two columns are called '{0}'")]
     DuplicateColumn(String),
-    /// Metadata and ciphertexts that do not belong together.
+    /// Metadata that describes another number of blocks than the list holds.
     #[error("the metadata describes {described} blocks, the ciphertexts hold {found}")]
     BlockCount {
-        /// Blocks that the metadata describes.
+        /// The number of blocks that the metadata describes.
         described: u64,
-        /// Blocks that are there.
+        /// The number of blocks in the list.
         found: u64,
     },
-    /// Not a parameter set for radix blocks.
+    /// A parameter set that is not for radix blocks.
     #[error("the parameter set encodes booleans: readings need a set with radix blocks")]
     NotRadix,
 }
 
 impl ReadingsMetadata {
     /// Checks names, texts, encodings and sizes.
+    ///
+    /// # Errors
+    /// Returns the first defect that it finds.
     pub fn check(&self) -> Result<(), ReadingsError> {
         check_shape(self.columns.len(), !self.rows.is_empty()).map_err(ReadingsError::Shape)?;
         let units = self.columns.iter().map(|column| &column.unit);
@@ -112,7 +118,7 @@ impl ReadingsMetadata {
         Ok(())
     }
 
-    /// The column of that name and its place.
+    /// Returns the column of that name and its place, counted from 0.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         self.columns
             .iter()
@@ -120,7 +126,7 @@ impl ReadingsMetadata {
             .find(|(_, column)| column.name == name)
     }
 
-    /// Number of blocks of all readings.
+    /// The number of blocks of all readings under this block encoding.
     pub fn block_count(&self, encoding: BlockEncoding) -> u64 {
         let each: u64 = self
             .columns
@@ -130,7 +136,7 @@ impl ReadingsMetadata {
         each * self.rows.len() as u64
     }
 
-    /// The blocks of a column in the list of an upload of `rows` rows. It must exist.
+    /// The places of a column's blocks in the list of an upload of `rows` rows. The column must exist.
     pub fn blocks_of_column(
         &self,
         encoding: BlockEncoding,
@@ -142,7 +148,7 @@ impl ReadingsMetadata {
         before * rows..(before + width(&self.columns[column])) * rows
     }
 
-    /// The blocks of one reading in the list. Column and row must exist.
+    /// The places of one reading's blocks in the list. Column and row must exist.
     pub fn blocks_of(&self, encoding: BlockEncoding, column: usize, row: usize) -> Range<usize> {
         let rows = self.rows.len();
         let column_start = self.blocks_of_column(encoding, column, rows).start;
@@ -152,17 +158,16 @@ impl ReadingsMetadata {
     }
 }
 
-/// A checked upload, its ciphertexts still in the bytes that it came in.
+/// A checked upload, whose ciphertexts are still in the bytes that were parsed.
 pub struct Upload<'a> {
-    /// What it means.
+    /// The meaning of the readings.
     pub metadata: ReadingsMetadata,
-    /// Its ciphertexts.
+    /// The ciphertexts.
     pub list: UploadedGlweList<'a>,
 }
 
 impl<'a> Upload<'a> {
-    /// Parses and checks an upload of radix blocks made under these parameters and this key
-    /// set.
+    /// Parses and checks an upload of radix blocks under the given parameters and key.
     pub fn parse(
         bytes: &'a [u8],
         parameters: &Parameters,
@@ -197,20 +202,19 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// What a board sent for a server of another library.
+/// The content of an upload for a server that runs another library.
 pub enum Uploaded<'a> {
-    /// Readings, with metadata that tells what they mean.
+    /// Readings with metadata.
     Readings(Upload<'a>),
-    /// Values by themselves: whoever encrypted them knows what they mean.
+    /// A list of ciphertexts without metadata.
     List(UploadedGlweList<'a>),
 }
 
 impl<'a> Uploaded<'a> {
-    /// Parses and checks an upload, of radix blocks or booleans, made under these parameters
-    /// and this key set.
+    /// Parses and checks an upload of radix blocks or booleans under the given parameters and key.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the first defect that it finds.
     pub fn parse(
         bytes: &'a [u8],
         parameters: &Parameters,
@@ -227,7 +231,7 @@ impl<'a> Uploaded<'a> {
         }
     }
 
-    /// Its ciphertexts.
+    /// The ciphertexts.
     pub fn list(&self) -> &UploadedGlweList<'a> {
         match self {
             Self::Readings(upload) => &upload.list,

@@ -1,4 +1,4 @@
-//! A key, an encryptor's room, and what they make of a table.
+//! Device sessions, which make uploads out of tables.
 
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
@@ -17,18 +17,17 @@ use zeroize::Zeroizing;
 
 use crate::error::UploadError;
 
-/// Seeds from the operating system.
+/// Returns a sequence of seeds drawn from the operating system's randomness.
 ///
 /// # Errors
-/// If it has no randomness.
+/// Returns an error if the operating system gives no randomness.
 pub fn fresh_seeds() -> Result<SeedSequence, EntropyError> {
     SeedSequence::from_entropy(|bytes| {
         getrandom::fill(bytes).map_err(|_| EntropyError::Source("the operating system"))
     })
 }
 
-/// A device key or device public key, and room for an encryptor. Key and room are wiped
-/// when it is dropped.
+/// A device key or device public key, and the workspace of an encryptor. Both are wiped on drop.
 pub struct DeviceSession {
     bytes: Zeroizing<Vec<u8>>,
     mode: KeyMode,
@@ -39,10 +38,11 @@ pub struct DeviceSession {
 }
 
 impl DeviceSession {
-    /// Of the bytes of a key file, of a device key or a device public key.
+    /// Makes a session of the bytes of a key file, which holds a device key or a device public key.
     ///
     /// # Errors
-    /// If they are neither, or the key is for what this library has no uploads of.
+    /// Returns an error if the bytes are neither, or if the key is for bits over a 64-bit torus, of
+    /// which there are no uploads.
     pub fn new(bytes: Zeroizing<Vec<u8>>, plan: MemoryPlan) -> Result<Self, UploadError> {
         let kind = Message::parse(&bytes)?.0.header.kind;
         let (mode, parameters, key) = if kind == Kind::DevicePublicKey {
@@ -52,7 +52,7 @@ impl DeviceSession {
             let key = KeyBytes::parse_device_key(&bytes)?;
             (KeyMode::Symmetric, key.parameters, key.key)
         };
-        // Bits over 2^32 are for servers with other libraries.
+        // Bits over a 32-bit torus are for servers that run other libraries.
         match (parameters.plaintext, parameters.torus_bits) {
             (PlaintextKind::Radix, _) | (PlaintextKind::Boolean, 32) => {}
             (PlaintextKind::Boolean, _) => {
@@ -76,15 +76,15 @@ impl DeviceSession {
         &self.parameters
     }
 
-    /// The key that messages are made under.
+    /// The fingerprint of the key that messages are encrypted under.
     pub fn fingerprint(&self) -> KeyFingerprint {
         self.key
     }
 
-    /// An encryptor with a fresh seed.
+    /// Returns an encryptor with a fresh seed, whose masks `expander` expands.
     ///
     /// # Errors
-    /// Without randomness, and for a key that has no uploads of this kind.
+    /// Returns an error without randomness, and if the encryptor refuses key or expander.
     pub fn encryptor(&mut self, expander: ExpanderKind) -> Result<AnyEncryptor<'_>, UploadError> {
         let (key, plan, seeds) = (&self.bytes, self.plan, fresh_seeds()?);
         let workspace = self.workspace.as_mut_slice();
@@ -108,12 +108,12 @@ impl DeviceSession {
         .map_err(UploadError::Start)
     }
 
-    /// The bytes of an upload: metadata and ciphertexts of a table, given by one label a row
-    /// and one list of readings a column.
+    /// Returns the bytes of an upload: metadata and ciphertexts of a table, which is given by one label
+    /// for each row and one list of readings for each column.
     ///
     /// # Errors
-    /// If a reading is not in its column's range, lengths differ, or there is more than one
-    /// upload holds.
+    /// Returns an error if a reading is out of its column's range, if lengths differ, or if the table
+    /// is larger than one upload may be.
     pub fn encrypt_table(
         &mut self,
         expander: ExpanderKind,
@@ -182,23 +182,23 @@ impl DeviceSession {
     }
 }
 
-/// An encryptor of either kind of key, for integers or for bits.
+/// An encryptor for either kind of key and either kind of plaintext.
 pub enum AnyEncryptor<'w> {
-    /// With a device key.
+    /// Integers, under a device key.
     Symmetric(Encryptor<'w, u64>),
-    /// With a device public key.
+    /// Integers, under a device public key.
     Public(PublicEncryptor<'w, u64>),
-    /// Of bits, with a device key.
+    /// Bits, under a device key.
     SymmetricBits(Encryptor<'w, u32>),
-    /// Of bits, with a device public key.
+    /// Bits, under a device public key.
     PublicBits(PublicEncryptor<'w, u32>),
 }
 
 impl AnyEncryptor<'_> {
-    /// The message of these blocks; of bits, if the key is for those.
+    /// Returns the message that holds these blocks, which are bits under a boolean set.
     ///
     /// # Errors
-    /// If a block is not below the message modulus, or there are none or too many.
+    /// Returns an error if a block is not below the message modulus, or if there are none or too many.
     pub fn encrypt_blocks(&mut self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
         match self {
             Self::Symmetric(session) => message(session, blocks),

@@ -1,15 +1,15 @@
 //! Sums of rows on whole polynomials, before LWE ciphertexts are extracted.
 //!
-//! A sum of rows is a linear map, and so is multiplication by `X^-j`, which moves coefficient
-//! `j` to place 0. So a stretch of the rows that one polynomial holds is added to another
-//! stretch, of the same polynomial or of another, by one addition of GLWE ciphertexts, and
-//! only what comes out is extracted: one LWE ciphertext for as many rows as a block can hold.
+//! A sum of rows is a linear map, and so is the multiplication by `X^-j`, which moves coefficient `j`
+//! to place 0. One addition of GLWE ciphertexts therefore adds a whole stretch of rows of one
+//! polynomial to another stretch, in the same polynomial or in another one. Only the sums are
+//! extracted: one LWE ciphertext for as many rows as a block can hold.
 //!
-//! A stretch is whole rows within one polynomial. Rows that reach from one polynomial into
-//! the next are extracted as they are.
+//! A stretch consists of whole rows within one polynomial. Rows that reach from one polynomial into
+//! the next are extracted one by one.
 //!
-//! [`SumPlan`] decides what is added to what, from places alone: what it costs to go on with
-//! the sums is known before there are ciphertexts. [`sum_rows`] does as planned.
+//! [`SumPlan`] decides from places alone which stretches are added, so that the cost of computing on
+//! with the sums is known before there are ciphertexts. [`sum_rows`] carries the plan out.
 
 use std::ops::Range;
 
@@ -20,27 +20,27 @@ use tfhe_sbc_core::torus::Torus;
 
 use crate::extract::ExpandedGlweList;
 
-/// A column in a list: where its blocks are, those of one row after those of another.
+/// A column in a list, given by the places of its blocks, in which rows follow one another.
 #[derive(Clone)]
 pub struct ColumnBlocks<'l, T> {
-    /// The list.
+    /// The list that holds the column.
     pub list: &'l ExpandedGlweList<T>,
-    /// The blocks of the column.
+    /// The places of the blocks of the column.
     pub blocks: Range<usize>,
 }
 
-/// The sum of one block of some rows.
+/// The sum of one block over several rows.
 #[derive(Clone, Debug)]
 pub struct SummedBlock<T> {
-    /// Which block of a row.
+    /// The place of the block within a row.
     pub place: usize,
-    /// Of how many rows.
+    /// The number of rows that were added.
     pub rows: u32,
-    /// The sum: its noise level and the most that it holds are those of a block times `rows`.
+    /// The encrypted sum. Its noise level and its largest value are those of one block times `rows`.
     pub ciphertext: LweCiphertext<T>,
 }
 
-/// Whole rows from a coefficient of a polynomial on.
+/// A stretch of whole rows that begins at a coefficient of a polynomial.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     column: usize,
@@ -51,7 +51,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The rows from that one on, which it loses.
+    /// Splits off the rows behind the first `rows` and returns them.
     fn split_off(&mut self, rows: usize, row_blocks: usize) -> Self {
         let rest = Self {
             first_row: self.first_row + rows,
@@ -74,7 +74,7 @@ struct Alone {
     at: usize,
 }
 
-/// Which rows are added to which.
+/// A plan of additions: the rows that each sum consists of.
 #[derive(Clone, Debug)]
 pub struct SumPlan {
     row_blocks: usize,
@@ -82,20 +82,21 @@ pub struct SumPlan {
     alone: Vec<Alone>,
 }
 
-/// Of which rows a sum is.
+/// The rows that one sum consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedSum {
-    /// Which block of a row.
+    /// The place of the block within a row.
     pub place: usize,
-    /// The rows: the column of each and its place there.
+    /// The rows, each by its column and its place there.
     pub rows: Vec<(usize, usize)>,
 }
 
 impl SumPlan {
-    /// For columns in these blocks of lists, whose rows have `row_blocks` blocks each, and at
-    /// most `most` rows in a sum.
+    /// Plans the sums of columns, which are given by the places of their blocks. Each row has
+    /// `row_blocks` blocks, and a sum has at most `most` rows.
     ///
-    /// `None` if blocks are no whole rows, or `polynomial_size`, `row_blocks` or `most` is 0.
+    /// Returns `None` if the blocks of a column are no whole number of rows, or if `polynomial_size`,
+    /// `row_blocks` or `most` is 0.
     pub fn new(
         columns: &[Range<usize>],
         polynomial_size: usize,
@@ -128,13 +129,13 @@ impl SumPlan {
         })
     }
 
-    /// Number of sums: of LWE ciphertexts that are extracted.
+    /// The number of sums, which is the number of LWE ciphertexts that are extracted.
     pub fn sum_count(&self) -> usize {
         let whole = self.groups.iter().map(|group| group[0].rows);
         whole.sum::<usize>() * self.row_blocks + self.alone.len()
     }
 
-    /// The sums, in the order of [`sum_rows`].
+    /// The sums, in the order in which [`sum_rows`] returns them.
     pub fn sums(&self) -> impl Iterator<Item = PlannedSum> {
         let summed = self.groups.iter().flat_map(|group| {
             (0..group[0].rows * self.row_blocks).map(|at| {
@@ -154,10 +155,11 @@ impl SumPlan {
     }
 }
 
-/// Adds up columns of rows of `row_blocks` blocks each, at most `most` rows in a sum. The
-/// columns may be of several lists, under one key.
+/// Adds up the rows of columns. Each row has `row_blocks` blocks, and a sum has at most `most` rows.
+/// The columns may be in several lists, all under one key.
 ///
-/// `None` if blocks are not there, or are no whole rows, or `row_blocks` or `most` is 0.
+/// Returns `None` if blocks are missing or are no whole number of rows, or if `row_blocks` or `most`
+/// is 0.
 pub fn sum_rows<T: Torus>(
     columns: &[ColumnBlocks<'_, T>],
     row_blocks: usize,
@@ -198,7 +200,8 @@ pub fn sum_rows<T: Torus>(
     Some(summed.chain(alone).collect())
 }
 
-/// Cuts a column into whole rows by polynomial, and blocks of rows that reach into the next.
+/// Cuts a column into stretches of whole rows, one for each polynomial, and into the blocks of rows
+/// that reach into the next polynomial.
 fn cut(
     column: usize,
     blocks: &Range<usize>,
@@ -239,11 +242,11 @@ fn cut(
     }
 }
 
-/// Groups of `most` stretches of one length, of fewer only where a row is left over.
+/// Groups stretches of equal length, `most` to a group; only the remainder has smaller groups.
 fn grouped(mut stretches: Vec<Stretch>, row_blocks: usize, most: usize) -> Vec<Vec<Stretch>> {
     let mut groups = Vec::new();
     while !stretches.is_empty() {
-        // The longest last. Few are left after each round, so they stay nearly sorted.
+        // The longest stretch is last. Few are left after each round, so the order stays nearly sorted.
         stretches.sort_by_key(|stretch| stretch.rows);
         if stretches.len() < most
             && let Some(longest) = stretches.last_mut().filter(|longest| longest.rows > 1)
@@ -264,8 +267,8 @@ fn grouped(mut stretches: Vec<Stretch>, row_blocks: usize, most: usize) -> Vec<V
     groups
 }
 
-/// The sum of polynomials from a coefficient on, which comes to coefficient 0. What is behind
-/// the stretch has no meaning.
+/// Adds polynomials, each from the first coefficient of its stretch on, which moves to coefficient
+/// 0. The coefficients behind the stretch have no meaning.
 fn sum_of<'l, T: Torus>(
     terms: impl Iterator<Item = (&'l GlweCiphertext<T>, usize)>,
 ) -> Option<GlweCiphertext<T>> {

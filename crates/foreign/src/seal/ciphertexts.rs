@@ -1,33 +1,33 @@
-//! Streams of ciphertexts.
+//! Streams of CKKS ciphertexts.
 
 use thiserror::Error;
 
 use tfhe_sbc_ckks::seal::{self, Ciphertext, SealError};
 use tfhe_sbc_ckks::{Format, Parameters};
 
-/// Why a stream of ciphertexts was refused.
+/// The reason why a stream of ciphertexts was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StreamError {
-    /// One of its ciphertexts.
+    /// A defect of one of the ciphertexts.
     #[error("ciphertext {number}: {error}")]
     Ciphertext {
-        /// Which, from 1.
+        /// The number of the ciphertext, counted from 1.
         number: usize,
-        /// What is wrong with it.
+        /// The defect.
         error: SealError,
     },
     /// No ciphertext at all.
     #[error("there is no ciphertext")]
     Empty,
-    /// A raw stream, which does not say its scale.
+    /// A raw stream without a given scale: the bytes do not contain one.
     #[error(
         "these bytes are no object of SEAL's, and a raw stream does not say its scale: give it"
     )]
     NoScale,
 }
 
-/// Reads ciphertexts that follow one another: SEAL's objects, or SEAL-Embedded's raw form where
-/// `raw_scale` is their scale. The first error is the last item.
+/// Reads ciphertexts that follow one another: SEAL's objects, or SEAL-Embedded's raw form, whose scale
+/// `raw_scale` gives. The iterator ends after the first error.
 pub fn ciphertexts<'s>(
     parameters: &Parameters,
     raw_scale: Option<f64>,
@@ -44,7 +44,7 @@ pub fn ciphertexts<'s>(
         let refused = |error| StreamError::Ciphertext { number, error };
         let next = match (seal::object_bytes(bytes), raw_scale) {
             (Err(SealError::NotSeal), None) => return Some(Err(StreamError::NoScale)),
-            // Words may begin as an object does: all of a header that can be compared is.
+            // Raw words may begin like an object, so every part of the header that can be checked is checked.
             (Err(SealError::NotSeal | SealError::Version(..)), Some(scale)) => {
                 let len = Format::Raw.ciphertext_bytes(&parameters).min(bytes.len());
                 let (raw, after) = bytes.split_at(len);
@@ -65,20 +65,21 @@ pub fn ciphertexts<'s>(
     })
 }
 
-/// Ciphertexts as SEAL loads them.
+/// Ciphertexts in the form that SEAL loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// The objects, one after the other.
     pub bytes: Vec<u8>,
-    /// How many they are.
+    /// The number of ciphertexts.
     pub count: usize,
 }
 
-/// Writes ciphertexts as SEAL's objects of version 3.7, with all their polynomials: raw streams in
-/// another order, seeds expanded.
+/// Writes ciphertexts as objects of SEAL 3.7 with all their polynomials: raw streams are reordered
+/// and seeds are expanded.
 ///
 /// # Errors
-/// [`StreamError`]. What is made is at most twice as long as `stream`, and a header each.
+/// Returns a [`StreamError`] for the first ciphertext that cannot be read. The output is at most
+/// twice as long as `stream`, plus a header for each ciphertext.
 pub fn convert(
     parameters: &Parameters,
     raw_scale: Option<f64>,
@@ -91,7 +92,7 @@ pub fn convert(
     for ciphertext in ciphertexts(parameters, raw_scale, stream) {
         let ciphertext = ciphertext?;
         converted.bytes.reserve(ciphertext.expanded_bytes());
-        // A vector takes everything.
+        // Writing into a vector cannot fail.
         let _ = ciphertext.write_expanded(&mut |piece| {
             converted.bytes.extend_from_slice(piece);
             Ok(())

@@ -1,5 +1,5 @@
-//! Objects that SEAL compressed by Zstandard, which is what it does unless it is told otherwise.
-//! The header stays in the clear, all behind it is one frame.
+//! Objects that SEAL compressed with Zstandard, which is its default. The header is not compressed;
+//! everything behind it is one frame.
 
 use std::io::Read;
 
@@ -11,40 +11,39 @@ use zeroize::Zeroizing;
 /// SEAL's number for Zstandard.
 pub(super) const ZSTD: u8 = 2;
 
-/// The most bytes of an object: a ciphertext of 16 polynomials of the largest parameters has
-/// fewer.
+/// The most bytes of an object. A ciphertext of 16 polynomials of the largest parameters has fewer.
 const MAX_OBJECT_BYTES: u64 = 32 << 20;
 
-/// The most bytes of all objects for each of their compressed ones, and some: residues of primes of
-/// 12 bits take 64, and are uniform, so that nothing else shrinks.
+/// The most decompressed bytes for each compressed byte, with some reserve. Residues of 12-bit primes
+/// take 64 bits each and are uniform otherwise, so they shrink by less than that.
 const MAX_RATIO: u64 = 16;
 const MAX_RATIO_FROM: u64 = 4096;
 
-/// Bytes that are decompressed in one go.
+/// The number of bytes that are decompressed at a time.
 const PIECE_BYTES: usize = 4096;
 
-/// The largest window of a frame; SEAL's have 2 MiB.
+/// The largest window of a frame, in bytes; SEAL's frames have 2 MiB.
 const MAX_WINDOW_BYTES: u64 = 8 << 20;
 
-/// Why compressed objects cannot be read.
+/// The reason why compressed objects cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CompressedError {
-    /// An object ends before it should.
+    /// An object that is cut short.
     #[error(
         "a compressed object is cut short: its header announces {announced} bytes, {found} are there"
     )]
     Truncated {
-        /// Bytes announced.
+        /// The number of bytes that the header announces.
         announced: u64,
-        /// Bytes there.
+        /// The number of bytes that are there.
         found: usize,
     },
-    /// What is compressed is no Zstandard frame.
+    /// A compressed part that is no Zstandard frame.
     #[error(
         "a compressed object is damaged: transfer it again, or save it with compr_mode_type::none"
     )]
     Damaged,
-    /// What is compressed is larger than any object, or than so few bytes hold.
+    /// A compressed part that would become larger than any object, or larger than its bytes can hold.
     #[error(
         "a compressed object has more than {MAX_OBJECT_BYTES} bytes, or all of them more than \
          {MAX_RATIO} for each compressed one: no keys and ciphertexts do, save them again"
@@ -52,12 +51,12 @@ pub enum CompressedError {
     TooLarge,
 }
 
-/// The same objects, one after the other, none of them compressed by Zstandard. Bytes that are no
-/// objects stay as they are. What is made is wiped on drop, for it may be a key; what the
-/// decompression needed is not.
+/// Returns the same objects one after the other, none of them compressed with Zstandard. Bytes that
+/// are no objects stay as they are. The result is wiped on drop, because it may be a key; the
+/// buffers of the decompressor are not wiped.
 ///
 /// # Errors
-/// Those of the first compressed object that cannot be read.
+/// Returns the error of the first compressed object that cannot be read.
 pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError> {
     let most = MAX_RATIO
         .saturating_mul(bytes.len() as u64)
@@ -70,7 +69,7 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError>
             .ok()
             .filter(|len| (Header::BYTES..=found).contains(len));
         if header.compression != ZSTD {
-            // Whoever reads it says what is wrong with its size.
+            // The reader of the object reports a wrong size.
             let Some(len) = len else { break };
             let (object, after) = rest.split_at(len);
             out.extend(object);
@@ -86,7 +85,7 @@ pub fn uncompressed(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, CompressedError>
     Ok(out.0)
 }
 
-/// Bytes that leave no copy behind when they grow.
+/// A byte buffer that leaves no copy behind when it grows.
 struct Wiped(Zeroizing<Vec<u8>>);
 
 impl Wiped {
@@ -96,14 +95,14 @@ impl Wiped {
             let room = len.max(2 * self.0.capacity());
             let mut larger = Zeroizing::new(Vec::with_capacity(room));
             larger.extend_from_slice(&self.0);
-            // Drops the smaller one, which wipes it.
+            // This drops the smaller buffer, which wipes it.
             self.0 = larger;
         }
         self.0.extend_from_slice(bytes);
     }
 }
 
-/// Decompresses the object of `header`, until `out` has `most` bytes.
+/// Decompresses the object behind `header` into `out`, up to a length of `most` bytes.
 fn decompress(
     header: Header,
     frame: &[u8],

@@ -1,4 +1,4 @@
-//! What a file of SEAL's or SEAL-Embedded's is.
+//! Descriptions of files of SEAL and SEAL-Embedded.
 
 use tfhe_sbc_ckks::seal::{self, Header, Level, parms_id};
 use tfhe_sbc_ckks::{Format, Parameters, packed_bytes};
@@ -10,8 +10,8 @@ use crate::Description;
 const SEAL: &str = "Microsoft SEAL";
 const SEAL_EMBEDDED: &str = "SEAL-Embedded";
 
-/// Says what a file is, if SEAL or SEAL-Embedded makes such files. Looks at headers, and at numbers
-/// only where files have none.
+/// Describes a file, if SEAL or SEAL-Embedded makes such files. It reads headers; it reads numbers only
+/// in files that have no header.
 pub fn describe(bytes: &[u8]) -> Option<Description> {
     match Header::read(bytes) {
         Ok(header) if header.compression == ZSTD => compressed_object(bytes),
@@ -20,7 +20,7 @@ pub fn describe(bytes: &[u8]) -> Option<Description> {
     }
 }
 
-/// Members of an object, read where they are.
+/// The members of an object, read at their places.
 struct Members<'o>(&'o [u8]);
 
 impl Members<'_> {
@@ -39,7 +39,7 @@ impl Members<'_> {
     }
 }
 
-/// Of objects that are compressed, what they are when they are not.
+/// Describes a compressed object by its decompressed form.
 fn compressed_object(bytes: &[u8]) -> Option<Description> {
     let mut description = match uncompressed(bytes) {
         Ok(bytes) => object(&bytes)?,
@@ -90,7 +90,7 @@ fn object(bytes: &[u8]) -> Option<Description> {
     })
 }
 
-/// How many objects follow one another.
+/// Returns the number of objects that follow one another.
 fn objects(mut bytes: &[u8]) -> usize {
     let mut count = 0;
     while let Ok(len) = seal::object_bytes(bytes) {
@@ -100,14 +100,14 @@ fn objects(mut bytes: &[u8]) -> usize {
     count
 }
 
-/// What an object is, from its members.
+/// Returns the kind of an object, which follows from its members, and reports its properties.
 fn kind_of(object: &[u8], say: &mut impl FnMut(&'static str, String)) -> &'static str {
     if let Ok(parameters) = seal::encryption_parameters(object) {
         say_parameters(&parameters, say);
         return "CKKS encryption parameters";
     }
     let members = Members(object);
-    // Of any scheme: scheme, size, number of primes, and the first prime's header.
+    // Parameters of any scheme: scheme, size, number of primes, and the header of the first prime.
     if members.is_header(Header::BYTES + 17) {
         let scheme = ["none", "BFV", "CKKS", "BGV"];
         let name = scheme
@@ -129,13 +129,13 @@ fn kind_of(object: &[u8], say: &mut impl FnMut(&'static str, String)) -> &'stati
                 "parameters",
                 format!("SEAL-Embedded's of n = {}", parameters.polynomial_size()),
             );
-            // Without a special prime both levels are one.
+            // Without a special prime, key level and data level are the same.
             let data = parms_id(parameters, Level::Data);
             parameters.special_prime().is_some() && object.get(16..48) != Some(&data)
         }
         None => false,
     };
-    // A plaintext has its array after 16 bytes of members, a ciphertext after 33 or 41.
+    // The array of a plaintext follows 16 bytes of members, that of a ciphertext 33 or 41 bytes.
     if members.is_header(64) {
         say("coefficients", members.word(48).unwrap_or(0).to_string());
         return match is_key || members.number(56) == 1.0 {
@@ -200,7 +200,8 @@ fn scale_text(scale: f64) -> String {
     }
 }
 
-/// Ternary coefficients of two bits, of which other files of that size have a fourth value.
+/// Describes a packed secret key: ternary coefficients of two bits each. Other files of that length
+/// also have the fourth value of two bits.
 fn secret_key(bytes: &[u8]) -> Option<Description> {
     let of_size = |p: &Parameters| packed_bytes(p.polynomial_size()) == bytes.len();
     let parameters = Parameters::SEAL_EMBEDDED.into_iter().find(of_size)?;
@@ -212,7 +213,8 @@ fn secret_key(bytes: &[u8]) -> Option<Description> {
     })
 }
 
-/// Words below a prime, which other files of that size have not.
+/// Describes raw residues: all words are below a prime, which is not so in other files of that
+/// length.
 fn residues(bytes: &[u8]) -> Option<Description> {
     for parameters in Parameters::SEAL_EMBEDDED {
         let n = parameters.polynomial_size();

@@ -1,4 +1,4 @@
-//! Keys, read and written whole.
+//! Key files, which are read and written whole.
 
 use tfhe_sbc_ckks::seal::{self, SealError};
 use tfhe_sbc_ckks::{
@@ -18,7 +18,7 @@ impl SecretKeyFile {
     /// Draws a key.
     ///
     /// # Errors
-    /// Those of the source of randomness.
+    /// Returns the error of the source of randomness.
     pub fn generate<S: EntropySource>(
         parameters: &Parameters,
         seeds: &mut SeedSequence<S>,
@@ -34,11 +34,11 @@ impl SecretKeyFile {
     /// Reads SEAL's `SecretKey`.
     ///
     /// # Errors
-    /// Those of [`seal::secret_key`].
+    /// Returns the errors of [`seal::secret_key`].
     pub fn from_seal(parameters: &Parameters, object: &[u8]) -> Result<Self, SealError> {
         let n = parameters.polynomial_size();
         let mut packed = Zeroizing::new(vec![0; packed_bytes(n)]);
-        // Wiped by the reader.
+        // The reader wipes it.
         let mut scratch = vec![0; n];
         seal::secret_key(parameters, object, &mut packed, &mut scratch)?;
         Ok(Self {
@@ -47,10 +47,10 @@ impl SecretKeyFile {
         })
     }
 
-    /// Takes SEAL-Embedded's `sk_N.dat`.
+    /// Reads SEAL-Embedded's `sk_N.dat`.
     ///
     /// # Errors
-    /// Those of [`SecretKey::from_packed`].
+    /// Returns the errors of [`SecretKey::from_packed`].
     pub fn from_packed(parameters: &Parameters, packed: &[u8]) -> Result<Self, KeyError> {
         SecretKey::from_packed(parameters, packed)?;
         Ok(Self {
@@ -64,26 +64,26 @@ impl SecretKeyFile {
         &self.parameters
     }
 
-    /// The key as encryptors take it.
+    /// Returns the key in the form that encryptors take.
     ///
     /// # Errors
-    /// None: it was checked.
+    /// Returns no error in practice: the key was checked when it was read.
     pub fn key(&self) -> Result<SecretKey<'_>, KeyError> {
         SecretKey::from_packed(&self.parameters, &self.packed)
     }
 
-    /// SEAL-Embedded's `sk_N.dat`, which boards keep.
+    /// The bytes of SEAL-Embedded's `sk_N.dat`, which boards keep.
     pub fn packed(&self) -> &[u8] {
         &self.packed
     }
 
-    /// SEAL's `SecretKey`.
+    /// Returns the bytes of SEAL's `SecretKey`.
     ///
     /// # Errors
-    /// None that can happen.
+    /// Returns no error in practice: the buffer has the length of the key.
     pub fn to_seal(&self) -> Result<Zeroizing<Vec<u8>>, CkksError> {
         let mut scratch = scratch(&self.parameters);
-        // At its length from the start, so that no copy stays behind.
+        // The buffer has its full length from the start, so that no copy stays behind.
         let mut object =
             Zeroizing::new(Vec::with_capacity(seal::secret_key_bytes(&self.parameters)));
         let scratch = scratch.as_mut_slice();
@@ -94,10 +94,10 @@ impl SecretKeyFile {
         Ok(object)
     }
 
-    /// A SEAL `PublicKey` for this key.
+    /// Makes a SEAL `PublicKey` for this key.
     ///
     /// # Errors
-    /// Those of the source of randomness.
+    /// Returns the error of the source of randomness.
     pub fn public_key<S: EntropySource>(
         &self,
         seeds: &mut SeedSequence<S>,
@@ -129,7 +129,7 @@ fn scratch(parameters: &Parameters) -> HeapWorkspace {
     HeapWorkspace::new(seal::key_scratch_bytes(parameters))
 }
 
-/// A public key, SEAL's or SEAL-Embedded's.
+/// A public key of SEAL or SEAL-Embedded.
 #[derive(Clone, Debug)]
 pub struct PublicKeyFile {
     parameters: Parameters,
@@ -143,10 +143,10 @@ enum PublicForm {
 }
 
 impl PublicKeyFile {
-    /// Takes SEAL's `PublicKey`.
+    /// Reads SEAL's `PublicKey`.
     ///
     /// # Errors
-    /// Those of [`seal::public_key`].
+    /// Returns the errors of [`seal::public_key`].
     pub fn from_seal(parameters: &Parameters, object: Vec<u8>) -> Result<Self, SealError> {
         seal::public_key(parameters, &object)?;
         Ok(Self {
@@ -155,10 +155,10 @@ impl PublicKeyFile {
         })
     }
 
-    /// Takes the parts of SEAL-Embedded's, as [`PublicKey::from_parts`].
+    /// Reads the parts of a public key of SEAL-Embedded, as [`PublicKey::from_parts`] does.
     ///
     /// # Errors
-    /// Those of that.
+    /// Returns the errors of [`PublicKey::from_parts`].
     pub fn from_parts(
         parameters: &Parameters,
         parts: Vec<[Vec<u8>; 2]>,
@@ -176,10 +176,10 @@ impl PublicKeyFile {
         &self.parameters
     }
 
-    /// Gives `take` the key as encryptors take it.
+    /// Calls `take` with the key in the form that encryptors take.
     ///
     /// # Errors
-    /// None: it was checked.
+    /// Returns no error in practice: the key was checked when it was read.
     pub fn with<R>(&self, take: impl FnOnce(PublicKey<'_>) -> R) -> Result<R, SealError> {
         Ok(match &self.form {
             PublicForm::Seal(object) => take(seal::public_key(&self.parameters, object)?),
@@ -191,8 +191,8 @@ impl PublicKeyFile {
         })
     }
 
-    /// SEAL's `PublicKey`, if it is one: SEAL-Embedded's files have no polynomials for the special
-    /// prime.
+    /// The bytes of SEAL's `PublicKey`, if the key was read from one; files of SEAL-Embedded have no
+    /// polynomials for the special prime.
     pub fn as_seal(&self) -> Option<&[u8]> {
         match &self.form {
             PublicForm::Seal(object) => Some(object),
@@ -201,7 +201,7 @@ impl PublicKeyFile {
     }
 }
 
-/// The names of SEAL-Embedded's key files.
+/// The names of the key files of SEAL-Embedded.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddedFiles {
     /// The polynomial size.
@@ -209,22 +209,22 @@ pub struct EmbeddedFiles {
 }
 
 impl EmbeddedFiles {
-    /// The secret key's.
+    /// Returns the name of the secret key's file.
     pub fn secret(&self) -> String {
         format!("sk_{}.dat", self.polynomial_size)
     }
 
-    /// Those of a public key, for a prime.
+    /// Returns the names of a public key's two files for one prime.
     pub fn public(&self, prime: u32) -> [String; 2] {
         let n = self.polynomial_size;
         [0, 1].map(|part| format!("pk{part}_ntt_{n}_{prime}.dat"))
     }
 }
 
-/// SEAL's `EncryptionParameters` of these.
+/// Returns the bytes of SEAL's `EncryptionParameters`.
 pub fn encryption_parameters(parameters: &Parameters) -> Vec<u8> {
     let mut object = Vec::with_capacity(seal::encryption_parameters_bytes(parameters));
-    // A vector takes everything.
+    // Writing into a vector cannot fail.
     let _ = seal::write_encryption_parameters(parameters, &mut |piece| {
         object.extend_from_slice(piece);
         Ok(())
@@ -232,8 +232,8 @@ pub fn encryption_parameters(parameters: &Parameters) -> Vec<u8> {
     object
 }
 
-/// Whether an object of SEAL's, if it is a key, is a secret one: the header of its words comes
-/// earlier than a public key's.
+/// Returns whether a key of SEAL is a secret key: the header of its words comes earlier than that of a
+/// public key.
 pub fn is_secret_key(object: &[u8]) -> bool {
     [0, 64].into_iter().all(|at| {
         let rest = object.get(at..).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! What bincode 1 makes of numbers, with integers of fixed width: little-endian, lengths as
-//! `u64`, variants of an enum as `u32`, an option as one byte before what is there.
+//! A reader of bincode 1 with integers of fixed width: numbers are little-endian, lengths are `u64`,
+//! variants of an enum are `u32`, and an option is one byte before its value.
 
 use super::TfheRsError;
 
-/// The longest name in a header.
+/// The greatest length of a name in a header.
 const MAX_NAME: u64 = 128;
 
-/// Bytes, read from the front. Nothing is allocated for what they announce.
+/// Bytes that are read from the front. Nothing is allocated for lengths that they announce.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     len: usize,
@@ -22,18 +22,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// From here on there are no versions between the values.
+    /// Declares that no versions stand between the values from here on.
     pub(super) fn unversioned(mut self) -> Self {
         self.versioned = false;
         self
     }
 
-    /// The bytes not yet read.
+    /// The bytes that were not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The next `count` bytes.
+    /// Takes the next `count` bytes.
     pub(super) fn take(&mut self, count: u64) -> Result<&'a [u8], TfheRsError> {
         let there = usize::try_from(count)
             .ok()
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// Some text; `None` if it is longer than names are, or not printable.
+    /// Reads a text. Returns `None` if it is longer than a name may be, or not printable.
     pub(super) fn text(&mut self) -> Result<Option<&'a str>, TfheRsError> {
         let len = self.u64()?;
         if len > MAX_NAME {
@@ -85,13 +85,13 @@ impl<'a> Reader<'a> {
         Ok(text.filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic())))
     }
 
-    /// The bytes of a vector of `u64`.
+    /// Takes the bytes of a vector of `u64`.
     pub(super) fn words(&mut self) -> Result<&'a [[u8; 8]], TfheRsError> {
         let count = self.u64()?;
         Ok(self.take(count.saturating_mul(8))?.as_chunks().0)
     }
 
-    /// The version of a value, which must be `known`; nothing where there are no versions.
+    /// Reads the version of a value, which must be `known`. Reads nothing if there are no versions.
     pub(super) fn version(&mut self, what: &'static str, known: u32) -> Result<(), TfheRsError> {
         if !self.versioned {
             return Ok(());
@@ -102,13 +102,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number behind a version of its own.
+    /// Reads a number behind a version of its own.
     pub(super) fn versioned_u64(&mut self, what: &'static str) -> Result<u64, TfheRsError> {
         self.version(what, 0)?;
         self.u64()
     }
 
-    /// The native modulus of 64-bit scalars, the only one that is read.
+    /// Reads the native modulus of 64-bit scalars, the only modulus that is accepted.
     pub(super) fn native_modulus(&mut self) -> Result<(), TfheRsError> {
         self.version("ciphertext modulus", 0)?;
         if (self.u128()?, self.u64()?) == (0, 64) {
@@ -120,14 +120,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A tag, bytes that its owner put there.
+    /// Skips a tag, which is bytes that the owner attached.
     pub(super) fn tag(&mut self) -> Result<(), TfheRsError> {
         self.version("tag", 0)?;
         let len = self.u64()?;
         self.take(len).map(drop)
     }
 
-    /// Says that everything has been read.
+    /// Checks that everything has been read.
     pub(super) fn end(&self) -> Result<(), TfheRsError> {
         match self.rest.len() {
             0 => Ok(()),

@@ -1,5 +1,4 @@
-//! Client keys: the GLWE key, under which ciphertexts are made and evaluated, and the
-//! parameters around it.
+//! Client keys: the GLWE key, under which ciphertexts are made and evaluated, and its parameters.
 
 use tfhe_sbc_core::dimensions::{
     CarryBits, DecompositionBaseLog, DecompositionLevelCount, GlweDimension, LweDimension,
@@ -20,25 +19,25 @@ use super::{TfheRsError, header};
 /// The name of the type in a header.
 pub const CLIENT_KEY: &str = "high_level_api::ClientKey";
 
-/// What a client key has that devices need. Secret: the key wipes itself on drop, and `Debug`
-/// shows none of it.
+/// The parts of a client key that devices need. The key is wiped on drop, and `Debug` does not show
+/// it.
 #[derive(Debug)]
 pub struct ClientKey {
-    /// Its parameters, as TFHE-rs states them: `log2_p_fail` is what it says, `security_bits`
-    /// 0, for it says nothing; uploads keep all bits. The oracle crate knows better
-    /// (`tfhe_sbc_oracle::adopted`).
+    /// The parameters as TFHE-rs states them. `log2_p_fail` is its own figure; `security_bits` is 0,
+    /// because it states none; uploads keep all bits of a body. The function `adopt` of the oracle
+    /// crate works these figures out.
     pub parameters: Parameters,
-    /// The GLWE key; flattened, it is the LWE key of TFHE-rs's ciphertexts.
+    /// The GLWE key. Its coefficients in a row are the LWE key of TFHE-rs's ciphertexts.
     pub glwe: GlweSecretKey,
 }
 
-/// Reads the bytes that `safe_serialize` made of a `tfhe::ClientKey`, or `bincode` of one
-/// without versions. Only keys of *classic* parameters are taken, key switch first, over 2^64.
-/// What else a key may hold (keys for compression, noise squashing, compact lists) is not
-/// read. Time and memory are proportional to the bytes given, not to what they announce.
+/// Reads a `tfhe::ClientKey` from the bytes that `safe_serialize` or, without versions, `bincode` made
+/// of it. Only keys of *classic* parameters are accepted: key switch first, over a 64-bit torus. Other
+/// parts of a key (for compression, noise squashing, compact lists) are not read. Time and memory are
+/// proportional to the number of bytes, not to the lengths that they announce.
 ///
 /// # Errors
-/// What is wrong with them. No error tells of the key's coefficients.
+/// Returns the first defect. No error reveals coefficients of the key.
 pub fn read_client_key(bytes: &[u8]) -> Result<ClientKey, TfheRsError> {
     let mut reader = match header::expect(bytes, CLIENT_KEY) {
         Err(TfheRsError::Header) if starts_like_bare_bincode(bytes) => {
@@ -53,8 +52,8 @@ pub fn read_client_key(bytes: &[u8]) -> Result<ClientKey, TfheRsError> {
     Ok(key)
 }
 
-/// Without a header the first number is the variant of the atomic pattern, 0 for what is taken,
-/// and the second the number of the GLWE key's coefficients.
+/// Without a header, the first number is the variant of the atomic pattern, of which only 0 is
+/// accepted, and the second is the number of coefficients of the GLWE key.
 fn starts_like_bare_bincode(bytes: &[u8]) -> bool {
     let mut reader = Reader::new(bytes);
     let first = reader.u32();
@@ -109,10 +108,10 @@ fn read_integer_key(reader: &mut Reader<'_>) -> Result<ClientKey, TfheRsError> {
     Ok(ClientKey { parameters, glwe })
 }
 
-/// What stands behind the integer key: seven optional keys and a tag. Those of a default
-/// configuration are read, to know where the file ends; from the first other one on, nothing is.
+/// Skips the seven optional keys and the tag behind the integer key. The optional keys of a default
+/// configuration are read to find the end of the file; from the first other one on, nothing is read.
 fn read_what_else(reader: &mut Reader<'_>) -> Result<(), TfheRsError> {
-    // Compact lists, compression, noise squashing, its compression, re-randomization.
+    // Keys for compact lists, compression, noise squashing, its compression, and re-randomization.
     for _ in 0..5 {
         if is_some(reader)? {
             return Ok(());
@@ -128,7 +127,7 @@ fn read_what_else(reader: &mut Reader<'_>) -> Result<(), TfheRsError> {
         reader.version("LWE secret key", 0)?;
         reader.words()?;
     }
-    // Transciphering.
+    // The key for transciphering.
     if is_some(reader)? {
         return Ok(());
     }
@@ -198,7 +197,7 @@ fn read_classic_parameters(reader: &mut Reader<'_>) -> Result<ParameterSet, Tfhe
     })
 }
 
-/// A number that is far below 2^32 in any parameter set; validation sets closer bounds.
+/// Reads a number that is far below 2^32 in every parameter set; validation sets closer bounds.
 fn read_size(reader: &mut Reader<'_>, what: &'static str) -> Result<usize, TfheRsError> {
     let size = reader.versioned_u64(what)?;
     if size < 1 << 20 {
@@ -226,7 +225,7 @@ fn read_decomposition(reader: &mut Reader<'_>) -> Result<Decomposition, TfheRsEr
     })
 }
 
-/// Noise over 2^64.
+/// Reads the noise over a 64-bit torus.
 fn read_noise(reader: &mut Reader<'_>) -> Result<NoiseDistribution, TfheRsError> {
     reader.version("noise distribution", 0)?;
     match reader.u32()? {
@@ -248,7 +247,8 @@ fn read_noise(reader: &mut Reader<'_>) -> Result<NoiseDistribution, TfheRsError>
     }
 }
 
-/// The noise of small ciphertexts, which are over 2^32 here and over 2^64 there.
+/// Converts the noise of small ciphertexts, which are over a 32-bit torus here and over a 64-bit
+/// torus in TFHE-rs.
 fn narrowed(noise: NoiseDistribution) -> Result<NoiseDistribution, TfheRsError> {
     match noise {
         NoiseDistribution::TUniform { bound_log2 } => Ok(NoiseDistribution::TUniform {

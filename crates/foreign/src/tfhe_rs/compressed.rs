@@ -1,5 +1,5 @@
-//! `CompressedFheUint`, `CompressedFheInt` and `CompressedFheBool` as TFHE-rs's clients make
-//! them: every block is an LWE ciphertext under the big key whose mask a seed stands for.
+//! `CompressedFheUint`, `CompressedFheInt` and `CompressedFheBool` as clients of TFHE-rs make them: every
+//! block is an LWE ciphertext under the big key, with a seed in place of its mask.
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
@@ -9,7 +9,7 @@ use tfhe_sbc_core::random::{TfheRsStream, fill_uniform};
 use super::bincode::Reader;
 use super::{TfheRsError, header};
 
-/// What a value is; a header does not tell its width.
+/// The type of a value without its width, which the header does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressedKind {
     /// `CompressedFheUint`.
@@ -21,7 +21,7 @@ pub enum CompressedKind {
 }
 
 impl CompressedKind {
-    /// All of them, with the names of their types in headers.
+    /// All types, with their names in headers.
     pub const ALL: [(Self, &'static str); 3] = [
         (Self::Uint, "high_level_api::CompressedFheUint"),
         (Self::Int, "high_level_api::CompressedFheInt"),
@@ -29,7 +29,7 @@ impl CompressedKind {
     ];
 }
 
-/// An LWE ciphertext whose mask is that of a seed of TFHE-rs.
+/// An LWE ciphertext whose mask TFHE-rs's generator expands from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeededLwe {
     /// The seed.
@@ -39,7 +39,7 @@ pub struct SeededLwe {
 }
 
 impl SeededLwe {
-    /// The ciphertext with its mask, under the flattened GLWE key.
+    /// Returns the ciphertext with its mask, under the LWE key that the GLWE key's coefficients form.
     pub fn expand(&self, parameters: &Parameters) -> LweCiphertext<u64> {
         let dimension = parameters.big_lwe_dimension();
         let mut lwe = LweCiphertext::trivial(dimension, self.body);
@@ -52,17 +52,18 @@ impl SeededLwe {
 /// A compressed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compressed {
-    /// What it is.
+    /// The type.
     pub kind: CompressedKind,
-    /// Its blocks, least significant first; of a boolean the only one.
+    /// The blocks, least significant first. A boolean has one block.
     pub blocks: Vec<SeededLwe>,
 }
 
-/// The bytes of one block at least, so that a forged count cannot ask for memory.
+/// The fewest bytes of a block, so that a forged count cannot ask for memory.
 const BLOCK_BYTES: u64 = 124;
 
 impl Compressed {
-    /// Reads the first value of `bytes`, made under these parameters, and gives what follows it.
+    /// Reads the first value of `bytes`, which was made under `parameters`, and returns it with the bytes
+    /// behind it.
     pub fn read<'a>(
         bytes: &'a [u8],
         parameters: &Parameters,
@@ -106,8 +107,8 @@ impl Compressed {
         Ok((kind, header::expect(bytes, name)?))
     }
 
-    /// The value, with the secret key: two's complement if it is an `FheInt`, of which the
-    /// top bit of the last block is the sign. `None` if a block holds more than a message.
+    /// Decrypts the value with the secret key. An `FheInt` is returned in two's complement; the top bit
+    /// of its last block is the sign. Returns `None` if a block holds more than a message.
     pub fn decrypt(&self, key: &GlweSecretKey, parameters: &Parameters) -> Option<u128> {
         let encoding = parameters.block_encoding();
         let lwe_key = key.to_lwe_secret_key();

@@ -1,17 +1,17 @@
-//! What a file of TFHE-rs is.
+//! Descriptions of files of TFHE-rs.
 
 use super::client_key::{CLIENT_KEY, ClientKey, read_client_key};
 use super::{TfheRsError, header};
 use crate::Description;
 
-/// Says what a file is: the first object's type, of a client key its parameters, and of what
-/// cannot be read why. `None` if it is neither in the form of `safe_serialize` nor a client key
-/// that can be imported without.
+/// Describes a file by the type of its first object. A client key is described by its parameters, an
+/// object that cannot be read by the reason. Returns `None` if the file is neither in the form of
+/// `safe_serialize` nor a client key that can be imported without that form.
 pub fn describe(bytes: &[u8]) -> Option<Description> {
     let (kind, details) = match header::read(bytes) {
         Ok((CLIENT_KEY, _)) => (CLIENT_KEY, of_client_key(read_client_key(bytes))),
         Ok((name, _)) => (name, Vec::new()),
-        // Nothing in it tells what it is, but little else can be read as a key.
+        // Without a header nothing names the type, but few other files can be read as a key.
         Err(TfheRsError::Header) => (CLIENT_KEY, of_client_key(Ok(read_client_key(bytes).ok()?))),
         Err(error) => (
             "unknown object",

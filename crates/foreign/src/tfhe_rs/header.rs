@@ -1,5 +1,5 @@
-//! The header of `safe_serialize`: its version, whether versions stand before values, and the
-//! name of the type.
+//! The header of `safe_serialize`: the version of the form, whether versions stand before values, and
+//! the name of the type.
 
 use super::TfheRsError;
 use super::bincode::Reader;
@@ -7,7 +7,7 @@ use super::bincode::Reader;
 const HEADER_VERSION: &str = "0.5";
 const VERSIONING_VERSION: &str = "0.1";
 
-/// The bytes of the header of a versioned object of the type `name`.
+/// Returns the bytes of the header of a versioned object of the type `name`.
 pub(super) fn write(name: &str) -> Vec<u8> {
     let mut out = Vec::new();
     put_text(&mut out, HEADER_VERSION);
@@ -22,8 +22,10 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// The name of the type in a header, and a reader of what follows. [`TfheRsError::Header`] says
-/// that there is no header at all.
+/// Returns the name of the type in a header and a reader of the bytes behind it.
+///
+/// # Errors
+/// Returns [`TfheRsError::Header`] if there is no header at all.
 pub(super) fn read(bytes: &[u8]) -> Result<(&str, Reader<'_>), TfheRsError> {
     let mut reader = Reader::new(bytes);
     let version = reader.text().ok().flatten().ok_or(TfheRsError::Header)?;
@@ -44,7 +46,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(&str, Reader<'_>), TfheRsError> {
             known("versioning", reader.text()?, VERSIONING_VERSION)?;
             true
         }
-        // Objects without versions have the layout of the crate that wrote them.
+        // Objects without versions have the layout of the version of the crate that wrote them.
         1 => {
             known("serialization crate", reader.text()?, "0.1")?;
             false
@@ -65,7 +67,7 @@ fn looks_like_a_version(text: &str) -> bool {
     matches!(text.split_once('.'), Some((major, minor)) if digits(major) && digits(minor))
 }
 
-/// A reader of the object behind the header, which must be of the type `name`.
+/// Returns a reader of the object behind the header, which must be of the type `name`.
 pub(super) fn expect<'a>(bytes: &'a [u8], name: &'static str) -> Result<Reader<'a>, TfheRsError> {
     let (found, reader) = read(bytes)?;
     if found == name {
@@ -78,8 +80,8 @@ pub(super) fn expect<'a>(bytes: &'a [u8], name: &'static str) -> Result<Reader<'
     }
 }
 
-/// The type that a file's header names, such as `high_level_api::FheUint`; `None` if the file
-/// is not in this form.
+/// Returns the type that the header of a file names, such as `high_level_api::FheUint`. Returns `None`
+/// if the file is not in this form.
 pub fn type_name(bytes: &[u8]) -> Option<&str> {
     read(bytes).ok().map(|(name, _)| name)
 }

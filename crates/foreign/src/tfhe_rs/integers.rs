@@ -1,19 +1,19 @@
-//! `FheUint`, `FheInt` and `FheBool` as `safe_serialize` writes them. All blocks have the same
-//! bytes around their scalars, so a [`Form`] has them ready.
+//! `FheUint`, `FheInt` and `FheBool` as `safe_serialize` writes them. The bytes around the scalars are the
+//! same for all blocks, so a [`Form`] holds them ready.
 
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 use thiserror::Error;
 
 use super::header;
 
-/// The type of a value on TFHE-rs's side.
+/// The type of a value in TFHE-rs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FheType {
-    /// `FheUint` of so many bits.
+    /// An `FheUint` of that number of bits.
     Uint(u32),
-    /// `FheInt` of so many bits.
+    /// An `FheInt` of that number of bits.
     Int(u32),
-    /// `FheBool`.
+    /// An `FheBool`.
     Bool,
 }
 
@@ -24,7 +24,7 @@ pub const WIDTHS: [u32; 10] = [2, 4, 6, 8, 10, 12, 14, 16, 32, 64];
 pub(super) const MAX_MESSAGE_BITS: u32 = 2;
 
 impl FheType {
-    /// The type of a name such as `FheUint32`, in letters of either case.
+    /// Returns the type with a name such as `FheUint32`, in letters of either case.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let width = |digits: &str| {
@@ -40,7 +40,7 @@ impl FheType {
         }
     }
 
-    /// Its width in bits; that of a boolean is 1.
+    /// Returns the width in bits, which is 1 for a boolean.
     pub const fn bits(self) -> u32 {
         match self {
             Self::Uint(bits) | Self::Int(bits) => bits,
@@ -48,7 +48,7 @@ impl FheType {
         }
     }
 
-    /// The name in a header, which does not tell the width.
+    /// Returns the name in a header, which does not contain the width.
     const fn type_name(self) -> &'static str {
         match self {
             Self::Uint(_) => "high_level_api::FheUint",
@@ -75,7 +75,7 @@ impl std::fmt::Display for FheType {
 )]
 pub struct NotOfTfheRs(tfhe_sbc_core::parameters::ParameterName);
 
-/// The bytes of a type under a parameter set, all but the scalars of its ciphertexts.
+/// The bytes of a value of one type under one parameter set, without the scalars of its ciphertexts.
 #[derive(Clone, Debug)]
 pub struct Form {
     head: Vec<u8>,
@@ -87,7 +87,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// The form of a type under parameters.
+    /// Returns the form of a type under a parameter set.
     pub fn new(fhe_type: FheType, parameters: &Parameters) -> Result<Self, NotOfTfheRs> {
         let message_bits = parameters.message_bits.0;
         if parameters.torus_bits != 64
@@ -107,7 +107,7 @@ impl Form {
         let mut head = header::write(fhe_type.type_name());
         let version = |out: &mut Vec<u8>, version: u32| out.extend(version.to_le_bytes());
         let word = |out: &mut Vec<u8>, word: u64| out.extend(word.to_le_bytes());
-        // The high-level type, what it is made of, and that as integer.
+        // The high-level type, its inner type, and the integer type within.
         version(&mut head, 2);
         version(&mut head, 0);
         version(&mut head, 0);
@@ -116,7 +116,7 @@ impl Form {
         }
 
         let mut block_head = Vec::new();
-        // shortint::Ciphertext and LweCiphertext.
+        // The types shortint::Ciphertext and LweCiphertext.
         version(&mut block_head, 1);
         version(&mut block_head, 0);
         word(&mut block_head, lwe_size as u64);
@@ -132,10 +132,10 @@ impl Form {
             version(&mut block_tail, 0);
             word(&mut block_tail, number);
         }
-        // The atomic pattern, standard, and its order, key switch first: each version and variant.
+        // The atomic pattern (standard) and its order (key switch first), each as version and variant.
         block_tail.extend([0; 16]);
 
-        // An empty tag, and no metadata for re-randomization: each version and length.
+        // An empty tag and no metadata for re-randomization, each as version and length.
         let tail = vec![0; 24];
         Ok(Self {
             head,
@@ -147,23 +147,23 @@ impl Form {
         })
     }
 
-    /// Number of blocks of a value.
+    /// The number of blocks of a value.
     pub fn block_count(&self) -> usize {
         self.blocks
     }
 
-    /// Number of bytes of a value.
+    /// The number of bytes of a value.
     pub fn byte_count(&self) -> usize {
         let block = self.block_head.len() + self.lwe_bytes + self.block_tail.len();
         self.head.len() + self.blocks * block + self.tail.len()
     }
 
-    /// Overwrites `out` with the value whose blocks these are, least significant first, each an
-    /// LWE ciphertext of mask and body. Blocks that are missing at the top are zeros that
-    /// everybody can read, and otherwise like the others.
+    /// Overwrites `out` with the value of these blocks, least significant first, each an LWE
+    /// ciphertext of mask and body. Missing blocks at the top become trivial encryptions of zero, which
+    /// everybody can read.
     ///
     /// # Panics
-    /// If a block has another length, or there are too many.
+    /// Panics if a block has another length or if there are too many.
     pub fn write<'a>(&self, blocks: impl IntoIterator<Item = &'a [u64]>, out: &mut Vec<u8>) {
         let mut value = self.begin(out);
         for block in blocks {
@@ -172,7 +172,7 @@ impl Form {
         value.finish();
     }
 
-    /// Overwrites `out` with the beginning of a value: its blocks are still to come.
+    /// Overwrites `out` with the beginning of a value, whose blocks follow.
     pub(super) fn begin<'f>(&'f self, out: &'f mut Vec<u8>) -> Value<'f> {
         out.clear();
         out.reserve_exact(self.byte_count());
@@ -208,7 +208,7 @@ impl Value<'_> {
         self.out.extend_from_slice(&self.form.block_tail);
     }
 
-    /// Adds what is missing.
+    /// Adds the missing blocks and the end of the value.
     pub(super) fn finish(self) {
         for _ in 0..self.missing {
             self.out.extend_from_slice(&self.form.block_head);

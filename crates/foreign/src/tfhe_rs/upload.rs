@@ -1,5 +1,5 @@
-//! Uploads as TFHE-rs's integers: masks are expanded, one GLWE ciphertext at a time, and every
-//! row of a column, or every so many blocks of a list without metadata, become a value.
+//! Uploads as integers of TFHE-rs. Masks are expanded one GLWE ciphertext at a time. Every row of a
+//! column becomes a value; in a list without metadata, a fixed number of blocks does.
 
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
@@ -10,49 +10,49 @@ use thiserror::Error;
 use super::integers::{FheType, Form, NotOfTfheRs};
 use tfhe_sbc_upload::readings::Upload;
 
-/// Why an upload cannot be converted.
+/// The reason why an upload cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValuesError {
     /// No column of that name.
     #[error("there is no column '{name}': there are {}", there.join(", "))]
     Unknown {
-        /// The name.
+        /// The name that was asked for.
         name: String,
         /// The names that there are.
         there: Vec<String>,
     },
-    /// Codes that the type has no room for.
+    /// Codes that are wider than the type.
     #[error(
         "the codes of column '{column}' have {bits} bits, {fhe_type} has room for {room}: choose a wider type"
     )]
     TooWide {
-        /// The column's name.
+        /// The name of the column.
         column: String,
-        /// The width of its codes.
+        /// The width of its codes in bits.
         bits: u32,
         /// The type.
         fhe_type: FheType,
-        /// The width that fits.
+        /// The widest code that fits, in bits.
         room: u32,
     },
-    /// Blocks that do not make whole values.
+    /// A number of blocks that is no multiple of a value's.
     #[error(
         "{found} blocks are no whole number of {fhe_type}, which has {blocks}: choose the type that was encrypted"
     )]
     Count {
-        /// The blocks that there are.
+        /// The number of blocks in the list.
         found: usize,
-        /// Blocks of a value.
+        /// The number of blocks of a value.
         blocks: usize,
         /// The type.
         fhe_type: FheType,
     },
-    /// The parameters.
+    /// Parameters that TFHE-rs's integers do not have.
     #[error(transparent)]
     Parameters(#[from] NotOfTfheRs),
 }
 
-/// Values in an upload, and what they are to become.
+/// The values of an upload and the type that they become.
 pub struct Values<'b> {
     list: UploadedGlweList<'b>,
     form: Form,
@@ -67,11 +67,11 @@ pub struct Values<'b> {
 }
 
 impl<'b> Values<'b> {
-    /// The rows of the column of that name. `fhe_type` defaults to the narrowest of
-    /// `FheUint8`, `16`, `32` and `64` with room for its codes.
+    /// Takes the rows of the column named `column`. `fhe_type` defaults to the narrowest of `FheUint8`,
+    /// `16`, `32` and `64` that has room for its codes.
     ///
-    /// A value is a reading's code, `(reading - offset) / scale` as an unsigned number. It is
-    /// not negative, so that `FheInt` needs one bit more than it.
+    /// A value is the code of a reading, `(reading - offset) / scale`, as an unsigned number. An
+    /// `FheInt` therefore needs one bit more than the code.
     pub fn of_column(
         upload: &Upload<'b>,
         parameters: &Parameters,
@@ -106,9 +106,8 @@ impl<'b> Values<'b> {
         Self::new(upload.list, parameters, fhe_type, first, value_blocks, rows)
     }
 
-    /// A list without metadata: every value has all blocks of its type, least significant
-    /// first; of an `FheInt` those of its two's complement, of an `FheBool` one that holds 0 or
-    /// 1.
+    /// Takes a list without metadata. Every value has all blocks of its type, least significant first:
+    /// an `FheInt` in two's complement, an `FheBool` as one block that holds 0 or 1.
     pub fn of_list(
         list: UploadedGlweList<'b>,
         parameters: &Parameters,
@@ -148,23 +147,23 @@ impl<'b> Values<'b> {
         })
     }
 
-    /// Their type.
+    /// The type of the values.
     pub fn fhe_type(&self) -> FheType {
         self.fhe_type
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Number of bytes of each.
+    /// The number of bytes of each value.
     pub fn byte_count(&self) -> usize {
         self.form.byte_count()
     }
 
-    /// Overwrites `out` with the next value in the form of `safe_serialize`. `false` if there
-    /// is none.
+    /// Overwrites `out` with the next value in the form of `safe_serialize`. Returns `false` if there is
+    /// none.
     pub fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.done == self.count {
             return false;
@@ -176,7 +175,7 @@ impl<'b> Values<'b> {
             if self.expanded.as_ref().is_none_or(|&(at, _)| at != index) {
                 self.expanded = self.list.ciphertext(index).map(|glwe| (index, glwe));
             }
-            // A checked list has as many blocks as were counted.
+            // A checked list has the number of blocks that was counted.
             let Some((_, glwe)) = &self.expanded else {
                 return false;
             };
@@ -190,7 +189,7 @@ impl<'b> Values<'b> {
     }
 }
 
-/// The narrowest of the usual unsigned types with room for so many bits.
+/// Returns the narrowest of the usual unsigned types that has room for `bits` bits.
 fn narrowest(bits: u32) -> FheType {
     let usual = [8, 16, 32];
     FheType::Uint(usual.into_iter().find(|&width| bits <= width).unwrap_or(64))

@@ -1,28 +1,28 @@
-//! What a file holds, by its length.
+//! The content of a file, recognised by its length.
 
 use super::error::TfheppError;
 use super::secret_key::Layout;
 use super::{TLWE_BYTES, TRLWE_BYTES};
 
-/// Bytes of the count of a `std::vector`.
+/// The number of bytes of the count of a `std::vector`.
 const COUNT_BYTES: usize = 8;
 
-/// Which of cereal's archives a file is.
+/// The kinds of archives that cereal writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Archive {
-    /// `cereal::PortableBinaryOutputArchive`, what TFHEpp's own programs write: a byte 1, for
-    /// little-endian, and then what [`Binary`](Self::Binary) has.
+    /// A `cereal::PortableBinaryOutputArchive`, which TFHEpp's own programs write: a byte 1 for
+    /// little-endian, then the bytes of [`Binary`](Self::Binary).
     #[default]
     PortableBinary,
-    /// `cereal::BinaryOutputArchive`, of a little-endian machine.
+    /// A `cereal::BinaryOutputArchive` of a little-endian machine.
     Binary,
 }
 
 impl Archive {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::PortableBinary, Self::Binary];
 
-    /// What is before the object.
+    /// The bytes before the object.
     pub fn prefix(self) -> &'static [u8] {
         match self {
             Self::PortableBinary => &[1],
@@ -30,12 +30,12 @@ impl Archive {
         }
     }
 
-    /// What is before the elements of a vector.
+    /// The bytes before the elements of a vector of `count` elements.
     pub(super) fn vector_prefix(self, count: u64) -> Vec<u8> {
         [self.prefix(), &count.to_le_bytes()].concat()
     }
 
-    /// Its name: `portable-binary`, `binary`.
+    /// The name: `portable-binary` or `binary`.
     pub fn name(self) -> &'static str {
         match self {
             Self::PortableBinary => "portable-binary",
@@ -44,23 +44,23 @@ impl Archive {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A `TLWE<lvl1param>`.
     Tlwe,
     /// A `TRLWE<lvl1param>`.
     Trlwe,
-    /// A `std::vector<TLWE<lvl1param>>` of so many.
+    /// A `std::vector<TLWE<lvl1param>>` of that number of elements.
     TlweVector(u64),
-    /// A `std::vector<TRLWE<lvl1param>>` of so many.
+    /// A `std::vector<TRLWE<lvl1param>>` of that number of elements.
     TrlweVector(u64),
     /// A `SecretKey`.
     SecretKey(Layout),
 }
 
-/// What a file holds by its length and, where that is not enough, its first bytes. Allocates
-/// nothing.
+/// Returns the content of a file, which follows from its length and, where that is not enough, from
+/// its first bytes. Allocates nothing.
 pub fn content_of(bytes: &[u8]) -> Option<(Archive, Content)> {
     Archive::ALL.into_iter().find_map(|archive| {
         let object = bytes.strip_prefix(archive.prefix())?;
@@ -80,7 +80,7 @@ fn content_behind(object: &[u8]) -> Option<Content> {
     let (count, elements) = object.split_first_chunk::<COUNT_BYTES>()?;
     let count = u64::from_le_bytes(*count);
     let is_of = |each: usize| count.checked_mul(each as u64) == Some(elements.len() as u64);
-    // An empty vector has no element that would tell.
+    // An empty vector has no element that would show its type.
     if is_of(TLWE_BYTES) {
         Some(Content::TlweVector(count))
     } else if is_of(TRLWE_BYTES) {
@@ -90,7 +90,7 @@ fn content_behind(object: &[u8]) -> Option<Content> {
     }
 }
 
-/// Why a file holds no ciphertexts: its count, if it has the length of a vector.
+/// Returns the reason why a file holds no ciphertexts: a wrong count, if it has the length of a vector.
 pub(super) fn no_ciphertexts(bytes: &[u8]) -> TfheppError {
     for archive in Archive::ALL {
         let object = bytes.strip_prefix(archive.prefix());
@@ -108,7 +108,7 @@ pub(super) fn no_ciphertexts(bytes: &[u8]) -> TfheppError {
     TfheppError::NoCiphertexts(bytes.len() as u64)
 }
 
-/// The elements of a file whose content is known.
+/// Returns the bytes of the elements of a file whose content is known.
 pub(super) fn elements(bytes: &[u8], archive: Archive, content: Content) -> &[u8] {
     let count = match content {
         Content::TlweVector(_) | Content::TrlweVector(_) => COUNT_BYTES,

@@ -1,4 +1,4 @@
-//! Ciphertexts that TFHEpp wrote, and their bits.
+//! Ciphertexts that TFHEpp wrote, and their decryption.
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::encoding::boolean;
@@ -9,7 +9,7 @@ use super::archive::{Archive, Content, content_of, elements, no_ciphertexts};
 use super::error::TfheppError;
 use super::{LVL1_N, TLWE_BYTES, TRLWE_BYTES};
 
-/// A file of ciphertexts of lvl1, whose length is what its content says.
+/// A file of lvl1 ciphertexts, whose length was checked against its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Ciphertexts<'a> {
     archive: Archive,
@@ -18,11 +18,11 @@ pub struct Ciphertexts<'a> {
 }
 
 impl<'a> Ciphertexts<'a> {
-    /// Takes a file that holds a `TLWE<lvl1param>`, a `TRLWE<lvl1param>` or a vector of
-    /// either. Allocates nothing, whatever the file says.
+    /// Parses a file that holds a `TLWE<lvl1param>`, a `TRLWE<lvl1param>` or a vector of either. Allocates
+    /// nothing.
     ///
     /// # Errors
-    /// If it holds something else.
+    /// Returns an error if the file holds anything else.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, TfheppError> {
         match content_of(bytes) {
             None | Some((_, Content::SecretKey(_))) => Err(no_ciphertexts(bytes)),
@@ -34,17 +34,17 @@ impl<'a> Ciphertexts<'a> {
         }
     }
 
-    /// Which archive it came in.
+    /// The kind of archive.
     pub fn archive(&self) -> Archive {
         self.archive
     }
 
-    /// What it holds.
+    /// The content.
     pub fn content(&self) -> Content {
         self.content
     }
 
-    /// The LWE ciphertexts, if it holds those.
+    /// The LWE ciphertexts, if the file holds those.
     pub fn tlwes(&self) -> impl Iterator<Item = LweCiphertext<u32>> + use<'a> {
         let elements = match self.content {
             Content::Tlwe | Content::TlweVector(_) => self.elements,
@@ -55,7 +55,7 @@ impl<'a> Ciphertexts<'a> {
             .filter_map(|element| LweCiphertext::from_vec(words(element)))
     }
 
-    /// The GLWE ciphertexts, if it holds those.
+    /// The GLWE ciphertexts, if the file holds those.
     pub fn trlwes(&self) -> impl Iterator<Item = GlweCiphertext<u32>> + use<'a> {
         let elements = match self.content {
             Content::Trlwe | Content::TrlweVector(_) => self.elements,
@@ -67,11 +67,11 @@ impl<'a> Ciphertexts<'a> {
             .filter_map(move |element| GlweCiphertext::from_vec(words(element), size?))
     }
 
-    /// Its bits, those of a polynomial from coefficient 0 on: 1024 of them, whether used or
-    /// not. Constant-time in the key.
+    /// Decrypts the bits. A polynomial gives the bits of all its 1024 coefficients, used or not. The time
+    /// does not depend on the key.
     ///
     /// # Errors
-    /// If the key is not of lvl1's dimensions.
+    /// Returns an error if the key does not have the dimensions of lvl1.
     pub fn decrypt(&self, key: &GlweSecretKey) -> Result<Vec<bool>, TfheppError> {
         if key.coefficients().len() != LVL1_N || key.polynomial_size().get() != LVL1_N {
             return Err(TfheppError::Key);

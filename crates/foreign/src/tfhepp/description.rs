@@ -1,16 +1,16 @@
-//! What a file of TFHEpp is, for people.
+//! Descriptions of files of TFHEpp.
 
 use super::archive::{Archive, Content, content_of};
 use super::secret_key::SecretKey;
 use crate::Description;
 use tfhe_sbc_core::parameters::GlweSecret;
 
-/// Says what a file is, if it is one of TFHEpp's beyond doubt: a length alone is not enough.
+/// Describes a file, if it is certainly one of TFHEpp: a matching length alone is not enough.
 pub fn describe(bytes: &[u8]) -> Option<Description> {
     let (archive, content) = content_of(bytes)?;
     let mut details = vec![("archive", archive.name().to_owned())];
     let kind = match content {
-        // Any so many bytes could be that.
+        // Any bytes of that length could be such an object.
         Content::TlweVector(0) | Content::TrlweVector(0) => return None,
         Content::Tlwe | Content::Trlwe if archive == Archive::Binary => return None,
         Content::Tlwe => "TLWE<lvl1param>".to_owned(),

@@ -1,8 +1,8 @@
-//! What a file of TFHEpp can have wrong.
+//! The errors of reading files of TFHEpp.
 
 use thiserror::Error;
 
-/// Why a file of TFHEpp, or an upload for it, was refused.
+/// The reason why a file of TFHEpp, or an upload for it, was refused.
 #[derive(Debug, Error)]
 pub enum TfheppError {
     /// A length that no object of lvl1 has.
@@ -11,12 +11,12 @@ pub enum TfheppError {
          of them: it is cut off, or of another parameter set"
     )]
     NoCiphertexts(u64),
-    /// A vector whose count is not that of its bytes.
+    /// A vector whose count does not match its length.
     #[error("the vector announces {announced} elements, and {found} are there")]
     Count {
-        /// What it says.
+        /// The count that the vector states.
         announced: u64,
-        /// What its length says.
+        /// The count that follows from its length.
         found: u64,
     },
     /// A length that no known secret key has.
@@ -31,10 +31,10 @@ pub enum TfheppError {
     /// A coefficient that is not -1, 0 or 1.
     #[error("the {0} key has a coefficient that is neither -1, 0 nor 1: it is of another layout")]
     Coefficient(&'static str),
-    /// Parameters of another set at the end of a secret key file.
+    /// A secret key file that ends with the parameters of another set.
     #[error("the secret key is of another parameter set: its lvl1 has N = {0}, not 1024")]
     PolynomialSize(u32),
-    /// An upload under parameters that are not TFHEpp's.
+    /// An upload under parameters that TFHEpp does not have.
     #[error(
         "the upload is of the set '{0}', and TFHEpp's lvl1 takes bits with N = 1024, k = 1 and \
          q = 2^32: encrypt with a key that was imported from TFHEpp"

@@ -1,4 +1,4 @@
-//! TFHEpp's `SecretKey`: the keys of all levels, and parameters.
+//! Secret key files of TFHEpp, which hold the keys of all levels and the parameters.
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterError, Parameters};
@@ -9,16 +9,16 @@ use super::archive::Archive;
 use super::error::TfheppError;
 use super::sets::{LVL1_BINARY, LVL1_TERNARY};
 
-/// u32 lvlhalf[760].
+/// The bytes of `u32 lvlhalf[760]`.
 const LVL_HALF_BYTES: usize = 4 * 760;
-/// u64 lvl2[2048], then u64 lvl3[8192] or u128 lvl3[4096].
+/// The bytes of `u64 lvl2[2048]`, then `u64 lvl3[8192]` or `u128 lvl3[4096]`.
 const HIGHER_LEVELS_BYTES: usize = 8 * 2048 + 65_536;
-/// `n` and the noise of lvl0, then the other levels', each scalar behind the other.
+/// The bytes of the parameters: `n` and the noise of lvl0, then those of the other levels.
 const PARAMETERS_BYTES: usize = 112;
-/// Where among the parameters log2 of lvl1's N is.
+/// The offset of log2 of lvl1's N within the parameters.
 const LVL1_NBIT_AT: usize = 16;
 
-/// Which version of TFHEpp a secret key is of, in its default 128-bit parameter set.
+/// The version of TFHEpp that a secret key of the default 128-bit set comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// v9 (July 2024): lvl0 has 636 coefficients.
@@ -28,10 +28,10 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Both.
+    /// Both layouts.
     pub const ALL: [Self; 2] = [Self::V9, Self::Y2026];
 
-    /// Its name, for people.
+    /// The name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::V9 => "v9",
@@ -39,7 +39,7 @@ impl Layout {
         }
     }
 
-    /// Dimension of lvl0.
+    /// The dimension of lvl0.
     fn lvl0_dimension(self) -> usize {
         match self {
             Self::V9 => 636,
@@ -47,23 +47,23 @@ impl Layout {
         }
     }
 
-    /// Bytes of the object: u16 lvl0[n], u32 lvlhalf[760], u32 lvl1[1024] and the rest.
+    /// The number of bytes of the object: `u16 lvl0[n]`, `u32 lvlhalf[760]`, `u32 lvl1[1024]` and the rest.
     fn object_bytes(self) -> usize {
         self.lvl1_at() + 4 * LVL1_N + HIGHER_LEVELS_BYTES + PARAMETERS_BYTES
     }
 
-    /// Where lvl1 begins in the object.
+    /// The offset of lvl1 in the object.
     fn lvl1_at(self) -> usize {
         2 * self.lvl0_dimension() + LVL_HALF_BYTES
     }
 
-    /// The layout of an object of so many bytes.
+    /// Returns the layout of an object of `len` bytes.
     pub(super) fn of_len(len: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|l| l.object_bytes() == len)
     }
 }
 
-/// What devices need of a secret key: lvl1, as a GLWE key, and a parameter set for it.
+/// The part of a secret key that devices need: lvl1 as a GLWE key, and a parameter set for it.
 #[derive(Debug)]
 pub struct SecretKey {
     layout: Layout,
@@ -73,11 +73,11 @@ pub struct SecretKey {
 }
 
 impl SecretKey {
-    /// Reads a secret key file of the default set of v9 or of 2026, portable or not. Its lvl1
-    /// is binary, or ternary if a coefficient is -1.
+    /// Reads a secret key file of the default set of v9 or 2026, in either archive. Its lvl1 key is
+    /// ternary if a coefficient is -1, and binary otherwise.
     ///
     /// # Errors
-    /// If it is none of them.
+    /// Returns an error if the file is none of these.
     pub fn parse(bytes: &[u8]) -> Result<Self, TfheppError> {
         let wrong_length = TfheppError::NoSecretKey(bytes.len() as u64);
         let (archive, layout) = Archive::ALL
@@ -93,7 +93,7 @@ impl SecretKey {
         }
         check_parameters(layout, &object[object.len() - PARAMETERS_BYTES..])?;
 
-        // lvl0 is not wanted, but where it is no key the layout is another.
+        // lvl0 is not needed, but if it is no key then the file has another layout.
         let (lvl0, _) = object[..2 * layout.lvl0_dimension()].as_chunks::<2>();
         let lvl0 = lvl0.iter().map(|&word| i32::from(i16::from_le_bytes(word)));
         if !are_small(lvl0) {
@@ -120,31 +120,30 @@ impl SecretKey {
         })
     }
 
-    /// Which version it is of.
+    /// The version of TFHEpp that the key comes from.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Which archive it came in.
+    /// The kind of archive.
     pub fn archive(&self) -> Archive {
         self.archive
     }
 
-    /// How lvl1's coefficients are distributed.
+    /// The distribution of lvl1's coefficients.
     pub fn secret(&self) -> GlweSecret {
         self.secret
     }
 
-    /// The parameter set of what devices encrypt under it: [`LVL1_TERNARY`] or
-    /// [`LVL1_BINARY`].
+    /// Returns the parameter set of uploads under this key: [`LVL1_TERNARY`] or [`LVL1_BINARY`].
     ///
     /// # Errors
-    /// None for these sets.
+    /// Returns no error in practice: both sets are valid.
     pub fn parameters(&self) -> Result<Parameters, TfheppError> {
         parameters_of(self.secret)
     }
 
-    /// lvl1.
+    /// The lvl1 key.
     pub fn glwe(&self) -> &GlweSecretKey {
         &self.glwe
     }
@@ -158,13 +157,13 @@ fn parameters_of(secret: GlweSecret) -> Result<Parameters, TfheppError> {
     set.validate().map_err(|_: ParameterError| TfheppError::Key)
 }
 
-/// Whether all coefficients are -1, 0 or 1. Constant-time.
+/// Returns whether all coefficients are -1, 0 or 1. Constant-time.
 fn are_small(coefficients: impl Iterator<Item = i32>) -> bool {
     coefficients.fold(true, |all, s| all & (s.wrapping_add(1) as u32 <= 2))
 }
 
-/// Refuses sets whose keys are as long, but of other shapes. Parameters of a form that is not
-/// known say nothing.
+/// Refuses sets whose keys have the same length but another shape. Parameters in an unknown form are
+/// not judged.
 fn check_parameters(layout: Layout, parameters: &[u8]) -> Result<(), TfheppError> {
     let word = |at: usize| {
         let bytes = parameters[at..].first_chunk();

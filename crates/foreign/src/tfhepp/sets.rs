@@ -1,9 +1,9 @@
 //! Parameter sets of uploads under TFHEpp's lvl1 keys.
 //!
-//! The GLWE key is TFHEpp's: N = 1024, k = 1, q = 2^32, σ = 2^-25, as in all versions of its
-//! default 128-bit set. What a bootstrap does with uploads is described as v9 has it, for the
-//! number of bits that uploads keep follows from that: the fewest with which a gate on uploads
-//! fails no more often than one on gate outputs. No bootstrap is ever done with these sets here.
+//! The GLWE key is TFHEpp's: N = 1024, k = 1, q = 2^32, σ = 2^-25, as in all versions of its default
+//! 128-bit set. The parameters of the bootstrap are those of v9. They decide how many bits of a body
+//! uploads keep: the fewest with which a gate on uploads fails no more often than a gate on gate
+//! outputs. This project never bootstraps under these sets.
 
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::parameters::{
@@ -11,8 +11,8 @@ use tfhe_sbc_core::parameters::{
 };
 use tfhe_sbc_core::random::NoiseDistribution;
 
-/// Uploads under a ternary lvl1 key, which TFHEpp draws since 2022. 127.8 bits of security by
-/// the lattice estimator, 127.6 with the oracle crate's margin.
+/// The set of uploads under a ternary lvl1 key, which TFHEpp draws since 2022. Its security is 127.8
+/// bits by the lattice estimator, 127.6 with the oracle crate's margin.
 pub const LVL1_TERNARY: ParameterSet = ParameterSet {
     name: ParameterName::new("tfhepp_lvl1_ternary_lambda_127"),
     torus_bits: 32,
@@ -41,9 +41,9 @@ pub const LVL1_TERNARY: ParameterSet = ParameterSet {
     security_bits: 127.6,
 };
 
-/// Uploads under a binary lvl1 key, as the TFHE-SBC paper has it. **Well below 128 bits**: 122.2 by
-/// the lattice estimator, 121.8 with the oracle crate's margin. For comparison with the paper, and
-/// for keys that are there already.
+/// The set of uploads under a binary lvl1 key, as in the TFHE-SBC paper. Its security is **well below
+/// 128 bits**: 122.2 by the lattice estimator, 121.8 with the oracle crate's margin. It serves for
+/// comparison with the paper and for keys that exist already.
 pub const LVL1_BINARY: ParameterSet = ParameterSet {
     name: ParameterName::new("tfhepp_lvl1_binary_lambda_122"),
     glwe_secret: GlweSecret::Binary,

@@ -1,11 +1,11 @@
 //! Uploads as vectors of TFHEpp's ciphertexts, in constant memory.
 //!
-//! An LWE ciphertext of TFHEpp takes 4100 bytes for a bit, so that a million bits are 4.1 GB.
-//! All 1024 of a polynomial are windows of one sequence: coefficient `i` extracts to
-//! `a'_j = a_(i-j)`, negated where the index wraps (TFHE: Fast Fully Homomorphic Encryption over
-//! the Torus, section 4.2), which is the mask backwards and then its negation backwards, read
-//! from place `N - 1 - i` on. That sequence is made once a polynomial, in the bytes that go out;
-//! each ciphertext is then one copy of 4096 bytes, and its body.
+//! An LWE ciphertext of TFHEpp takes 4100 bytes for one bit, so a million bits are 4.1 GB. The 1024
+//! ciphertexts of a polynomial are windows of one sequence. Coefficient `i` extracts to
+//! `a'_j = a_(i-j)`, negated where the index wraps (TFHE: Fast Fully Homomorphic Encryption over the
+//! Torus, section 4.2). That is the mask backwards followed by its negation backwards, read from place
+//! `N - 1 - i` on. The sequence is made once for each polynomial, in the bytes that go out; each
+//! ciphertext is then one copy of 4096 bytes and its body.
 
 use std::io::{self, Write};
 
@@ -17,16 +17,16 @@ use super::archive::Archive;
 use super::error::TfheppError;
 use super::{LVL1_N, TLWE_BYTES, TRLWE_BYTES};
 
-/// Ciphertexts that are made before they are written: 256 KiB of them, which fit the caches of
+/// The number of ciphertexts that are made before they are written: 256 KiB, which fit the caches of
 /// a core.
 const TLWES_A_TIME: usize = 64;
 
-/// An upload of bits as a `std::vector<TLWE<lvl1param>>`: one LWE ciphertext a bit.
+/// An upload of bits as a `std::vector<TLWE<lvl1param>>`: one LWE ciphertext for each bit.
 #[derive(Clone, Copy, Debug)]
 pub struct TlweVector<'l, 'a>(Upload<'l, 'a>);
 
-/// An upload of bits as a `std::vector<TRLWE<lvl1param>>`: one GLWE ciphertext for each 1024
-/// bits. What a bit is not there for is an encryption of nothing, whose phase has no meaning.
+/// An upload of bits as a `std::vector<TRLWE<lvl1param>>`: one GLWE ciphertext for each 1024 bits. The
+/// phases of coefficients without a bit have no meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct TrlweVector<'l, 'a>(Upload<'l, 'a>);
 
@@ -54,10 +54,10 @@ impl<'l, 'a> Upload<'l, 'a> {
 }
 
 impl<'l, 'a> TlweVector<'l, 'a> {
-    /// Takes a checked list, whose parameters are `parameters`.
+    /// Takes a list that was checked against `parameters`.
     ///
     /// # Errors
-    /// If they are not lvl1's.
+    /// Returns an error if they are not the parameters of lvl1.
     pub fn new(
         list: &'l UploadedGlweList<'a>,
         parameters: &Parameters,
@@ -65,23 +65,23 @@ impl<'l, 'a> TlweVector<'l, 'a> {
         Upload::new(list, parameters).map(Self)
     }
 
-    /// Number of ciphertexts.
+    /// The number of ciphertexts.
     pub fn count(&self) -> usize {
         self.0.list.element_count()
     }
 
-    /// Number of bytes of the file.
+    /// The number of bytes of the file.
     pub fn file_len(&self, archive: Archive) -> u64 {
         let prefix = archive.vector_prefix(0).len();
         prefix as u64 + self.count() as u64 * TLWE_BYTES as u64
     }
 
-    /// Writes the file, 256 KiB at a time, and calls `progress` with the number of ciphertexts
-    /// after each. With a second thread in the current rayon pool, the next are made while these
-    /// are written. Memory does not grow with the upload.
+    /// Writes the file, 256 KiB at a time, and calls `progress` with the number of ciphertexts after each
+    /// write. With a second thread in the current rayon pool, the next ciphertexts are made during a
+    /// write. Memory does not grow with the upload.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn write_to(
         &self,
         archive: Archive,
@@ -114,10 +114,10 @@ impl<'l, 'a> TlweVector<'l, 'a> {
 }
 
 impl<'l, 'a> TrlweVector<'l, 'a> {
-    /// Takes a checked list, whose parameters are `parameters`.
+    /// Takes a list that was checked against `parameters`.
     ///
     /// # Errors
-    /// If they are not lvl1's.
+    /// Returns an error if they are not the parameters of lvl1.
     pub fn new(
         list: &'l UploadedGlweList<'a>,
         parameters: &Parameters,
@@ -125,12 +125,12 @@ impl<'l, 'a> TrlweVector<'l, 'a> {
         Upload::new(list, parameters).map(Self)
     }
 
-    /// Number of ciphertexts.
+    /// The number of ciphertexts.
     pub fn count(&self) -> usize {
         self.0.list.element_count().div_ceil(LVL1_N)
     }
 
-    /// Number of bytes of the file, of a vector or of its only ciphertext by itself.
+    /// The number of bytes of the file: of a vector, or of its only ciphertext by itself.
     pub fn file_len(&self, archive: Archive, single: bool) -> u64 {
         let prefix = match single {
             true => archive.prefix().len(),
@@ -142,17 +142,17 @@ impl<'l, 'a> TrlweVector<'l, 'a> {
     /// Writes the vector.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn write_to(&self, archive: Archive, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&archive.vector_prefix(self.count() as u64))?;
         self.write_elements(out)
     }
 
-    /// Writes the only ciphertext of an upload of at most 1024 bits by itself, as a
-    /// `TRLWE<lvl1param>`; `None` if there are more.
+    /// Writes the only ciphertext of an upload of at most 1024 bits by itself, as a `TRLWE<lvl1param>`.
+    /// Returns `None` if there are more bits.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Returns the errors of `out`.
     pub fn write_single_to(
         &self,
         archive: Archive,
@@ -174,14 +174,14 @@ impl<'l, 'a> TrlweVector<'l, 'a> {
     }
 }
 
-/// Little-endian words.
+/// The little-endian bytes of words.
 fn put(bytes: &mut [u8], words: impl Iterator<Item = u32>) {
     for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }
 }
 
-/// A mask backwards, its negation backwards, and the body, in bytes.
+/// The bytes of a mask backwards, its negation backwards, and the body.
 struct Window {
     masks: Box<[u8; 8 * LVL1_N]>,
     body: Box<[u8; 4 * LVL1_N]>,
@@ -206,12 +206,12 @@ impl Window {
     }
 }
 
-/// Ciphertexts on their way out.
+/// The ciphertexts that are about to be written.
 #[derive(Default)]
 struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// The LWE ciphertexts of coefficients `degrees`.
+    /// Appends the LWE ciphertexts of the coefficients `degrees`.
     fn fill(&mut self, window: &Window, degrees: std::ops::Range<usize>) {
         self.0.resize(degrees.len() * TLWE_BYTES, 0);
         for (degree, tlwe) in degrees.zip(self.0.chunks_exact_mut(TLWE_BYTES)) {
