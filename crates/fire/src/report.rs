@@ -60,7 +60,7 @@ impl Report {
             "# The server under fire\n\n\
              <!-- Made by `cargo xtask fire`; do not edit. -->\n\n\
              Made by `cargo xtask fire{}`, which starts the real server and the real agents, and exits \
-             with an error if anything below is not as it must be. The boards, the network and the \
+             with an error if any figure below is not what it must be. The boards, the network and the \
              attackers share the machine with the server: {}.\n",
             options(std::env::args()),
             self.machine
@@ -86,10 +86,10 @@ impl Report {
         writeln!(
             text,
             "\n## {} boards\n\n\
-             Each board has a certificate of its own and a connection of mutual TLS 1.3 that it keeps. An \
-             upload is {} rows of two columns, encrypted for this run, {:.1} kB; its receipt says that it is \
-             on the disk. Time is from the first byte sent to the receipt. A board that uploads at its own \
-             pace starts at a moment of its own.\n\n\
+             Each board has its own certificate and keeps one connection of mutual TLS 1.3 open. An upload \
+             is {} rows of two columns, encrypted for this run, {:.1} kB. A receipt says that the upload is \
+             on the disk. Times are measured from the first byte sent to the receipt. Boards that upload at \
+             their own pace start at different moments.\n\n\
              | | uploads/s | p50 | p90 | p99 | p99.9 | longest | uploads | without receipt |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|",
             first.boards,
@@ -138,12 +138,15 @@ impl Report {
         if let Some(idle) = &self.idle {
             writeln!(
                 text,
-                "\nBefore the first upload the server had {}, most of it the server key made ready.",
+                "\nBefore the first upload the server used {}, most of it for the prepared server key.",
                 megabytes(idle.memory)
             )?;
         }
         if let Some(seconds) = self.drained_in {
-            writeln!(text, "Asked to end, it did so within {seconds:.2} s.")?;
+            writeln!(
+                text,
+                "The server ended within {seconds:.2} s of being asked to."
+            )?;
         }
         Ok(())
     }
@@ -153,9 +156,9 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
     writeln!(
         text,
         "\n## Attacks\n\n\
-         Each is made so many times at once. What must be refused must be refused, counted by its reason in \
-         the metrics, and logged; nothing of it is stored, unless the table says so; and a good board uploads \
-         meanwhile.\n\n\
+         Each attack is made at once as often as the table says. What must be refused must be refused, \
+         counted by its reason in the metrics, and logged. Nothing of it is stored, unless the table says \
+         so. A good board uploads meanwhile.\n\n\
          | attack | times | what the attacker saw | counter | counted | logged | stored | good uploads | longest |\n\
          |---|--:|---|---|--:|--:|--:|--:|--:|"
     )?;
@@ -188,9 +191,9 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
     let memory = attacks.memory;
     writeln!(
         text,
-        "\nDuring all of it the server's memory went from {} to at most {}. What its limits allow is {}: \
-         what it has when idle, four times `--max-buffered-bytes` (here 8 MiB), for the allocator keeps what was freed, and 128 KiB for each of the {} \
-         connections.",
+        "\nDuring all attacks the server's memory rose from {} to at most {}. Its limits allow {}: its \
+         memory when idle, four times `--max-buffered-bytes` (here 8 MiB), because the allocator keeps \
+         memory that was freed, and 128 KiB for each of the {} connections.",
         megabytes(memory.idle),
         megabytes(memory.peak),
         megabytes(memory.bound),
@@ -201,11 +204,11 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
 fn write_chaos(chaos: &Chaos, text: &mut String) -> fmt::Result {
     writeln!(
         text,
-        "\n## Mischance\n\n\
+        "\n## Failures\n\n\
          {} agents (`tfhe-sbc agent`) read files that grow all the time and send batches to the server \
-         through a network that spares few connections, for {:.0} s. Everything is drawn by chance from the seed \
-         {}. In the end the key owner decrypts all that the server has and compares it with what the agents \
-         were given.\n\n| what was done | times |\n|---|--:|",
+         through a network that disturbs most connections, for {:.0} s. The seed {} determines all random \
+         choices. In the end the key owner decrypts everything that the server has and compares it with \
+         what the agents were given.\n\n| event | times |\n|---|--:|",
         chaos.agents, chaos.seconds, chaos.seed
     )?;
     for (event, times) in &chaos.events {
@@ -224,10 +227,10 @@ fn write_chaos(chaos: &Chaos, text: &mut String) -> fmt::Result {
         .collect();
     writeln!(
         text,
-        "\nThe server answered uploads with {}. 201 is a new upload, 200 one that was there already: sent \
-         again because its receipt was lost, or by the one who sends old uploads again ({} receipts). 507 \
-         is a full disk. The server's store has a disk of its own, and so has the spool of one agent; an agent whose disk \
-         is full reads no further.\n\n\
+        "\nThe server answered uploads with {}. 201 is a new upload. 200 is an upload that was already \
+         there: an agent sent it again because its receipt was lost, or the attacker that repeats old \
+         uploads sent it ({} receipts). 507 is a full disk. The server's store has its own disk, and so has \
+         the spool of one agent. An agent whose disk is full reads no further.\n\n\
          | rows given | rows lost | rows there twice | rows with other readings | rows from nowhere | uploads stored | all there after |\n\
          |--:|--:|--:|--:|--:|--:|--:|\n\
          | {} | {} | {} | {} | {} | {} | {} |",

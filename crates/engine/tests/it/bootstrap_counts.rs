@@ -183,10 +183,10 @@ fn counts(set: &ParameterSet, bits: u32, operator: Operator) -> (u64, u32) {
 fn table() -> String {
     let mut text = String::from(
         "# Integers: bootstraps\n\n\
-         Bootstraps of each operator, and in brackets how many of them must follow one another,\n\
-         on fresh operands and with results in digits, one operator at a time on two threads.\n\
-         Shifts are by encrypted amounts below the width. Written by the test\n\
-         `bootstrap_counts`, which fails when a number changes.\n",
+         The tables have the number of bootstraps of each operator, and in brackets how many of\n\
+         them must follow one another, on fresh operands and with results in digits, one operator\n\
+         at a time on two threads. Shifts are by encrypted amounts below the width. The test\n\
+         `bootstrap_counts` writes this page and fails when a number changes.\n",
     );
     for (name, set) in SETS {
         let widths: Vec<String> = WIDTHS.iter().map(|bits| format!("{bits} bits")).collect();
