@@ -21,7 +21,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::failure::{Failure, succeed};
-use crate::test::step;
+use crate::workspace::step;
 use count::Measured;
 use record::Record;
 use target::{AARCH64, ARMV7, Build, Compiler};
@@ -91,8 +91,8 @@ struct Places {
 impl Places {
     fn new() -> Self {
         Self {
-            root: crate::c::root(),
-            target: crate::c::target_folder().join("arm"),
+            root: crate::workspace::root(),
+            target: crate::workspace::target_folder().join("arm"),
         }
     }
 }

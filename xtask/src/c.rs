@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::arm;
 use crate::failure::{Failure, output, read, succeed, write};
-use crate::test;
+use crate::workspace::{PROFILE, cargo, root, target_folder};
 
 const CRATE: &str = "crates/device-c";
 const PACKAGE: &str = "tfhe-sbc-device-c";
@@ -17,18 +17,6 @@ pub(crate) const SAME_BYTES: [&str; 3] = ["helpers.c", "same_bytes.c", "same_byt
 
 /// What Rust's standard library asks of a Linux system.
 const SYSTEM_LIBS: &str = "-lgcc_s -lpthread -lm -ldl -lc";
-
-/// The root of the repository.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
-}
-
-/// Where cargo builds.
-pub(crate) fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
-}
 
 /// Makes the header of the crate's sources.
 pub(crate) fn header() -> Result<(), Failure> {
@@ -246,15 +234,10 @@ pub(crate) fn keys_in_c(work: &Path) -> Result<PathBuf, Failure> {
 /// What the example `same_bytes` prints on this machine.
 pub(crate) fn rust_lines(keys: Option<&Path>) -> Result<String, Failure> {
     // Of the workspace, so that the libraries are those that the tests have built.
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .current_dir(root())
-        .args(["build", "--quiet", "--workspace"])
-        .args(["--profile", test::PROFILE, "--example", "same_bytes"]);
+    let mut cargo = cargo(&["build", "--quiet", "--workspace"]);
+    cargo.args(["--profile", PROFILE, "--example", "same_bytes"]);
     succeed("example same_bytes", &mut cargo)?;
-    let program = target_folder()
-        .join(test::PROFILE)
-        .join("examples/same_bytes");
+    let program = target_folder().join(PROFILE).join("examples/same_bytes");
     output("example same_bytes", Command::new(program).args(keys))
 }
 

@@ -1,32 +1,25 @@
-//! The server under load, attack and mischance: the driver of `crates/fire` with the real
+//! `cargo xtask fire`: load on the server, attacks, and failures around it. `crates/fire` drives the real
 //! program.
 
 use std::process::Command;
 
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, succeed};
+use crate::workspace::{
+    PROGRAM_PACKAGE, absolute, build_program, built_folder, cargo, root, target_folder,
+};
 
-/// Without options the whole run, of the product as it is shipped, whose report is
-/// `docs/under-fire.md`. With options, which are the driver's, a run of what tests are built of.
+/// Runs the driver. Without `options` it is the whole run of the release build, and its report
+/// becomes `docs/under-fire.md`. `options` are the driver's; with them, they are those of the tests.
 pub(crate) fn run(options: &[&str]) -> Result<(), Failure> {
-    let (profile, folder) = if options.is_empty() {
-        ("release", "release")
+    let built = if options.is_empty() {
+        let mut cargo = cargo(&["build", "--release", "--bins"]);
+        cargo.args(["--package", PROGRAM_PACKAGE, "--package", "tfhe-sbc-fire"]);
+        succeed("the programs", &mut cargo)?;
+        absolute(&target_folder().join("release"))?
     } else {
-        ("ci", "ci")
+        build_program(&["--bin", "tfhe-sbc-fire"])?;
+        built_folder()?
     };
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root()).args([
-        "build",
-        "--profile",
-        profile,
-        "--package",
-        "tfhe-sbc-cli",
-        "--package",
-        "tfhe-sbc-fire",
-        "--bins",
-    ]);
-    succeed("the programs", &mut cargo)?;
-    let built = target_folder().join(folder);
     let mut driver = Command::new(built.join("tfhe-sbc-fire"));
     driver
         .current_dir(root())

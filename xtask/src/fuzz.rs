@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, output, succeed};
-use crate::test::step;
+use crate::workspace::{root, step, target_folder};
 
 /// What makes the compiler count edges and comparisons for libFuzzer: what `cargo fuzz` gives,
 /// but for the address sanitizer, which only unstable compilers have.

@@ -8,13 +8,11 @@ mod tfhe_rs;
 mod tfhepp;
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use crate::c::{root, target_folder};
-use crate::failure::{Failure, succeed};
-use crate::test::{PROFILE, step};
+use crate::failure::Failure;
+use crate::workspace::{absolute, build_program, built_folder, step, target_folder};
 
-/// What checks one library.
+/// The check of one library.
 type Check = fn(&Programs) -> Result<(), Failure>;
 
 /// The libraries, by the names of their folders and pages.
@@ -24,9 +22,9 @@ const STEPS: [(&str, Check); 3] = [
     ("tfhe-rs", tfhe_rs::run),
 ];
 
-/// What the steps are given.
+/// The programs that the checks run.
 struct Programs {
-    /// The folder of `tfhe-sbc`.
+    /// The folder that has `tfhe-sbc`.
     folder: PathBuf,
 }
 
@@ -39,24 +37,16 @@ pub(crate) fn run(only: Option<&str>) -> Result<(), Failure> {
         let names: Vec<_> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(Failure(format!("there are: {}", names.join(", "))));
     }
-    step("the program", || {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root());
-        succeed(
-            "the program",
-            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc-cli"]),
-        )
-    })?;
-    let folder = std::path::absolute(target_folder().join(PROFILE))
-        .map_err(|error| Failure(error.to_string()))?;
-    let programs = Programs { folder };
+    build_program(&[])?;
+    let programs = Programs {
+        folder: built_folder()?,
+    };
     steps.try_for_each(|(name, run)| step(name, || run(&programs)))
 }
 
-/// A folder of that name for what is built and made.
+/// Makes the folder of that name for what a check builds and writes.
 fn work_folder(name: &str) -> Result<PathBuf, Failure> {
-    let folder = std::path::absolute(target_folder().join("interop").join(name))
-        .map_err(|error| Failure(error.to_string()))?;
+    let folder = absolute(&target_folder().join("interop").join(name))?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
     Ok(folder)

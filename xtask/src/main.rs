@@ -1,57 +1,67 @@
 //! Project tasks.
 //!
-//! `cargo xtask test` checks everything that can be checked on one machine, in the order
-//! in which a mistake is cheapest to find. `cargo xtask arm` runs what boards run, under
-//! QEMU, and counts its instructions. `cargo xtask fuzz` gives readers bad bytes,
-//! `cargo xtask interop` other libraries what the program makes. `cargo xtask fire` puts the
-//! server under load, attacks it and lets things go wrong around it. `cargo xtask web` makes the key
-//! owner's page and opens it in a browser, `cargo xtask python` installs and tests the Python
-//! packages, `cargo xtask wheels` makes and uses their wheels.
+//! `cargo xtask quick` is for every commit, `cargo xtask test` for every change that is proposed, and
+//! `cargo xtask nightly` runs all tasks. Each task has a module with its description.
 
 mod arm;
 mod c;
+mod crates;
+mod deny;
 mod failure;
 mod fire;
 mod fuzz;
 mod interop;
+mod map;
+mod nightly;
 mod python;
+mod quick;
 mod site;
 mod test;
 mod venv;
 mod web;
 mod wheels;
+mod workspace;
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use failure::Failure;
 
-const USAGE: &str = "usage: cargo xtask test
-       cargo xtask arm            tests, instruction counts and message bytes on ARM, under QEMU
-       cargo xtask arm --short    with fewer tests on ARMv7
-       cargo xtask arm --record   no tests, and the counts become the recorded ones
-       cargo xtask c              of these, only the C library on this machine
-       cargo xtask c --arm        and on ARM
-       cargo xtask fuzz [--seconds S] [TARGET]
-                                  the fuzz targets, or one, S seconds each (5)
-       cargo xtask fire           the server under load, attack and mischance: docs/under-fire.md
-       cargo xtask fire --seconds 20 --boards 50
-                                  the same, short, and nothing is written
-       cargo xtask interop [NAME] other libraries compute on what the program makes
-       cargo xtask web            the key owner's page, and its test in headless Chromium
-       cargo xtask web --page FILE
-                                  the page alone, into a file
-       cargo xtask python         the Python packages, installed, and their tests
-       cargo xtask site           the guides as a site with search, and its links
-       cargo xtask wheels         the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
-       cargo xtask header         the header of the C library, of its sources
-       cargo xtask install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
-                                  the C library, its header, files for CMake and pkg-config";
+const USAGE: &str = "usage: cargo xtask TASK
+       quick            formatting, and lints and fast tests of the crates that differ from main
+       test             formatting, lints, documentation, tests, the demo, the C library
+       test --all       and the long tests
+       nightly          all of these tasks; goes on after a failure
+       map              the graph of the crates, whose arrows must point down
+       deny             licences, duplicates and sources of dependencies
+       site             the guides as a site with search, and its links
+       python           the Python packages, installed, and their tests
+       web              the key owner's page, and its test in headless Chromium
+       web --page FILE  the page alone, into a file
+       interop [NAME]   other libraries compute on what the program makes
+       fuzz [--seconds S] [TARGET]
+                        all fuzz targets, or one, for S seconds each (5)
+       fire             the server under load, attacks and failures: writes docs/under-fire.md
+       fire --seconds 20 --boards 50
+                        the same, short, and writes nothing
+       arm              tests, instruction counts and message bytes on ARM, under QEMU
+       arm --short      with fewer tests on ARMv7
+       arm --record     no tests, and the counts become the recorded ones
+       c [--arm]        the C library on this machine, or on ARM
+       wheels           the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
+       header           writes the header of the C library
+       install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
+                        the C library, its header, files for CMake and pkg-config";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["test"] => test::run(),
+        ["quick"] => quick::run(),
+        ["test"] => test::run(test::Depth::Usual),
+        ["test", "--all"] => test::run(test::Depth::All),
+        ["nightly"] => nightly::run(),
+        ["map"] => map::run(),
+        ["deny"] => deny::run(),
         ["arm"] => arm::run(arm::Mode::Check),
         ["arm", "--short"] => arm::run(arm::Mode::Short),
         ["arm", "--record"] => arm::run(arm::Mode::Record),

@@ -1,35 +1,25 @@
-//! `cargo xtask python`: the Python packages, installed as users install them into an environment of
-//! their own, and their tests.
+//! `cargo xtask python`: installs the Python packages as users do, into an environment of their own, and
+//! runs their tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, succeed};
-use crate::test::{PROFILE, step};
+use crate::venv;
+use crate::workspace::{PROFILE, absolute, build_program, built_folder, root, step, target_folder};
 
-/// The most that the wheel of the client alone may have, in KiB.
+/// The largest size of the client's wheel, in KiB.
 const MOST_OF_THE_CLIENT: u64 = 700;
 
 pub(crate) fn run() -> Result<(), Failure> {
-    let absolute = |path: PathBuf| {
-        std::path::absolute(path).map_err(|error| Failure(format!("no work folder: {error}")))
-    };
-    let work = absolute(target_folder().join("python"))?;
-    let program = absolute(target_folder().join(PROFILE).join("tfhe-sbc"))?;
+    let work = absolute(&target_folder().join("python"))?;
+    let program = built_folder()?.join("tfhe-sbc");
     let environment = Environment {
         sources: root().join("python"),
         programs: work.join("environment").join("bin"),
         work,
     };
-    step("the program", || {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root());
-        succeed(
-            "the program",
-            cargo.args(["build", "--profile", PROFILE, "--package", "tfhe-sbc-cli"]),
-        )
-    })?;
+    build_program(&[])?;
     step("formatting of Rust", || {
         environment.cargo(&["fmt", "--all", "--check"])
     })?;
@@ -51,11 +41,11 @@ pub(crate) fn run() -> Result<(), Failure> {
     step("the client alone", || environment.test_client())
 }
 
-/// Where the packages are installed.
+/// The folders of a Python with the packages.
 struct Environment {
-    /// The folder of the packages' sources.
+    /// The packages' sources.
     sources: PathBuf,
-    /// What is built and made.
+    /// The folder for what is built and made.
     work: PathBuf,
     /// The environment's programs.
     programs: PathBuf,
@@ -69,7 +59,8 @@ impl Environment {
         succeed(arguments[0], cargo.env("CARGO_TARGET_DIR", &self.work))
     }
 
-    /// A program of the environment, run where no sources are in its way.
+    /// A program of the environment, run in a folder without the packages' sources, which Python would
+    /// import in place of the installed packages.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.programs.join(name));
         command
@@ -79,11 +70,7 @@ impl Environment {
     }
 
     fn install(&self) -> Result<(), Failure> {
-        let folder = self.work.join("environment");
-        std::fs::create_dir_all(&self.work)
-            .map_err(|error| Failure(format!("{}: {error}", self.work.display())))?;
-        let mut python = Command::new("python3");
-        succeed("venv", python.args(["-m", "venv"]).arg(folder))?;
+        venv::create(&self.work)?;
         let package = format!("{}[test,ray]", self.sources.display());
         let mut pip = self.program("pip");
         pip.args(["install", "--quiet", &package]);
@@ -107,7 +94,7 @@ impl Environment {
         succeed("pytest", pytest.env("TFHE_SBC", program))
     }
 
-    /// Builds the wheel of the client, weighs it and tests it.
+    /// Builds the client's wheel, checks its size and tests it.
     fn test_client(&self) -> Result<(), Failure> {
         let wheels = self.work.join("wheels");
         let _ = std::fs::remove_dir_all(&wheels);

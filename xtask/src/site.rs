@@ -11,10 +11,9 @@ mod pages;
 use std::path::Path;
 use std::process::Command;
 
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, output, read, succeed, write};
-use crate::test::{PROFILE, step};
 use crate::venv;
+use crate::workspace::{PROFILE, root, step, target_folder};
 
 /// Builds the site and checks its links.
 pub(crate) fn run() -> Result<(), Failure> {

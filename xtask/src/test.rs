@@ -5,11 +5,9 @@ use std::time::Instant;
 
 use crate::c;
 use crate::failure::{Failure, succeed};
+use crate::workspace::{PROFILE, absolute, built_folder, cargo, root, step, target_folder};
 
-/// The profile of everything here but the C library, so that nothing is built for two of them.
-pub(crate) const PROFILE: &str = "ci";
-
-/// What `test` runs: a name, then the arguments of cargo.
+/// The steps of cargo: a name, then the arguments.
 const STEPS: [(&str, &[&str]); 7] = [
     ("formatting", &["fmt", "--all", "--check"]),
     (
@@ -71,19 +69,30 @@ const STEPS: [(&str, &[&str]); 7] = [
     ("tests", &["test", "--profile", PROFILE, "--workspace"]),
 ];
 
-pub(crate) fn run() -> Result<(), Failure> {
+/// Which tests run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// All that are not marked with `#[ignore]`.
+    Usual,
+    /// These, and the long ones, which are marked so.
+    All,
+}
+
+/// Runs the steps, the demo and the tests of the C library.
+pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     let start = Instant::now();
     for (name, arguments) in STEPS {
         step(name, || {
             eprintln!("cargo {}", arguments.join(" "));
-            let mut cargo = Command::new(env!("CARGO"));
-            succeed(
-                name,
-                cargo
-                    .current_dir(c::root())
-                    .args(arguments)
-                    .env("RUSTDOCFLAGS", "--deny warnings"),
-            )
+            let mut cargo = cargo(arguments);
+            succeed(name, cargo.env("RUSTDOCFLAGS", "--deny warnings"))
+        })?;
+    }
+    if depth == Depth::All {
+        step("long tests", || {
+            let mut tests = cargo(&["test", "--profile", PROFILE, "--workspace"]);
+            tests.args(["--lib", "--bins", "--tests", "--", "--ignored"]);
+            succeed("long tests", &mut tests)
         })?;
     }
     step("the demo", demo)?;
@@ -92,19 +101,10 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what runs, and how long it took.
-pub(crate) fn step(name: &str, run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-    let start = Instant::now();
-    eprintln!("\n=== {name}");
-    run()?;
-    eprintln!("--- {name}: {:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
-}
-
-/// The demo, by the program that the tests ran.
+/// Runs the demo of the program that the tests built.
 fn demo() -> Result<(), Failure> {
-    let picture = c::target_folder().join("demo.svg");
-    let mut demo = Command::new(c::target_folder().join(PROFILE).join("tfhe-sbc"));
-    demo.current_dir(c::root()).args(["demo", "--picture"]);
-    succeed("the demo", demo.arg(picture))
+    let mut demo = Command::new(built_folder()?.join("tfhe-sbc"));
+    demo.current_dir(root()).args(["demo", "--picture"]);
+    demo.arg(absolute(&target_folder().join("demo.svg"))?);
+    succeed("the demo", &mut demo)
 }

@@ -1,13 +1,12 @@
-//! `cargo xtask web`: the key owner's page. The crate `web` becomes a WebAssembly module, the module
-//! and the files of `web/` one HTML file that works from wherever it lies; then Chromium opens it.
+//! `cargo xtask web`: builds the key owner's page and tests it in Chromium. The crate `web` becomes a
+//! WebAssembly module, and the module and the files of `web/` become one HTML file that needs no server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::arm::cross_cargo;
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, output, read, succeed, write};
-use crate::test::{PROFILE, step};
+use crate::workspace::{absolute, build_program, built_folder, root, step, target_folder};
 
 const TRIPLE: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "tfhe-sbc-web";
@@ -22,15 +21,10 @@ pub(crate) fn run() -> Result<(), Failure> {
     let folder = absolute(&target_folder().join("web"))?;
     let file = folder.join("decrypt.html");
     page(&file)?;
-    step("the program and files for it", || {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .current_dir(root())
-            .args(["build", "--profile", PROFILE])
-            .args(["--package", "tfhe-sbc-cli", "--bin", "tfhe-sbc"])
-            .args(["--package", PACKAGE, "--example", "fixtures"]);
-        succeed("the program", &mut cargo)?;
-        let mut fixtures = Command::new(built().join("examples/fixtures"));
+    build_program(&["--example", "fixtures"])?;
+    let built = built_folder()?;
+    step("the page's files", || {
+        let mut fixtures = Command::new(built.join("examples/fixtures"));
         succeed("fixtures", fixtures.arg(folder.join("fixtures")))
     })?;
     step("the page in Chromium", || {
@@ -38,7 +32,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         test.arg("-B")
             .arg(root().join("web/test.py"))
             .arg(&file)
-            .arg(absolute(&built().join("tfhe-sbc"))?)
+            .arg(built.join("tfhe-sbc"))
             .arg(folder.join("fixtures"))
             .arg(folder.join("test"));
         succeed("web/test.py", &mut test)
@@ -112,15 +106,6 @@ fn linker() -> Result<PathBuf, Failure> {
                     .to_owned(),
             )
         })
-}
-
-/// Where the program is.
-fn built() -> PathBuf {
-    target_folder().join(PROFILE)
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure(format!("{}: {error}", path.display())))
 }
 
 /// RFC 4648, section 4.

@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::arm::{cross_build, emulator};
-use crate::c::{root, target_folder};
 use crate::failure::{Failure, output, read, succeed};
-use crate::test::step;
 use crate::venv::environment;
+use crate::workspace::{root, step, target_folder};
 
 /// A package: where it is, the name of its wheel, and the profile that it is built in.
 struct Package {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Programs, work_folder};
-use crate::c::root;
 use crate::failure::{Failure, read, succeed, write};
+use crate::workspace::root;
 
 /// Runs the ```` ```sh ```` blocks of `docs/adapters/NAME.md`, one after the other in an empty folder,
 /// up to the first command that fails. `tfhe-sbc` is on the path.

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use super::{Programs, page, work_folder};
-use crate::c::root;
 use crate::failure::{Failure, succeed};
 use crate::venv::environment;
+use crate::workspace::root;
 
 pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     let folder = work_folder("seal")?;

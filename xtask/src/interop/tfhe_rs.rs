@@ -1,15 +1,15 @@
-//! TFHE-rs: the crate `tfhe` itself. It takes minutes to build, so what is built is kept in the user's
-//! cache, by the lock file and the compiler, for other clones of the repository to find.
+//! TFHE-rs, as the crate `tfhe`. It takes minutes to build, so the build is kept in the user's cache, in a
+//! folder named by the lock file and the compiler, where other clones of the repository find it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Programs, page, work_folder};
-use crate::c::root;
 use crate::failure::{Failure, output, read, succeed};
+use crate::workspace::{cache_folder, root};
 
-/// What is built in `interop/tfhe-rs`.
+/// The programs of `interop/tfhe-rs`.
 const PROGRAMS: [&str; 3] = [
     "tfhe-sbc-interop-tfhe-rs",
     "tfhe-rs-owner",
@@ -42,13 +42,10 @@ pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     page::run("tfhe-rs", &Programs { folder: path })
 }
 
-/// The folder of what is built of this lock file by this compiler. Cargo builds our own crates in it
-/// anew when their sources are others.
+/// The build folder for this lock file and this compiler. Cargo rebuilds our own crates in it when
+/// their sources have changed.
 fn cache() -> Result<PathBuf, Failure> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
-    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    let Some(caches) = caches else {
+    let Some(caches) = cache_folder() else {
         return Ok(work_folder("tfhe-rs")?.join("target"));
     };
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
@@ -57,5 +54,5 @@ fn cache() -> Result<PathBuf, Failure> {
     let mut hasher = DefaultHasher::new();
     (lock, version).hash(&mut hasher);
     let name = format!("interop-tfhe-rs-{:016x}", hasher.finish());
-    Ok(caches.join("tfhe-sbc").join(name))
+    Ok(caches.join(name))
 }

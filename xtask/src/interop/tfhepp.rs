@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Programs, page, work_folder};
-use crate::c::root;
 use crate::failure::{Failure, output, succeed, write};
+use crate::workspace::root;
 
 const COLUMNS: &str = "[[column]]\nname = \"level\"\noffset = -2.0\nscale = 0.5\nbits = 4\n\
                        [[column]]\nname = \"flow\"\noffset = 0.0\nscale = 1.0\nbits = 6\n";

@@ -1,0 +1,114 @@
+//! `cargo xtask quick`: formatting, and lints and fast tests of the crates that changed.
+//!
+//! A crate has changed if a file in its folder differs from the commit where the branch left `main`, or
+//! is new. Crates that depend on it are left to `cargo xtask test`, as are tests of documentation and
+//! the tests whose names contain an entry of [`SLOW`].
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::crates::{Package, packages};
+use crate::failure::{Failure, output, succeed};
+use crate::workspace::{PROFILE, PYTHON_PACKAGES, cargo, root, step};
+
+/// Parts of the names of tests that take more than two seconds or so on one core.
+const SLOW: [&str; 0] = [];
+
+/// Checks what differs from `main`.
+pub(crate) fn run() -> Result<(), Failure> {
+    let start = Instant::now();
+    let files = changed_files()?;
+    let packages = packages()?;
+    let changed: Vec<&Package> = packages
+        .iter()
+        .filter(|package| {
+            files
+                .iter()
+                .any(|file| owner(&packages, file) == Some(*package))
+        })
+        .collect();
+    let others = files.iter().filter(|file| owner(&packages, file).is_none());
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    if !others.is_empty() {
+        eprintln!("left to cargo xtask test: {}", others.join(" "));
+    }
+    step("formatting", || {
+        succeed("formatting", &mut cargo(&["fmt", "--all", "--check"]))
+    })?;
+    // One package at a time, so that each has the same features, and its dependencies are the same builds,
+    // whatever else has changed.
+    for package in &changed {
+        let name = package.name.as_str();
+        step(&format!("lints of {name}"), || {
+            let mut clippy = cargo(&["clippy", "--quiet", "--profile", PROFILE]);
+            clippy.args([
+                "--package",
+                name,
+                "--all-targets",
+                "--",
+                "--deny",
+                "warnings",
+            ]);
+            succeed("lints", &mut clippy)
+        })?;
+    }
+    for package in &changed {
+        let name = package.name.as_str();
+        if !package.has_tests() || PYTHON_PACKAGES.contains(&name) {
+            continue;
+        }
+        step(&format!("fast tests of {name}"), || {
+            let mut tests = cargo(&["test", "--quiet", "--profile", PROFILE, "--package", name]);
+            tests.args(["--lib", "--bins", "--tests", "--", "--quiet"]);
+            for slow in SLOW {
+                tests.args(["--skip", slow]);
+            }
+            succeed("tests", &mut tests)
+        })?;
+    }
+    let names: Vec<&str> = changed
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    let what = match names.is_empty() {
+        true => "no crate differs from main".to_owned(),
+        false => names.join(" "),
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    eprintln!("\n=== passed in {seconds:.0} s: {what}");
+    Ok(())
+}
+
+/// The files that differ from the commit where this branch left `main`, committed or not, and those that
+/// git neither tracks nor ignores. Without a branch `main` they are compared with the last commit.
+fn changed_files() -> Result<BTreeSet<String>, Failure> {
+    let mut base = git(&["merge-base", "HEAD", "main"]);
+    let base = base.stderr(Stdio::null()).output();
+    let base = match base {
+        Ok(base) if base.status.success() => String::from_utf8_lossy(&base.stdout).into_owned(),
+        _ => "HEAD".to_owned(),
+    };
+    let differ = output("git diff", &mut git(&["diff", "--name-only", base.trim()]))?;
+    let mut new = git(&["ls-files", "--others", "--exclude-standard"]);
+    let new = output("git ls-files", &mut new)?;
+    Ok(differ
+        .lines()
+        .chain(new.lines())
+        .map(str::to_owned)
+        .collect())
+}
+
+fn git(arguments: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(root()).args(arguments);
+    git
+}
+
+/// The package that has the file, relative to the root, in its folder; of nested ones, the innermost.
+fn owner<'a>(packages: &'a [Package], file: &str) -> Option<&'a Package> {
+    let has = |package: &&Package| Path::new(file).starts_with(package.folder());
+    let depth = |package: &&Package| package.folder().components().count();
+    packages.iter().filter(has).max_by_key(depth)
+}
