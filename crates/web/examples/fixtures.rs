@@ -1,6 +1,6 @@
 //! Writes the files that `cargo xtask web` gives to the page: `fixtures FOLDER`.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use std::path::PathBuf;

@@ -1,0 +1,328 @@
+//! Uploads and readings over a broker: mosquitto, with certificates and access rules as
+//! docs/agent.md shows them.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::board::agent;
+use crate::common::{Server, command, shared, tfhe_sbc};
+use serde_json::json;
+
+/// The settings in the manual that begin so.
+fn block(beginning: &str) -> String {
+    let manual = include_str!("../../../../docs/agent.md");
+    let mut blocks = manual.split("```conf\n").skip(1);
+    let block = blocks.find(|block| block.starts_with(beginning)).unwrap();
+    block.split("```").next().unwrap().to_owned()
+}
+
+/// A broker; dropped, it is killed.
+struct Mosquitto {
+    child: Child,
+    address: String,
+}
+
+impl Mosquitto {
+    /// With TLS and the rules, or, for readings only, without.
+    fn start(directory: &Path, tls: bool) -> Self {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        Self::start_at(directory, tls, port)
+    }
+
+    fn start_at(directory: &Path, tls: bool, port: u16) -> Self {
+        fs::write(directory.join("rules"), block("user ingest")).unwrap();
+        let secure =
+            block("listener 8883").replace("/etc/mosquitto", &directory.display().to_string());
+        let settings = match tls {
+            true => secure.replace("listener 8883", &format!("listener {port} 127.0.0.1")),
+            false => format!("listener {port} 127.0.0.1\nallow_anonymous true\n"),
+        };
+        let settings = format!("user root\n{settings}");
+        let file = directory.join(format!("mosquitto-{port}.conf"));
+        fs::write(&file, settings).unwrap();
+        let log = fs::File::create(directory.join("mosquitto.log")).unwrap();
+        let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap());
+        let child = Command::new("mosquitto")
+            .env("PATH", path)
+            .arg("-c")
+            .arg(&file)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("these tests need the broker mosquitto: apt-get install mosquitto");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let log = fs::read_to_string(directory.join("mosquitto.log")).unwrap_or_default();
+            assert!(
+                Instant::now() < deadline,
+                "mosquitto does not start:\n{log}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self {
+            child,
+            address: format!("127.0.0.1:{port}"),
+        }
+    }
+}
+
+impl Drop for Mosquitto {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn settings(desk: &Path, url: &str, device: &str, more: &str) {
+    let text = format!(
+        r#"
+        [server]
+        url = "{url}"
+        timeout = "4s"
+        [device]
+        key = "keys/device.tsbc"
+        [tls]
+        ca = "tls/ca.pem"
+        certificate = "tls/{device}.pem"
+        key = "tls/{device}.key"
+        {more}
+        "#
+    );
+    fs::write(desk.join("agent.toml"), text).unwrap();
+}
+
+const CSV: &str = r#"
+    [csv]
+    path = "log.csv"
+    [batch]
+    rows = 14000
+    [mqtt]
+    max_packet = 2048
+    [[column]]
+    name = "flow"
+    offset = 0.0
+    scale = 1.0
+    bits = 6
+    source = { kind = "csv" }
+"#;
+
+fn blobs(desk: &Path) -> Vec<String> {
+    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.len() == 64).collect()
+}
+
+/// A desk with certificates of its own.
+fn desk() -> tempfile::TempDir {
+    let desk = shared().desk();
+    let directory = desk.path();
+    fs::remove_dir_all(directory.join("tls")).unwrap();
+    tfhe_sbc(directory, &["certs"]).succeeded();
+    for (name, role) in [("ingest", "owner"), ("hill", "device")] {
+        tfhe_sbc(directory, &["certs", "--add", name, "--role", role]).succeeded();
+    }
+    desk
+}
+
+fn serve(directory: &Path, broker: &str) -> Server {
+    Server::start(directory, &["--mqtt", broker])
+}
+
+#[test]
+fn an_upload_in_many_parts_is_stored_once_and_answered() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, true);
+    let url = format!("mqtts://{}", broker.address);
+    settings(directory, &url, "hill", CSV);
+    let rows: String = (0..14_000).map(|row| format!("{}\n", row % 64)).collect();
+    fs::write(directory.join("log.csv"), format!("flow\n{rows}")).unwrap();
+
+    // Nobody is behind the broker.
+    let run = agent(directory, &["--once", "--json"]);
+    assert_eq!(run.status.code(), Some(75), "{}", run.stderr);
+    assert!(
+        run.json()["failed"]
+            .as_str()
+            .unwrap()
+            .contains("behind the broker")
+    );
+
+    let server = serve(directory, &url);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while agent(directory, &["--once"]).status.code() != Some(0) {
+        assert!(Instant::now() < deadline, "it is not stored");
+    }
+    let stored = blobs(directory);
+    assert_eq!(stored.len(), 1);
+    let size = fs::metadata(directory.join("store/blobs").join(&stored[0]))
+        .unwrap()
+        .len();
+    // More parts than the agent sends ahead of the server.
+    assert!(size > 140 * 2048, "{size}");
+    // A board writes below its own name only,
+    let publish = |topic: &str| {
+        let port = broker.address.rsplit(':').next().unwrap();
+        let run = Command::new("mosquitto_pub")
+            .current_dir(directory)
+            .args([
+                "-h",
+                "127.0.0.1",
+                "-p",
+                port,
+                "-q",
+                "1",
+                "-m",
+                "?",
+                "-t",
+                topic,
+            ])
+            .args([
+                "--cafile",
+                "tls/ca.pem",
+                "--cert",
+                "tls/hill.pem",
+                "--key",
+                "tls/hill.key",
+            ])
+            .status()
+            .expect("these tests need mosquitto's clients: apt-get install mosquitto-clients");
+        assert!(run.success());
+    };
+    publish("tfhe-sbc/lake/up");
+    publish("tfhe-sbc/hill/up");
+    // and who has no certificate of the authority does not come in.
+    let more = CSV.replace("log.csv", "other.csv");
+    settings(directory, &url, "../foreign-tls/device", &more);
+    fs::write(directory.join("other.csv"), "flow\n1\n").unwrap();
+    let run = agent(directory, &["--once"]);
+    assert_eq!(run.status.code(), Some(75), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("does not take this certificate"),
+        "{}",
+        run.stderr
+    );
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+    let garbage =
+        |device: &str| log.contains(&format!("is no part of an upload device=\"{device}\""));
+    assert!(garbage("hill") && !garbage("lake"), "{log}");
+    assert_eq!(log.matches("status=201").count(), 1, "{log}");
+}
+
+#[test]
+fn refusals_come_back_over_the_broker() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, true);
+    let url = format!("mqtts://{}", broker.address);
+    let _server = serve(directory, &url);
+    settings(directory, &url, "hill", CSV);
+    fs::write(directory.join("log.csv"), "flow\n1\n2\n").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let output = command(directory, &["agent", "--once", "--json"])
+            .env("TFHE_SBC_AGENT_DEVICE_KEY", "other-keys/device.tsbc")
+            .output()
+            .unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        if report["refused"] != json!([]) {
+            let words = report["refused"][0].as_str().unwrap();
+            assert!(words.contains("(422)") && words.contains("key"), "{words}");
+            break;
+        }
+        assert!(Instant::now() < deadline, "{report}");
+    }
+    assert!(blobs(directory).is_empty());
+}
+
+#[test]
+fn a_broker_that_is_started_again_loses_nothing() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, true);
+    let url = format!("mqtts://{}", broker.address);
+    let port = broker.address.rsplit(':').next().unwrap().parse().unwrap();
+    let _server = serve(directory, &url);
+    let more = CSV.replace(
+        "rows = 14000",
+        "rows = 1\n[send]\nretry_first = \"50ms\"\nretry_most = \"500ms\"",
+    );
+    settings(directory, &url, "hill", &more);
+    fs::write(directory.join("log.csv"), "flow\n1\n2\n3\n").unwrap();
+    let mut child = command(directory, &["agent"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let wait = |count: usize| {
+        let deadline = Instant::now() + Duration::from_secs(90);
+        while blobs(directory).len() < count {
+            assert!(
+                Instant::now() < deadline,
+                "{} of {count}",
+                blobs(directory).len()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait(3);
+    drop(broker);
+    fs::write(directory.join("log.csv"), "flow\n1\n2\n3\n4\n5\n").unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let _broker = Mosquitto::start_at(directory, true, port);
+    wait(5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(blobs(directory).len(), 5);
+}
+
+#[test]
+fn topics_are_sources() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, false);
+    let publish = |topic: &str, text: &str| {
+        let (host, port) = broker.address.split_once(':').unwrap();
+        let run = Command::new("mosquitto_pub")
+            .args([
+                "-h", host, "-p", port, "-r", "-q", "1", "-t", topic, "-m", text,
+            ])
+            .status()
+            .expect("these tests need mosquitto's clients: apt-get install mosquitto-clients");
+        assert!(run.success());
+    };
+    let more = format!(
+        r#"
+        [topics]
+        broker = "mqtt://{}"
+        [[column]]
+        name = "kitchen"
+        offset = 0.0
+        scale = 0.5
+        bits = 8
+        source = {{ kind = "mqtt", topic = "home/kitchen", field = "temperature" }}
+        [[column]]
+        name = "hall"
+        offset = 0.0
+        scale = 0.5
+        bits = 8
+        source = {{ kind = "mqtt", topic = "home/hall" }}
+        "#,
+        broker.address
+    );
+    settings(directory, "https://127.0.0.1:1", "hill", &more);
+    publish("home/kitchen", r#"{"temperature": 21.5}"#);
+    agent(directory, &["--test"]).refused(&["no message of 'home/hall'"]);
+    publish("home/hall", "17");
+    let run = agent(directory, &["--test"]).succeeded();
+    assert!(
+        run.text().contains("kitchen: 21.5 \nhall: 17 \n"),
+        "{}",
+        run.text()
+    );
+}

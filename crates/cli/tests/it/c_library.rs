@@ -1,0 +1,191 @@
+//! An upload that the C library makes, from its bytes through a server to decrypted answers.
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "calls with pointers to what is declared a line before"
+)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::common::{Server, shared, tfhe_sbc, tfhe_sbc_fed};
+use ::c_library::*;
+use serde_json::json;
+
+const OK: i32 = Status::Ok as i32;
+const LEVELS: [f64; 3] = [1.5, -2.0, 5.5];
+const FLOWS: [f64; 3] = [17.0, 3.0, 60.0];
+
+unsafe extern "C" fn entropy(_: *mut c_void, out: *mut u8, len: usize) -> c_int {
+    let out = unsafe { std::slice::from_raw_parts_mut(out, len) };
+    getrandom::fill(out).is_err().into()
+}
+
+unsafe extern "C" fn append(context: *mut c_void, piece: *const u8, len: usize) -> c_int {
+    let piece = unsafe { std::slice::from_raw_parts(piece, len) };
+    unsafe { &mut *context.cast::<Vec<u8>>() }.extend_from_slice(piece);
+    0
+}
+
+fn column(
+    name: &'static std::ffi::CStr,
+    unit: &'static std::ffi::CStr,
+    encoding: Encoding,
+) -> Column {
+    Column {
+        name: name.as_ptr(),
+        unit: unit.as_ptr(),
+        encoding,
+    }
+}
+
+/// The bytes of an upload of `LEVELS` and `FLOWS`, of a device key or a device public key.
+fn upload(key: &[u8], public: bool) -> Vec<u8> {
+    let (mut encryptor, mut workspace_len) = (Encryptor::new(), 0);
+    let plan = Plan::Balanced as u32;
+    let status =
+        unsafe { tfhe_sbc_workspace_bytes(key.as_ptr(), key.len(), plan, &mut workspace_len) };
+    assert_eq!(status, OK);
+    let mut workspace = vec![0_u64; workspace_len.div_ceil(8)];
+    let options = Options {
+        key: key.as_ptr(),
+        key_len: key.len(),
+        plan,
+        expander: Expander::Chacha20 as u32,
+        entropy: Some(entropy),
+        entropy_context: std::ptr::null_mut(),
+        workspace: workspace.as_mut_ptr().cast(),
+        workspace_len,
+    };
+    let init = if public {
+        tfhe_sbc_encryptor_init_public
+    } else {
+        tfhe_sbc_encryptor_init
+    };
+    assert_eq!(unsafe { init(&mut encryptor, &options) }, OK);
+
+    let level = Encoding {
+        offset: -2.0,
+        scale: 0.5,
+        bits: 4,
+    };
+    let flow = Encoding {
+        offset: 0.0,
+        scale: 1.0,
+        bits: 6,
+    };
+    let columns = [column(c"level", c"m", level), column(c"flow", c"", flow)];
+    let rows: [*const c_char; 3] = [c"10:00".as_ptr(), c"11:00".as_ptr(), c"12:00 °".as_ptr()];
+    let mut describe = |columns: &[Column], rows: &[*const c_char], out: &mut [u8]| {
+        let (mut len, out, capacity) = (0, out.as_mut_ptr(), out.len());
+        let (columns, column_count) = (columns.as_ptr(), columns.len());
+        let (rows, row_count) = (rows.as_ptr(), rows.len());
+        let encryptor = &raw mut encryptor;
+        let status = unsafe {
+            tfhe_sbc_describe(
+                encryptor,
+                columns,
+                column_count,
+                rows,
+                row_count,
+                out,
+                capacity,
+                &mut len,
+            )
+        };
+        (status, len)
+    };
+    let mut upload = vec![0; 1000];
+    let (status, len) = describe(&columns, &rows, &mut upload);
+    assert_eq!(status, OK);
+    upload.truncate(len);
+    // What is not right is refused.
+    let mut room = [0; 1000];
+    let refused = |(status, len), expected: Status| assert_eq!((status, len), (expected as i32, 0));
+    refused(
+        describe(&columns, &rows, &mut room[..len - 1]),
+        Status::OutputTooSmall,
+    );
+    refused(describe(&[], &rows, &mut room), Status::Description);
+    refused(
+        describe(&columns, &rows[..0], &mut room),
+        Status::Description,
+    );
+    refused(
+        describe(&[columns[0]; 2], &rows, &mut room),
+        Status::Description,
+    );
+    refused(
+        describe(&columns, &[std::ptr::null()], &mut room),
+        Status::Null,
+    );
+    let endless = [b'a' as c_char; 300];
+    refused(
+        describe(&columns, &[endless.as_ptr()], &mut room),
+        Status::Description,
+    );
+    let broken = column(c"a", c"", Encoding { bits: 0, ..flow });
+    refused(describe(&[broken], &rows, &mut room), Status::Encoding);
+    let label = c"12:00".to_bytes_with_nul();
+    room[..label.len()].copy_from_slice(label);
+    let inside = room.as_ptr().cast();
+    refused(describe(&columns, &[inside], &mut room), Status::Overlap);
+
+    let mut streamed = Vec::<u8>::new();
+    let context = (&raw mut streamed).cast();
+    let encryptor = &raw mut encryptor;
+    let status = unsafe {
+        let (columns, rows) = (columns.as_ptr(), rows.as_ptr());
+        tfhe_sbc_describe_to(encryptor, columns, 2, rows, 3, Some(append), context)
+    };
+    assert_eq!((status, &streamed), (OK, &upload));
+
+    let mut blocks = [0; 3 * (2 + 3)];
+    let (level_blocks, flow_blocks) = blocks.split_at_mut(6);
+    for (encoding, readings, blocks) in [(level, LEVELS, level_blocks), (flow, FLOWS, flow_blocks)]
+    {
+        let (out, capacity) = (blocks.as_mut_ptr(), blocks.len());
+        let status = unsafe {
+            tfhe_sbc_encode_readings(encryptor, &encoding, readings.as_ptr(), 3, out, capacity)
+        };
+        assert_eq!(status, OK);
+    }
+    let context = (&raw mut upload).cast();
+    let status = unsafe {
+        tfhe_sbc_encrypt_blocks_to(
+            encryptor,
+            blocks.as_ptr(),
+            blocks.len(),
+            Some(append),
+            context,
+        )
+    };
+    assert_eq!(status, OK);
+    assert_eq!(unsafe { tfhe_sbc_encryptor_wipe(encryptor) }, OK);
+    upload
+}
+
+#[test]
+fn a_server_answers_questions_about_an_upload_in_c() {
+    let shared = shared();
+    let desk = shared.desk();
+    let directory = desk.path();
+    let public = ["device-key", "--public", "--out-device", "public.tsbc"];
+    tfhe_sbc(directory, &public).succeeded();
+    let public_key = std::fs::read(directory.join("public.tsbc")).unwrap();
+    let server = Server::start(directory, &[]);
+    for (key, public) in [(shared.read("keys/device.tsbc"), false), (public_key, true)] {
+        std::fs::write(directory.join("board.tsbc"), upload(&key, public)).unwrap();
+        tfhe_sbc(directory, &["send", "board.tsbc", "--to", &server.url]).succeeded();
+        let query = ["query", "--to", &server.url, "--columns", "columns.toml"];
+        let questions = ["max(level)", "sum(flow)", "rows(level >= 1)"];
+        let result = tfhe_sbc(directory, &[&query[..], &questions].concat()).succeeded();
+        let decoded = tfhe_sbc_fed(directory, &["decrypt", "--json"], &result.stdout);
+        assert_eq!(
+            decoded.succeeded().json()["answers"],
+            json!([
+                {"name": "max(level)", "answer": {"value": 5.5, "unit": "m"}},
+                {"name": "sum(flow)", "answer": {"value": 80.0, "unit": ""}},
+                {"name": "rows(level >= 1)", "answer": ["10:00", "12:00 °"]},
+            ])
+        );
+    }
+}

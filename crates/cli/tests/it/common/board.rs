@@ -1,0 +1,50 @@
+//! Boards: the agent's settings, and runs of it.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::{Run, tfhe_sbc};
+
+pub(crate) const LEVEL: &str = r#"
+[[column]]
+name = "level"
+unit = "m"
+offset = -2.0
+scale = 0.5
+bits = 4
+"#;
+
+/// Settings for the keys of the desk; `more` begins with sections and ends in columns.
+pub(crate) fn settings(desk: &Path, url: &str, more: &str) {
+    let text = format!(
+        r#"
+        [server]
+        url = "{url}"
+        [device]
+        key = "keys/device.tsbc"
+        [tls]
+        ca = "tls/ca.pem"
+        certificate = "tls/device.pem"
+        key = "tls/device.key"
+        {more}
+        "#
+    );
+    fs::write(desk.join("agent.toml"), text).unwrap();
+}
+
+pub(crate) fn append(path: &Path, text: &str) {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+pub(crate) fn agent(desk: &Path, arguments: &[&str]) -> Run {
+    tfhe_sbc(desk, &[&["agent"], arguments].concat())
+}
+
+pub(crate) fn ids(desk: &Path) -> String {
+    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.collect::<Vec<_>>().join(",")
+}

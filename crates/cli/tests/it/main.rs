@@ -1,0 +1,25 @@
+//! The integration tests: one program, so that the crate is linked once.
+
+mod common;
+
+mod agent;
+mod agent_guide;
+mod agent_mqtt;
+mod bad_clients;
+mod bad_files;
+mod bad_tables;
+mod c_library;
+mod demo;
+mod device_keys;
+mod help_examples;
+mod params;
+mod params_calibrate;
+mod params_check;
+mod params_find;
+mod provision;
+mod questions;
+mod seal;
+mod step_by_step;
+mod tfhe_rs;
+mod tfhepp;
+mod uploads;

@@ -1,0 +1,172 @@
+//! The questions of `docs/queries.md`, asked of a server as they are printed there; what they
+//! cost; and pictures of answers.
+
+use std::path::Path;
+
+use crate::common::{Server, shared, tfhe_sbc};
+
+/// The documentation's questions and answers; `None` where the answer is no text.
+fn documented() -> Vec<(String, Option<String>)> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let asked: Vec<_> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let code = |cell: &str| {
+                let code = cell.strip_prefix('`')?.strip_suffix('`')?;
+                Some(code.to_owned())
+            };
+            (code(cells[1]).unwrap(), code(cells[2]))
+        })
+        .collect();
+    assert!(asked.len() > 25);
+    asked
+}
+
+/// The tree of the documentation.
+fn tree() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, json) = page.split_once("```json\n").unwrap();
+    json.split_once("```").unwrap().0.to_owned()
+}
+
+/// Without spaces and the lines of tables.
+fn packed(text: &str) -> String {
+    text.chars()
+        .filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c))
+        .collect()
+}
+
+#[test]
+fn a_server_answers_what_the_documentation_asks() {
+    let desk = shared().desk();
+    std::fs::write(desk.path().join("tree.json"), tree()).unwrap();
+    let server = Server::start(desk.path(), &["--store", "store"]);
+    let send = ["send", "day.tsbc", "--to", &server.url];
+    tfhe_sbc(desk.path(), &send).succeeded();
+
+    let asked = documented();
+    let mut query = vec!["query", "--to", &server.url, "--out", "out.tsbc"];
+    query.extend(["--columns", "columns.toml"]);
+    query.extend(asked.iter().map(|(question, _)| question.as_str()));
+    let said = tfhe_sbc(desk.path(), &query).succeeded().stderr;
+    assert!(said.contains("answered with"), "{said}");
+
+    let decrypted = tfhe_sbc(desk.path(), &["decrypt", "out.tsbc"]).succeeded();
+    let text = packed(decrypted.text());
+    for (question, answer) in &asked {
+        // What is sent encrypted is not told back, and words are in their order.
+        let Some(answer) = answer else { continue };
+        let question = match question.split_once("encrypted(") {
+            Some((_, rest)) => format!("…){}", rest.split_once(')').unwrap().1),
+            None if question.contains('<') && question.contains("10 *") => ")".to_owned(),
+            None => question.clone(),
+        };
+        let both = packed(&format!("{question}{answer}"));
+        assert!(text.contains(&both), "{both} in\n{}", decrypted.text());
+    }
+    let histogram = "[0,10)1████████████████[10,20)2████████████████████████████████[20,64)1";
+    assert!(text.contains(histogram), "{}", decrypted.text());
+
+    let count = ["eval", "--count", "--json", "--readings", "day.tsbc"];
+    let questions: Vec<&str> = asked
+        .iter()
+        .map(|(question, _)| question.as_str())
+        .collect();
+    let counted = tfhe_sbc(desk.path(), &[&count[..], &questions].concat()).succeeded();
+    let counted = counted.json();
+    let result = tfhe_sbc(desk.path(), &["decrypt", "--json", "out.tsbc"]).succeeded();
+    let result = result.json();
+    assert_eq!(counted["together"]["bootstraps"], result["bootstraps"]);
+    assert_eq!(counted["questions"].as_array().unwrap().len(), asked.len());
+    assert_eq!(result["answers"][3]["answer"]["row"], "13:00");
+    assert_eq!(result["answers"][3]["answer"]["value"], -2.0);
+}
+
+#[test]
+fn a_server_refuses_what_costs_too_much() {
+    let desk = shared().desk();
+    let server = Server::start(desk.path(), &["--store", "store", "--max-bootstraps", "20"]);
+    let send = ["send", "day.tsbc", "--to", &server.url];
+    tfhe_sbc(desk.path(), &send).succeeded();
+    let query = ["query", "--to", &server.url, "--columns", "columns.toml"];
+    let ask = |question| tfhe_sbc(desk.path(), &[&query[..], &[question]].concat());
+    ask("count(level > 1)").succeeded();
+    ask("sort(flow)").refused(&[
+        "more than the 20 of one query",
+        "eval --count",
+        "--max-boot",
+    ]);
+    let eval = [
+        "eval",
+        "--readings",
+        "day.tsbc",
+        "--columns",
+        "columns.toml",
+    ];
+    let eval = [&eval[..], &["--max-bootstraps", "20", "sort(flow)"]].concat();
+    tfhe_sbc(desk.path(), &eval).refused(&["more than the 20 of one query"]);
+}
+
+#[test]
+fn the_count_needs_no_key_and_predicts_a_time_with_one() {
+    let desk = tempfile::tempdir().unwrap();
+    std::fs::copy(
+        shared().directory.join("day.tsbc"),
+        desk.path().join("day.tsbc"),
+    )
+    .unwrap();
+    let count = ["eval", "--count", "--readings", "day.tsbc", "median(flow)"];
+    let counted = tfhe_sbc(desk.path(), &count).succeeded();
+    for words in ["median(flow)", "all together", "one after the other"] {
+        assert!(counted.text().contains(words), "{}", counted.text());
+    }
+    let key = shared().directory.join("keys/server.tsbc");
+    let measure = ["--measure", "--json", "--key", key.to_str().unwrap()];
+    let measured = tfhe_sbc(desk.path(), &[&count[..], &measure].concat()).succeeded();
+    let together = &measured.json()["together"];
+    let bootstraps = together["bootstraps"].as_f64().unwrap();
+    let seconds = together["seconds"].as_f64().unwrap();
+    assert!(
+        seconds > bootstraps * 1e-5 && seconds < bootstraps,
+        "{together}"
+    );
+
+    let refused = |question: &str, words: &[&str]| {
+        let count = ["eval", "--count", "--readings", "day.tsbc", question];
+        tfhe_sbc(desk.path(), &count).refused(words);
+    };
+    refused(
+        "max(levle)",
+        &["no column 'levle'", "did you mean 'level'?"],
+    );
+    refused("top_k(level, 5)", &["top_k of 5 rows: there are 4"]);
+}
+
+#[test]
+fn histograms_are_drawn() {
+    let desk = shared().desk();
+    let eval = [
+        "eval",
+        "--readings",
+        "day.tsbc",
+        "--columns",
+        "columns.toml",
+    ];
+    let asked = ["--out", "out.tsbc", "histogram(level, -2, 0, 2)"];
+    tfhe_sbc(desk.path(), &[&eval[..], &asked].concat()).succeeded();
+    let plot = ["decrypt", "out.tsbc", "--plot", "picture.svg"];
+    let decrypted = tfhe_sbc(desk.path(), &plot).succeeded();
+    assert!(
+        decrypted.text().contains("in no bin"),
+        "{}",
+        decrypted.text()
+    );
+    let picture = std::fs::read_to_string(desk.path().join("picture.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("histogram(level, -2, 0, 2)"));
+    let plot = ["decrypt", "result.tsbc", "--plot", "other.svg"];
+    tfhe_sbc(desk.path(), &plot).refused(&["no histogram among the answers"]);
+    assert!(!desk.path().join("other.svg").exists());
+}

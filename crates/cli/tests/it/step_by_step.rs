@@ -1,0 +1,285 @@
+//! The whole path by hand, command after command, through a real server process.
+
+use std::path::Path;
+
+use crate::common::{self, Run, Server, shared, tfhe_sbc, tfhe_sbc_fed};
+use serde_json::{Value, json};
+
+const QUESTIONS: [&str; 6] = [
+    "min(level)",
+    "max(flow)",
+    "sum(flow)",
+    "mean(level)",
+    "count(flow > encrypted(10))",
+    "rows(level <= 0.5 and flow == 17)",
+];
+
+/// What the questions have for answers, computed by hand from the readings.
+fn answers() -> Value {
+    json!([
+        {"name": "min(level)", "answer": {"value": -2.0, "unit": "m"}},
+        {"name": "max(flow)", "answer": {"value": 60.0, "unit": ""}},
+        {"name": "sum(flow)", "answer": {"value": 97.0, "unit": ""}},
+        {"name": "mean(level)", "answer": {"value": -0.25, "unit": "m"}},
+        {"name": "count(flow > encrypted(…))", "answer": {"value": 3.0, "unit": ""}},
+        {"name": "rows(level <= 0.5 and flow == 17)", "answer": ["12:00", "13:00"]},
+    ])
+}
+
+fn send(directory: &Path, server: &Server) -> Run {
+    tfhe_sbc(directory, &["send", "day.tsbc", "--to", &server.url]).succeeded()
+}
+
+fn query(directory: &Path, server: &Server, arguments: &[&str]) -> Run {
+    let all = ["query", "--to", &server.url, "--columns", "columns.toml"];
+    tfhe_sbc(directory, &[&all, arguments].concat())
+}
+
+fn decrypted(directory: &Path, result: &[u8]) -> Value {
+    tfhe_sbc_fed(directory, &["decrypt", "--json"], result)
+        .succeeded()
+        .json()
+}
+
+#[test]
+fn questions_to_a_server_are_answered_as_in_the_clear() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &[]);
+
+    let id = send(directory, &server).text().trim().to_owned();
+    let receipt = tfhe_sbc(
+        directory,
+        &["send", "day.tsbc", "--to", &server.url, "--json"],
+    );
+    let receipt = receipt.succeeded().json();
+    assert_eq!(receipt["id"], id);
+    assert_eq!(receipt["created"], false);
+    assert_eq!(receipt["rows"], 4);
+    assert_eq!(receipt["columns"], json!(["level", "flow"]));
+    assert_eq!(receipt["bytes"], shared().read("day.tsbc").len());
+
+    let arguments = [&["--readings", &id, "--out", "answer.tsbc"], &QUESTIONS[..]].concat();
+    assert!(
+        query(directory, &server, &arguments)
+            .succeeded()
+            .stdout
+            .is_empty()
+    );
+    let result = std::fs::read(directory.join("answer.tsbc")).unwrap();
+    let decoded = decrypted(directory, &result);
+    assert_eq!(decoded["answers"], answers());
+    assert!(decoded["bootstraps"].as_u64().unwrap() > 0);
+
+    let table = tfhe_sbc(directory, &["decrypt", "answer.tsbc"]).succeeded();
+    for cell in ["min(level)", "-2 m", "-0.25 m", "97", "12:00 13:00"] {
+        assert!(table.text().contains(cell), "{}", table.text());
+    }
+
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{status}\n{log}");
+    assert!(
+        log.contains("finishing what is under way") && log.contains("stopped"),
+        "{log}"
+    );
+}
+
+#[test]
+fn evaluating_files_gives_the_answers_that_a_server_gives() {
+    let desk = shared().desk();
+    let eval = [
+        "eval",
+        "--columns",
+        "columns.toml",
+        "--key",
+        "keys/server.tsbc",
+    ];
+    let day = shared().read("day.tsbc");
+    let result = tfhe_sbc_fed(desk.path(), &[&eval, &QUESTIONS[..]].concat(), &day).succeeded();
+    assert_eq!(decrypted(desk.path(), &result.stdout)["answers"], answers());
+}
+
+#[test]
+fn an_acknowledged_upload_survives_kill_minus_9() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &[]);
+    let id = send(directory, &server).text().trim().to_owned();
+    server.kill();
+
+    let server = Server::start(directory, &[]);
+    let run = query(directory, &server, &["--readings", &id, "rows(flow == 17)"]).succeeded();
+    let decoded = decrypted(directory, &run.stdout);
+    assert_eq!(decoded["answers"][0]["answer"], json!(["12:00", "13:00"]));
+}
+
+#[test]
+fn two_clients_at_once_get_their_own_answers() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &[]);
+    send(directory, &server);
+    let ask = |question: &str| {
+        let result = query(directory, &server, &[question]).succeeded();
+        decrypted(directory, &result.stdout)["answers"][0].clone()
+    };
+    let (highest, lowest) = std::thread::scope(|scope| {
+        let lowest = scope.spawn(|| ask("min(flow)"));
+        (ask("max(flow)"), lowest.join().unwrap())
+    });
+    assert_eq!(highest["answer"]["value"], 60.0);
+    assert_eq!(lowest["answer"]["value"], 3.0);
+}
+
+#[test]
+fn a_second_server_on_a_store_in_use_is_refused() {
+    let desk = shared().desk();
+    let server = Server::start(desk.path(), &[]);
+    tfhe_sbc(desk.path(), &["serve", "--listen", "127.0.0.1:0"])
+        .refused(&["in use by another process", "--store"]);
+    let taken = server.url.strip_prefix("https://").unwrap();
+    tfhe_sbc(
+        desk.path(),
+        &["serve", "--listen", taken, "--store", "store-2"],
+    )
+    .refused(&["cannot listen on", "is another server using the port?"]);
+}
+
+/// The secret bits of the key set, as the files hold them.
+fn secrets() -> Vec<u8> {
+    // Behind header and parameters of the secret key, whose device key is a prefix.
+    let key = shared().read("keys/secret.tsbc");
+    key[key.len() - 300..].to_vec()
+}
+
+#[test]
+fn inspect_says_what_every_file_is_and_shows_no_secret() {
+    let desk = shared().desk();
+    let fingerprint = |file: &str| {
+        let described = tfhe_sbc(desk.path(), &["inspect", "--json", file]).succeeded();
+        let described = described.json();
+        let messages = described.as_array().unwrap().clone();
+        let size: u64 = messages.iter().map(|m| m["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(size, shared().read(file).len() as u64, "{file}");
+        messages
+    };
+    let detail = |message: &Value, name: &str| {
+        let details = message["details"].as_array().unwrap();
+        let found = details.iter().find(|detail| detail["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name} in {message}"))["value"].clone()
+    };
+
+    let secret = &fingerprint("keys/secret.tsbc")[0];
+    for (file, kind) in [
+        ("keys/secret.tsbc", "secret key"),
+        ("keys/device.tsbc", "device key"),
+        ("keys/server.tsbc", "server key"),
+    ] {
+        let key = &fingerprint(file)[0];
+        assert_eq!(key["kind"], kind);
+        assert_eq!(detail(key, "parameter set"), "message_2_carry_2");
+        assert_eq!(detail(key, "LWE dimension"), 915);
+        for print in ["key_fingerprint", "parameter_fingerprint"] {
+            assert_eq!(key[print], secret[print]);
+        }
+    }
+    assert_ne!(
+        fingerprint("other-keys/device.tsbc")[0]["key_fingerprint"],
+        secret["key_fingerprint"]
+    );
+
+    let upload = fingerprint("day.tsbc");
+    assert_eq!(detail(&upload[0], "rows"), 4);
+    assert_eq!(upload[1]["kind"], "seeded GLWE ciphertext list");
+    assert_eq!(detail(&upload[1], "elements"), 4 * (2 + 3));
+    assert_eq!(upload[1]["key_fingerprint"], secret["key_fingerprint"]);
+    let result = fingerprint("result.tsbc");
+    assert_eq!(detail(&result[0], "answer"), "max(level) in 2 blocks");
+    assert_eq!(detail(&result[1], "elements"), 2 + 4);
+}
+
+#[test]
+fn inspect_shows_the_same_in_text_and_never_the_secret_bits() {
+    let desk = shared().desk();
+    let hex: String = secrets().iter().map(|byte| format!("{byte:02x}")).collect();
+    for (file, words) in [
+        (
+            "keys/secret.tsbc",
+            &["secret key", "message_2_carry_2", "LWE dimension"][..],
+        ),
+        ("keys/device.tsbc", &["device key", "128.0 bits", "2 + 2"]),
+        ("keys/server.tsbc", &["server key", "key fingerprint"]),
+        ("gates-keys/server.tsbc", &["server key", "gates"]),
+        (
+            "day.tsbc",
+            &[
+                "elements",
+                "20",
+                "level [m]: 4 bits from -2 in steps of 0.5",
+            ],
+        ),
+        (
+            "result.tsbc",
+            &["LWE ciphertext list", "bootstraps", "rows(flow == 17)"],
+        ),
+    ] {
+        let text = tfhe_sbc(desk.path(), &["inspect", file]).succeeded();
+        for word in words {
+            assert!(
+                text.text().contains(word),
+                "{word} of {file}:\n{}",
+                text.text()
+            );
+        }
+        let json = tfhe_sbc(desk.path(), &["inspect", "--json", file]).succeeded();
+        for shown in [&text.stdout, &json.stdout, &text.stderr.into_bytes()] {
+            // 8 bytes in a row do not occur by chance.
+            assert!(!secrets().chunks(8).any(|secret| contains(shown, secret)));
+            let shown = String::from_utf8_lossy(shown);
+            assert!(
+                !hex.as_bytes()
+                    .chunks(16)
+                    .any(|secret| { shown.contains(std::str::from_utf8(secret).unwrap()) })
+            );
+        }
+    }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn keys_are_private_and_never_overwritten() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = &shared().directory;
+    for (name, mode) in [("secret", 0o600), ("device", 0o600), ("server", 0o644)] {
+        let path = directory.join(format!("keys/{name}.tsbc"));
+        assert_eq!(
+            path.metadata().unwrap().permissions().mode() & 0o777,
+            mode,
+            "{name}"
+        );
+    }
+    assert_eq!(
+        directory
+            .join("keys")
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777,
+        0o700
+    );
+
+    let before = common::contents(&directory.join("keys"));
+    tfhe_sbc(directory, &["keygen", "--out", "keys"]).refused(&[
+        "exists already, and keys are never overwritten",
+        "choose another directory",
+    ]);
+    assert_eq!(common::contents(&directory.join("keys")), before);
+    let before = common::contents(&directory.join("tls"));
+    tfhe_sbc(directory, &["certs", "--out", "tls"])
+        .refused(&["exists already", "choose another directory"]);
+    assert_eq!(common::contents(&directory.join("tls")), before);
+}

@@ -1,0 +1,309 @@
+//! A server on loopback with a backend that only pretends, and clients for it.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_service::backend::{
+    Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary,
+};
+use tfhe_sbc_service::certificates::{self, CertificateFiles, TlsFiles};
+use tfhe_sbc_service::client::{Client, ClientError};
+use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
+use tfhe_sbc_service::store::Store;
+use tfhe_sbc_service::tls;
+use tokio::sync::oneshot;
+
+/// Takes uploads that start with "readings"; answers a query with the readings
+/// and the query. The query "hold" waits until it is released or cancelled,
+/// "panic" panics.
+#[derive(Default)]
+pub(crate) struct FakeBackend {
+    pub(crate) released: AtomicBool,
+    pub(crate) cancelled: AtomicBool,
+}
+
+impl Backend for FakeBackend {
+    fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError> {
+        if bytes.starts_with(b"readings") {
+            Ok(summary(bytes.len() as u64))
+        } else if bytes.starts_with(b"foreign") {
+            Err(error(
+                "made under key 2, not key 1",
+                "encrypt with key 1",
+                BackendErrorKind::WrongKey,
+            ))
+        } else {
+            Err(error(
+                "these are no readings",
+                "send readings",
+                BackendErrorKind::BadInput,
+            ))
+        }
+    }
+
+    fn evaluate(
+        &self,
+        readings: &[&[u8]],
+        query: &[u8],
+        progress: &Progress,
+    ) -> Result<Evaluation, BackendError> {
+        match query {
+            b"panic" => panic!("as asked"),
+            b"nonsense" => {
+                return Err(error(
+                    "no query",
+                    "send a query",
+                    BackendErrorKind::BadInput,
+                ));
+            }
+            b"hold" => {
+                progress.expect_bootstraps(42);
+                progress.add_bootstraps(7);
+                while !self.released.load(Ordering::SeqCst) {
+                    if progress.is_cancelled() {
+                        self.cancelled.store(true, Ordering::SeqCst);
+                        return Err(error("called off", "", BackendErrorKind::Cancelled));
+                    }
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+            _ => {}
+        }
+        Ok(Evaluation {
+            result: [&readings.concat(), query].concat(),
+            bootstraps: 42,
+        })
+    }
+}
+
+fn error(message: &str, hint: &str, kind: BackendErrorKind) -> BackendError {
+    BackendError {
+        message: message.to_owned(),
+        hint: hint.to_owned(),
+        kind,
+    }
+}
+
+pub(crate) fn summary(elements: u64) -> UploadSummary {
+    UploadSummary {
+        elements,
+        rows: elements / 2,
+        columns: vec!["temperature".to_owned(), "humidity".to_owned()],
+    }
+}
+
+/// Everything one test needs, in a directory that goes away with it.
+pub(crate) struct Site {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) tls: TlsFiles,
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let tls = certificates::write_tls_directory(
+            &directory.path().join("tls"),
+            &names,
+            "pi-1",
+            "alice",
+        )
+        .unwrap();
+        Self { directory, tls }
+    }
+
+    pub(crate) fn identity(&self, own: &CertificateFiles) -> Identity {
+        Identity::load(&self.tls.ca.certificate, own).unwrap()
+    }
+
+    pub(crate) fn store_directory(&self) -> PathBuf {
+        self.directory.path().join("store")
+    }
+}
+
+/// A running server.
+pub(crate) struct TestServer {
+    pub(crate) site: Site,
+    pub(crate) store: Arc<Store>,
+    pub(crate) backend: Arc<FakeBackend>,
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<(), ServeError>>>,
+}
+
+impl TestServer {
+    pub(crate) fn start() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    pub(crate) fn with_limits(limits: Limits) -> Self {
+        Self::with_status(limits, None)
+    }
+
+    /// With the status page on an address of its own.
+    pub(crate) fn with_status(limits: Limits, status: Option<SocketAddr>) -> Self {
+        let site = Site::new();
+        let store = Arc::new(Store::open(&site.store_directory()).unwrap());
+        let backend = Arc::new(FakeBackend::default());
+        let config = ServerConfig {
+            identity: site.identity(&site.tls.server),
+            revoked: Some(site.tls.revoked.clone()),
+            status,
+            broker: None,
+            limits,
+        };
+        let (stop, stopped) = oneshot::channel();
+        let (listening, address) = mpsc::channel();
+        let thread = {
+            let (store, backend) = (Arc::clone(&store), Arc::clone(&backend));
+            thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_multi_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap();
+                runtime.block_on(async {
+                    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                    listening.send(listener.local_addr().unwrap()).unwrap();
+                    let shutdown = async {
+                        let _ = stopped.await;
+                    };
+                    server::serve(&config, listener, store, backend, shutdown).await
+                })
+            })
+        };
+        let address = address.recv().unwrap();
+        Self {
+            site,
+            store,
+            backend,
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// Whether a server for this site would start.
+    pub(crate) fn try_start(site: &Site) -> Result<(), ServeError> {
+        Self::try_start_with(site, None)
+    }
+
+    pub(crate) fn try_start_with(
+        site: &Site,
+        status: Option<SocketAddr>,
+    ) -> Result<(), ServeError> {
+        let store = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(store.path()).unwrap());
+        let config = ServerConfig {
+            identity: site.identity(&site.tls.server),
+            revoked: Some(site.tls.revoked.clone()),
+            status,
+            broker: None,
+            limits: Limits::default(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let backend = Arc::new(FakeBackend::default());
+            server::serve(&config, listener, store, backend, async {}).await
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    pub(crate) fn connect(&self, own: &CertificateFiles) -> Result<Client, ClientError> {
+        Client::connect(&self.url(), &self.site.identity(own))
+    }
+
+    pub(crate) fn device(&self) -> Client {
+        self.connect(&self.site.tls.device).unwrap()
+    }
+
+    pub(crate) fn owner(&self) -> Client {
+        self.connect(&self.site.tls.owner).unwrap()
+    }
+
+    pub(crate) fn begin_stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+    }
+
+    pub(crate) fn join(&mut self) -> Result<(), ServeError> {
+        self.begin_stop();
+        self.thread.take().unwrap().join().unwrap()
+    }
+
+    /// Sends bytes as the owner would and reads until the server closes.
+    pub(crate) fn raw(&self, request: &[u8]) -> String {
+        let mut stream = self.raw_stream();
+        stream.write_all(request).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub(crate) fn raw_stream(&self) -> rustls::StreamOwned<rustls::ClientConnection, TcpStream> {
+        let config = tls::client_config(&self.site.identity(&self.site.tls.owner)).unwrap();
+        let name = "localhost".try_into().unwrap();
+        let connection = rustls::ClientConnection::new(config, name).unwrap();
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        rustls::StreamOwned::new(connection, stream)
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.backend.released.store(true, Ordering::SeqCst);
+        self.begin_stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Waits for something to come true.
+#[track_caller]
+pub(crate) fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < deadline, "never came true: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The value of a line of the metrics.
+#[track_caller]
+pub(crate) fn metric(client: &Client, line: &str) -> u64 {
+    let text = client.metrics().unwrap();
+    let value = text
+        .lines()
+        .find_map(|found| found.strip_prefix(line)?.strip_prefix(' '));
+    value
+        .unwrap_or_else(|| panic!("no {line} in:\n{text}"))
+        .parse()
+        .unwrap()
+}
+
+pub(crate) fn file_names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}

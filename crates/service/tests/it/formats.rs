@@ -1,0 +1,177 @@
+//! The formats of requests and results: as they were written down, and damaged in ways that
+//! no checksum sees.
+
+use crate::key_set::{KeySet, Table, key_set, questions, table};
+use ciborium::Value;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::costs;
+use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_upload::readings::Column;
+
+fn small_table() -> Table {
+    table(
+        &[("a", -10.0, 0.25, 4), ("b", 0.0, 0.5, 3)],
+        vec![vec![-9.0, -8.5], vec![3.0, 0.5]],
+    )
+}
+
+/// One of each kind.
+fn all_questions() -> Vec<Question> {
+    let mut all = questions(&[
+        "min(a)",
+        "sample_std(a - 2 * b + 3.5)",
+        "percentile(a, 99.5)",
+        "count(a > 1 and (not b in (1, 2) or b between 0 and encrypted(3)))",
+        "rows(a <= encrypted(-9.5))",
+        "histogram(b, 0, 1, 2.5)",
+        "sort(a)",
+        "top_k(a, 2)",
+        "score(a)",
+        "logistic(b)",
+    ]);
+    let tree = r#"{"if": "a < 1", "then": "x", "else": {"if": "b > 1", "then": 1, "else": 2}}"#;
+    all.push(Question::parse("tree(t.json)", |_| Ok(tree.to_owned())).unwrap());
+    all
+}
+
+fn all_meanings() -> Vec<(Meaning, usize)> {
+    let column = || Column {
+        unit: "m".to_owned(),
+        ..small_table().metadata.columns.remove(0)
+    };
+    let labels = || vec!["r0".to_owned(), "r1".to_owned()];
+    let measure = Spread {
+        sample: true,
+        root: false,
+    };
+    vec![
+        (Meaning::Reading(column()), 2),
+        (Meaning::Range(column()), 4),
+        (Meaning::Sum(column(), 2), 3),
+        (Meaning::Mean(column(), 2), 3),
+        (
+            Meaning::Spread {
+                column: column(),
+                rows: 2,
+                sum_blocks: 3,
+                measure,
+            },
+            8,
+        ),
+        (Meaning::Place(column(), 2, labels()), 3),
+        (Meaning::Count, 2),
+        (Meaning::Rows(labels()), 2),
+        (
+            Meaning::Histogram {
+                column: column(),
+                edges: vec![0.0, 1.0, 2.5],
+                rows: 2,
+            },
+            2,
+        ),
+        (Meaning::Readings(column(), 2), 4),
+        (Meaning::Scores(column(), labels()), 4),
+        (Meaning::Logistic(column(), labels()), 4),
+        (Meaning::Leaves(labels(), vec!["x".to_owned()]), 2),
+    ]
+}
+
+/// A result with one answer of each meaning, all of whose blocks are 0.
+fn all_results(keys: &KeySet) -> Vec<u8> {
+    let parameters = keys.secret.parameters();
+    let answers = all_meanings().into_iter().map(|(meaning, blocks)| {
+        let name = "it".to_owned();
+        EncryptedAnswer {
+            name,
+            blocks: blocks as u32,
+            meaning,
+        }
+    });
+    let results = Results::new(answers.collect(), 7);
+    let blocks: usize = all_meanings().iter().map(|(_, blocks)| blocks).sum();
+    let zero = LweCiphertext::trivial(parameters.lwe_dimension, 0);
+    results
+        .seal(parameters, keys.secret.fingerprint(), &vec![zero; blocks])
+        .unwrap()
+}
+
+/// Compares what is in a metadata message with a stored rendering of it.
+#[track_caller]
+fn assert_golden(name: &str, message: &[u8]) {
+    let (message, _) = Message::parse(message).unwrap();
+    let value: Value = ciborium::from_reader(message.payload).unwrap();
+    let mut text = serde_json::to_string_pretty(&value).unwrap();
+    text.push('\n');
+    let path = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    // To accept a change: TFHE_SBC_BLESS=1 cargo test -p tfhe-sbc-service --test it formats
+    if std::env::var_os("TFHE_SBC_BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{path}");
+}
+
+#[test]
+fn requests_and_results_are_written_as_they_were() {
+    let keys = key_set();
+    let request = keys.seal(&small_table(), &all_questions()).unwrap();
+    assert_golden("request", &request);
+    assert_golden("results", &all_results(keys));
+}
+
+/// The message with one bit of its payload turned over, under a checksum that fits.
+fn damaged(keys: &KeySet, message: &Message<'_>, bit: usize) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_BYTES];
+    bytes.extend_from_slice(message.payload);
+    bytes[HEADER_BYTES + bit / 8] ^= 1 << (bit % 8);
+    let parameters = keys.secret.parameters().fingerprint();
+    let header = Header::new(Kind::Metadata, parameters, keys.secret.fingerprint());
+    header.seal_vec(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn requests_with_any_bit_turned_over_do_no_harm() {
+    let keys = key_set();
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
+    let table = small_table();
+    let request = keys.seal(&table, &all_questions()).unwrap();
+    let (message, _) = Message::parse(&request).unwrap();
+    let (mut parsed, mut counted) = (0, 0);
+    for bit in 0..8 * message.payload.len() {
+        let forged = damaged(keys, &message, bit);
+        let Ok((request, _)) = Request::parse(&forged, parameters, key) else {
+            continue;
+        };
+        parsed += 1;
+        if parsed % 8 == 0 {
+            for (_, question) in request.questions {
+                let cost = costs(parameters, &table.metadata, &[question]);
+                counted += usize::from(cost.is_ok());
+            }
+        }
+    }
+    assert!(parsed > 100, "most texts and numbers may be others");
+    assert!(
+        counted > parsed,
+        "of most requests all but one question is unharmed"
+    );
+}
+
+#[test]
+fn results_with_any_bit_turned_over_do_no_harm() {
+    let keys = key_set();
+    let result = all_results(keys);
+    let (answers, _) = Results::decrypt(&result, &keys.secret).unwrap();
+    assert_eq!(answers.len(), all_meanings().len());
+    let (message, rest) = Message::parse(&result).unwrap();
+    let mut read = 0;
+    for bit in (0..8 * message.payload.len()).step_by(3) {
+        let mut forged = damaged(keys, &message, bit);
+        forged.extend_from_slice(rest);
+        read += usize::from(Results::decrypt(&forged, &keys.secret).is_ok());
+    }
+    assert!(read > 100, "most texts and numbers may be others");
+}

@@ -1,0 +1,238 @@
+//! Questions answered in the clear, from readings.
+
+use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
+use tfhe_sbc_query::expression::Expression;
+use tfhe_sbc_query::results::{AnswerValue, Bin, Labelled};
+use tfhe_sbc_query::tree::{Branch, Tree};
+use tfhe_sbc_query::{Aggregate, Question};
+
+use crate::key_set::{Table, key_set};
+
+/// Readings are multiples of steps: what is as close as this is equal.
+const CLOSE: f64 = 1e-9;
+
+fn value(table: &Table, row: usize, of: &Expression) -> f64 {
+    of.terms.iter().fold(of.constant, |sum, (name, weight)| {
+        let (place, _) = table.metadata.column(name).unwrap();
+        sum + weight * table.readings[place][row]
+    })
+}
+
+fn holds(value: f64, relation: Relation, threshold: &Threshold) -> bool {
+    let (Threshold::Clear(threshold) | Threshold::ToEncrypt(threshold)) = *threshold else {
+        panic!("it is encrypted already");
+    };
+    let close = (value - threshold).abs() < CLOSE;
+    match relation {
+        Relation::Lt => value < threshold && !close,
+        Relation::Le => value < threshold || close,
+        Relation::Gt => value > threshold && !close,
+        Relation::Ge => value > threshold || close,
+        Relation::Eq => close,
+        Relation::Ne => !close,
+    }
+}
+
+fn meets(table: &Table, row: usize, condition: &Condition) -> bool {
+    let meets = |condition: &Condition| meets(table, row, condition);
+    match condition {
+        Condition::Compare {
+            of,
+            relation,
+            threshold,
+        } => holds(value(table, row, of), *relation, threshold),
+        Condition::Between { of, low, high } => {
+            let value = value(table, row, of);
+            holds(value, Relation::Ge, low) && holds(value, Relation::Le, high)
+        }
+        Condition::In { of, values } => {
+            let value = value(table, row, of);
+            values.iter().any(|v| holds(value, Relation::Eq, v))
+        }
+        Condition::All(list) => list.iter().all(meets),
+        Condition::Any(list) => list.iter().any(meets),
+        Condition::Not(condition) => !meets(condition),
+    }
+}
+
+fn aggregate(aggregate: Aggregate, values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+    let min = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    match aggregate {
+        Aggregate::Min | Aggregate::Argmin => min,
+        Aggregate::Max | Aggregate::Argmax => max,
+        Aggregate::Range => max - min,
+        Aggregate::Sum => values.iter().sum(),
+        Aggregate::Mean => mean,
+        Aggregate::Variance => squares / n,
+        Aggregate::Std => (squares / n).sqrt(),
+        Aggregate::SampleVariance => squares / (n - 1.0),
+        Aggregate::SampleStd => (squares / (n - 1.0)).sqrt(),
+        Aggregate::Median => percentile(values, 50.0),
+    }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// By nearest rank: the smallest value that so many percent of all do not exceed.
+fn percentile(values: &[f64], percent: f64) -> f64 {
+    let share = |x: f64| values.iter().filter(|&&y| y <= x).count() as f64 / values.len() as f64;
+    let mut sorted = sorted(values).into_iter();
+    sorted
+        .find(|&x| share(x) * 100.0 >= percent - CLOSE)
+        .unwrap()
+}
+
+fn leaf(table: &Table, row: usize, tree: &Tree) -> String {
+    let mut at = Branch::Node(0);
+    loop {
+        match at {
+            Branch::Leaf(leaf) => return tree.leaves[leaf as usize].clone(),
+            Branch::Node(node) => {
+                let node = &tree.nodes[node as usize];
+                at = match meets(table, row, &node.condition) {
+                    true => node.then,
+                    false => node.otherwise,
+                };
+            }
+        }
+    }
+}
+
+/// The answer to a question about a table whose columns have no units.
+pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
+    let labels = &table.metadata.rows;
+    let values = |of: &Expression| -> Vec<f64> {
+        let rows = 0..labels.len();
+        rows.map(|row| value(table, row, of)).collect()
+    };
+    let labelled = |values: Vec<f64>| -> Vec<Labelled<f64>> {
+        let rows = labels.iter().cloned().zip(values);
+        rows.map(|(row, value)| Labelled { row, value }).collect()
+    };
+    let meeting = |condition: &Condition| -> Vec<String> {
+        let rows = (0..labels.len()).filter(|&row| meets(table, row, condition));
+        rows.map(|row| labels[row].clone()).collect()
+    };
+    let unit = String::new();
+    let number = |value| AnswerValue::Number {
+        value,
+        unit: String::new(),
+    };
+    match question {
+        Question::Aggregate(of @ (Aggregate::Argmin | Aggregate::Argmax), expression) => {
+            let values = values(expression);
+            let value = aggregate(*of, &values);
+            let row = values.iter().position(|&x| x == value).unwrap();
+            AnswerValue::Row {
+                row: labels[row].clone(),
+                value,
+                unit,
+            }
+        }
+        Question::Aggregate(of, expression) => number(aggregate(*of, &values(expression))),
+        Question::Percentile(of, percent) => number(percentile(&values(of), *percent)),
+        Question::Count(condition) => number(meeting(condition).len() as f64),
+        Question::Rows(condition) => AnswerValue::Rows(meeting(condition)),
+        Question::Histogram(of, edges) => {
+            let values = values(of);
+            let bins: Vec<Bin> = edges
+                .windows(2)
+                .map(|edges| {
+                    let within = |x: &&f64| edges[0] <= **x && **x < edges[1];
+                    Bin {
+                        from: edges[0],
+                        to: edges[1],
+                        count: values.iter().filter(within).count() as u64,
+                    }
+                })
+                .collect();
+            let inside: u64 = bins.iter().map(|bin| bin.count).sum();
+            AnswerValue::Histogram {
+                bins,
+                outside: values.len() as u64 - inside,
+                unit,
+            }
+        }
+        Question::Sort(of) => AnswerValue::Values {
+            values: sorted(&values(of)),
+            unit,
+        },
+        Question::TopK(of, count) => AnswerValue::Values {
+            values: sorted(&values(of))
+                .into_iter()
+                .rev()
+                .take(*count as usize)
+                .collect(),
+            unit,
+        },
+        Question::Score(of) => AnswerValue::Scores {
+            rows: labelled(values(of)),
+            unit,
+        },
+        Question::Logistic(of) => {
+            let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
+            AnswerValue::Scores {
+                rows: labelled(values(of).into_iter().map(logistic).collect()),
+                unit,
+            }
+        }
+        Question::Tree(tree) => {
+            let rows = labels.iter().enumerate().map(|(row, label)| Labelled {
+                row: label.clone(),
+                value: leaf(table, row, tree),
+            });
+            AnswerValue::Leaves {
+                rows: rows.collect(),
+            }
+        }
+    }
+}
+
+/// Whether two answers are the same, up to rounding of their numbers.
+pub(crate) fn agree(a: &AnswerValue, b: &AnswerValue) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+    match (a, b) {
+        (AnswerValue::Number { value: a, .. }, AnswerValue::Number { value: b, .. }) => {
+            close(*a, *b)
+        }
+        (
+            AnswerValue::Row { row, value, .. },
+            AnswerValue::Row {
+                row: other,
+                value: b,
+                ..
+            },
+        ) => row == other && close(*value, *b),
+        (AnswerValue::Values { values: a, .. }, AnswerValue::Values { values: b, .. }) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b))
+        }
+        (AnswerValue::Scores { rows: a, .. }, AnswerValue::Scores { rows: b, .. }) => {
+            let same = |(a, b): (&Labelled<f64>, &Labelled<f64>)| {
+                a.row == b.row && close(a.value, b.value)
+            };
+            a.len() == b.len() && a.iter().zip(b).all(same)
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Asks about an encrypted table, and compares with the answers in the clear.
+#[track_caller]
+pub(crate) fn assert_answers(table: &Table, questions: &[Question]) {
+    let answers = key_set().ask(table, questions);
+    assert_eq!(answers.len(), questions.len());
+    for (given, question) in answers.iter().zip(questions) {
+        assert_eq!(given.name, question.public_text());
+        let expected = answer(table, question);
+        let agree = agree(&given.value, &expected);
+        assert!(agree, "{question}: {:?}, not {expected:?}", given.value);
+    }
+}

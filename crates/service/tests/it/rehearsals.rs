@@ -1,0 +1,151 @@
+//! Random questions about random tables, rehearsed with the server's lookups on blocks of all
+//! sizes, against the same in the clear.
+
+use crate::key_set::{Table, table};
+use crate::plain;
+use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
+use tfhe_sbc_query::cost::rehearse;
+use tfhe_sbc_query::{Aggregate, Question};
+
+/// Numbers, the same in every run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+
+    fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len() as u64) as usize]
+    }
+
+    fn table(&mut self) -> Table {
+        let columns = [
+            ("a", -4.0, 0.5, 5),
+            ("b", -4.0, 0.5, 5),
+            ("c", 0.0, 1.0, 1 + self.below(3) as u32),
+            ("d", 10.0, 0.25, 4 + self.below(6) as u32),
+        ];
+        let rows = 1 + self.below(9);
+        let column = |draw: &mut Self, (_, offset, scale, bits): (&str, f64, f64, u32)| {
+            let value = |draw: &mut Self| offset + scale * draw.below(1 << bits) as f64;
+            (0..rows).map(|_| value(draw)).collect()
+        };
+        let readings = columns.iter().map(|&c| column(self, c)).collect();
+        table(&columns, readings)
+    }
+
+    fn expression(&mut self) -> String {
+        match self.below(4) {
+            0 => self.one_of(&[
+                "a - b",
+                "b - a + 1.5",
+                "-c",
+                "2 * a - 3 * c",
+                "a + b + c + d",
+            ]),
+            _ => self.one_of(&["a", "b", "c", "d"]),
+        }
+        .to_owned()
+    }
+
+    fn number(&mut self) -> f64 {
+        self.below(120) as f64 / 4.0 - 8.0
+    }
+
+    fn comparison(&mut self) -> String {
+        let of = self.expression();
+        match self.below(6) {
+            0 => format!("{of} between {} and {}", self.number(), self.number()),
+            1 => format!("{of} in ({}, {}, 1)", self.number(), self.number()),
+            2 => "a > b".to_owned(),
+            3 => "c <= encrypted(1)".to_owned(),
+            _ => {
+                let relation = self.one_of(&["<", "<=", ">", ">=", "==", "!="]);
+                format!("{of} {relation} {}", self.number())
+            }
+        }
+    }
+
+    fn condition(&mut self, depth: u64) -> String {
+        if depth == 0 {
+            return self.comparison();
+        }
+        match self.below(5) {
+            0 => format!("not ({})", self.condition(depth - 1)),
+            1 | 2 => {
+                let word = self.one_of(&[" and ", " or "]);
+                let count = 2 + self.below(3);
+                let list = (0..count).map(|_| format!("({})", self.condition(depth - 1)));
+                list.collect::<Vec<_>>().join(word)
+            }
+            _ => self.comparison(),
+        }
+    }
+
+    fn tree(&mut self, depth: u64) -> String {
+        if depth == 0 || self.below(5) == 0 {
+            return format!("{}", self.below(20));
+        }
+        let condition = match self.below(3) {
+            0 => self.condition(1),
+            _ => self.comparison(),
+        };
+        let (then, otherwise) = (self.tree(depth - 1), self.tree(depth - 1));
+        format!(r#"{{"if": "{condition}", "then": {then}, "else": {otherwise}}}"#)
+    }
+
+    fn question(&mut self, rows: usize) -> Question {
+        let of = self.expression();
+        let text = match self.below(12) {
+            0..4 => {
+                let at = self.below(Aggregate::ALL.len() as u64) as usize;
+                match Aggregate::ALL[at] {
+                    (Aggregate::SampleStd | Aggregate::SampleVariance, _) if rows == 1 => {
+                        format!("std({of})")
+                    }
+                    (_, name) => format!("{name}({of})"),
+                }
+            }
+            4 => format!("percentile({of}, {})", self.below(101)),
+            5 => format!("count({})", self.condition(3)),
+            6 | 7 => format!("rows({})", self.condition(3)),
+            8 => format!("histogram({of}, {}, 9, 11.25, 30)", self.number() - 25.0),
+            9 => format!("sort({of})"),
+            10 => format!("top_k({of}, {})", 1 + self.below(rows as u64)),
+            _ => {
+                let condition = self.condition(1);
+                let (then, otherwise) = (self.tree(3), self.tree(4));
+                let json =
+                    format!(r#"{{"if": "{condition}", "then": {then}, "else": {otherwise}}}"#);
+                return Question::parse("tree(t)", |_| Ok(json)).unwrap();
+            }
+        };
+        text.parse().unwrap()
+    }
+}
+
+#[test]
+fn random_questions_are_answered_as_in_the_clear() {
+    let mut draw = Draw(1);
+    for set in [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3] {
+        let parameters = set.validate().unwrap();
+        for _ in 0..600 {
+            let table = draw.table();
+            let question = draw.question(table.metadata.rows.len());
+            let asked = [question.clone()];
+            let answers = rehearse(&parameters, &table.metadata, &table.readings, &asked).unwrap();
+            let expected = plain::answer(&table, &question);
+            let given = &answers[0].value;
+            assert!(
+                plain::agree(given, &expected),
+                "{question} of {:?}: {given:?}, not {expected:?}",
+                table.readings
+            );
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The integration tests: one program, so that the crate is linked once.
+
+mod common;
+
+mod decrypt;
