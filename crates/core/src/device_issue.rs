@@ -1,4 +1,4 @@
-//! What tells one device key of a key set from another: whose it is, and its epoch.
+//! The identity of a device key among those of its key set: a device and an epoch.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -8,15 +8,15 @@ use crate::padded_text::PaddedText;
 /// The name of a device: 1 to 16 bytes of printable ASCII without spaces.
 pub type DeviceId = PaddedText<16>;
 
-/// The number of a device's key: each key that replaces another has a higher one.
+/// The number of a device's key. A key that replaces another has a higher one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(NonZeroU32);
 
 impl Epoch {
-    /// A device's first epoch.
+    /// The epoch of a device's first key.
     pub const FIRST: Self = Self(NonZeroU32::MIN);
 
-    /// The epoch of that number; `None` for 0, which stands for no epoch.
+    /// Returns the epoch with this number, or `None` for 0, which stands for no epoch.
     pub const fn new(number: u32) -> Option<Self> {
         match NonZeroU32::new(number) {
             Some(number) => Some(Self(number)),
@@ -24,7 +24,7 @@ impl Epoch {
         }
     }
 
-    /// Its number.
+    /// The number of the epoch.
     pub const fn get(self) -> u32 {
         self.0.get()
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// Whom a device key was issued to, and when in the order of that device's keys.
+/// The device that a key was issued to, and the key's place in the order of that device's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceIssue {
     /// The device.

@@ -1,10 +1,10 @@
 //! The key owner's side of public-key uploads: [`DevicePublicKey`], with which a device
-//! encrypts and cannot decrypt.
+//! encrypts but cannot decrypt.
 //!
 //! The key is k GLWE encryptions of zero, `(A_j, B_j)`. A ciphertext is
-//! `Σ_j r_j · (A_j, B_j) + e + (0, m)` with binary polynomials `r_j` and fresh noise `e`
-//! in every component (Lyubashevsky, Peikert and Regev, "On Ideal Lattices and Learning
-//! with Errors over Rings", 2010, section 1.1; k rows for GLWE).
+//! `Σ_j r_j · (A_j, B_j) + e + (0, m)` with small polynomials `r_j`, distributed as the secret key,
+//! and fresh noise `e` in every component (Lyubashevsky, Peikert and Regev, "On Ideal Lattices and
+//! Learning with Errors over Rings", 2010, section 1.1; k rows for GLWE).
 
 use alloc::vec::Vec;
 
@@ -27,8 +27,10 @@ pub struct DevicePublicKey {
 }
 
 impl SecretKey {
-    /// Draws a public key for devices. Each call gives another one; all belong to this
-    /// key set.
+    /// Draws a public key for devices of this key set. Each call draws a different one.
+    ///
+    /// # Errors
+    /// Those of the source of entropy.
     pub fn device_public_key(
         &self,
         seeds: &mut SeedSequence,
@@ -38,14 +40,17 @@ impl SecretKey {
 }
 
 impl DeviceKey {
-    /// Draws a public key: what is encrypted with it is under this key. Each call gives
-    /// another one.
+    /// Draws a public key for this device key: messages under it decrypt with the device key. Each call
+    /// draws a different one.
+    ///
+    /// # Errors
+    /// Those of the source of entropy.
     pub fn public_key(&self, seeds: &mut SeedSequence) -> Result<DevicePublicKey, EntropyError> {
         DevicePublicKey::generate(self.parameters(), self.fingerprint(), self.glwe(), seeds)
     }
 }
 
-/// Bodies of k encryptions of zero, as bytes.
+/// Returns the bodies of k encryptions of zero, as bytes.
 fn zero_bodies<T: MaskTorus>(
     parameters: &Parameters,
     key: &GlweSecretKey,
@@ -103,7 +108,7 @@ impl DevicePublicKey {
         self.fingerprint
     }
 
-    /// The bytes of a device public key file.
+    /// Returns the bytes of a device public key file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, WireError> {
         let mut out = Vec::with_capacity(HEADER_BYTES + PARAMETERS_BYTES + self.bodies.len() + 4);
         out.resize(HEADER_BYTES, 0);

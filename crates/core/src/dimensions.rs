@@ -1,5 +1,5 @@
-//! Newtypes for the dimensions and logarithms of the schemes, so that no function
-//! takes one where it means another.
+//! Newtypes for the dimensions and logarithms of the schemes, so that none can be passed in the
+//! place of another.
 
 use thiserror::Error;
 
@@ -18,51 +18,51 @@ macro_rules! newtype {
 }
 
 newtype!(
-    /// Number of mask elements of an LWE ciphertext (the paper's `n`).
+    /// The number of mask elements of an LWE ciphertext (the paper's `n`).
     LweDimension,
     usize
 );
 newtype!(
-    /// Number of mask polynomials of a GLWE ciphertext (the paper's `k`).
+    /// The number of mask polynomials of a GLWE ciphertext (the paper's `k`).
     GlweDimension,
     usize
 );
 newtype!(
-    /// log2 of a gadget decomposition base (the paper's `log2 B`).
+    /// log2 of the base of a gadget decomposition (the paper's `log2 B`).
     DecompositionBaseLog,
     u32
 );
 newtype!(
-    /// Number of levels of a gadget decomposition (the paper's `l`).
+    /// The number of levels of a gadget decomposition (the paper's `l`).
     DecompositionLevelCount,
     usize
 );
 newtype!(
-    /// Number of plaintext bits of a radix block: `message_modulus = 2^bits`.
+    /// The number of plaintext bits of a radix block: `message_modulus = 2^bits`.
     MessageBits,
     u32
 );
 newtype!(
-    /// Number of carry bits of a radix block: `carry_modulus = 2^bits`.
+    /// The number of carry bits of a radix block: `carry_modulus = 2^bits`.
     CarryBits,
     u32
 );
 
 impl MessageBits {
-    /// `message_modulus`.
+    /// Returns `message_modulus`.
     pub const fn modulus(self) -> u64 {
         1 << self.0
     }
 }
 
 impl CarryBits {
-    /// `carry_modulus`.
+    /// Returns `carry_modulus`.
     pub const fn modulus(self) -> u64 {
         1 << self.0
     }
 }
 
-/// Number of coefficients of a polynomial mod `X^N + 1` (the paper's `N`): a power
+/// The number of coefficients of a polynomial mod `X^N + 1` (the paper's `N`): a power
 /// of two in `[256, 65536]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolynomialSize(usize);
@@ -100,7 +100,7 @@ impl core::fmt::Display for PolynomialSize {
 }
 
 impl GlweDimension {
-    /// The dimension of the LWE ciphertexts that sample extraction gives: `k·N`.
+    /// Returns the dimension of the LWE ciphertexts that sample extraction yields: `k·N`.
     pub const fn extracted_lwe_dimension(self, size: PolynomialSize) -> LweDimension {
         LweDimension(self.0 * size.get())
     }

@@ -1,6 +1,6 @@
-//! From readings to torus plaintexts and back: [`FixedPoint`] maps a sensor value to
-//! an unsigned code, [`BlockEncoding`] cuts codes into radix blocks and places a
-//! block on the torus, [`boolean`] places a bit.
+//! Encodings of readings as torus plaintexts: [`FixedPoint`] maps a sensor value to
+//! an unsigned code, [`BlockEncoding`] splits codes into radix blocks and places a
+//! block on the torus, and [`boolean`] places a bit.
 
 mod block;
 pub mod boolean;

@@ -3,9 +3,9 @@
 //!
 //! A real polynomial of N coefficients folds to the complex polynomial
 //! `sum (p[j] + i p[j + N/2]) X^j` mod `X^(N/2) - i`, because `i` stands for
-//! `X^(N/2)` and `i^2 = -1` for `X^N`; the upper half of the coefficients simply
-//! is the imaginary part. The transform evaluates it at the N/2 roots, each of
-//! which answers for itself and its conjugate among the roots of `X^N + 1`.
+//! `X^(N/2)` and `i^2 = -1` for `X^N`. So the upper half of the coefficients is the
+//! imaginary part. The transform evaluates the complex polynomial at the N/2 roots, each of
+//! which stands for itself and its conjugate among the roots of `X^N + 1`.
 //!
 //! The evaluation goes down a binary tree: the remainder mod `X^2m - z^2` splits
 //! into those mod `X^m - z` and `X^m + z`, `(a, b) -> (a + z b, a - z b)`, with one
@@ -18,8 +18,9 @@
 //! N coefficients ─forward─▶ N/2 values [re | im] ─simd::fourier_mul(_add)─▶ ─inverse─▶ N/2 times the product
 //! ```
 //!
-//! The product that encryption takes has passes of its own, which convert, multiply and
-//! round on the way (`product.rs`), and for the size of devices on x86-64 tuned ones (`cube.rs`).
+//! The product for encryption has passes of its own, which convert, multiply and
+//! round on the way (`product.rs`). For N = 1024, the size of devices, there are tuned ones on
+//! x86-64 (`cube.rs`).
 //!
 //! [`FftPlan`] borrows its twiddles, for callers without an allocator;
 //! `OwnedFftPlan` owns them. Their table is made without libm and depends on the
@@ -46,16 +47,16 @@ use crate::simd::{self, Isa, dispatch};
 pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
 pub use trigonometry::root_of_unity;
 
-/// The number of doubles that the twiddles of a plan take.
+/// Returns the number of doubles that the twiddles of a plan take.
 pub const fn twiddle_len(size: PolynomialSize) -> usize {
     size.get()
 }
 
-/// Storage too short for the twiddles of a plan.
+/// The storage is too short for the twiddles of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the twiddles need {needed} doubles and the storage has {given}")]
 pub struct TwiddleStorageError {
-    /// What [`twiddle_len`] asks for.
+    /// The length that [`twiddle_len`] requires.
     pub needed: usize,
     /// The length of the storage.
     pub given: usize,
@@ -63,8 +64,8 @@ pub struct TwiddleStorageError {
 
 /// The transform of one polynomial size on one instruction set.
 ///
-/// Transforms and prepared keys are in an order that belongs to the plan's
-/// instruction set: all of a computation uses plans of the same one.
+/// The order of transforms and prepared keys depends on the plan's
+/// instruction set, so all plans of a computation must have the same one.
 #[derive(Clone, Copy, Debug)]
 pub struct FftPlan<'t> {
     size: PolynomialSize,
@@ -73,8 +74,11 @@ pub struct FftPlan<'t> {
 }
 
 impl<'t> FftPlan<'t> {
-    /// Computes the twiddles into `storage`, of at least [`twiddle_len`] doubles;
-    /// alignment to 64 bytes makes the transforms faster.
+    /// Computes the twiddles into `storage`, of at least [`twiddle_len`] doubles.
+    /// Alignment to 64 bytes makes the transforms faster.
+    ///
+    /// # Errors
+    /// If `storage` is too short.
     pub fn new(
         size: PolynomialSize,
         isa: Isa,
@@ -100,12 +104,12 @@ impl<'t> FftPlan<'t> {
         self.size
     }
 
-    /// The instruction set whose order the transforms are in.
+    /// The instruction set that determines the order of the transforms.
     pub const fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// Transforms in place: N real coefficients in order to N/2 complex values, the
+    /// Transforms N real coefficients in place to N/2 complex values, with the
     /// real parts in the first half and the imaginary parts in the second.
     ///
     /// Time and memory accesses do not depend on the coefficients. Alignment to 64
@@ -120,7 +124,7 @@ impl<'t> FftPlan<'t> {
         dispatch!(self.isa, |simd| passes::forward(simd, data, twiddles));
     }
 
-    /// Transforms back in place, without normalisation: gives N/2 times the
+    /// Transforms back in place, without normalisation: the result is N/2 times the
     /// polynomial whose transform `data` is.
     ///
     /// Time and memory accesses do not depend on the values.
@@ -134,8 +138,8 @@ impl<'t> FftPlan<'t> {
         dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
     }
 
-    /// Transforms a key polynomial for [`multiply`](Self::multiply), in place, with the
-    /// normalisation folded in. Constant-time.
+    /// Transforms a key polynomial for [`multiply`](Self::multiply), in place, including the
+    /// normalisation. Constant-time.
     ///
     /// # Panics
     ///
@@ -164,7 +168,7 @@ impl<'t> FftPlan<'t> {
         simd::scale_f64(self.isa, data, factor);
     }
 
-    /// The product of a polynomial's part and a prepared key polynomial, into `sink`.
+    /// Multiplies a part of a polynomial by a prepared key polynomial, and passes the product to `sink`.
     /// `term` is scratch. Constant-time in all of them.
     ///
     /// # Panics
@@ -234,12 +238,12 @@ pub struct OwnedFftPlan {
 
 #[cfg(feature = "alloc")]
 impl OwnedFftPlan {
-    /// A plan for the fastest instruction set of this processor.
+    /// Makes a plan for the fastest instruction set of this processor.
     pub fn new(size: PolynomialSize) -> Self {
         Self::new_with_isa(size, Isa::detect())
     }
 
-    /// A plan for a given instruction set.
+    /// Makes a plan for a given instruction set.
     pub fn new_with_isa(size: PolynomialSize, isa: Isa) -> Self {
         let zeros = core::iter::repeat_n(0.0, twiddle_len(size));
         let mut twiddles = aligned_vec::AVec::from_iter(64, zeros);
@@ -252,7 +256,7 @@ impl OwnedFftPlan {
         }
     }
 
-    /// The plan, borrowed.
+    /// Borrows the plan.
     pub fn plan(&self) -> FftPlan<'_> {
         FftPlan {
             size: self.size,
@@ -266,7 +270,7 @@ impl OwnedFftPlan {
         self.size
     }
 
-    /// The instruction set whose order the transforms are in.
+    /// The instruction set that determines the order of the transforms.
     pub const fn isa(&self) -> Isa {
         self.isa
     }

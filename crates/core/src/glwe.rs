@@ -25,7 +25,7 @@ pub struct GlweCiphertext<T> {
 }
 
 impl<T: Torus> GlweCiphertext<T> {
-    /// A ciphertext of masks and body in one vector. `None` if its length is not a
+    /// Makes a ciphertext from masks and body in one vector. Returns `None` if the length is not a
     /// multiple of the polynomial size, or leaves no mask.
     pub fn from_vec(data: Vec<T>, polynomial_size: PolynomialSize) -> Option<Self> {
         let size = polynomial_size.get();
@@ -35,8 +35,8 @@ impl<T: Torus> GlweCiphertext<T> {
         })
     }
 
-    /// The ciphertext whose mask a seed stands for: stream `stream` of the expander
-    /// under that seed, masks in order. `body` has N scalars.
+    /// Expands a seeded ciphertext: its masks are, in order, stream `stream` of the expander under
+    /// `seed`. `body` has N scalars.
     ///
     /// # Panics
     /// If `body` does not have N scalars.
@@ -60,12 +60,12 @@ impl<T: Torus> GlweCiphertext<T> {
         }
     }
 
-    /// Masks and body.
+    /// The mask polynomials and the body.
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 
-    /// Masks and body.
+    /// The mask polynomials and the body.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -75,12 +75,12 @@ impl<T: Torus> GlweCiphertext<T> {
         self.polynomial_size
     }
 
-    /// Number of mask polynomials.
+    /// The number of mask polynomials.
     pub fn glwe_dimension(&self) -> GlweDimension {
         GlweDimension(self.data.len() / self.polynomial_size.get() - 1)
     }
 
-    /// The LWE ciphertext of coefficient `degree`, under the flattened GLWE key.
+    /// Extracts the LWE ciphertext of coefficient `degree`, under the flattened GLWE key.
     ///
     /// # Panics
     /// If `degree >= N`.
@@ -123,9 +123,9 @@ impl GlweSecretKey {
         }
     }
 
-    /// A key of these coefficients, polynomial after polynomial. `None` if one is not of
-    /// such a key, or if the length is not a positive multiple of the polynomial size.
-    /// Constant-time but for the refusal.
+    /// Makes a key from its coefficients, polynomial after polynomial. Returns `None` if a coefficient is
+    /// not one of such a key, or the length is not a positive multiple of the polynomial size.
+    /// Constant-time, except that the key may be refused.
     pub fn from_coefficients(
         secret: GlweSecret,
         coefficients: Zeroizing<Vec<i8>>,
@@ -142,12 +142,12 @@ impl GlweSecretKey {
         })
     }
 
-    /// The coefficients, each 0 or 1, or each -1, 0 or 1, polynomial after polynomial.
+    /// The coefficients, polynomial after polynomial: each 0 or 1, or, of a ternary key, -1, 0 or 1.
     pub fn coefficients(&self) -> &[i8] {
         &self.coefficients
     }
 
-    /// Number of key polynomials.
+    /// The number of key polynomials.
     pub fn glwe_dimension(&self) -> GlweDimension {
         GlweDimension(self.coefficients.len() / self.polynomial_size.get())
     }
@@ -157,7 +157,8 @@ impl GlweSecretKey {
         self.polynomial_size
     }
 
-    /// The same coefficients as the LWE key of what sample extraction gives.
+    /// Returns the LWE key with the same coefficients, under which sample extraction yields
+    /// ciphertexts.
     pub fn to_lwe_secret_key(&self) -> LweSecretKey {
         LweSecretKey {
             coefficients: self.coefficients.clone(),
@@ -205,22 +206,25 @@ impl PreparedGlweSecretKey {
         self.plan.plan().polynomial_size()
     }
 
-    /// Number of key polynomials.
+    /// The number of key polynomials.
     pub fn glwe_dimension(&self) -> GlweDimension {
         GlweDimension(self.fourier.len() / self.polynomial_size().get())
     }
 
-    /// Number of doubles of scratch that encryption and decryption want.
+    /// Returns the number of doubles of scratch that encryption and decryption need.
     pub fn scratch_len<T: MaskTorus>(&self) -> usize {
         mask_product_scratch_len::<T>(self.polynomial_size(), self.glwe_dimension())
     }
 
-    /// Turns `body`, a plaintext polynomial, into the body of its encryption under the
-    /// mask polynomials of `mask` (`k · N` scalars). Constant-time for constant-time
-    /// noise. `scratch` holds secrets afterwards.
+    /// Encrypts `body`, a plaintext polynomial of N scalars, in place: adds noise and the product of
+    /// the key and the masks `mask` (`k · N` scalars). Constant-time if the noise is. `scratch`
+    /// holds secrets afterwards.
+    ///
+    /// Devices encrypt with `tfhe-sbc-device`, which does the same without an allocator and with the
+    /// product of a memory plan.
     ///
     /// # Panics
-    /// If a length is not as said.
+    /// If a length is wrong.
     pub fn encrypt_body_into<T: MaskTorus>(
         &self,
         body: &mut [T],
@@ -233,7 +237,7 @@ impl PreparedGlweSecretKey {
         self.add_mask_product(mask, scratch, body);
     }
 
-    /// The phase `B - Σ A_i · S_i` of a ciphertext: plaintext plus noise, N scalars.
+    /// Returns the phase `B - Σ A_i · S_i` of a ciphertext: plaintext plus noise, N scalars.
     /// Constant-time.
     ///
     /// # Panics

@@ -1,11 +1,11 @@
-//! The one polynomial product of encryption and decryption, `Σ a_i · s_i` in
+//! The polynomial product of encryption and decryption: `Σ a_i · s_i` in
 //! `Z_q[X]/(X^N + 1)` for uniform masks `a_i` and a small secret `s_i`, exact.
 //!
 //! The secret is transformed once ([`prepare_key_polynomial`]). A mask of 32-bit
 //! scalars goes through the double-precision transform in one pass, because every
 //! coefficient of the product is an integer below `2^31 · N` that the transform's
-//! error cannot move by half a unit. A mask of 64-bit scalars goes as two signed
-//! 32-bit halves, for a single pass would lose the low bits.
+//! error cannot move by half a unit. A mask of 64-bit scalars is processed as two signed
+//! 32-bit halves, because a single pass would lose the low bits.
 //!
 //! Constant-time in the mask and in the key.
 
@@ -14,9 +14,9 @@ use crate::fft::{FftPlan, HighHalf, LowHalf, Sink, Whole};
 use crate::torus::Torus;
 
 /// A torus scalar whose product with a small polynomial is exact in double precision
-/// after it is cut into [`HALVES`](MaskTorus::HALVES) signed 32-bit parts.
+/// after it is split into [`HALVES`](MaskTorus::HALVES) signed 32-bit parts.
 pub trait MaskTorus: Torus {
-    /// Number of parts.
+    /// The number of parts.
     const HALVES: usize;
 
     #[doc(hidden)]
@@ -30,7 +30,7 @@ pub trait MaskTorus: Torus {
     );
 }
 
-/// Where the product of a half goes.
+/// The operation that adds the product of a half to the result.
 #[doc(hidden)]
 pub struct HalfSink<'a, T>(Sink<'a, T>);
 
@@ -67,8 +67,8 @@ impl MaskTorus for u64 {
     }
 }
 
-/// Number of doubles of scratch that a [`MaskProduct`] of `dimension` terms wants: one
-/// polynomial, and where there are several terms an accumulator for every half.
+/// Returns the number of doubles of scratch that a [`MaskProduct`] of `dimension` terms needs: one
+/// polynomial and, if there are several terms, an accumulator for every half.
 pub const fn mask_product_scratch_len<T: MaskTorus>(
     size: PolynomialSize,
     dimension: GlweDimension,
@@ -79,8 +79,8 @@ pub const fn mask_product_scratch_len<T: MaskTorus>(
     }
 }
 
-/// Transforms one polynomial of a binary key, `out[j] = s_j`, in place, with the
-/// transform's normalisation folded in.
+/// Transforms one polynomial of a small key, `out[j] = s_j`, in place. The result includes the
+/// normalisation of the transform.
 ///
 /// # Panics
 /// If `out` does not have `N` places.
@@ -88,9 +88,9 @@ pub fn prepare_key_polynomial(plan: FftPlan<'_>, out: &mut [f64]) {
     plan.prepare_key(out);
 }
 
-/// A sum `Σ a_i · s_i`, one mask polynomial at a time: [`add`](MaskProduct::add) for all
+/// A sum `Σ a_i · s_i`, one mask polynomial at a time: call [`add`](MaskProduct::add) for all
 /// but the last, then [`finish_into`](MaskProduct::finish_into) with the last. The
-/// scratch holds secrets afterwards: whoever owns it wipes it.
+/// scratch holds secrets afterwards, and its owner wipes it.
 pub struct MaskProduct<'p, 's> {
     plan: FftPlan<'p>,
     term: &'s mut [f64],
@@ -99,8 +99,8 @@ pub struct MaskProduct<'p, 's> {
 }
 
 impl<'p, 's> MaskProduct<'p, 's> {
-    /// An empty sum. `scratch` has at least [`mask_product_scratch_len`] places for the
-    /// number of terms that are to come.
+    /// Starts an empty sum. `scratch` has at least [`mask_product_scratch_len`] places for the
+    /// number of terms of the sum.
     ///
     /// # Panics
     /// If `scratch` does not hold one polynomial.
@@ -114,7 +114,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
         }
     }
 
-    /// Adds `mask · key` to the sum, which further terms follow.
+    /// Adds `mask · key` to the sum. It must not be the last term.
     ///
     /// # Panics
     /// If a length is not `N`, or the scratch has no accumulators.
@@ -138,7 +138,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
         self.empty = false;
     }
 
-    /// Adds `mask · key`, the last term, to the sum and the sum to `out`, exactly.
+    /// Adds `mask · key`, the last term, to the sum, and the sum to `out`, exactly.
     ///
     /// # Panics
     /// If a length is not `N`.

@@ -1,5 +1,5 @@
-//! The key owner's keys: [`SecretKey`] decrypts everything; a [`DeviceKey`] is what a
-//! device needs to encrypt, either a part of the secret key or drawn for that device.
+//! The keys of a key owner: a [`SecretKey`] decrypts everything; with a [`DeviceKey`] a
+//! device encrypts. The latter is a part of the secret key, or drawn for one device.
 
 use alloc::vec::Vec;
 
@@ -14,10 +14,10 @@ use crate::wire::bits::unpack_secret;
 use crate::wire::key::{Binding, KeyBytes, write};
 use crate::wire::{Kind, WireError};
 
-/// What the hash of an imported key is for (BLAKE3, section 2.3: `derive_key`).
+/// The context of the hash of an imported key (BLAKE3, section 2.3: `derive_key`).
 const IMPORTED_KEY_CONTEXT: &str = "tfhe-sbc 2026-11-22 fingerprint of an imported GLWE key";
 
-/// Both secret keys of a key set. Stays with the key owner.
+/// Both secret keys of a key set. They stay with the key owner.
 #[derive(Debug)]
 pub struct SecretKey {
     parameters: Parameters,
@@ -28,6 +28,9 @@ pub struct SecretKey {
 
 impl SecretKey {
     /// Draws a key set.
+    ///
+    /// # Errors
+    /// Those of the source of entropy.
     pub fn generate(
         parameters: Parameters,
         seeds: &mut SeedSequence,
@@ -71,7 +74,7 @@ impl SecretKey {
         &self.lwe
     }
 
-    /// The block value of a ciphertext under the small LWE key, padding bit included.
+    /// Decrypts a ciphertext under the small LWE key to its block value, including the padding bit.
     ///
     /// # Panics
     /// If the ciphertext has another dimension than the key.
@@ -81,8 +84,8 @@ impl SecretKey {
             .decode(self.lwe.phase(ciphertext))
     }
 
-    /// The key that all devices of the key set can share: the GLWE key itself, so that
-    /// a server needs nothing more to compute on what they send.
+    /// Returns the key that all devices of the key set can share: the GLWE key itself, so that
+    /// a server needs nothing more to compute on their uploads.
     pub fn device_key(&self) -> DeviceKey {
         DeviceKey {
             parameters: self.parameters,
@@ -95,8 +98,8 @@ impl SecretKey {
         }
     }
 
-    /// Draws a key for one device alone. A server computes on what it encrypts once it
-    /// has the device switch key, which is made of both; nobody need keep this one.
+    /// Draws a key for one device alone. A server computes on its uploads once it has the device
+    /// switch key, which is made from this key and the secret key. The owner need not keep this key.
     pub fn issue_device_key(
         &self,
         issue: DeviceIssue,
@@ -119,7 +122,7 @@ impl SecretKey {
         })
     }
 
-    /// The bytes of a secret key file.
+    /// Returns the bytes of a secret key file.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, WireError> {
         write(
             Kind::SecretKey,
@@ -149,8 +152,8 @@ impl SecretKey {
     }
 }
 
-/// The fingerprint of a key, and a seed for drawing it. The fingerprint comes from a
-/// mask seed and the key from the noise seed beside it: published, it says nothing.
+/// Draws the fingerprint of a key, and the seed for drawing the key. The fingerprint is made from a
+/// mask seed and the key from the noise seed of the same pair, so publishing it reveals nothing.
 fn draw_fingerprint(seeds: &mut SeedSequence) -> Result<(KeyFingerprint, NoiseSeed), EntropyError> {
     let (public, secret) = seeds.next_pair()?;
     let mut fingerprint = KeyFingerprint::default();
@@ -160,8 +163,8 @@ fn draw_fingerprint(seeds: &mut SeedSequence) -> Result<(KeyFingerprint, NoiseSe
     Ok((fingerprint, secret))
 }
 
-/// What a device needs to encrypt: parameters and a GLWE key, the key set's or one of
-/// its own.
+/// The key with which a device encrypts: parameters and a GLWE key, which is the key set's or the
+/// device's own.
 #[derive(Debug)]
 pub struct DeviceKey {
     parameters: Parameters,
@@ -171,12 +174,11 @@ pub struct DeviceKey {
 }
 
 impl DeviceKey {
-    /// A device key of a GLWE key that another library made: its ciphertexts are for a
-    /// server that has that library. The fingerprint is a hash of parameters and key, so that
-    /// whoever imports a key again gets the same one; what it says of the key is no more than
-    /// any hash of so many unknown bits does.
+    /// Imports a GLWE key that another library made, so that a server with that library can compute on
+    /// the ciphertexts. The fingerprint is a hash of parameters and key: importing the same key again
+    /// gives the same one. It reveals no more about the key than any hash of as many unknown bits.
     ///
-    /// `None` if the key is not of the shape and kind that the parameters state.
+    /// Returns `None` if the key does not have the shape and kind that the parameters state.
     pub fn import(parameters: Parameters, glwe: GlweSecretKey) -> Option<Self> {
         let size = parameters.polynomial_size();
         let coefficients = glwe.coefficients();
@@ -215,12 +217,12 @@ impl DeviceKey {
         &self.parameters
     }
 
-    /// The fingerprint that its ciphertexts carry.
+    /// The fingerprint in the headers of its ciphertexts.
     pub fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 
-    /// The key set that it belongs to, and whom it was issued to.
+    /// The key set that the key belongs to, and the device that it was issued to.
     pub fn binding(&self) -> &Binding {
         &self.binding
     }
@@ -230,7 +232,7 @@ impl DeviceKey {
         &self.glwe
     }
 
-    /// The bytes of a device key file.
+    /// Returns the bytes of a device key file.
     pub fn to_bytes(&self) -> Result<Zeroizing<Vec<u8>>, WireError> {
         write(
             Kind::DeviceKey,
@@ -253,7 +255,7 @@ impl DeviceKey {
     }
 }
 
-/// What is wrong with the small LWE key of a file.
+/// Returns the name of the wire field that an error in a small LWE key belongs to.
 fn field_of(error: LweKeyError) -> &'static str {
     match error {
         LweKeyError::Dimension => "dimension",
@@ -263,7 +265,7 @@ fn field_of(error: LweKeyError) -> &'static str {
     }
 }
 
-/// The GLWE key of a file.
+/// Reads the GLWE key of a key file.
 fn glwe_key(read: &KeyBytes<'_>) -> Result<GlweSecretKey, WireError> {
     let secret = read.parameters.glwe_secret;
     let coefficients = unpack(secret, read.glwe, read.parameters.big_lwe_dimension().0);

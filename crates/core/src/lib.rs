@@ -1,15 +1,28 @@
-//! The ground that every other crate of tfhe-sbc stands on: torus scalars, the
+//! The foundation of all crates of tfhe-sbc: torus scalars, the
 //! ring `Z_q[X]/(X^N + 1)` and its transforms, randomness, LWE and GLWE
 //! ciphertexts, encodings, validated parameters and the wire format.
 //!
-//! Nothing here knows a file, a socket or a thread. Without the `alloc` feature
+//! Nothing here uses files, sockets or threads. Without the `alloc` feature
 //! everything works on slices that the caller provides; `alloc` adds owning
 //! types, `std` adds run-time detection of instruction sets.
 //!
 //! The path of a reading through this crate: [`encoding`] turns it into radix
-//! blocks, [`glwe_product`] adds the mask product that [`fft`]
-//! multiplies, [`random`] draws mask and noise, [`wire`] gives it bytes, and on the far side
-//! [`sample_extract`] takes it out of its polynomial as an LWE ciphertext.
+//! blocks, [`glwe_product`] adds the product of mask and key, [`random`] draws mask and noise, and
+//! [`wire`] puts the result into bytes. On the server,
+//! [`sample_extract`] takes the reading out of its polynomial as an LWE ciphertext.
+//!
+//! The algorithms and their sources:
+//!
+//! | module | source |
+//! |---|---|
+//! | [`encoding::boolean`], [`sample_extract`] | Chillotti, Gama, Georgieva and Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", section 4.2 |
+//! | [`fft`] | the folded transform as a tree of remainders, explained in the module |
+//! | [`ntt`] | Lyubashevsky and Seiler, "NTTRU", 2019; Seiler 2018 |
+//! | `device_public_key` | Lyubashevsky, Peikert and Regev 2010, section 1.1 |
+//! | `lwe` | keys of blocks: ePrint 2023/958, section 3 |
+//! | [`random::ExpanderKind`] | RFC 8439, FIPS 197 with SP 800-38A, BLAKE2X 2016, BLAKE3 2020, FIPS 202 |
+//! | [`random::add_noise`] | Box and Muller 1958; TUniform of TFHE-rs |
+//! | [`random::SeedSequence`] | RFC 8439; health tests after SP 800-90B, section 4.4 |
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(feature = "alloc")]

@@ -16,7 +16,7 @@ pub struct LweCiphertext<T> {
 }
 
 impl<T: Torus> LweCiphertext<T> {
-    /// The ciphertext with zero mask, which everyone can read: a plaintext that takes
+    /// Makes the ciphertext with zero mask, which everyone can read: a plaintext that takes
     /// part in computations.
     pub fn trivial(dimension: LweDimension, plaintext: T) -> Self {
         let mut data = alloc::vec![T::ZERO; dimension.0 + 1];
@@ -24,22 +24,22 @@ impl<T: Torus> LweCiphertext<T> {
         Self { data }
     }
 
-    /// A ciphertext of mask and body in one vector. `None` if it is empty.
+    /// Makes a ciphertext from mask and body in one vector. Returns `None` if it is empty.
     pub fn from_vec(data: Vec<T>) -> Option<Self> {
         (!data.is_empty()).then_some(Self { data })
     }
 
-    /// Number of mask scalars.
+    /// The number of mask scalars.
     pub fn dimension(&self) -> LweDimension {
         LweDimension(self.data.len() - 1)
     }
 
-    /// Mask and body.
+    /// The mask and the body.
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 
-    /// Mask and body.
+    /// The mask and the body.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
@@ -61,7 +61,7 @@ impl<T: Torus> LweCiphertext<T> {
         }
     }
 
-    /// `self += other`, for ciphertexts under the same key.
+    /// Adds another ciphertext under the same key.
     ///
     /// # Panics
     /// If the dimensions differ.
@@ -69,7 +69,7 @@ impl<T: Torus> LweCiphertext<T> {
         self.zip(other, T::add);
     }
 
-    /// `self -= other`, for ciphertexts under the same key.
+    /// Subtracts another ciphertext under the same key.
     ///
     /// # Panics
     /// If the dimensions differ.
@@ -77,18 +77,18 @@ impl<T: Torus> LweCiphertext<T> {
         self.zip(other, T::sub);
     }
 
-    /// `self = -self`.
+    /// Negates the ciphertext.
     pub fn neg_assign(&mut self) {
         self.data.iter_mut().for_each(|x| *x = x.neg());
     }
 
-    /// `self *= factor`, a signed integer.
+    /// Multiplies the ciphertext by a signed integer.
     pub fn mul_assign(&mut self, factor: i64) {
         let factor = T::from_i64(factor);
         self.data.iter_mut().for_each(|x| *x = x.mul(factor));
     }
 
-    /// `self += factor · other`, for ciphertexts under the same key.
+    /// Adds `factor · other`, where `other` is under the same key.
     ///
     /// # Panics
     /// If the dimensions differ.
@@ -109,21 +109,21 @@ impl<T: Torus> LweCiphertext<T> {
     }
 }
 
-/// Coefficients that are no small LWE key.
+/// The reason why coefficients are not a small LWE key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LweKeyError {
-    /// A number of coefficients that blocks do not make up.
+    /// The number of coefficients is not a multiple of the block size.
     #[error("the dimension of an LWE key is not a multiple of its block size")]
     Dimension,
-    /// A coefficient that is neither 0 nor 1.
+    /// A coefficient is neither 0 nor 1.
     #[error("an LWE key has a coefficient that is neither 0 nor 1")]
     Coefficient,
-    /// Two ones in a block.
+    /// A block has two ones or more.
     #[error("an LWE key has a block with more than a single 1")]
     Block,
-    /// More ones than the mean `n/(ℓ+1)`, for blocks of size ℓ above 1. The noise of a
-    /// mean-compensated modulus switch grows with the number of ones there, so that keys
-    /// above the mean would fail more often than their parameter set states.
+    /// There are more ones than the mean `n/(ℓ+1)`, for blocks of size ℓ above 1. For such blocks the
+    /// noise of a mean-compensated modulus switch grows with the number of ones, so that a key above
+    /// the mean would fail more often than its parameter set states.
     #[error("an LWE key of blocks has more ones than are in a key on average")]
     Weight,
 }
@@ -132,14 +132,14 @@ fn is_made_of_blocks(dimension: usize, block_size: u32) -> bool {
     block_size > 0 && dimension.is_multiple_of(block_size as usize)
 }
 
-/// Whether a key has more ones than the mean.
+/// Returns whether a key has more ones than the mean.
 fn is_heavy(coefficients: &[i8], block_size: u32) -> bool {
     let weight = coefficients.iter().filter(|&&bit| bit == 1).count();
     weight * (block_size as usize + 1) > coefficients.len()
 }
 
-/// Uniform below `bound`, 1 to 256: bytes of the stream until one is below the largest
-/// multiple of `bound`.
+/// Draws a uniform number below `bound`, 1 to 256: reads bytes of the stream until one is below the
+/// largest multiple of `bound`.
 fn draw_below(bound: u32, expander: &mut impl Expander) -> usize {
     let mut byte = Zeroizing::new([0]);
     loop {
@@ -151,7 +151,7 @@ fn draw_below(bound: u32, expander: &mut impl Expander) -> usize {
     }
 }
 
-/// An LWE secret key: a binary small key, or the coefficients of a GLWE key, binary or
+/// An LWE secret key: a binary small key, or the coefficients of a GLWE key, which are binary or
 /// ternary. Zeroized on drop; `Debug` shows the dimension only.
 pub struct LweSecretKey {
     pub(crate) coefficients: Zeroizing<Vec<i8>>,
@@ -162,13 +162,13 @@ impl LweSecretKey {
     /// and those with a single 1 (ePrint 2023/958, section 3). Blocks of 1 make a uniform
     /// binary key.
     ///
-    /// Keys of larger blocks are drawn until [`LweKeyError::Weight`] does not hold, twice on
-    /// average, so that they have a bit or so of entropy less than all such keys.
+    /// Keys of larger blocks are drawn until they are not too heavy ([`LweKeyError::Weight`]), twice on
+    /// average, which costs about one bit of entropy.
     ///
     /// Not constant-time for blocks larger than 1.
     ///
     /// # Panics
-    /// If blocks of `block_size` do not make up the dimension.
+    /// If the dimension is not a multiple of `block_size`.
     pub fn generate(
         dimension: LweDimension,
         block_size: u32,
@@ -197,9 +197,12 @@ impl LweSecretKey {
         }
     }
 
-    /// A key of blocks of `block_size` coefficients in `{0, 1}`.
+    /// Makes a key from coefficients in `{0, 1}`, in blocks of `block_size`.
     ///
     /// Not constant-time for blocks larger than 1.
+    ///
+    /// # Errors
+    /// A [`LweKeyError`] that says what is wrong with the coefficients.
     pub fn from_coefficients(
         coefficients: Zeroizing<Vec<i8>>,
         block_size: u32,
@@ -228,12 +231,12 @@ impl LweSecretKey {
         LweDimension(self.coefficients.len())
     }
 
-    /// The coefficients, each 0 or 1; of a ternary GLWE key, -1, 0 or 1.
+    /// The coefficients: each 0 or 1, or, of a ternary GLWE key, -1, 0 or 1.
     pub fn coefficients(&self) -> &[i8] {
         &self.coefficients
     }
 
-    /// `⟨mask, s⟩`. Constant-time.
+    /// Returns `⟨mask, s⟩`. Constant-time.
     ///
     /// # Panics
     /// If the mask's length is not the key's dimension.
@@ -266,7 +269,7 @@ impl LweSecretKey {
         LweCiphertext { data }
     }
 
-    /// The phase `b - ⟨a, s⟩`: plaintext plus noise. Constant-time.
+    /// Returns the phase `b - ⟨a, s⟩`: plaintext plus noise. Constant-time.
     ///
     /// # Panics
     /// If the dimensions differ.

@@ -1,13 +1,13 @@
-//! Short names in fixed fields.
+//! Short names in fields of fixed length.
 
 use core::fmt;
 
-/// A name of 1 to `LEN` bytes of printable ASCII without spaces, zeros behind.
+/// A name of 1 to `LEN` bytes of printable ASCII without spaces, padded with zeros.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PaddedText<const LEN: usize>([u8; LEN]);
 
 impl<const LEN: usize> PaddedText<LEN> {
-    /// A name from text that is known at compile time.
+    /// Makes a name from text that is known at compile time.
     ///
     /// # Panics
     /// At compile time, if the text is longer than `LEN` bytes.
@@ -23,7 +23,7 @@ impl<const LEN: usize> PaddedText<LEN> {
         Self(name)
     }
 
-    /// The name of some text; `None` if it is empty, too long or not printable.
+    /// Makes a name from text. Returns `None` if it is empty, too long or not printable.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut bytes = [0; LEN];
         bytes
@@ -32,7 +32,7 @@ impl<const LEN: usize> PaddedText<LEN> {
         Self::from_bytes(bytes)
     }
 
-    /// The name in a field; `None` if it is empty, not printable or not padded with zeros.
+    /// Reads the name in a field. Returns `None` if it is empty, not printable or not padded with zeros.
     pub fn from_bytes(bytes: [u8; LEN]) -> Option<Self> {
         let (text, padding) = bytes.split_at(text_len(&bytes));
         let printable = text.iter().all(u8::is_ascii_graphic);
@@ -40,7 +40,7 @@ impl<const LEN: usize> PaddedText<LEN> {
         (!text.is_empty() && printable && padded).then_some(Self(bytes))
     }
 
-    /// The field.
+    /// The bytes of the field, including the padding.
     pub const fn as_bytes(&self) -> &[u8; LEN] {
         &self.0
     }

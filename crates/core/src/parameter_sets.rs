@@ -1,6 +1,6 @@
-//! The shipped parameter sets. Each is the answer to a question put to the oracle crate's search, which
-//! stands beside its numbers in `found.rs`; `tfhe-sbc params shipped` asks them all again. The
-//! oracle's tests recompute the failure probability and security level of each.
+//! The shipped parameter sets. Each is the result of the oracle crate's search for a query, which is
+//! given beside the numbers in `found.rs`; `tfhe-sbc params shipped` repeats all queries. The
+//! tests of the oracle crate recompute the failure probability and security level of each.
 
 mod found;
 
@@ -14,11 +14,11 @@ use crate::random::NoiseDistribution;
 /// Radix blocks of 2 message and 2 carry bits, the default for integers.
 ///
 /// The search's choice among sets whose uploads take 12 bits. The noise under the small key is
-/// below what the average failure probability needs: each key-switching key shifts every phase by
-/// a constant (half the sum of its errors), and a key that shifts as much as one in a thousand is
-/// to stay below 2^-128 too. That the squares of a key's errors vary as
-/// well, by 2% about their mean, is not in that: one key in a thousand has 2^-126.9 on
-/// public-key uploads for it.
+/// lower than the average failure probability requires. The reason is that each key-switching key
+/// shifts every phase by a constant (half the sum of its errors), and a key with a shift as large as
+/// one in a thousand has must also stay below 2^-128. That does not account for the squares of a
+/// key's errors, which vary by 2% about their mean: because of them one key in a thousand reaches
+/// 2^-126.9 on public-key uploads.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-133.7, on uploads with 2^-129.6, on
 /// public-key uploads with 2^-128.9.
@@ -32,22 +32,22 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 
 /// Radix blocks of 3 message and 3 carry bits.
 ///
-/// At N = 4096 the modulus switch alone leaves too little. The noise of the GLWE key is the least
-/// that is used over 2^64, four steps.
+/// At N = 4096 the modulus switch alone leaves too little room for other noise. The noise of the
+/// GLWE key is the least that is used over 2^64, four steps.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-130.3, on uploads with 2^-144.4, on
 /// public-key uploads with 2^-133.1.
 pub const MESSAGE_3_CARRY_3: ParameterSet = found::MESSAGE_3_CARRY_3;
 
-/// [`MESSAGE_2_CARRY_2`] at a failure probability of 2^-40: faster, and not for use where
-/// whoever sees an answer fail could learn something from it.
+/// [`MESSAGE_2_CARRY_2`] at a failure probability of 2^-40. It is faster, and must not be used where
+/// an attacker who sees an answer fail could learn something from it.
 pub const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = found::MESSAGE_2_CARRY_2_P_FAIL_2M40;
 
 /// [`MESSAGE_1_CARRY_1`] at a failure probability of 2^-40, likewise.
 pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = found::MESSAGE_1_CARRY_1_P_FAIL_2M40;
 
-/// Booleans for two-input gates. 64-bit GLWE ciphertexts, whose noise may be so small that the
-/// external product makes do with one digit for mask and body.
+/// Booleans for two-input gates. GLWE ciphertexts have 64 bits, so that their noise may be small
+/// enough for an external product with one digit each for mask and body.
 ///
 /// The noise level is that of a gate like NAND on two multiplexer outputs, each a sum of two
 /// independent bootstrap outputs: where both are the same ciphertext, 8 times their variance.
@@ -67,8 +67,8 @@ pub const GATES: ParameterSet = found::GATES;
 /// public-key uploads with 2^-131.6.
 pub const BOOLEAN_1024: ParameterSet = found::BOOLEAN_1024;
 
-/// [`BOOLEAN_1024`] for devices that would rather draw TUniform noise: a few bits for each
-/// coefficient, and no arithmetic on them. The bound is the smallest whose variance is at
+/// [`BOOLEAN_1024`] with TUniform noise, for devices to which a few bits for each coefficient and no
+/// arithmetic on them are worth more. The bound is the smallest whose variance is at
 /// least what 128 bits of security need.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-135.1, on uploads with 2^-192.3, on
@@ -76,16 +76,16 @@ pub const BOOLEAN_1024: ParameterSet = found::BOOLEAN_1024;
 pub const BOOLEAN_1024_TUNIFORM: ParameterSet = found::BOOLEAN_1024_TUNIFORM;
 
 /// The uploads that the TFHE-SBC paper measures: N = 1024, σ = 2^-25. **Below 128 bits** with
-/// a binary key, 122.2 by the lattice estimator and 121.9 with the oracle crate's margin: for
-/// comparison with the paper, not for use.
+/// a binary key: 122.2 bits by the lattice estimator, and 121.9 with the oracle crate's margin. Only
+/// for comparison with the paper.
 pub const PAPER_N1024: ParameterSet = found::PAPER_N1024;
 
-/// [`PAPER_N1024`] with the smallest TUniform noise of at least its variance, and likewise
-/// only for comparison.
+/// [`PAPER_N1024`] with the smallest TUniform noise of at least its variance, also only for
+/// comparison.
 pub const PAPER_N1024_TUNIFORM: ParameterSet = found::PAPER_N1024_TUNIFORM;
 
-/// Every set to choose from: 128 bits of security, and no use of it fails with more than
-/// 2^-128.
+/// The sets to choose from: they have 128 bits of security, and none of their uses fails with a
+/// probability above 2^-128.
 pub const ALL: [ParameterSet; 6] = [
     MESSAGE_2_CARRY_2,
     GATES,
@@ -95,16 +95,16 @@ pub const ALL: [ParameterSet; 6] = [
     MESSAGE_3_CARRY_3,
 ];
 
-/// Sets of 128 bits of security that fail with up to 2^-40, which their names say.
-/// [`by_name`] knows them, but nothing offers them.
+/// Sets with 128 bits of security whose failure probability is up to 2^-40, as their names say.
+/// [`by_name`] finds them, but no list offers them.
 pub const LOOSER: [ParameterSet; 2] =
     [MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_1_CARRY_1_P_FAIL_2M40];
 
 /// Sets below 128 bits of security, for comparison with published figures.
-/// [`by_name`] knows them, but nothing offers them.
+/// [`by_name`] finds them, but no list offers them.
 pub const FOR_COMPARISON: [ParameterSet; 2] = [PAPER_N1024, PAPER_N1024_TUNIFORM];
 
-/// The set of that name, of [`ALL`], [`LOOSER`] or [`FOR_COMPARISON`], validated.
+/// Returns the set of that name in [`ALL`], [`LOOSER`] or [`FOR_COMPARISON`], validated.
 pub fn by_name(name: &str) -> Option<Result<Parameters, ParameterError>> {
     ALL.iter()
         .chain(&LOOSER)

@@ -1,9 +1,9 @@
 //! Parameter sets: plain data ([`ParameterSet`]), validated once into immutable
-//! [`Parameters`], and the shipped constants.
+//! [`Parameters`].
 //!
-//! A parameter set has a canonical 140-byte form ([`Parameters::to_bytes`]) that
-//! key files carry; its BLAKE3 hash is the [`ParameterFingerprint`] that every
-//! ciphertext carries, so that mixing sets is an error and not a wrong answer.
+//! Key files carry a parameter set in its canonical 140-byte form ([`Parameters::to_bytes`]). The
+//! BLAKE3 hash of that form is the [`ParameterFingerprint`] in every ciphertext, so that mixing sets
+//! is an error and not a wrong answer.
 
 mod canonical_form;
 mod glwe_secret;
@@ -23,7 +23,7 @@ use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
 pub use glwe_secret::GlweSecret;
 
-/// Number of bytes of the canonical form of a parameter set.
+/// The number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;
 
 /// The name of a parameter set: at most 32 bytes of printable ASCII.
@@ -35,12 +35,12 @@ pub type ParameterName = PaddedText<32>;
 pub struct Decomposition {
     /// log2 of the base.
     pub base_log: DecompositionBaseLog,
-    /// Number of digits.
+    /// The number of digits.
     pub level_count: DecompositionLevelCount,
 }
 
 impl Decomposition {
-    /// A decomposition in base `2^base_log` with `level_count` digits.
+    /// Makes a decomposition in base `2^base_log` with `level_count` digits.
     pub const fn new(base_log: u32, level_count: usize) -> Self {
         Self {
             base_log: DecompositionBaseLog(base_log),
@@ -48,7 +48,7 @@ impl Decomposition {
         }
     }
 
-    /// Number of most significant torus bits that the digits represent.
+    /// The number of most significant torus bits that the digits represent.
     pub const fn represented_bits(&self) -> u32 {
         self.base_log.0 * self.level_count.0 as u32
     }
@@ -58,95 +58,96 @@ impl Decomposition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ModulusSwitch {
-    /// Every coefficient to nearest.
+    /// Every coefficient is rounded to nearest.
     Plain = 0,
-    /// Every mask coefficient to nearest, the mean of what that does to the phase
-    /// (the sum of the rounding errors times the mean of a key coefficient) taken out of
+    /// Every mask coefficient is rounded to nearest. The mean of the resulting error of the phase (the
+    /// sum of the rounding errors times the mean of a key coefficient) is subtracted from
     /// the body first. For a uniform binary key that halves the variance and makes it
     /// independent of the key's weight.
     MeanCompensated = 1,
 }
 
-/// What the plaintext of a ciphertext looks like.
+/// The form of the plaintext of a ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PlaintextKind {
-    /// `±1/8`, as the two-input gates want it.
+    /// `±1/8`, for two-input gates.
     Boolean = 1,
-    /// One padding bit, carry bits, message bits from the top of the torus down.
+    /// One padding bit, carry bits and message bits, from the top of the torus down.
     Radix = 2,
 }
 
-/// Mask polynomials of a GLWE ciphertext at most.
+/// The largest number of mask polynomials of a GLWE ciphertext.
 pub const MAX_GLWE_DIMENSION: usize = 8;
 
-/// Rows of a GGSW ciphertext at most: digits of all components of a GLWE ciphertext.
+/// The largest number of rows of a GGSW ciphertext, counting the digits of all components of a GLWE
+/// ciphertext.
 pub const MAX_ROWS: usize = 64;
 
 /// A parameter set as plain data. [`validate`](ParameterSet::validate) makes it usable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterSet {
-    /// What people call it.
+    /// The name.
     pub name: ParameterName,
     /// log2 of the modulus of GLWE and big LWE ciphertexts: 32 or 64. Small LWE
     /// ciphertexts are always mod 2^32.
     pub torus_bits: u32,
-    /// Dimension of the small LWE key.
+    /// The dimension of the small LWE key.
     pub lwe_dimension: LweDimension,
-    /// Size ℓ of the small LWE key's blocks, 1 to 5, a divisor of the dimension. A block is
-    /// uniform over the zero block and those with a single 1; blocks of 1 make a uniform
+    /// The size ℓ of the small LWE key's blocks: 1 to 5, a divisor of the dimension. A block is
+    /// uniform over the zero block and the blocks with a single 1; blocks of 1 make a uniform
     /// binary key. A blind rotation decomposes its accumulator once for each block.
     pub lwe_block_size: u32,
-    /// Noise under the small LWE key.
+    /// The noise under the small LWE key.
     pub lwe_noise: NoiseDistribution,
-    /// Dimension of the GLWE key.
+    /// The dimension of the GLWE key.
     pub glwe_dimension: GlweDimension,
-    /// Polynomial size of the GLWE key.
+    /// The polynomial size of the GLWE key.
     pub polynomial_size: usize,
-    /// Coefficients of the GLWE key. Those of the ephemeral key of a public-key upload are
-    /// distributed alike.
+    /// The distribution of the coefficients of the GLWE key, and of the ephemeral key of a public-key
+    /// upload.
     pub glwe_secret: GlweSecret,
-    /// Noise under the GLWE key.
+    /// The noise under the GLWE key.
     pub glwe_noise: NoiseDistribution,
-    /// Decomposition of the mask polynomials inside the external product.
+    /// The decomposition of the mask polynomials inside the external product.
     pub pbs: Decomposition,
-    /// Decomposition of the body inside the external product. What it cuts off meets no
-    /// secret, so it needs fewer digits than the mask's.
+    /// The decomposition of the body inside the external product. The part that it cuts off is not
+    /// multiplied by a secret, so it needs fewer digits than the mask's.
     pub pbs_body: Decomposition,
-    /// Decomposition inside the key switch.
+    /// The decomposition inside the key switch.
     pub key_switch: Decomposition,
-    /// What plaintexts look like.
+    /// The form of plaintexts.
     pub plaintext: PlaintextKind,
-    /// Message bits of a radix block (1 for booleans).
+    /// The number of message bits of a radix block (1 for booleans).
     pub message_bits: MessageBits,
-    /// Carry bits of a radix block (1 for booleans, whose ±1/8 uses three bits).
+    /// The number of carry bits of a radix block (1 for booleans, whose ±1/8 uses three bits).
     pub carry_bits: CarryBits,
-    /// Largest sum of absolute weights over fresh bootstrap outputs and uploads that may
+    /// The largest sum of absolute weights over fresh bootstrap outputs and uploads that may
     /// enter a bootstrap (the papers' ν).
     pub max_noise_level: u32,
-    /// How the modulus is switched before blind rotation.
+    /// The modulus switch before blind rotation.
     pub modulus_switch: ModulusSwitch,
-    /// Bits kept of every body coefficient of an upload: the fewest with which a
+    /// The number of bits kept of every body coefficient of an upload: the fewest with which a
     /// bootstrap on uploads still meets the set's failure probability.
     pub body_bits: u32,
-    /// Bits kept of every mask coefficient of a public-key upload, chosen likewise; 0 if
-    /// the set has no such uploads.
+    /// The number of bits kept of every mask coefficient of a public-key upload, chosen in the same
+    /// way; 0 if the set has no such uploads.
     pub public_key_mask_bits: u32,
     /// log2 of the predicted failure probability of one bootstrap in its worst use: at
     /// `max_noise_level` on bootstrap outputs, or on uploads of the noisiest kind.
     pub log2_p_fail: f64,
-    /// Security level in bits, the minimum over both keys.
+    /// The security level in bits, the minimum over both keys.
     pub security_bits: f64,
 }
 
-/// A parameter set that no scheme can be built on.
+/// The reason why a parameter set is not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the parameter set is not usable: {0}")]
 pub struct ParameterError(&'static str);
 
 impl ParameterSet {
-    /// Checks every range that the code relies on (not the security level, which the
-    /// oracle crate states) and makes the set immutable.
+    /// Checks every range that the code relies on and makes the set immutable. The security level is
+    /// not checked; the oracle crate computes it.
     pub fn validate(self) -> Result<Parameters, ParameterError> {
         let check = |ok: bool, what| {
             if ok {
@@ -263,15 +264,15 @@ impl core::ops::Deref for Parameters {
     }
 }
 
-/// Which parameter set a key or ciphertext belongs to: the first 16 bytes of the
+/// The identity of a parameter set in keys and ciphertexts: the first 16 bytes of the
 /// BLAKE3 hash of the set's canonical form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ParameterFingerprint(pub [u8; 16]);
 
-/// Which key set a key or ciphertext belongs to: 16 random bytes drawn with the keys; of an
-/// imported key 16 bytes of a hash of parameters and key, so that two imports agree. Public: of
-/// a key that was drawn it says nothing, and of an imported one whether a guess of the whole key
-/// is right.
+/// The identity of a key set in keys and ciphertexts: 16 random bytes drawn with the keys. For an
+/// imported key it is 16 bytes of a hash of parameters and key, so that two imports agree. It is
+/// public: it reveals nothing about a key that was drawn, and lets anybody verify a guess of a whole
+/// imported key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct KeyFingerprint(pub [u8; 16]);
 
@@ -294,32 +295,32 @@ macro_rules! show_as_hex {
 show_as_hex!(ParameterFingerprint, KeyFingerprint);
 
 impl Parameters {
-    /// The polynomial size, as the type that its validation gave it.
+    /// The polynomial size as its checked type.
     pub fn polynomial_size(&self) -> PolynomialSize {
         self.polynomial_size
     }
 
-    /// Number of bytes of a GLWE key, packed.
+    /// Returns the number of bytes of a packed GLWE key.
     pub fn packed_glwe_key_len(&self) -> usize {
         packed_len(self.big_lwe_dimension().0, self.glwe_secret.packed_bits())
     }
 
-    /// Dimension of the LWE ciphertexts that sample extraction gives.
+    /// Returns the dimension of the LWE ciphertexts that sample extraction yields.
     pub fn big_lwe_dimension(&self) -> LweDimension {
         self.glwe_dimension
             .extracted_lwe_dimension(self.polynomial_size)
     }
 
-    /// The encoding of radix blocks.
+    /// Returns the encoding of radix blocks.
     pub fn block_encoding(&self) -> BlockEncoding {
         BlockEncoding::new(self.message_bits, self.carry_bits)
     }
 
-    /// The decomposition of the GLWE key switch from a device's own key to the
+    /// Returns the decomposition of the GLWE key switch from a device's own key to the
     /// evaluation key. It follows from the torus, so that no key file carries it: two
-    /// digits of 12 bits for 2^64, two of 8 bits for 2^32. What is cut off makes most of
-    /// the noise; one digit of 24 bits would add as much again through the transform,
-    /// whose error in the mask meets the secret.
+    /// digits of 12 bits for 2^64, two of 8 bits for 2^32. The part that is cut off makes most of
+    /// the noise. One digit of 24 bits would add as much noise again through the transform,
+    /// whose error in the mask is multiplied by the secret.
     pub const fn device_switch(&self) -> Decomposition {
         match self.set.torus_bits {
             64 => Decomposition::new(12, 2),
@@ -327,10 +328,10 @@ impl Parameters {
         }
     }
 
-    /// Bits kept of every body coefficient of the bootstrapping key. Over 2^64 the fewest
-    /// whose rounding adds no more than a sixteenth to the variance of its noise: lower ones
-    /// are noise that nobody need send. Over 2^32 all: the key's noise is most of what fails
-    /// there. It follows from the noise, so that no file carries it.
+    /// Returns the number of bits kept of every body coefficient of the bootstrapping key. Over 2^64 it
+    /// is the smallest whose rounding adds at most a sixteenth to the variance of the key's noise: lower
+    /// bits are noise that need not be sent. Over 2^32 all bits are kept, because there the key's noise
+    /// causes most failures. The number follows from the noise, so that no file carries it.
     pub fn bootstrap_key_body_bits(&self) -> u32 {
         let most = self.glwe_noise.variance(self.torus_bits) / 16.0;
         let rounding = |bits| exp2_neg(2 * bits) / 12.0;
@@ -339,7 +340,7 @@ impl Parameters {
             .unwrap_or(self.torus_bits)
     }
 
-    /// The fingerprint that keys and ciphertexts of this set carry.
+    /// Returns the fingerprint that keys and ciphertexts of this set carry.
     pub fn fingerprint(&self) -> ParameterFingerprint {
         let hash = blake3::hash(&self.to_bytes());
         let mut fingerprint = [0; 16];

@@ -1,9 +1,9 @@
-//! Reference arithmetic of `Z_q[X]/(X^N + 1)`: slow, obvious, and what every fast
-//! path is tested against.
+//! Reference arithmetic of `Z_q[X]/(X^N + 1)`: slow and obvious, for testing every fast path
+//! against it.
 
 use crate::torus::Torus;
 
-/// `out += a · b mod X^N + 1`, by the definition, for an integer polynomial `b`.
+/// Adds `a · b mod X^N + 1` to `out`, by the definition, for an integer polynomial `b`.
 ///
 /// # Panics
 /// If the lengths differ.

@@ -1,10 +1,10 @@
-//! Words that tests compute with: the same in every run, and on every target.
+//! Pseudorandom words for tests, the same in every run and on every target.
 //!
 //! SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 
 use crate::torus::Torus;
 
-/// A generator, from its seed.
+/// A generator with the given seed.
 pub(crate) struct Words(pub(crate) u64);
 
 impl Words {
@@ -16,24 +16,24 @@ impl Words {
         z ^ (z >> 31)
     }
 
-    /// `n` torus elements.
+    /// Returns `n` torus elements.
     pub(crate) fn torus<T: Torus>(&mut self, n: usize) -> Vec<T> {
         (0..n).map(|_| T::from_i64(self.next() as i64)).collect()
     }
 
-    /// `n` signed numbers of 32 bits.
+    /// Returns `n` signed numbers of 32 bits.
     pub(crate) fn signed_32(&mut self, n: usize) -> Vec<i64> {
         (0..n).map(|_| i64::from(self.next() as i32)).collect()
     }
 
-    /// `n` of -1, 0 and 1.
+    /// Returns `n` numbers out of -1, 0 and 1.
     pub(crate) fn ternary<S: From<i8>>(&mut self, n: usize) -> Vec<S> {
         (0..n)
             .map(|_| S::from(((self.next() >> 33) % 3) as i8 - 1))
             .collect()
     }
 
-    /// `n` bits.
+    /// Returns `n` bits.
     pub(crate) fn binary<B: From<bool>>(&mut self, n: usize) -> Vec<B> {
         (0..n).map(|_| B::from(self.next() >> 63 == 1)).collect()
     }

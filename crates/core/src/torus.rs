@@ -1,4 +1,4 @@
-//! Torus scalars: elements of `Z/2^32` and `Z/2^64`, read as `x / 2^BITS` on the
+//! Torus scalars: elements of `Z/2^32` and `Z/2^64`. A scalar `x` stands for `x / 2^BITS` on the
 //! real torus `R/Z`. All arithmetic wraps.
 
 use core::fmt::Debug;
@@ -32,31 +32,31 @@ pub trait Torus:
     /// One, the smallest torus step 1/q.
     const ONE: Self;
 
-    /// Addition mod q.
+    /// Adds mod q.
     fn add(self, other: Self) -> Self;
-    /// Subtraction mod q.
+    /// Subtracts mod q.
     fn sub(self, other: Self) -> Self;
-    /// Multiplication mod q.
+    /// Multiplies mod q.
     fn mul(self, other: Self) -> Self;
-    /// Negation mod q.
+    /// Negates mod q.
     fn neg(self) -> Self;
-    /// The representative of `value` mod q.
+    /// Returns the representative of `value` mod q.
     fn from_i64(value: i64) -> Self;
-    /// The representative in `[0, q)`.
+    /// Returns the representative in `[0, q)`.
     fn to_u64(self) -> u64;
-    /// The representative in `[-q/2, q/2)`.
+    /// Returns the representative in `[-q/2, q/2)`.
     fn to_i64(self) -> i64;
 
-    /// The representative in `[0, q)` with the order of its bytes reversed.
+    /// Returns the representative in `[0, q)` with the order of its bytes reversed.
     fn swap_bytes(self) -> Self;
 
-    /// The signed representative divided by q: the torus element in `[-1/2, 1/2)`,
+    /// Returns the signed representative divided by q: the torus element in `[-1/2, 1/2)`,
     /// rounded to a double.
     fn to_signed_fraction(self) -> f64 {
         self.to_i64() as f64 * exp2_neg(Self::BITS)
     }
 
-    /// The `bits` most significant bits, rounded to nearest: the representative
+    /// Returns the `bits` most significant bits, rounded to nearest: the representative
     /// mod `2^bits` of this torus element. `bits` is in `1..=BITS`.
     fn round_to_bits(self, bits: u32) -> u64 {
         if bits == Self::BITS {
@@ -66,14 +66,14 @@ pub trait Torus:
         (self.add(half) >> (Self::BITS - bits)).to_u64()
     }
 
-    /// The torus element `value / 2^bits`: the inverse of
-    /// [`round_to_bits`](Torus::round_to_bits) on the values that it can give.
+    /// Returns the torus element `value / 2^bits`, the inverse of
+    /// [`round_to_bits`](Torus::round_to_bits) on its results.
     fn from_top_bits(value: u64, bits: u32) -> Self {
         Self::from_i64(value as i64) << (Self::BITS - bits)
     }
 }
 
-/// `2^-bits` for `bits < 1023`, by construction of the exponent: exact and without libm.
+/// Returns `2^-bits` for `bits < 1023`, by construction of the exponent: exact and without libm.
 pub(crate) const fn exp2_neg(bits: u32) -> f64 {
     f64::from_bits((1023 - bits as u64) << 52)
 }

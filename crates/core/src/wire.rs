@@ -2,10 +2,10 @@
 //! 100-byte [`Header`], a payload and a checksum of both. `docs/wire-format.md`
 //! describes every byte.
 //!
-//! Writing: put the payload behind [`HEADER_BYTES`] free bytes, then
-//! [`Header::seal`]; or stream header, payload and [`Checksum`]. Reading: [`Message::parse`] checks sizes, version, kind, flags
-//! and checksum before anything looks at the payload; [`glwe`], [`lwe`], [`key`],
-//! [`public_key`] and [`card`] read the payloads.
+//! To write a message, put the payload behind [`HEADER_BYTES`] free bytes and call
+//! [`Header::seal`], or stream header, payload and [`Checksum`]. To read one, call
+//! [`Message::parse`], which checks sizes, version, kind, flags and checksum before anything uses the
+//! payload; [`glwe`], [`lwe`], [`key`], [`public_key`] and [`card`] read the payloads.
 
 pub mod bits;
 pub mod card;
@@ -28,56 +28,56 @@ use thiserror::Error;
 use crate::parameters::{KeyFingerprint, ParameterError, ParameterFingerprint};
 use crate::random::UnsupportedExpander;
 
-/// Why bytes were refused.
+/// The reason why bytes were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WireError {
-    /// Not ours at all.
+    /// The bytes do not begin as a message of ours does.
     #[error("these bytes are not in tfhe-sbc's format: they do not begin with \"TSBC\"")]
     Magic,
-    /// A version that this build does not know.
+    /// The version is not supported by this build.
     #[error(
         "format version {0} is not known here (this build reads version {FORMAT_VERSION}): update the reader"
     )]
     Version(u16),
-    /// A kind that this build does not know.
+    /// The kind is not supported by this build.
     #[error("message kind {0} is not known here: update the reader")]
     UnknownKind(u8),
-    /// Flags that this build does not know for the kind.
+    /// Flags are set that this build does not support for the kind.
     #[error("flag bits {0:#04x} are not known here: update the reader")]
     Flags(u8),
-    /// An expander that this build does not have.
+    /// This build does not have the expander.
     #[error(transparent)]
     Expander(#[from] UnsupportedExpander),
-    /// A field, or the padding of the payload, with a value that it cannot have.
+    /// A field, or the padding of the payload, has a value that it cannot have.
     #[error("the field '{0}' has a value that it cannot have: the file is damaged or forged")]
     Field(&'static str),
-    /// Fewer bytes than the header announces.
+    /// There are fewer bytes than the header announces.
     #[error(
         "the data is cut short: {expected} bytes were announced, {found} are there: transfer it again"
     )]
     Truncated {
-        /// Bytes announced.
+        /// The number of bytes announced.
         expected: u64,
-        /// Bytes there.
+        /// The number of bytes that are there.
         found: u64,
     },
-    /// Bytes after the last message.
+    /// Bytes follow the last message.
     #[error("{0} bytes follow the end of the last message: the file is damaged")]
     TrailingBytes(usize),
-    /// The payload has another length than the header's fields ask for.
+    /// The payload has another length than the fields of the header require.
     #[error(
         "the payload has {found} bytes where its header asks for {expected}: the file is damaged or forged"
     )]
     PayloadLength {
-        /// Bytes that the fields ask for.
+        /// The number of bytes that the fields require.
         expected: u64,
-        /// Bytes there.
+        /// The number of bytes that are there.
         found: u64,
     },
     /// The checksum does not match.
     #[error("the checksum does not match: the data was changed on its way: transfer it again")]
     Checksum,
-    /// A message of another kind.
+    /// The message is of another kind.
     #[error("this is a {found}, but a {expected} is needed here: give the right file")]
     WrongKind {
         /// The kind that is needed.
@@ -85,35 +85,35 @@ pub enum WireError {
         /// The kind that is there.
         found: Kind,
     },
-    /// Parameters that do not validate.
+    /// The parameters are not valid.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// Made under other parameters.
+    /// The message was made under other parameters.
     #[error(
         "it was made under other parameters ({found}) than the key's ({expected}): use the key set that it was made with"
     )]
     WrongParameters {
-        /// The key's.
+        /// The parameters of the key.
         expected: ParameterFingerprint,
-        /// The message's.
+        /// The parameters of the message.
         found: ParameterFingerprint,
     },
-    /// Made under another key.
+    /// The message was made under another key set.
     #[error(
         "it was made under another key set ({found}) than this one ({expected}): use the key set that it was made with"
     )]
     WrongKey {
-        /// This key set.
+        /// The key set that was given.
         expected: KeyFingerprint,
-        /// The message's.
+        /// The key set of the message.
         found: KeyFingerprint,
     },
-    /// An output buffer that is too small.
+    /// The output buffer is too small.
     #[error("the output buffer has {found} bytes, {needed} are needed")]
     BufferTooSmall {
-        /// Bytes needed.
+        /// The number of bytes that are needed.
         needed: usize,
-        /// Bytes given.
+        /// The number of bytes that were given.
         found: usize,
     },
 }

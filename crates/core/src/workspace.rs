@@ -1,8 +1,8 @@
-//! Typed slices out of one buffer of bytes that the caller provides: how code without an
-//! allocator gets its memory.
+//! Typed slices of one buffer of bytes that the caller provides, which is the memory of code without
+//! an allocator.
 //!
-//! A [`Workspace`] is such a buffer with the best alignment; any other bytes do whose
-//! address is a multiple of [`MIN_ALIGNMENT`]. A [`Carver`] cuts slices off its front,
+//! A [`Workspace`] is such a buffer with the best alignment; any other bytes will do if their
+//! address is a multiple of [`MIN_ALIGNMENT`]. A [`Carver`] cuts slices off its front, and
 //! [`wipe`] clears them.
 #![expect(
     unsafe_code,
@@ -18,18 +18,18 @@ pub const ALIGNMENT: usize = 64;
 /// The alignment that any workspace must have.
 pub const MIN_ALIGNMENT: usize = 8;
 
-/// A workspace that cannot be used.
+/// The reason why a workspace cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WorkspaceError {
-    /// It is too small.
+    /// The workspace is too small.
     #[error("the workspace has {found} bytes, {needed} are needed")]
     TooSmall {
-        /// Bytes needed.
+        /// The number of bytes that are needed.
         needed: usize,
-        /// Bytes given.
+        /// The number of bytes that were given.
         found: usize,
     },
-    /// It begins at an address that numbers cannot lie at.
+    /// The address of the workspace is not aligned.
     #[error(
         "the workspace is not aligned to {MIN_ALIGNMENT} bytes: align it, to {ALIGNMENT} for speed"
     )]
@@ -41,18 +41,18 @@ pub enum WorkspaceError {
 pub struct Workspace<const BYTES: usize>([u8; BYTES]);
 
 impl<const BYTES: usize> Workspace<BYTES> {
-    /// A workspace of zeros.
+    /// Makes a workspace of zeros.
     pub const fn new() -> Self {
         Self([0; BYTES])
     }
 
-    /// Its bytes.
+    /// The bytes of the workspace.
     pub const fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.0
     }
 }
 
-/// What a workspace holds is secret.
+/// Shows nothing of the content, which is secret.
 impl<const BYTES: usize> fmt::Debug for Workspace<BYTES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Workspace({BYTES} bytes)")
@@ -71,13 +71,13 @@ pub struct HeapWorkspace(aligned_vec::AVec<u8, aligned_vec::ConstAlign<ALIGNMENT
 
 #[cfg(feature = "alloc")]
 impl HeapWorkspace {
-    /// A workspace of zeros.
+    /// Makes a workspace of zeros.
     pub fn new(bytes: usize) -> Self {
         let zeros = core::iter::repeat_n(0, bytes);
         Self(aligned_vec::AVec::from_iter(ALIGNMENT, zeros))
     }
 
-    /// Its bytes.
+    /// The bytes of the workspace.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.0
     }
@@ -100,8 +100,8 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// A number that any bytes of its size are a value of, and whose alignment is at most
-/// [`MIN_ALIGNMENT`]. Sealed, for [`Carver::take`] relies on it.
+/// A type of number for which any bytes are a valid value and whose alignment is at most
+/// [`MIN_ALIGNMENT`]. The trait is sealed, because [`Carver::take`] relies on that.
 pub trait Number: sealed::Sealed + Copy + Default + 'static {}
 
 macro_rules! impl_number {
@@ -119,7 +119,7 @@ pub struct Carver<'w> {
 }
 
 impl<'w> Carver<'w> {
-    /// Takes a buffer, whose content is lost, and checks its alignment and that it has
+    /// Takes a buffer, whose content will be overwritten, and checks its alignment and that it has
     /// `needed` bytes.
     pub fn new(buffer: &'w mut [u8], needed: usize) -> Result<Self, WorkspaceError> {
         let found = buffer.len();
@@ -132,7 +132,7 @@ impl<'w> Carver<'w> {
         Ok(Self { rest: buffer })
     }
 
-    /// The next `count` numbers. Take the widest first: nothing is skipped to align one.
+    /// Returns the next `count` numbers. Take the widest type first: no bytes are skipped for alignment.
     pub fn take<N: Number>(&mut self, count: usize) -> Result<&'w mut [N], WorkspaceError> {
         let found = self.rest.len();
         let needed = count.saturating_mul(size_of::<N>());
@@ -151,8 +151,8 @@ impl<'w> Carver<'w> {
     }
 }
 
-/// Overwrites with zeros that the compiler does not leave out, in stores as wide as it
-/// likes.
+/// Overwrites numbers with zeros, in stores that the compiler does not leave out but may combine to
+/// wide ones.
 #[inline]
 pub fn wipe<N: Number>(secrets: &mut [N]) {
     secrets.fill(N::default());

@@ -5,11 +5,12 @@ use thiserror::Error;
 use crate::dimensions::{CarryBits, MessageBits};
 use crate::torus::Torus;
 
-/// A value that does not fit its blocks. It is a plaintext, and errors reach logs: it is not told.
+/// A value does not fit its blocks. The value is a plaintext, so the error does not state it: errors
+/// are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the value does not fit {bits} bits")]
 pub struct BlockOutOfRange {
-    /// The bits that the encoding has for it.
+    /// The number of bits of the encoding.
     pub bits: u32,
 }
 
@@ -22,7 +23,7 @@ pub struct BlockEncoding {
 }
 
 impl BlockEncoding {
-    /// An encoding with these widths, whose ranges a validated parameter set has checked.
+    /// Makes an encoding with these widths, whose ranges a validated parameter set has checked.
     pub const fn new(message_bits: MessageBits, carry_bits: CarryBits) -> Self {
         Self {
             message_bits,
@@ -30,45 +31,47 @@ impl BlockEncoding {
         }
     }
 
-    /// Message bits of a block.
+    /// The number of message bits of a block.
     pub const fn message_bits(&self) -> u32 {
         self.message_bits.0
     }
 
-    /// `message_modulus`: the base of the radix.
+    /// The message modulus, which is the base of the radix.
     pub const fn message_modulus(&self) -> u64 {
         self.message_bits.modulus()
     }
 
-    /// Number of values below the padding bit: `message_modulus · carry_modulus`.
+    /// The number of values below the padding bit: `message_modulus · carry_modulus`.
     pub const fn block_modulus(&self) -> u64 {
         1 << (self.message_bits.0 + self.carry_bits.0)
     }
 
-    /// Bits above and including the lowest message bit: padding, carry, message.
+    /// The number of bits of padding, carry and message together.
     pub const fn plaintext_bits(&self) -> u32 {
         1 + self.message_bits.0 + self.carry_bits.0
     }
 
-    /// The torus element of a block value, taken mod `2^plaintext_bits`: negative
-    /// values and values with the padding bit set are representable.
+    /// Returns the torus element of a block value, taken mod `2^plaintext_bits`. So negative
+    /// values, and values with the padding bit set, are representable.
     pub fn encode<T: Torus>(&self, value: i64) -> T {
         T::from_i64(value) << (T::BITS - self.plaintext_bits())
     }
 
-    /// The block value nearest to a phase, in `[0, 2^plaintext_bits)`: values of
+    /// Returns the block value nearest to a phase, in `[0, 2^plaintext_bits)`. Values of
     /// [`block_modulus`](Self::block_modulus) and above have the padding bit set.
     pub fn decode<T: Torus>(&self, phase: T) -> u64 {
         phase.round_to_bits(self.plaintext_bits()) & ((1 << self.plaintext_bits()) - 1)
     }
 
-    /// Number of blocks that hold `bits` bits.
+    /// Returns the number of blocks that hold `bits` bits.
     pub const fn block_count(&self, bits: u32) -> usize {
         bits.div_ceil(self.message_bits.0) as usize
     }
 
-    /// The blocks of `value`, least significant first, one per place of `blocks`.
-    /// What `value` has above them is an error.
+    /// Splits `value` into blocks, least significant first, one for each place of `blocks`.
+    ///
+    /// # Errors
+    /// If the value has more bits than the blocks hold.
     pub fn split(&self, value: u64, blocks: &mut [u8]) -> Result<(), BlockOutOfRange> {
         let bits = blocks.len() as u32 * self.message_bits.0;
         if bits < 64 && value >> bits != 0 {
@@ -82,7 +85,7 @@ impl BlockEncoding {
         Ok(())
     }
 
-    /// The value of blocks, least significant first: `Σ block_i · message_modulus^i`
+    /// Returns the value of blocks, least significant first: `Σ block_i · message_modulus^i`
     /// mod 2^64. Blocks may hold carries.
     pub fn join(&self, blocks: impl IntoIterator<Item = u64>) -> u64 {
         blocks

@@ -3,13 +3,13 @@
 
 use crate::torus::Torus;
 
-/// `+1/8` for true, `-1/8` for false.
+/// Returns `+1/8` for true and `-1/8` for false.
 pub fn encode<T: Torus>(bit: bool) -> T {
     let eighth = T::ONE << (T::BITS - 3);
     if bit { eighth } else { eighth.neg() }
 }
 
-/// The bit nearest to a phase: its sign.
+/// Returns the bit nearest to a phase, which is its sign.
 pub fn decode<T: Torus>(phase: T) -> bool {
     phase.to_i64() >= 0
 }

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A reading `v` as the unsigned code `round((v - offset) / scale)` of `bits` bits:
-/// with `offset` at the lowest reading that can occur, negative readings have
+/// An encoding of a reading `v` as the unsigned code `round((v - offset) / scale)` of `bits` bits.
+/// The `offset` is the lowest reading that can occur, so that negative readings have
 /// ordinary codes, and the order of codes is the order of readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedPoint {
@@ -12,7 +12,7 @@ pub struct FixedPoint {
     bits: u32,
 }
 
-/// A fixed-point encoding that cannot work.
+/// The reason why a fixed-point encoding is not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FixedPointError {
     /// The offset is not a finite number.
@@ -26,14 +26,14 @@ pub enum FixedPointError {
     Bits(u32),
 }
 
-/// A reading that its encoding cannot hold. The reading is a plaintext, and errors reach logs: it is
-/// not told.
+/// The reason why an encoding cannot hold a reading. The reading is a plaintext, so the error does
+/// not state it: errors are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ReadingError {
-    /// NaN or infinite.
+    /// The reading is NaN or infinite.
     #[error("the reading is not a finite number")]
     NotFinite,
-    /// Outside the declared range.
+    /// The reading is outside the declared range.
     #[error("the reading is outside the declared range {minimum} to {maximum}")]
     OutOfRange {
         /// The lowest reading that has a code.
@@ -44,7 +44,10 @@ pub enum ReadingError {
 }
 
 impl FixedPoint {
-    /// An encoding of `bits` bits (1 to 52) in steps of `scale` from `offset` upwards.
+    /// Makes an encoding of `bits` bits (1 to 52) in steps of `scale` from `offset` upwards.
+    ///
+    /// # Errors
+    /// If a number is out of its range.
     pub fn new(offset: f64, scale: f64, bits: u32) -> Result<Self, FixedPointError> {
         if !offset.is_finite() {
             return Err(FixedPointError::Offset);
@@ -77,19 +80,22 @@ impl FixedPoint {
         self.scale
     }
 
-    /// The width of a code.
+    /// The width of a code in bits.
     pub const fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The code of a reading, rounded to nearest (ties up).
+    /// Returns the code of a reading, rounded to nearest (ties up).
+    ///
+    /// # Errors
+    /// If the reading is not finite or outside the range of the encoding.
     pub fn encode(&self, reading: f64) -> Result<u64, ReadingError> {
         if !reading.is_finite() {
             return Err(ReadingError::NotFinite);
         }
         let steps = (reading - self.offset) / self.scale + 0.5;
-        // Truncation is rounding down for what passes the check; the upper bound is
-        // exact in a double because a code has at most 52 bits.
+        // For a number that passes the check, truncation rounds down. The upper bound is exact in a
+        // double, because a code has at most 52 bits.
         if steps >= 0.0 && steps < (1u64 << self.bits) as f64 {
             Ok(steps as u64)
         } else {
@@ -100,7 +106,7 @@ impl FixedPoint {
         }
     }
 
-    /// The reading of a code, or of a mean of codes (which need not be whole).
+    /// Returns the reading of a code. A mean of codes, which need not be an integer, is a code too.
     pub fn decode(&self, code: f64) -> f64 {
         self.offset + code * self.scale
     }

@@ -5,19 +5,38 @@
 //! torus ─rows─▶ ─columns─▶ ─lanes: down, · key, up─▶ ─columns─▶ ─rows─▶ torus
 //! ```
 //!
-//! It gives the values of the tree at the same roots and differs in three ways. A digit of
-//! the index is brought into the lanes on the way to memory, twice in all, where the general
-//! middle pass transposes four times in registers. On the way up twiddles belong to positions
-//! (decimation in time, Cooley and Tukey 1965), which costs six operations for a pair of points
-//! instead of eight, and the first level is one with the product by the key. What is left of
-//! that is a turn of every coefficient by its own angle, two operations with the angle's
-//! tangent, for the cosine goes into the rounding, a fused multiplication and addition.
+//! It computes the values of the tree at the same roots, and differs in three ways:
 //!
-//! Position `64 r + 8 c + l` is in row r, column c and lane l. A line is eight lanes: one vector,
-//! or two parts of L = 4 lanes. After the first pass down lanes are nodes of depth 3. Blocks of
-//! L x L are transposed each in a place of its own, so that vectors of a group of L nodes, `g`, are in
-//! lines `8 c + L g` and on: position l in line `l % L` of these, part `l / L`. The middle pass
-//! transposes the group back: on the way up line `8 c + r` is row r of column c again.
+//! - A digit of the index is moved into the lanes when vectors are stored, twice in all, while the
+//!   general middle pass transposes four times in registers.
+//! - On the way up twiddles belong to positions (decimation in time, Cooley and Tukey 1965), which
+//!   takes six operations for a pair of points instead of eight, and the first level is merged with
+//!   the product by the key.
+//! - What remains is to turn every coefficient by its own angle. That takes two operations with the
+//!   angle's tangent, because the cosine is part of the rounding, a fused multiplication and
+//!   addition.
+//!
+//! Position `64 r + 8 c + l` has row r, column c and lane l. A half of the points, real or imaginary,
+//! is in memory as 8 columns of 8 lines of 8 lanes; a line is one vector, or two parts of L = 4
+//! lanes. The first pass down replaces the row by a node n of depth 3 and transposes blocks of L x L,
+//! so that the lanes of a vector are nodes. One column:
+//!
+//! ```text
+//!            coefficients      after rows_down, L = 8      after rows_down, L = 4
+//!            lanes 0..8        lanes 0..8                  part 0           part 1
+//!   line 0   r0, l0..l7        l0, n0..n7                  l0, n0..n3       l4, n0..n3
+//!   line 1   r1, l0..l7        l1, n0..n7                  l1, n0..n3       l5, n0..n3
+//!   line 2   r2, l0..l7        l2, n0..n7                  l2, n0..n3       l6, n0..n3
+//!   line 3   r3, l0..l7        l3, n0..n7                  l3, n0..n3       l7, n0..n3
+//!   line 4   r4, l0..l7        l4, n0..n7                  l0, n4..n7       l4, n4..n7
+//!   line 5   r5, l0..l7        l5, n0..n7                  l1, n4..n7       l5, n4..n7
+//!   line 6   r6, l0..l7        l6, n0..n7                  l2, n4..n7       l6, n4..n7
+//!   line 7   r7, l0..l7        l7, n0..n7                  l3, n4..n7       l7, n4..n7
+//! ```
+//!
+//! The second pass replaces the column by a child of the node. The middle pass takes the eight
+//! positions l of L nodes into registers and, after the product, transposes back: on the way up, line
+//! r of column c holds row r again.
 
 mod tables;
 
@@ -31,13 +50,13 @@ use crate::random::Scratch;
 use crate::simd::{Cube, Simd};
 use tables::{Line, TABLES, Twiddles, node_twiddle};
 
-/// N.
+/// The polynomial size N.
 pub(super) const SIZE: usize = 1024;
 
 /// Half a polynomial: its real or its imaginary parts, by column.
 type Half = [[Line; 8]; 8];
 
-/// Vectors of a line.
+/// Returns the number of vectors of a line.
 const fn parts<S: Simd>() -> usize {
     8 / S::LANES
 }
@@ -54,7 +73,7 @@ fn store_pair<S: Simd>(simd: S, lines: [&mut Line; 2], part: usize, x: &Complex<
     simd.store(&mut S::chunks_mut(im)[part], x.im);
 }
 
-/// Transforms a key polynomial, times `factor`, in place.
+/// Transforms a key polynomial, multiplied by `factor`, in place.
 #[inline(always)]
 pub(super) fn prepare_key<S: Cube>(simd: S, key: &mut [f64], factor: f64) {
     struct Doubles;
@@ -100,7 +119,7 @@ pub(super) fn prepare_key<S: Cube>(simd: S, key: &mut [f64], factor: f64) {
     }
 }
 
-/// `input · key` into `sink`, by way of `term`.
+/// Multiplies `input` by `key`, and passes the product to `sink`; `term` is scratch.
 #[inline(always)]
 pub(super) fn multiply<S: Cube, P: Part>(
     simd: S,
@@ -129,7 +148,7 @@ pub(super) fn multiply<S: Cube, P: Part>(
     rows_up::<S, P>(simd, re, im, out);
 }
 
-/// The real and the imaginary half.
+/// Returns the real and the imaginary half.
 ///
 /// # Panics
 /// If there are not [`SIZE`] doubles.
@@ -141,7 +160,7 @@ fn halves(data: &[f64]) -> [&Half; 2] {
     [re, im]
 }
 
-/// See [`halves`].
+/// Returns the real and the imaginary half, as [`halves`] does.
 #[inline(always)]
 fn halves_mut(data: &mut [f64]) -> [&mut Half; 2] {
     let [re, im] = data.as_chunks_mut().0.as_chunks_mut().0.as_chunks_mut().0 else {
@@ -162,7 +181,7 @@ fn load_twiddles<S: Simd>(simd: S, twiddles: &Twiddles, part: usize) -> [Complex
     ]
 }
 
-/// From coefficients to nodes of depth 3.
+/// Goes from coefficients to nodes of depth 3.
 #[inline(always)]
 fn rows_down<S: Cube, T, F: Load<T>>(simd: S, input: &[T], from: &F, re: &mut Half, im: &mut Half) {
     let input = input.as_chunks::<8>().0;
@@ -207,7 +226,7 @@ fn rows_down<S: Cube, T, F: Load<T>>(simd: S, input: &[T], from: &F, re: &mut Ha
     }
 }
 
-/// Down to depth 6.
+/// Goes down to depth 6.
 #[inline(always)]
 fn columns_down<S: Cube>(simd: S, re: &mut Half, im: &mut Half) {
     for group in 0..parts::<S>() {
@@ -237,12 +256,12 @@ fn columns_down<S: Cube>(simd: S, re: &mut Half, im: &mut Half) {
     }
 }
 
-/// Line and part of position, or value, `l` of a group of nodes on the way down.
+/// Returns the line and the part of position, or value, `l` of a group of nodes on the way down.
 const fn down_place<S: Simd>(l: usize, group: usize) -> (usize, usize) {
     (S::LANES * group + l % S::LANES, l / S::LANES)
 }
 
-/// Position, or value, `l` of a group of nodes on the way down.
+/// Loads position, or value, `l` of a group of nodes on the way down.
 #[inline(always)]
 fn load_down<S: Simd>(
     simd: S,
@@ -255,7 +274,7 @@ fn load_down<S: Simd>(
     load_pair(simd, &re[column][line], &im[column][line], part)
 }
 
-/// `sum + x * key`.
+/// Returns `sum + x * key`.
 #[inline(always)]
 fn multiply_add<S: Simd>(
     simd: S,
@@ -285,7 +304,7 @@ fn load_pair<S: Simd>(simd: S, re: &Line, im: &Line, part: usize) -> Complex<S::
     }
 }
 
-/// The middle pass of a product that others follow: down, and into the sum.
+/// Computes the middle pass of a product that is not the last of its sum: down, and into the sum.
 #[inline(always)]
 fn to_sum<S: Cube, const ADD: bool>(
     simd: S,
@@ -330,9 +349,9 @@ fn to_sum<S: Cube, const ADD: bool>(
     }
 }
 
-/// The middle pass of the last product: down, times the key, with the sum, and up to eight
-/// positions, whose rows come into lanes' place. In two steps for every node, which share few
-/// registers and leave a processor more to do out of order.
+/// Computes the middle pass of the last product: down, times the key, plus the sum, and up to eight
+/// positions, transposing rows back into the place of lanes. Every node takes two steps, which share
+/// few registers, so that a processor can do more out of order.
 #[inline(always)]
 fn turn<S: Cube>(simd: S, re: &mut Half, im: &mut Half, key: [&Half; 2], sum: Option<[&Half; 2]>) {
     for column in 0..8 {
@@ -357,7 +376,7 @@ fn turn<S: Cube>(simd: S, re: &mut Half, im: &mut Half, key: [&Half; 2], sum: Op
     }
 }
 
-/// Down, times the key, with the sum, and the first level up.
+/// Goes down, multiplies by the key, adds the sum, and goes the first level up.
 #[inline(always)]
 fn down_and_up<S: Cube>(
     simd: S,
@@ -412,7 +431,7 @@ fn down_and_up<S: Cube>(
     );
 }
 
-/// Up from blocks of 8 positions to blocks of 64.
+/// Goes up from blocks of 8 positions to blocks of 64.
 #[inline(always)]
 fn columns_up<S: Cube>(simd: S, re: &mut Half, im: &mut Half) {
     for part in 0..parts::<S>() {
@@ -441,7 +460,7 @@ fn columns_up<S: Cube>(simd: S, re: &mut Half, im: &mut Half) {
     }
 }
 
-/// Up from blocks of 64 positions to coefficients.
+/// Goes up from blocks of 64 positions to coefficients.
 #[inline(always)]
 fn rows_up<S: Cube, P: Part>(simd: S, re: &Half, im: &Half, out: &mut [P::Scalar]) {
     let (low, high) = out.as_chunks_mut::<8>().0.split_at_mut(64);

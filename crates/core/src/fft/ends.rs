@@ -1,18 +1,18 @@
-//! The two ends of a transform that begins or ends with scalars: the pass over the root,
-//! which converts what it loads, and the pass that joins the root's children, which rounds
-//! what it adds to.
+//! The first and the last pass of a transform of scalars: the pass over the root, which converts
+//! scalars when it loads them, and the pass that joins the root's children, which rounds and adds to
+//! scalars.
 
 use super::node::{join, split};
 use super::passes::broadcast;
 use crate::simd::{Ahead, Rows, RowsRef, Simd};
 
-/// What is transformed of a scalar.
+/// The conversion of a scalar into the number that is transformed.
 pub(super) trait Load<T> {
-    /// Of LANES scalars.
+    /// Loads LANES scalars.
     fn load<S: Simd>(&self, simd: S, input: &[T]) -> S::F64;
 }
 
-/// What becomes of what is transformed back.
+/// The conversion of the result of a transform into scalars.
 pub(super) trait Add<T> {
     /// Adds to LANES scalars.
     fn add<S: Simd>(&self, simd: S, acc: &mut [T], x: S::F64);
@@ -28,7 +28,7 @@ macro_rules! by_lanes {
     };
 }
 
-/// The pass over the root, of scalars.
+/// The pass over the root, from scalars.
 #[inline(always)]
 pub(super) fn first_pass<S: Simd, T, F: Load<T>, A: Ahead, const R: usize>(
     simd: S,

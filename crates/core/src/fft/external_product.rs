@@ -1,6 +1,6 @@
-//! The pieces of an external product in a blind rotation, each one pass of memory where
-//! the plain transform has three: digits are taken where the first pass down loads, and
-//! what the last pass up stores is rounded into the accumulator.
+//! The steps of an external product in a blind rotation. Each is one pass over memory, where
+//! the plain transform needs three: the first pass down decomposes into digits when it loads, and
+//! the last pass up rounds into the accumulator when it stores.
 //!
 //! ```text
 //! accumulator ─forward_digit─▶ digits ─multiply─▶ sums ─inverse_add─▶ accumulator
@@ -11,8 +11,8 @@
 //! With a key in blocks of `l` bits, of which at most one is set, the ciphertexts of a
 //! block share one decomposition of the accumulator (Lee, Min, Seo, Song: Faster TFHE
 //! Bootstrapping with Block Binary Keys, ePrint 2023/958, algorithm 2):
-//! `acc += Σ_j (X^(a_j) - 1) · (BK_j ⊡ acc)`, where the factors are pointwise and sums
-//! go back to coefficients once.
+//! `acc += Σ_j (X^(a_j) - 1) · (BK_j ⊡ acc)`. The factors are applied pointwise, and the sums
+//! are transformed back once.
 
 mod passes;
 mod product;
@@ -35,15 +35,16 @@ use crate::torus::{Torus, exp2_neg};
 /// The numbers of polynomials in one step of a blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductShape {
-    /// Key bits that share a decomposition.
+    /// The number of key bits that share a decomposition.
     pub block_size: usize,
-    /// Digits of all components of a GLWE ciphertext, rows of a GGSW ciphertext.
+    /// The number of digits of all components of a GLWE ciphertext, which are the rows of a GGSW
+    /// ciphertext.
     pub rows: usize,
-    /// Components of a GLWE ciphertext.
+    /// The number of components of a GLWE ciphertext.
     pub outputs: usize,
 }
 
-/// Transform, tables of monomials and the order of keys for external products of one
+/// The transform, the tables of monomials and the order of keys for external products of one
 /// shape.
 #[derive(Clone, Debug)]
 pub struct ExternalProductPlan {
@@ -52,20 +53,20 @@ pub struct ExternalProductPlan {
     monomials: Monomials,
 }
 
-/// `X^a` at every point of a transform, as a product: the root of a point is that of
-/// its node of `LANES^2` points times a `LANES^2`-th root of unity that all nodes have at
-/// the same place.
+/// The values of `X^a` at every point of a transform, as products: the root of a point is the root
+/// of its node of `LANES^2` points times a `LANES^2`-th root of unity, which is the same at the same
+/// place of every node.
 #[derive(Clone, Debug)]
 struct Monomials {
     /// The powers of the `2N`-th root of unity, real and imaginary part side by side.
     roots: Vec<[f64; 2]>,
-    /// For every exponent mod `LANES^2` a node's points, as the transform orders them:
+    /// The roots of unity within a node, for every exponent mod `LANES^2`, in the order of the points:
     /// vectors of real parts, each followed by its imaginary parts.
     within_node: AVec<f64, ConstAlign<64>>,
 }
 
 impl ExternalProductPlan {
-    /// The plan on an instruction set.
+    /// Makes a plan for an instruction set.
     ///
     /// # Panics
     /// If a number of the shape is 0.
@@ -91,25 +92,25 @@ impl ExternalProductPlan {
         self.shape
     }
 
-    /// Outputs whose sums [`multiply`](Self::multiply) keeps in registers: for each group of so
-    /// many it takes the factors and reads the digits once.
+    /// The number of outputs whose sums [`multiply`](Self::multiply) keeps in registers. For each group
+    /// of that size it computes the factors and reads the digits once.
     pub fn outputs_at_once(&self) -> usize {
         dispatch!(self.fft.isa(), |simd| outputs_at_once_of(simd))
     }
 
-    /// Number of doubles of the key of one step: all polynomials of all rows of
+    /// Returns the number of doubles of the key of one step: all polynomials of all rows of
     /// `block_size` GGSW ciphertexts, output by output.
     pub fn key_len(&self) -> usize {
         self.shape.outputs * self.output_key_len()
     }
 
-    /// Number of doubles of what the key of a step has for one output.
+    /// Returns the number of doubles of the key of a step for one output.
     pub fn output_key_len(&self) -> usize {
         self.shape.block_size * self.shape.rows * self.fft.polynomial_size().get()
     }
 
     /// Transforms `polynomial`, the component `output` of row `row` of GGSW ciphertext
-    /// `bit` of a step, and puts it where [`multiply`](Self::multiply) reads it.
+    /// `bit` of a step, and stores it where [`multiply`](Self::multiply) reads it.
     /// `polynomial` has the signed representatives of its coefficients, times `scale`,
     /// and holds the transform afterwards.
     ///
@@ -139,15 +140,14 @@ impl ExternalProductPlan {
         }
     }
 
-    /// What the coefficients of a key's polynomials are to be multiplied with, so that
-    /// [`inverse_add`](Self::inverse_add) meets turns: the transform's normalisation
-    /// and `1/q`, powers of two both.
+    /// Returns the factor for the coefficients of a key's polynomials, with which
+    /// [`inverse_add`](Self::inverse_add) gets fractions of the torus: the transform's normalisation
+    /// times `1/q`, both powers of two.
     pub fn key_scale<T: Torus>(&self) -> f64 {
         2.0 / self.fft.polynomial_size().get() as f64 * exp2_neg(T::BITS)
     }
 
-    /// The transform of one balanced digit of every coefficient. Meanwhile asks for
-    /// `next_key`, which may be empty, to be brought near.
+    /// Transforms one balanced digit of every coefficient, and prefetches `next_key`, which may be empty.
     ///
     /// # Panics
     /// If a slice has not N elements, or the digit is of scalars of another width.
@@ -171,10 +171,9 @@ impl ExternalProductPlan {
         });
     }
 
-    /// `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]`, for as many
-    /// outputs from `first_output` on as `sums` has room for; without the factors where
-    /// `exponents` is `None`, for blocks of one bit. Meanwhile asks for `next_key`, which
-    /// may be empty, to be brought near.
+    /// Computes `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]`, for as many
+    /// outputs from `first_output` on as `sums` has room for. If `exponents` is `None`, for blocks of
+    /// one bit, there are no factors. Prefetches `next_key`, which may be empty.
     ///
     /// # Panics
     /// If a length does not fit the shape.
@@ -210,8 +209,8 @@ impl ExternalProductPlan {
         });
     }
 
-    /// Transforms `sum` back and adds it, in turns, to the accumulator. Meanwhile asks for
-    /// `next_key`, which may be empty, to be brought near.
+    /// Transforms `sum` back and adds it, as fractions of the torus, to the accumulator. Prefetches
+    /// `next_key`, which may be empty.
     ///
     /// # Panics
     /// If a slice has not N elements.
@@ -249,7 +248,7 @@ impl Monomials {
         let mut within_node = AVec::new(64);
         for exponent in 0..1u32 << node_log {
             for row in 0..S::LANES {
-                // Below the transposition, a lane is a node of LANES leaves.
+                // Below the transposition, each lane is a node of LANES leaves.
                 let angles = (0..S::LANES).map(|lane| {
                     let leaf = (lane * S::LANES + row) as u32;
                     let reversed = leaf.reverse_bits() >> (u32::BITS - node_log);
@@ -263,7 +262,7 @@ impl Monomials {
         Self { roots, within_node }
     }
 
-    /// The `index`-th node's root to the power `exponent`: that of its first leaf.
+    /// Returns the root of the `index`-th node to the power `exponent`; it is the root of its first leaf.
     #[inline(always)]
     fn root(&self, exponent: u32, index: usize, index_bits: u32) -> &[f64; 2] {
         let reversed = match index_bits {

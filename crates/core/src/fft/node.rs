@@ -2,10 +2,10 @@
 //! levels of splitting `X^2m - z^2` into `X^m - z` and `X^m + z`, and of joining
 //! them again.
 //!
-//! Twiddles come as in the table: the node's own `z`, then the even nodes' of
-//! each level below; an odd node has `i` times its left neighbour's. Where sums are
-//! not fused with products, two levels together need one product less: with the
-//! product of the two twiddles as a third.
+//! Twiddles are given as in the table: the node's own `z`, then those of the even nodes of
+//! each level below; the twiddle of an odd node is `i` times its left neighbour's. Where sums are
+//! not fused with products, two levels together save one product if the product of the two twiddles
+//! is given as a third.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod eight;
@@ -20,7 +20,7 @@ pub(super) struct Complex<V> {
 }
 
 impl<V: Copy> Complex<V> {
-    /// The product, in a form that every instruction set has.
+    /// Multiplies by operations that every instruction set has.
     #[inline(always)]
     pub(super) fn times<S: Simd<F64 = V>>(self, simd: S, z: &Self) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl<V: Copy> Complex<V> {
     }
 }
 
-/// Goes down log2 of the number of points, 2, 4 or 8.
+/// Goes down log2(n) levels on n points: 2, 4 or 8.
 #[inline(always)]
 pub(super) fn split<S: Simd>(
     simd: S,
@@ -60,7 +60,7 @@ pub(super) fn split<S: Simd>(
     }
 }
 
-/// Goes up log2 of the number of points, 2, 4 or 8, doubling the points per level.
+/// Goes up log2(n) levels on n points, 2, 4 or 8, which doubles them once per level.
 #[inline(always)]
 pub(super) fn join<S: Simd>(
     simd: S,
@@ -132,7 +132,7 @@ impl<S: Simd> Points<'_, S> {
         }
     }
 
-    /// Two levels down from 8 points.
+    /// Goes two levels down from 8 points.
     #[inline(always)]
     fn split_twice(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>) {
         self.split(0, 4, z0);
@@ -146,7 +146,7 @@ impl<S: Simd> Points<'_, S> {
         self.split_by_i(5, 7, z1);
     }
 
-    /// Two levels down: `X^4m - z0^2` into `X^m ± z1` and `X^m ± i z1`.
+    /// Goes two levels down: `X^4m - z0^2` into `X^m ± z1` and `X^m ± i z1`.
     #[inline(always)]
     fn split_four(
         &mut self,
@@ -170,7 +170,7 @@ impl<S: Simd> Points<'_, S> {
         self.set(places[3], s.add(b.re, d.im), s.sub(b.im, d.re));
     }
 
-    /// Two levels up, four times [`split_four`](Self::split_four)'s inverse.
+    /// Goes two levels up: four times the inverse of [`split_four`](Self::split_four).
     #[inline(always)]
     fn join_four(&mut self, z0: &Complex<S::F64>, z1: &Complex<S::F64>, z01: &Complex<S::F64>) {
         let s = self.simd;
@@ -227,7 +227,7 @@ impl<S: Simd> Points<'_, S> {
         );
     }
 
-    /// `(a, b) = (a + z b, a - z b)`.
+    /// Computes `(a, b) = (a + z b, a - z b)`.
     #[inline(always)]
     fn split(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         if S::FUSED {
@@ -239,7 +239,7 @@ impl<S: Simd> Points<'_, S> {
         self.set(b, difference.re, difference.im);
     }
 
-    /// `(a, b) = (a + i z b, a - i z b)`.
+    /// Computes `(a, b) = (a + i z b, a - i z b)`.
     #[inline(always)]
     fn split_by_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         if S::FUSED {
@@ -251,7 +251,7 @@ impl<S: Simd> Points<'_, S> {
         self.set(b, s.add(x.re, y.im), s.sub(x.im, y.re));
     }
 
-    /// [`split`](Self::split) in six operations, all of them fused.
+    /// Computes [`split`](Self::split) in six operations, all of them fused.
     #[inline(always)]
     fn split_fused(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         let s = self.simd;
@@ -261,7 +261,7 @@ impl<S: Simd> Points<'_, S> {
         self.set_sum_and_reflection(a, b, x, re, im);
     }
 
-    /// [`split_by_i`](Self::split_by_i) in six operations, all of them fused.
+    /// Computes [`split_by_i`](Self::split_by_i) in six operations, all of them fused.
     #[inline(always)]
     fn split_by_i_fused(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         let s = self.simd;
@@ -271,7 +271,7 @@ impl<S: Simd> Points<'_, S> {
         self.set_sum_and_reflection(a, b, x, re, im);
     }
 
-    /// `(a, b) = (a - i z b, a + i z b)`.
+    /// Computes `(a, b) = (a - i z b, a + i z b)`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn split_by_minus_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
@@ -286,7 +286,7 @@ impl<S: Simd> Points<'_, S> {
         self.im.swap(a, b);
     }
 
-    /// Stores the sum `re + i im` and its reflection at `x`, which is the difference:
+    /// Stores the sum `re + i im` and the difference, which is the reflection of the sum at `x`:
     /// 6 fused operations for a pair instead of 8.
     #[inline(always)]
     fn set_sum_and_reflection(
@@ -303,7 +303,7 @@ impl<S: Simd> Points<'_, S> {
         self.set(b, s.mul_sub(two, x.re, re), s.mul_sub(two, x.im, im));
     }
 
-    /// `(a, b) = (a + b, (a - b) conj(z))`.
+    /// Computes `(a, b) = (a + b, (a - b) conj(z))`.
     #[inline(always)]
     fn join(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         let s = self.simd;
@@ -317,7 +317,7 @@ impl<S: Simd> Points<'_, S> {
         );
     }
 
-    /// `(a, b) = (a + b, (a - b) conj(i z))`.
+    /// Computes `(a, b) = (a + b, (a - b) conj(i z))`.
     #[inline(always)]
     fn join_by_i(&mut self, a: usize, b: usize, z: &Complex<S::F64>) {
         let s = self.simd;

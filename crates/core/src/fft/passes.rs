@@ -6,7 +6,7 @@
 //! coefficients while nodes have at least `LANES^2` of them. The last pass holds
 //! a node of `LANES^2` points in registers: `LANES` vectors go down one radix,
 //! are transposed so that a lane is a node, and go down one more. Results stay
-//! transposed, since no pointwise operation minds.
+//! transposed, because pointwise operations do not depend on the order.
 
 use super::node::{Complex, join, split};
 use super::trigonometry::root_of_unity;
@@ -16,7 +16,7 @@ use crate::simd::{Ahead, Rows, Simd};
 pub(super) struct Schedule {
     radix_logs: [u32; 16],
     len: usize,
-    /// Number of levels in all passes before the last one.
+    /// The number of levels in all passes before the last one.
     pub(super) depth: u32,
 }
 
@@ -32,7 +32,7 @@ impl Schedule {
         while remaining > 0 {
             let node_log = remaining + 2 * lanes.ilog2();
             let radix_log = match remaining {
-                // Two equal passes beat a large and a radix-2 one.
+                // Two equal passes are faster than a large one and one of radix 2.
                 4 => 2,
                 // Sixteen rows a multiple of 4 KiB apart, eight real and eight imaginary,
                 // would share one set of a first-level cache that has 8 or 12 ways.
@@ -51,7 +51,7 @@ impl Schedule {
     }
 }
 
-/// The twiddle `z` of node `index` at `depth`, which splits `X^2m - z^2`.
+/// Returns the twiddle `z` of node `index` at `depth`, which splits `X^2m - z^2`.
 ///
 /// The root is `X^(N/2) - i`; the square roots on the way to a node make the
 /// angle of its `z` a bit-reversed index, `(1 + 4 reverse(index)) / 2^(depth + 3)`
@@ -64,9 +64,9 @@ const fn node_twiddle(depth: u32, index: usize) -> (f64, f64) {
     root_of_unity(1 + 4 * reversed, depth + 3)
 }
 
-/// Of the `R/2` twiddles that a radix-R pass needs for a node, number `k`: first
-/// the node's own, then of every level below those of the even nodes. (An odd node
-/// has `i` times its left neighbour's.)
+/// Returns twiddle number `k` of the `R/2` that a radix-R pass needs for a node: first
+/// the node's own, then those of the even nodes of every level below. (The twiddle of an odd node
+/// is `i` times its left neighbour's.)
 pub(super) const fn pass_twiddle(depth: u32, index: usize, k: usize) -> (f64, f64) {
     match k {
         0 => node_twiddle(depth, index),
@@ -78,7 +78,7 @@ pub(super) const fn pass_twiddle(depth: u32, index: usize, k: usize) -> (f64, f6
     }
 }
 
-/// Writes the twiddles of all passes: fewer than `2 * points` doubles.
+/// Writes the twiddles of all passes, fewer than `2 * points` doubles, to `table`.
 pub(super) fn fill_twiddles<S: Simd>(_simd: S, log_points: u32, table: &mut [f64]) {
     let schedule = Schedule::new(log_points, S::LANES, S::MAX_RADIX_LOG);
     let mut table = table.iter_mut();
@@ -167,7 +167,7 @@ pub(super) fn inverse<S: Simd>(simd: S, data: &mut [f64], table: &[f64]) {
     }
 }
 
-/// The most twiddles that a pass needs for a node, R/2 for R = 8.
+/// The largest number of twiddles that a pass needs for a node: R/2 for R = 8.
 pub(super) const MAX_TWIDDLES: usize = 4;
 
 pub(super) type Twiddles<S> = [Complex<<S as Simd>::F64>; MAX_TWIDDLES];
@@ -184,7 +184,7 @@ pub(super) fn broadcast<S: Simd, const R: usize>(simd: S, twiddles: &[f64]) -> T
     out
 }
 
-/// The product of the twiddles of two levels, where a node of four points wants it.
+/// Returns the product of the twiddles of two levels, if a node of four points needs it.
 #[inline(always)]
 pub(super) fn complete<S: Simd, const R: usize>(simd: S, twiddles: &mut Twiddles<S>) {
     if R == 4 && !S::FUSED {
@@ -194,7 +194,7 @@ pub(super) fn complete<S: Simd, const R: usize>(simd: S, twiddles: &mut Twiddles
 
 macro_rules! scalar_pass {
     ($name:ident, $node:ident) => {
-        /// One pass with one set of twiddles per node.
+        /// One pass, with one set of twiddles per node.
         #[inline(always)]
         pub(super) fn $name<S: Simd, A: Ahead, const R: usize>(
             simd: S,
@@ -234,7 +234,7 @@ macro_rules! scalar_pass {
 scalar_pass!(forward_pass, split);
 scalar_pass!(inverse_pass, join);
 
-/// The pass over nodes of `L^2` points, where L is the number of lanes; the first
+/// The pass over nodes of `L^2` points, where L is the number of lanes. It is the first
 /// one of an inverse.
 #[inline(always)]
 pub(super) fn last_pass<S: Simd, A: Ahead, const L: usize, const INVERSE: bool>(

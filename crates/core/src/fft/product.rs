@@ -1,5 +1,5 @@
 //! The product of a torus polynomial and a prepared key polynomial in one sweep down
-//! the tree and up again, for a transform that is needed once and kept nowhere.
+//! the tree and up again, for a transform that is used once and not kept.
 //!
 //! ```text
 //! torus ─first pass─▶ ─passes─▶ ─middle pass: down, · key, up─▶ ─passes─▶ ─final pass─▶ torus
@@ -7,9 +7,9 @@
 //!
 //! The first pass converts what it loads and the final one rounds what it stores. The
 //! last pass down and the first one up work on the same `LANES^2` points, which stay
-//! in registers while they are multiplied by the key. A sum of products needs its
-//! transforms added up before the way back: all but the last product end in the
-//! middle pass, in an accumulator, which the last one adds to its own.
+//! in registers while they are multiplied by the key. In a sum of products the
+//! transforms are added before the way back: all products except the last end in the
+//! middle pass, in an accumulator, and the last one adds the accumulator to its own values.
 
 use core::marker::PhantomData;
 
@@ -21,18 +21,18 @@ use super::passes::{
 use crate::simd::Simd;
 use crate::torus::Torus;
 
-/// What goes through one transform of a torus scalar.
+/// The part of a torus scalar that one transform processes.
 pub(crate) trait Part {
     type Scalar: Torus;
 
-    /// The signed parts of LANES scalars.
+    /// Loads the signed parts of LANES scalars.
     fn load<S: Simd>(simd: S, input: &[Self::Scalar]) -> S::F64;
 
     /// Adds rounded products of these parts to LANES scalars.
     fn add<S: Simd>(simd: S, out: &mut [Self::Scalar], product: S::F64);
 
     /// Adds rounded products of these parts, times `scale`, to LANES scalars of the lower half
-    /// and as many of the upper.
+    /// and to LANES scalars of the upper half.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn add_scaled<S: Simd>(
@@ -47,7 +47,7 @@ pub(crate) trait Part {
     }
 }
 
-/// All of a 32-bit scalar.
+/// The whole of a 32-bit scalar.
 pub(crate) struct Whole;
 /// The signed low half of a 64-bit scalar.
 pub(crate) struct LowHalf;
@@ -98,7 +98,7 @@ impl Part for Whole {
 impl_part!(LowHalf, u64, load_low_half, add_small_u64);
 impl_part!(HighHalf, u64, load_high_half, add_small_high);
 
-/// Parts as the ends of a transform.
+/// The conversions of a part at the two ends of a transform.
 pub(super) struct Ends<P>(PhantomData<P>);
 
 impl<P> Ends<P> {
@@ -119,19 +119,19 @@ impl<P: Part> Add<P::Scalar> for Ends<P> {
     }
 }
 
-/// Where a product's transform goes.
+/// The destination of a product's transform.
 pub(crate) enum Sink<'a, T> {
-    /// Into the accumulator, which it overwrites.
+    /// Overwrites the accumulator.
     Start(&'a mut [f64]),
-    /// Into the accumulator, to what is there.
+    /// Adds to the accumulator.
     Accumulate(&'a mut [f64]),
-    /// Back to coefficients, alone, which are rounded and added.
+    /// Transforms back, rounds and adds to the coefficients.
     Only(&'a mut [T]),
-    /// Back to coefficients, with the accumulator, which are rounded and added.
+    /// Adds the accumulator, transforms back, rounds and adds to the coefficients.
     Last(&'a [f64], &'a mut [T]),
 }
 
-/// `input · key` into `sink`, by way of `term`.
+/// Multiplies `input` by `key`, and passes the product to `sink`; `term` is scratch.
 #[inline(always)]
 pub(super) fn multiply<S: Simd, P: Part>(
     simd: S,
@@ -224,7 +224,7 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
     }
 }
 
-/// Chunks of the real and the imaginary half.
+/// The chunks of the real and of the imaginary half.
 type Halves<'a, S> = (&'a [<S as Simd>::Chunk], &'a [<S as Simd>::Chunk]);
 type HalvesMut<'a, S> = (&'a mut [<S as Simd>::Chunk], &'a mut [<S as Simd>::Chunk]);
 
@@ -240,14 +240,14 @@ fn halves_mut<S: Simd>(data: &mut [f64]) -> HalvesMut<'_, S> {
     (S::chunks_mut(re), S::chunks_mut(im))
 }
 
-/// `L` vectors that hold a node of `L^2` points.
+/// A node of `L^2` points in `L` vectors.
 struct Node<V, const L: usize> {
     re: [V; L],
     im: [V; L],
 }
 
-/// The twiddles of such a node: of its first levels, one node at a time, and of its
-/// last levels, a node a lane.
+/// The twiddles of such a node: those of its first levels are for one node at a time, those of its
+/// last levels for a node in each lane.
 #[inline(always)]
 fn node_twiddles<S: Simd, const L: usize>(simd: S, twiddles: &[f64]) -> (Twiddles<S>, Twiddles<S>) {
     let (scalars, vectors) = twiddles.split_at(L);
@@ -263,7 +263,7 @@ fn node_twiddles<S: Simd, const L: usize>(simd: S, twiddles: &[f64]) -> (Twiddle
     (across, within)
 }
 
-/// Down to the leaves of one node, and its values times the key's.
+/// Goes down to the leaves of one node, and multiplies its values by the key's.
 #[inline(always)]
 fn down_times_key<S: Simd, const L: usize>(
     simd: S,
@@ -308,7 +308,7 @@ macro_rules! node_slices {
     };
 }
 
-/// The middle pass of a product that others follow: down, and into the sum.
+/// Computes the middle pass of a product that is not the last of its sum: down, and into the sum.
 #[inline(always)]
 fn to_sum<S: Simd, const L: usize, const ADD: bool>(
     simd: S,
@@ -337,7 +337,7 @@ fn to_sum<S: Simd, const L: usize, const ADD: bool>(
     }
 }
 
-/// The middle pass of the last product: down, and up again with the sum.
+/// Computes the middle pass of the last product: down, and up again with the sum.
 #[inline(always)]
 fn turn<S: Simd, const L: usize, const ADD: bool>(
     simd: S,

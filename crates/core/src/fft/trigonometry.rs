@@ -1,10 +1,10 @@
 //! Roots of unity without libm, the same bits on every platform.
 //!
 //! An angle is an integer number of steps, so the reduction to `[0, pi/4]` is
-//! exact; there the polynomials of fdlibm's `__kernel_sin` and `__kernel_cos`
-//! (Sun Microsystems, 1993) are good to less than an ulp.
+//! exact. On this interval the polynomials of fdlibm's `__kernel_sin` and `__kernel_cos`
+//! (Sun Microsystems, 1993) have errors below an ulp.
 
-/// `(cos, sin)` of `2 pi step / 2^log_steps`, for `3 <= log_steps <= 20`: the same bits on
+/// Returns `(cos, sin)` of `2 pi step / 2^log_steps`, for `3 <= log_steps <= 20`: the same bits on
 /// every platform, within two ulps.
 pub const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
     debug_assert!(3 <= log_steps && log_steps <= 20);
@@ -12,7 +12,7 @@ pub const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
     let octant_steps = 1 << octant_log;
     let octant = (step >> octant_log) % 8;
     let offset = step % octant_steps;
-    // Odd octants are counted back from their end, to the nearest multiple of pi/2.
+    // Odd octants are counted back from their end, towards the nearest multiple of pi/2.
     let from_axis = match octant % 2 {
         0 => offset,
         _ => octant_steps - offset,
@@ -30,7 +30,7 @@ pub const fn root_of_unity(step: u32, log_steps: u32) -> (f64, f64) {
     }
 }
 
-/// `(cos, sin)` of `2 pi turn`, for `turn` in `[0, 1/8]` with at most 20 bits.
+/// Returns `(cos, sin)` of `2 pi turn`, for `turn` in `[0, 1/8]` with at most 20 bits.
 const fn cos_sin_turn(turn: f64) -> (f64, f64) {
     /// 2 pi to 33 bits, so that its product with 20 bits is exact.
     const TAU_HIGH: f64 = f64::from_bits(0x4019_21fb_5440_0000);
@@ -42,7 +42,7 @@ const fn cos_sin_turn(turn: f64) -> (f64, f64) {
     (kernel_cos(x, tail), kernel_sin(x, tail))
 }
 
-/// fdlibm's `__kernel_sin`: the sine of `x + tail`.
+/// Returns the sine of `x + tail`, by fdlibm's `__kernel_sin`.
 const fn kernel_sin(x: f64, tail: f64) -> f64 {
     const S1: f64 = f64::from_bits(0xbfc5_5555_5555_5549);
     const S2: f64 = f64::from_bits(0x3f81_1111_1110_f8a6);
@@ -56,7 +56,7 @@ const fn kernel_sin(x: f64, tail: f64) -> f64 {
     x - ((z * (0.5 * tail - v * r) - tail) - v * S1)
 }
 
-/// The cosine of `x + tail`, as FreeBSD's revision of fdlibm's `__kernel_cos`.
+/// Returns the cosine of `x + tail`, by FreeBSD's revision of fdlibm's `__kernel_cos`.
 const fn kernel_cos(x: f64, tail: f64) -> f64 {
     const C1: f64 = f64::from_bits(0x3fa5_5555_5555_554c);
     const C2: f64 = f64::from_bits(0xbf56_c16c_16c1_5177);

@@ -1,8 +1,7 @@
 //! The transform and its inverse, in place, two layers in a pass.
 //!
-//! A pass sees the polynomial as blocks of four quarters of constant size, so that a
-//! processor with few registers reaches all four from one pointer, and goes through them
-//! four coefficients at a time.
+//! A pass processes the polynomial in blocks of four quarters of constant size, four coefficients at
+//! a time, so that a processor with few registers reaches all quarters from one pointer.
 
 use super::modular::{forward_butterfly, inverse_butterfly, reduce};
 use super::prime::montgomery_mul;
@@ -33,7 +32,7 @@ pub(super) fn forward(polynomial: &mut [i32]) {
     forward_last(polynomial);
 }
 
-/// Interpolates: `N` times the inverse of [`forward`].
+/// Interpolates: the result is `N` times the inverse of [`forward`].
 ///
 /// Values are at most 1.2 P, coefficients then at most 4.8 P. Two layers take values up
 /// to `B` to at most `P + B/8`, but for the first quarter, which would be up to `4 B` and
@@ -53,7 +52,7 @@ pub(super) fn inverse(values: &mut [i32]) {
     }
 }
 
-/// The layer at the root.
+/// Computes the layer at the root.
 fn forward_halves(polynomial: &mut [i32]) {
     let z = twiddle(1);
     let (low, high) = polynomial.split_at_mut(polynomial.len() / 2);
@@ -63,7 +62,7 @@ fn forward_halves(polynomial: &mut [i32]) {
     }
 }
 
-/// The two layers that begin with remainders of `16 Q` coefficients, if there are any.
+/// Computes the two layers that begin with remainders of `16 Q` coefficients, if there are any.
 fn forward_pass<const Q: usize>(polynomial: &mut [i32]) {
     let blocks = blocks::<Q>(polynomial);
     for (node, [x0, x1, x2, x3]) in (blocks.len()..).zip(blocks) {
@@ -77,7 +76,7 @@ fn forward_pass<const Q: usize>(polynomial: &mut [i32]) {
     }
 }
 
-/// The last two layers.
+/// Computes the last two layers.
 fn forward_last(polynomial: &mut [i32]) {
     let blocks = polynomial.as_chunks_mut().0;
     for (node, x) in (blocks.len()..).zip(blocks) {
@@ -107,7 +106,7 @@ fn inverse_pass<const Q: usize>(values: &mut [i32]) {
     }
 }
 
-/// The first two layers.
+/// Computes the first two layers of the inverse.
 fn inverse_first(values: &mut [i32]) {
     let blocks = values.as_chunks_mut().0;
     let nodes = blocks.len()..2 * blocks.len();
@@ -116,7 +115,7 @@ fn inverse_first(values: &mut [i32]) {
     }
 }
 
-/// Blocks of four quarters of `Q` times four coefficients.
+/// Returns blocks of four quarters of `Q` times four coefficients.
 #[inline(always)]
 fn blocks<const Q: usize>(polynomial: &mut [i32]) -> &mut [[[[i32; 4]; Q]; 4]] {
     let fours = polynomial.as_chunks_mut().0;

@@ -8,7 +8,7 @@ use crate::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use crate::random::NoiseDistribution;
 
 impl Parameters {
-    /// The canonical form: fixed fields, little-endian, described in `docs/wire-format.md`.
+    /// Returns the canonical form: fixed fields, little-endian, described in `docs/wire-format.md`.
     pub fn to_bytes(&self) -> [u8; PARAMETERS_BYTES] {
         let mut writer = Writer {
             bytes: [0; PARAMETERS_BYTES],
@@ -40,6 +40,9 @@ impl Parameters {
     }
 
     /// Reads and validates the canonical form.
+    ///
+    /// # Errors
+    /// If a field has a value that it cannot have, or the set is not usable.
     pub fn from_bytes(bytes: &[u8; PARAMETERS_BYTES]) -> Result<Self, ParameterError> {
         let mut reader = Reader { bytes, at: 0 };
         let name = ParameterName::from_bytes(reader.take())

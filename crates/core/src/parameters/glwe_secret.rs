@@ -1,17 +1,17 @@
-//! What coefficients GLWE keys have, and how many bits each is packed in.
+//! The coefficients of GLWE keys: their distribution, and the number of bits of a packed one.
 
-/// How the coefficients of a GLWE secret key are distributed.
+/// The distribution of the coefficients of a GLWE secret key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GlweSecret {
-    /// Uniform over {0, 1}: the keys of tfhe-sbc and TFHE-rs.
+    /// Uniform over {0, 1}, as in tfhe-sbc and TFHE-rs.
     Binary = 0,
-    /// Uniform over {-1, 0, 1}: TFHEpp's.
+    /// Uniform over {-1, 0, 1}, as in TFHEpp.
     Ternary = 1,
 }
 
 impl GlweSecret {
-    /// Bits of a packed coefficient, which is its value in two's complement: 1, or 2.
+    /// The number of bits of a packed coefficient, which is its value in two's complement: 1 or 2.
     pub const fn packed_bits(self) -> u32 {
         match self {
             Self::Binary => 1,
@@ -19,7 +19,7 @@ impl GlweSecret {
         }
     }
 
-    /// Whether a coefficient is one of such a key.
+    /// Returns whether a coefficient is possible in such a key.
     pub const fn holds(self, coefficient: i8) -> bool {
         match self {
             Self::Binary => coefficient & !1 == 0,
@@ -27,7 +27,7 @@ impl GlweSecret {
         }
     }
 
-    /// E\[s²\] of a coefficient.
+    /// The mean square E\[s²\] of a coefficient.
     pub const fn mean_square(self) -> f64 {
         match self {
             Self::Binary => 0.5,
@@ -35,7 +35,7 @@ impl GlweSecret {
         }
     }
 
-    /// Var(s) of a coefficient.
+    /// The variance Var(s) of a coefficient.
     pub const fn variance(self) -> f64 {
         match self {
             Self::Binary => 0.25,

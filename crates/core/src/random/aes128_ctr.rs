@@ -5,11 +5,11 @@ use zeroize::Zeroize;
 use super::keystream::{BLOCK_BYTES, BlockSource};
 use crate::simd::{Aes128, AesIsa};
 
-/// AES blocks in a block of the stream.
+/// The number of AES blocks in a block of the stream.
 const AES_BLOCKS: u128 = 4;
 
-/// The blocks of one AES-128-CTR keystream. The round keys wipe themselves on drop; with
-/// the counter zeroed too, nothing of the seed is left.
+/// The blocks of one AES-128-CTR keystream. The round keys wipe themselves on drop, and drop zeroes
+/// the counter too, so that nothing of the seed is left.
 pub(super) struct Aes128CtrBlocks {
     cipher: Aes128,
     /// The next input block, as a big-endian integer.
@@ -17,7 +17,7 @@ pub(super) struct Aes128CtrBlocks {
 }
 
 impl Aes128CtrBlocks {
-    /// The layout of [`ExpanderKind::Aes128Ctr`](super::ExpanderKind::Aes128Ctr).
+    /// Opens a stream in the layout of [`ExpanderKind::Aes128Ctr`](super::ExpanderKind::Aes128Ctr).
     #[inline]
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let isa = AesIsa::detect();
@@ -31,7 +31,7 @@ impl Aes128CtrBlocks {
         }
     }
 
-    /// SP 800-38A's counter mode with the initial counter block `counter`.
+    /// Starts SP 800-38A's counter mode with the initial counter block `counter`.
     #[cfg(test)]
     fn counter_mode(isa: AesIsa, key: &[u8; 16], counter: u128) -> Self {
         Self {

@@ -1,15 +1,14 @@
-//! What BLAKE2b and BLAKE3 share: the rounds of their compression, and output
-//! blocks that differ in a counter only and are therefore made side by side, one
-//! in every lane of a vector.
+//! The common part of BLAKE2b and BLAKE3: the rounds of their compression. Output blocks differ only
+//! in a counter, so many are made side by side, one in every lane of a vector.
 
 use super::keystream::BLOCK_BYTES;
 use crate::simd::{Isa, Simd, dispatch};
 
-/// A word of a member of the family.
+/// A word of a hash function of the family.
 pub(super) trait Word: Copy + Default {
-    /// By how much the four steps of a quarter round rotate, to the right.
+    /// The right rotations of the four steps of a quarter round.
     const ROTATIONS: [u32; 4];
-    /// Bytes of a word.
+    /// The number of bytes of a word.
     const BYTES: usize;
 
     fn add(self, other: Self) -> Self;
@@ -43,9 +42,9 @@ macro_rules! word {
 word!(u32, [16, 12, 8, 7]);
 word!(u64, [32, 24, 16, 63]);
 
-/// All rounds of a compression: round `r` takes the message words in the order of
-/// `schedule[r]`. `UNROLLED` code is long, and has no loop of its own, which lets the
-/// compiler vectorise a loop around it; a board with one lane wants the short one.
+/// Computes all rounds of a compression: round `r` takes the message words in the order of
+/// `schedule[r]`. `UNROLLED` code is long and has no loop of its own, which lets the
+/// compiler vectorise a loop around it; a board, which has one lane, uses the short code.
 #[inline(always)]
 pub(super) fn rounds<W: Word, const UNROLLED: bool>(
     v: &mut [W; 16],
@@ -95,21 +94,21 @@ fn quarter<W: Word>(v: &mut [W; 16], [a, b, c, d]: [usize; 4], x: W, y: W) {
     v[b] = v[b].xor_rotated(v[c], fourth);
 }
 
-/// An extendable output whose block of [`BLOCK_BYTES`] is one compression, of the
-/// block's number and of what is constant in the stream.
+/// An extendable output each of whose blocks of [`BLOCK_BYTES`] is one compression, of the
+/// block's number and of values that are constant in the stream.
 pub(super) trait CounterMode {
     type Word: Word;
 
-    /// The words of block `number`, `BLOCK_BYTES` of them counted from the first.
-    /// `UNROLLED` is for [`rounds`].
+    /// Returns the words of block `number`, counted in blocks of `BLOCK_BYTES` from the first.
+    /// `UNROLLED` is passed to [`rounds`].
     fn block<const UNROLLED: bool>(&self, number: u64) -> [Self::Word; 16];
 }
 
-/// Blocks made side by side: a few vectors of them, for the compiler does not
-/// vectorise a loop that is shorter.
+/// The number of blocks made side by side: several vectors of them, because the compiler does not
+/// vectorise a shorter loop.
 const LANES: usize = 16;
 
-/// Most blocks that are made one after the other although vectors are at hand.
+/// The largest number of blocks that are made one after the other even if there are vectors.
 const FEW: usize = 2;
 
 /// Overwrites `out` with blocks `first`, `first + 1`, … of an output.
@@ -161,8 +160,8 @@ fn side_by_side<C: CounterMode>(mode: &C, first: u64, out: &mut [[u8; BLOCK_BYTE
     zeroize::optimization_barrier(&words);
 }
 
-/// For the processors and the short reads that have no use for vectors. A function of
-/// its own, so that there is one of it.
+/// Makes blocks one after the other, for processors without vectors and for short reads. It is a
+/// function of its own so that the code exists once.
 #[inline(never)]
 fn one_by_one<C: CounterMode>(mode: &C, first: u64, out: &mut [[u8; BLOCK_BYTES]]) {
     for (number, block) in (first..).zip(out) {

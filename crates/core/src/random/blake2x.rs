@@ -6,13 +6,13 @@ use zeroize::Zeroize;
 use super::blake::{CounterMode, output_blocks, rounds};
 use super::keystream::{BLOCK_BYTES, BlockSource, Scratch};
 
-/// The XOF digest length that stands for "not known beforehand".
+/// The XOF digest length that means that the length is not known beforehand.
 const UNKNOWN_LENGTH: u32 = u32::MAX;
 
-/// Bytes that a compression of BLAKE2b takes in.
+/// The number of bytes that a compression of BLAKE2b takes.
 const MESSAGE_BYTES: usize = 128;
 
-/// BLAKE2b's initial value, of RFC 7693, section 2.6.
+/// BLAKE2b's initial value (RFC 7693, section 2.6).
 const IV: [u64; 8] = [
     0x6a09_e667_f3bc_c908,
     0xbb67_ae85_84ca_a73b,
@@ -24,7 +24,7 @@ const IV: [u64; 8] = [
     0x5be0_cd19_137e_2179,
 ];
 
-/// The message schedule, of RFC 7693, section 2.7; the last two rounds repeat the
+/// The message schedule (RFC 7693, section 2.7); the last two rounds repeat the
 /// first two.
 const SCHEDULE: [[u8; 16]; 12] = [
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
@@ -44,14 +44,14 @@ const SCHEDULE: [[u8; 16]; 12] = [
 /// The blocks of one BLAKE2Xb output of unknown length. Wiped on drop.
 pub(super) struct Blake2xbBlocks {
     output: Output,
-    /// The next block.
+    /// The number of the next block.
     next: u32,
-    /// How many blocks the 32-bit node offset has left.
+    /// The number of blocks that are left of the 32-bit node offset.
     left: u64,
 }
 
 impl Blake2xbBlocks {
-    /// The layout of [`ExpanderKind::Blake2xb`](super::ExpanderKind::Blake2xb).
+    /// Opens a stream in the layout of [`ExpanderKind::Blake2xb`](super::ExpanderKind::Blake2xb).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         Self {
             output: Output::new(seed, &stream.to_le_bytes(), UNKNOWN_LENGTH),
@@ -72,7 +72,7 @@ impl BlockSource for Blake2xbBlocks {
     }
 }
 
-/// What all blocks of an output have in common.
+/// The values that all blocks of an output have in common.
 pub(super) struct Output {
     /// The root hash `H_0`, which every block hashes.
     root: [u64; 8],
@@ -81,8 +81,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// `H_0 = BLAKE2b(key, input)` of the paper's section 2.1. `key` has at most 64
-    /// bytes, and is not empty.
+    /// Computes `H_0 = BLAKE2b(key, input)` of the paper's section 2.1. `key` has 1 to 64 bytes.
     pub(super) fn new(key: &[u8], input: &[u8], xof_length: u32) -> Self {
         // Digest length 64, key length, fanout and depth 1.
         let parameters = 64 | (key.len() as u64) << 8 | 1 << 16 | 1 << 24;
@@ -110,9 +109,9 @@ impl CounterMode for Output {
 
     #[inline(always)]
     fn block<const UNROLLED: bool>(&self, number: u64) -> [u64; 16] {
-        // Digest, leaf and inner length 64, the node's offset and the XOF length; all
-        // else is 0, the key length too (section 2.2, though older reference code and
-        // its known answers keep the root's).
+        // Digest, leaf and inner length 64, the offset of the node and the XOF length. Everything else
+        // is 0, including the key length (section 2.2; older reference code and its known answers
+        // keep the key length of the root).
         let mut state = IV;
         state[0] ^= 64 | 64 << 32;
         state[1] ^= number | u64::from(self.xof_length) << 32;
@@ -123,7 +122,7 @@ impl CounterMode for Output {
         let mut v = [0; 16];
         v[..8].copy_from_slice(&state);
         v[8..].copy_from_slice(&IV);
-        // 64 bytes in, and the last block.
+        // The block has 64 bytes and is the last one.
         v[12] ^= 64;
         v[14] = !v[14];
         rounds::<_, UNROLLED>(&mut v, &message, &SCHEDULE);
@@ -134,8 +133,8 @@ impl CounterMode for Output {
     }
 }
 
-/// BLAKE2b with a digest of 32 bytes and no key (RFC 7693, section 3.3). Not
-/// constant-time in the number of bytes.
+/// Returns the 32-byte BLAKE2b digest of `input`, without a key (RFC 7693, section 3.3). The time
+/// depends on the number of bytes.
 pub fn blake2b_256(input: &[u8]) -> [u8; 32] {
     let mut state = IV;
     // Digest length, fanout and depth 1.
@@ -152,7 +151,7 @@ pub fn blake2b_256(input: &[u8]) -> [u8; 32] {
     digest
 }
 
-/// Compresses `input`, the last of a message, after `taken` bytes. Nothing if it is empty.
+/// Compresses `input`, the last part of a message, after `taken` bytes. Does nothing if it is empty.
 fn absorb(state: &mut [u64; 8], mut taken: u128, input: &[u8]) {
     let end = taken + input.len() as u128;
     let mut block = Scratch::<u8, MESSAGE_BYTES>::new();
@@ -164,8 +163,8 @@ fn absorb(state: &mut [u64; 8], mut taken: u128, input: &[u8]) {
     }
 }
 
-/// BLAKE2b's function F (RFC 7693, section 3.2) after `taken` bytes, this block's
-/// among them.
+/// Computes BLAKE2b's function F (RFC 7693, section 3.2). `taken` counts the bytes of the message up
+/// to the end of this block.
 fn compress(state: &mut [u64; 8], block: &[u8; MESSAGE_BYTES], taken: u128, last: bool) {
     let mut v = Scratch::<u64, 16>::new();
     v[..8].copy_from_slice(state);

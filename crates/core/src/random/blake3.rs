@@ -3,25 +3,25 @@
 //!
 //! The input fits one block, so the whole tree is its root, and block `t` of the
 //! output is the root's compression with `t` as its counter (section 2.6 of the
-//! paper). All blocks are independent; the vectors of the `blake3` crate, which this
-//! is tested against, run along one block instead.
+//! paper). All blocks are independent and made side by side. The vectors of the `blake3` crate,
+//! which the tests compare with, run along one block instead.
 
 use zeroize::Zeroize;
 
 use super::blake::{CounterMode, output_blocks, rounds};
 use super::keystream::{BLOCK_BYTES, BlockSource};
 
-/// The initial value, which is SHA-256's.
+/// The initial value, which is that of SHA-256.
 const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
 
-/// Flags CHUNK_START, CHUNK_END, ROOT and KEYED_HASH.
+/// The flags CHUNK_START, CHUNK_END, ROOT and KEYED_HASH.
 const FLAGS: u32 = 1 | 2 | 8 | 16;
 
-/// Bytes of the input, a stream number.
+/// The number of bytes of the input, a stream number.
 const INPUT_BYTES: u32 = 4;
 
 /// The order of the message words in every round: the permutation of the paper's
-/// table 2, once more each round.
+/// table 2, applied once more in each round.
 const SCHEDULE: [[u8; 16]; 7] = {
     const PERMUTATION: [u8; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
     let mut schedule = [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]; 7];
@@ -40,7 +40,7 @@ const SCHEDULE: [[u8; 16]; 7] = {
 /// The blocks of one keyed output. Wiped on drop.
 pub(super) struct Blake3Blocks {
     output: Output,
-    /// The next block.
+    /// The number of the next block.
     next: u64,
 }
 
@@ -50,7 +50,7 @@ struct Output {
 }
 
 impl Blake3Blocks {
-    /// The layout of [`ExpanderKind::Blake3`](super::ExpanderKind::Blake3).
+    /// Opens a stream in the layout of [`ExpanderKind::Blake3`](super::ExpanderKind::Blake3).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let mut key = [0; 8];
         for (word, bytes) in key.iter_mut().zip(seed.as_chunks().0) {
@@ -66,7 +66,7 @@ impl Blake3Blocks {
 impl BlockSource for Blake3Blocks {
     fn next_blocks(&mut self, out: &mut [[u8; BLOCK_BYTES]]) {
         output_blocks(&self.output, self.next, out);
-        // 2^70 bytes are out of reach.
+        // No program can read 2^70 bytes, so this does not overflow.
         self.next += out.len() as u64;
     }
 }

@@ -1,21 +1,21 @@
-//! Centred binomial noise: the difference of two numbers of ones.
+//! Centred binomial noise: the difference of the numbers of ones in two groups of random bits.
 
 use super::expander::Expander;
 use super::keystream::Scratch;
 use crate::simd::{Isa, vectorize};
 use crate::torus::Torus;
 
-/// The largest number of coins on each side.
+/// The largest number of bits in each group.
 pub(super) const MAX_ETA: u32 = 32;
 
-/// Bytes read from the expander at a time.
+/// The number of bytes read from the expander at a time.
 const CHUNK_BYTES: usize = 1024;
 
 /// Adds an independent centred binomial integer to every element.
 ///
-/// A sample is made of one little-endian word of the stream, of 2 bytes if
-/// `eta <= 8`, 4 if `eta <= 16`, else 8: the ones among its `eta` low bits, less the
-/// ones among the `eta` low bits of its upper half.
+/// A sample is made from one little-endian word of the stream, of 2 bytes if
+/// `eta <= 8`, 4 if `eta <= 16`, else 8: the number of ones among its `eta` low bits, minus the
+/// number of ones among the `eta` low bits of its upper half.
 ///
 /// `eta` is from 1 to [`MAX_ETA`]. Constant-time.
 pub(super) fn add<T: Torus>(eta: u32, expander: &mut impl Expander, values: &mut [T]) {

@@ -4,7 +4,7 @@ use super::keystream::{BLOCK_BYTES, BlockSource};
 use crate::simd::{Isa, chacha20_blocks};
 use crate::workspace::wipe;
 
-/// `expand 32-byte k`.
+/// The words of `expand 32-byte k`.
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 /// The blocks of one ChaCha20 keystream, from block counter 0 on. The state is wiped
@@ -12,12 +12,12 @@ const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]
 pub(super) struct ChaCha20Blocks {
     isa: Isa,
     state: [u32; 16],
-    /// How many blocks the 32-bit counter has left.
+    /// The number of blocks that are left of the 32-bit counter.
     left: u64,
 }
 
 impl ChaCha20Blocks {
-    /// The layout of [`ExpanderKind::ChaCha20`](super::ExpanderKind::ChaCha20).
+    /// Opens a stream in the layout of [`ExpanderKind::ChaCha20`](super::ExpanderKind::ChaCha20).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let mut nonce = [0; 12];
         nonce[..4].copy_from_slice(&stream.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The expanders of this build, and the streams that they make of a seed and a stream number.
+//! The expanders of this build, and the streams that they derive from a seed and a stream number.
 
 use core::fmt;
 
@@ -19,11 +19,11 @@ use super::shake256::Shake256Blocks;
 #[cfg(feature = "aes")]
 use super::tfhe_rs::TfheRsBlocks;
 
-/// The generators of this build. The discriminant is the id of the generator on the
+/// The generators of this build. The discriminant identifies the generator on the
 /// wire.
 ///
-/// Every generator but ChaCha20, from which [`SeedSequence`](super::SeedSequence)
-/// is made, has a Cargo feature of its own; without it there is no variant, and its
+/// Every generator except ChaCha20, which [`SeedSequence`](super::SeedSequence)
+/// needs, has a Cargo feature. Without the feature there is no variant, and the
 /// id is refused as [`UnsupportedExpander`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -33,7 +33,7 @@ pub enum ExpanderKind {
     /// stream number as 4 little-endian bytes and then 8 zero bytes; the 32-bit
     /// block counter starts at 0. The stream is the keystream.
     ///
-    /// The fastest one without AES instructions, and the one to take when in doubt.
+    /// The fastest generator without AES instructions, and the one to take when in doubt.
     ChaCha20 = 1,
     /// AES-128 in counter mode (FIPS 197, SP 800-38A) with a key of its own for
     /// every seed: the AES-128 encryption of bytes 16..32 of the seed under the key
@@ -42,9 +42,9 @@ pub enum ExpanderKind {
     /// of `(V + s·2^64 + j) mod 2^128` under that key; the stream is blocks
     /// 0, 1, 2, … one after the other.
     ///
-    /// That is the usual counter mode with `V + s·2^64` as the initial counter
-    /// block. Streams of one seed are 2^64 blocks apart, so they don't overlap;
-    /// those of seeds that differ by little have unrelated keys. Feature `aes`.
+    /// This is the usual counter mode with `V + s·2^64` as the initial counter
+    /// block. Streams of one seed are 2^64 blocks apart, so they do not overlap.
+    /// Similar seeds have unrelated keys. Feature `aes`.
     #[cfg(feature = "aes")]
     Aes128Ctr = 2,
     /// BLAKE2Xb ("BLAKE2X", 2016), the XOF over BLAKE2b, of unknown output length:
@@ -68,15 +68,15 @@ pub enum ExpanderKind {
     /// `(V + s) mod 2^128` under the key of bytes 0..16. Block `j` of the stream is the
     /// encryption of the 16 little-endian bytes of `j`.
     ///
-    /// That is TFHE-rs's expansion of a seed of 128 bits, here
-    /// [`tfhe_rs_seed`](super::tfhe_rs_seed), so that its seeded ciphertexts can be made of
-    /// ours. The `aes` crate's code, slower than [`Aes128Ctr`](Self::Aes128Ctr). Feature
+    /// This is TFHE-rs's expansion of a seed of 128 bits, here
+    /// [`tfhe_rs_seed`](super::tfhe_rs_seed), so that our uploads can be converted to its seeded
+    /// ciphertexts. It uses the `aes` crate and is slower than [`Aes128Ctr`](Self::Aes128Ctr). Feature
     /// `aes`.
     #[cfg(feature = "aes")]
     Aes128CtrLe = 6,
 }
 
-/// An expander id that this build can't open.
+/// The reason why an expander id cannot be opened in this build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedExpander {
@@ -94,14 +94,14 @@ pub enum UnsupportedExpander {
     },
 }
 
-/// How many generators this build has.
+/// The number of generators of this build.
 const COUNT: usize = 1
     + 2 * cfg!(feature = "aes") as usize
     + cfg!(feature = "blake2") as usize
     + cfg!(feature = "blake3-xof") as usize
     + cfg!(feature = "shake256") as usize;
 
-/// Ids and names of all generators of this version, whether compiled in or not.
+/// The ids and names of all generators of this version, whether compiled in or not.
 const NAMES: [(u8, &str); 6] = [
     (1, "ChaCha20"),
     (2, "AES-128-CTR"),
@@ -112,7 +112,7 @@ const NAMES: [(u8, &str); 6] = [
 ];
 
 impl ExpanderKind {
-    /// Every generator of this build, in the order of the ids.
+    /// All generators of this build, in the order of their ids.
     pub const ALL: [Self; COUNT] = [
         Self::ChaCha20,
         #[cfg(feature = "aes")]
@@ -127,13 +127,13 @@ impl ExpanderKind {
         Self::Aes128CtrLe,
     ];
 
-    /// The id on the wire.
+    /// The id of the generator on the wire.
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// The name for people: `ChaCha20`, `AES-128-CTR`, `BLAKE2Xb`, `BLAKE3`,
-    /// `SHAKE256`, `AES-128-CTR-LE`.
+    /// The name of the generator: `ChaCha20`, `AES-128-CTR`, `BLAKE2Xb`, `BLAKE3`,
+    /// `SHAKE256` or `AES-128-CTR-LE`.
     pub const fn name(self) -> &'static str {
         NAMES[self as usize - 1].1
     }
@@ -141,7 +141,7 @@ impl ExpanderKind {
     /// Opens stream number `stream` of a public mask seed.
     ///
     /// Streams of one seed with different numbers are independent. Constant-time
-    /// with the software and the hardware code of every generator.
+    /// with the software and the hardware implementation of every generator.
     pub fn mask_stream(self, seed: &MaskSeed, stream: u32) -> AnyExpander {
         self.open(&seed.0, stream)
     }
@@ -225,7 +225,7 @@ enum Generator {
 }
 
 impl AnyExpander {
-    /// Which generator this is.
+    /// The generator of the stream.
     pub const fn kind(&self) -> ExpanderKind {
         match self.0 {
             Generator::ChaCha20(_) => ExpanderKind::ChaCha20,

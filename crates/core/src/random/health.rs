@@ -1,36 +1,36 @@
-//! Tests of what a source of entropy gives, in the spirit of SP 800-90B, section 4.4:
+//! Tests of the output of a source of entropy, in the spirit of SP 800-90B, section 4.4:
 //! they find a source that is switched off, stuck or badly biased, not one that is
 //! merely predictable.
 //!
 //! A source of full entropy fails one of them with probability below 2^-63 a call.
-//! They run in time independent of the bytes, but for the verdict.
+//! Their time is independent of the bytes, except for the outcome.
 
 use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroize;
 
 use super::entropy::EntropyError;
 
-/// Bytes asked of a source at a time.
+/// The number of bytes that a source is asked for at a time.
 pub(super) const SAMPLE_BYTES: usize = 32;
 
-/// Equal bytes in a row that are too many (the repetition count test, for 8 bits of
+/// The number of equal bytes in a row that is refused (the repetition count test, for 8 bits of
 /// entropy a byte): probability below 23 * 2^-72 < 2^-67.
 const REPETITIONS: u32 = 10;
 
-/// Equal bytes anywhere in the sample that are too many (the adaptive proportion
+/// The number of equal bytes anywhere in the sample that is refused (the adaptive proportion
 /// test): probability at most 256 * C(32, 13) * 2^-104 < 2^-67.
 const OCCURRENCES: u32 = 13;
 
-/// How far the number of ones may be from half: probability below 2^-63 by Hoeffding's
+/// The largest difference of the number of ones from half: probability below 2^-63 by Hoeffding's
 /// bound, `2 exp(-2 * 76^2 / 256)`.
 const ONES_FROM_HALF: u32 = 75;
 
-/// The longest period that is looked for: a sample of period `p` has probability
-/// `2^-8(32 - p)`, all together below 2^-127.
+/// The longest period that is refused: a sample of period `p` has probability
+/// `2^-8(32 - p)`, in sum below 2^-127.
 const LONGEST_PERIOD: usize = 16;
 
-/// What is remembered of a call: enough to know its output when it comes again, too
-/// little to tell it.
+/// A hash of the previous output: long enough to recognise the output when it is repeated, too short
+/// to reconstruct it.
 #[derive(Default)]
 pub(super) struct Remembered(Option<[u8; 16]>);
 
@@ -43,7 +43,7 @@ impl Drop for Remembered {
 }
 
 impl Remembered {
-    /// Checks one output of the source, and remembers it.
+    /// Checks one output of the source, and remembers its hash.
     pub(super) fn check(&mut self, sample: &[u8; SAMPLE_BYTES]) -> Result<(), EntropyError> {
         if bool::from(periodic(sample)) {
             return Err(EntropyError::Constant);

@@ -1,12 +1,11 @@
-//! From a generator of whole blocks to a stream of bytes, and the buffers that
-//! wipe themselves.
+//! Streams of bytes from generators of whole blocks, and buffers that wipe themselves.
 
 use core::ops::{Deref, DerefMut};
 
-/// Bytes of a block of a [`BlockSource`].
+/// The number of bytes of a block of a [`BlockSource`].
 pub(super) const BLOCK_BYTES: usize = 64;
 
-/// A generator that gives its stream in blocks of [`BLOCK_BYTES`].
+/// A generator of a stream in blocks of [`BLOCK_BYTES`].
 pub(super) trait BlockSource {
     /// Overwrites `out` with the next blocks.
     fn next_blocks(&mut self, out: &mut [[u8; BLOCK_BYTES]]);
@@ -15,9 +14,9 @@ pub(super) trait BlockSource {
 /// The stream of a [`BlockSource`], readable in pieces of any length.
 pub(super) struct Keystream<S> {
     source: S,
-    /// The block that was read last, if in part.
+    /// The last block, if it has been read in part only.
     block: Scratch<u8, BLOCK_BYTES>,
-    /// How many bytes of `block` are used up.
+    /// The number of bytes of `block` that have been read.
     used: usize,
 }
 

@@ -1,26 +1,26 @@
 //! Randomness: seeds, the expanders that stretch them, and the typed draws from
-//! an expander's stream.
+//! the streams of expanders.
 //!
 //! The data flows one way:
 //!
-//! 1. [`SeedSequence`] holds the 32-byte root [`Seed`] of a session, from the OS or
-//!    the board's TRNG, which it asks again as its [`ReseedPolicy`] says. It gives
-//!    every ciphertext a fresh pair: a [`MaskSeed`], which travels in the header, and
-//!    a [`NoiseSeed`], which never does.
-//! 2. [`ExpanderKind`] names a generator on the wire; with a seed and a stream
+//! 1. [`SeedSequence`] holds the 32-byte root [`Seed`] of a session. It asks the OS or
+//!    the board's TRNG for it, and again as its [`ReseedPolicy`] says. It gives
+//!    every ciphertext a fresh pair: a [`MaskSeed`], which is sent in the header, and
+//!    a [`NoiseSeed`], which is never sent.
+//! 2. [`ExpanderKind`] identifies a generator on the wire; with a seed and a stream
 //!    number it opens an [`AnyExpander`]. Mask and noise come from independently
-//!    keyed streams, so nothing of the noise follows from the mask.
+//!    keyed streams, so the mask reveals nothing about the noise.
 //! 3. [`fill_uniform`] and [`fill_binary`] read masks and secrets from a stream,
 //!    [`add_noise`] reads errors of a [`NoiseDistribution`].
 //!
-//! A receiver repeats steps 2 and 3 for the mask alone. So that it finds the same
-//! mask on any machine, every byte of a stream and every number made of it is
+//! A receiver repeats steps 2 and 3 for the mask alone. It must find the same
+//! mask on any machine, so every byte of a stream and every number made from it is
 //! fixed by the documentation of this module, the Gaussian included: no libm, no
 //! fused multiplication, no host byte order.
 //!
-//! Everything here runs in time independent of the seeds and of what is drawn, on
-//! processors whose integer and floating-point additions and multiplications do. Gaussian
-//! noise of up to 2^16 steps of q needs `f32` alone, wider noise `f64`; where that is
+//! Everything here is constant-time in the seeds and in the values drawn, on
+//! processors whose integer and floating-point additions and multiplications are. Gaussian
+//! noise of up to 2^16 steps of q needs `f32` alone, wider noise `f64`; where these are
 //! emulated in software, prefer [`NoiseDistribution::TUniform`].
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The distributions of encryption noise, and noise added in place.
+//! The distributions of encryption noise, and the addition of noise in place.
 
 use thiserror::Error;
 
@@ -8,47 +8,48 @@ use super::{centered_binomial, gaussian, tuniform};
 use crate::simd::Isa;
 use crate::torus::{Torus, exp2_neg};
 
-/// The distribution of the error of a fresh ciphertext. The key owner's parameter
-/// set names it; it is public.
+/// The distribution of the error of a fresh ciphertext. It is part of the key owner's parameter
+/// set, and public.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoiseDistribution {
     /// A centred normal variate, rounded to the nearest integer step of q, ties to
     /// even.
     Gaussian {
-        /// Standard deviation as a fraction of q, in `[0, 1/2]`.
+        /// The standard deviation as a fraction of q, in `[0, 1/2]`.
         standard_deviation: f64,
     },
     /// TUniform(b), as the TFHE-rs documentation defines it: an integer in
     /// `[-2^b, 2^b]`, every one with mass `2^-(b+1)` except the two end points with
     /// `2^-(b+2)`.
     TUniform {
-        /// The bound's logarithm `b`, in integer steps of q: at most `T::BITS - 2`.
+        /// The logarithm `b` of the bound in integer steps of q: at most `T::BITS - 2`.
         bound_log2: u32,
     },
-    /// The centred binomial distribution: the ones among `eta` fair bits less the ones
-    /// among `eta` others, an integer in `[-eta, eta]` of variance `eta / 2`.
+    /// The centred binomial distribution: the number of ones among `eta` fair bits minus the number of
+    /// ones among `eta` others, an integer in `[-eta, eta]` of variance `eta / 2`. No shipped parameter
+    /// set uses it; it is the error distribution of CKKS ciphertexts (`eta` 21, as in Microsoft SEAL).
     CenteredBinomial {
-        /// Number of bits on each side, 1 to 32.
+        /// The number of bits on each side, 1 to 32.
         eta: u32,
     },
 }
 
-/// Parameters of a noise distribution that make no sense.
+/// The reason why a noise distribution is not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NoiseDistributionError {
-    /// A standard deviation that is negative, above 1/2 or not a number.
+    /// The standard deviation is negative, above 1/2 or not a number.
     #[error("a standard deviation of {0} is not between 0 and 1/2 of the torus")]
     StandardDeviation(f64),
-    /// A TUniform bound that doesn't fit the torus.
+    /// The TUniform bound does not fit the torus.
     #[error("a TUniform bound of 2^{bound_log2} does not fit a torus of {torus_bits} bits")]
     Bound {
-        /// The bound's logarithm.
+        /// The logarithm of the bound.
         bound_log2: u32,
         /// log2 of q.
         torus_bits: u32,
     },
-    /// A centred binomial distribution of no bits, or of too many.
+    /// The centred binomial distribution has no bits, or too many.
     #[error("a centred binomial distribution of eta {0} is not between 1 and {MAX_ETA}")]
     Eta(u32),
 }
@@ -58,7 +59,7 @@ impl NoiseDistribution {
     ///
     /// # Errors
     ///
-    /// What is out of range.
+    /// A [`NoiseDistributionError`] that says what is out of range.
     pub fn validate(&self, torus_bits: u32) -> Result<(), NoiseDistributionError> {
         match *self {
             Self::Gaussian { standard_deviation } => {
@@ -90,12 +91,11 @@ impl NoiseDistribution {
         }
     }
 
-    /// The variance as a fraction of `q^2`, for `q = 2^torus_bits`: `sigma^2` or
-    /// `(2^(2b+1) + 1) / 6 / q^2` or `eta / 2 / q^2`. The variance 1/12 of rounding a Gaussian to
-    /// integers is not in it.
+    /// Returns the variance as a fraction of `q^2`, for `q = 2^torus_bits`: `sigma^2` or
+    /// `(2^(2b+1) + 1) / 6 / q^2` or `eta / 2 / q^2`. It does not include the variance 1/12 of rounding a
+    /// Gaussian to integers.
     ///
-    /// A distribution that [`validate`](Self::validate) refuses gives a number
-    /// without meaning.
+    /// For a distribution that [`validate`](Self::validate) refuses, the result means nothing.
     pub fn variance(&self, torus_bits: u32) -> f64 {
         match *self {
             Self::Gaussian { standard_deviation } => standard_deviation * standard_deviation,
@@ -114,7 +114,7 @@ impl NoiseDistribution {
 
 /// Adds independent noise to every element: `values[i] += round(e_i * q) mod q`.
 ///
-/// How much of the stream a call consumes depends on the length and the distribution
+/// The number of bytes that a call reads from the stream depends on the length and the distribution
 /// alone. Words are little-endian; both Gaussians follow Box and Muller (1958).
 ///
 /// - Gaussian, `standard_deviation * q <= 2^16`: 1088 bytes per chunk of 256 elements,
@@ -139,10 +139,10 @@ impl NoiseDistribution {
 /// - TUniform: one word per element, of 2 bytes if `b <= 14`, of 4 if `b <= 30`, else
 ///   of 8. Of its `b + 2` low bits `r` the noise is `(r >> 1) + (r & 1) - 2^b`.
 /// - Centred binomial: one little-endian word per element, of 2 bytes if `eta <= 8`, 4
-///   if `eta <= 16`, else 8: the ones among its `eta` low bits, less the ones among
-///   the `eta` low bits of its upper half.
+///   if `eta <= 16`, else 8: the number of ones among its `eta` low bits, minus the number of ones
+///   among the `eta` low bits of its upper half.
 ///
-/// Constant-time but for the length and the distribution.
+/// Constant-time, except for the length and the distribution.
 ///
 /// # Panics
 ///
@@ -155,7 +155,7 @@ pub fn add_noise<T: Torus>(
     add_noise_on(Isa::detect(), distribution, expander, values);
 }
 
-/// [`add_noise`] on a given instruction set.
+/// Does the same as [`add_noise`] on a given instruction set.
 pub(super) fn add_noise_on<T: Torus>(
     isa: Isa,
     distribution: NoiseDistribution,

@@ -1,5 +1,5 @@
-//! The generators of Microsoft SEAL, version 3.6 and later, whose seeds its ciphertexts
-//! carry: a stream made of outputs of 4096 bytes, one for each value of a counter.
+//! The generators of Microsoft SEAL, version 3.6 and later, for the seeds in its ciphertexts.
+//! A stream consists of outputs of 4096 bytes, one for each value of a counter.
 
 #[cfg(feature = "shake256")]
 use sha3::Shake256;
@@ -11,9 +11,9 @@ use super::blake2x::Output;
 use super::expander::Expander;
 use super::keystream::{BLOCK_BYTES, BlockSource, Keystream};
 
-/// Bytes of a seed.
+/// The number of bytes of a seed.
 const SEED_BYTES: usize = 64;
-/// Blocks of 64 bytes in one output of 4096.
+/// The number of blocks of 64 bytes in one output of 4096 bytes.
 const OUTPUT_BLOCKS: usize = SealPrng::OUTPUT_BYTES / BLOCK_BYTES;
 
 /// A generator of SEAL's; the discriminant is its `prng_type`.
@@ -34,10 +34,10 @@ pub enum SealGenerator {
 pub struct SealPrng(Keystream<Outputs>);
 
 impl SealPrng {
-    /// Bytes of one output.
+    /// The number of bytes of one output.
     pub const OUTPUT_BYTES: usize = 4096;
 
-    /// The stream of a seed from the beginning of output number `first` on.
+    /// Opens the stream of a seed at the beginning of output number `first`.
     pub fn new(generator: SealGenerator, seed: &[u8; SEED_BYTES], first: u64) -> Self {
         Self(Keystream::new(Outputs {
             seed: *seed,
@@ -58,10 +58,10 @@ impl Expander for SealPrng {
 struct Outputs {
     generator: SealGenerator,
     seed: [u8; SEED_BYTES],
-    /// Number of the output that is read.
+    /// The number of the output that is being read.
     number: u64,
     current: Current,
-    /// Blocks of it that have been read.
+    /// The number of blocks of the output that have been read.
     used: usize,
 }
 
@@ -90,7 +90,7 @@ impl Current {
         }
     }
 
-    /// Overwrites `out` with blocks from number `first` on, which is where the last read
+    /// Overwrites `out` with blocks from number `first` on, which is where the previous read
     /// ended.
     fn read(&mut self, first: usize, out: &mut [[u8; BLOCK_BYTES]]) {
         match self {

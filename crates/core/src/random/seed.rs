@@ -50,33 +50,32 @@ secret_seed!(
 );
 secret_seed!(
     /// The seed of the noise of one ciphertext. It must never leave the device:
-    /// who has it takes the noise off.
+    /// with it, anybody can remove the noise.
     NoiseSeed,
     pub(crate)
 );
 
-/// The seed of the mask of one ciphertext: public, it travels in the header.
+/// The seed of the mask of one ciphertext. It is public and sent in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MaskSeed(
-    /// The 32 bytes, as on the wire.
+    /// The 32 bytes as they are on the wire.
     pub [u8; 32],
 );
 
-/// When a session with a source of entropy asks it again.
+/// The policy by which a session asks its source of entropy again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReseedPolicy {
-    /// Ciphertexts, one pair of seeds each, between two calls of the source.
+    /// The number of ciphertexts, with one pair of seeds each, between two calls of the source.
     pub max_ciphertexts: NonZeroU64,
 }
 
 impl Default for ReseedPolicy {
-    /// 2^16 ciphertexts.
+    /// Returns a policy of 2^16 ciphertexts.
     ///
-    /// The generator itself would allow 2^64. The limit is there for the day when a
-    /// root seed leaks: it tells the noise of the ciphertexts of one root only. 2^16
-    /// is a day and a half at one every two seconds, it spreads the milliseconds of a
-    /// slow TRNG until they are lost beside the encryptions, and it is far below the
-    /// 2^48 requests that SP 800-90A allows between two reseedings.
+    /// The generator itself would allow 2^64. The limit reduces the damage if a root seed leaks: it
+    /// reveals the noise of the ciphertexts of this root only. 2^16 ciphertexts are a day and a half at
+    /// one every two seconds. The milliseconds of a slow TRNG are then negligible beside the encryptions,
+    /// and the number is far below the 2^48 requests that SP 800-90A allows between two reseedings.
     fn default() -> Self {
         Self {
             max_ciphertexts: NonZeroU64::MIN.saturating_add((1 << 16) - 1),
@@ -91,27 +90,28 @@ impl Default for ReseedPolicy {
 /// the root as key and the nonce `i` (8 bytes, little-endian) followed by the
 /// 4 bytes `pair`: bytes 0..32 of the block are the mask seed, bytes 32..64 the
 /// noise seed. ChaCha20 is a pseudorandom function of its nonce, so published
-/// mask seeds tell nothing about any noise seed.
+/// mask seeds reveal nothing about any noise seed.
 ///
 /// A session with a source `S` asks it for another 32 bytes as its [`ReseedPolicy`]
-/// says. The next root is those bytes xor bytes 0..32 of the block of nonce 0 (8
-/// bytes) and `root` under the old root. So it is unknown if the old root or
-/// the new bytes are: a source that fails without a sign makes nothing worse. If the
+/// says. The next root is the xor of those bytes and bytes 0..32 of the block of nonce 0 (8
+/// bytes) and `root` under the old root. So the new root is unknown to an attacker if the old root
+/// or the new bytes are: a source that fails silently does no harm. If the
 /// source reports failure, or fails a health test, there is no pair until it works
-/// again; the old root gives no more than the policy says.
+/// again; the old root gives no more pairs than the policy allows.
 ///
-/// A session whose messages nothing else on the board can decrypt lets
-/// [`forget_past`](SeedSequence::forget_past) replace the root after each pair.
+/// If nothing else on the board can decrypt a session's messages,
+/// [`forget_past`](SeedSequence::forget_past) replaces the root after each pair.
 ///
-/// It is not `Clone`, and [`next_pair`](Self::next_pair) moves on before it
-/// returns, so a sequence can't give a pair twice. Two sequences of one root seed
-/// would: take each root seed for one sequence only. That is why a sequence can't be
-/// saved and resumed: nothing could tell a second resumption of the same file from
+/// The type is not `Clone`, and [`next_pair`](Self::next_pair) advances before it
+/// returns, so a sequence cannot give a pair twice. Two sequences of one root seed
+/// would give the same pairs: use each root seed for one sequence only. For that reason a sequence
+/// cannot be saved and resumed: nothing could distinguish a second resumption of the same file from
+/// the first. A board draws a new root at every start.
 /// the first. A board draws a new root at every start.
 pub struct SeedSequence<S = NoSource> {
     root: Seed,
     next: u64,
-    /// Pairs of a root.
+    /// The number of pairs of a root.
     limit: u64,
     remembered: Remembered,
     source: S,
@@ -129,13 +129,13 @@ impl SeedSequence {
         }
     }
 
-    /// Starts a session from a source of entropy, which is not kept: as
-    /// [`with_reseeding`](SeedSequence::with_reseeding), but the root is for 2^64 - 1
+    /// Starts a session from a source of entropy, which is not kept. This is
+    /// [`with_reseeding`](SeedSequence::with_reseeding) with one root for 2^64 - 1
     /// pairs.
     ///
     /// # Errors
     ///
-    /// As [`with_reseeding`](SeedSequence::with_reseeding).
+    /// Those of [`with_reseeding`](SeedSequence::with_reseeding).
     pub fn from_entropy(
         source: impl FnMut(&mut [u8]) -> Result<(), EntropyError>,
     ) -> Result<Self, EntropyError> {
@@ -149,14 +149,14 @@ impl<S: FnMut(&mut [u8]) -> Result<(), EntropyError>> SeedSequence<S> {
     /// says.
     ///
     /// `source` is called with 32 zero bytes each time, and overwrites them as
-    /// [`EntropySource::fill`] says; twice here, for a callback that always gives the
-    /// same is the likeliest mistake. The root is made of both.
+    /// [`EntropySource::fill`] says. It is called twice here, because a callback that always gives the
+    /// same bytes is the likeliest mistake. The root is made from both outputs.
     ///
     /// # Errors
     ///
     /// The error of `source`; [`EntropyError::Constant`] if its output is all one
-    /// byte or has a period of up to 16 bytes, as that of a stuck register has;
-    /// [`EntropyError::Repeated`] if it is that of the call before;
+    /// byte or has a period of up to 16 bytes, as the output of a stuck register has;
+    /// [`EntropyError::Repeated`] if it is the same as at the previous call;
     /// [`EntropyError::Biased`] if 10 bytes in a row or 13 of the 32 are
     /// equal, or fewer than 53 or more than 203 of the bits are ones. True randomness
     /// is refused with probability below 2^-63.
@@ -175,12 +175,12 @@ impl<S: FnMut(&mut [u8]) -> Result<(), EntropyError>> SeedSequence<S> {
 }
 
 impl<S: EntropySource> SeedSequence<S> {
-    /// Mixes fresh entropy into the root, ahead of time: when a board wakes up, say.
+    /// Mixes fresh entropy into the root ahead of time, for instance when a board wakes up.
     ///
     /// # Errors
     ///
-    /// As [`with_reseeding`](SeedSequence::with_reseeding); the root is unchanged
-    /// then. [`EntropyError::Exhausted`] without a source.
+    /// Those of [`with_reseeding`](SeedSequence::with_reseeding); the root is then unchanged.
+    /// [`EntropyError::Exhausted`] without a source.
     pub fn reseed(&mut self) -> Result<(), EntropyError> {
         let mut fresh = Scratch::<u8, SAMPLE_BYTES>::new();
         self.source.fill(&mut *fresh)?;
@@ -193,12 +193,11 @@ impl<S: EntropySource> SeedSequence<S> {
         Ok(())
     }
 
-    /// The seeds of the next ciphertext. Constant-time, but for the source.
+    /// Returns the seeds of the next ciphertext. Constant-time, except for the source.
     ///
     /// # Errors
     ///
-    /// If the root has given as many pairs as the policy allows: those of
-    /// [`reseed`](Self::reseed).
+    /// Those of [`reseed`](Self::reseed), if the root has given as many pairs as the policy allows.
     pub fn next_pair(&mut self) -> Result<(MaskSeed, NoiseSeed), EntropyError> {
         if self.next >= self.limit {
             self.reseed()?;
@@ -214,9 +213,9 @@ impl<S: EntropySource> SeedSequence<S> {
         Ok((mask, noise))
     }
 
-    /// Replaces the root by one that tells nothing of the pairs given so far: bytes 0..32
-    /// of the block of the next pair's index and `past`. The index goes on, so the
-    /// source is asked again when it would have been. Constant-time.
+    /// Replaces the root by one that reveals nothing about the pairs given so far: bytes 0..32
+    /// of the block of the next pair's index and `past`. The index continues, so the
+    /// source is asked again at the same ciphertext as before. Constant-time.
     pub fn forget_past(&mut self) {
         let block = self.block(self.next, b"past");
         self.root.0.copy_from_slice(&block[..32]);

@@ -9,7 +9,7 @@ use super::keystream::{BLOCK_BYTES, BlockSource};
 pub(super) struct Shake256Blocks(<Shake256 as ExtendableOutput>::Reader);
 
 impl Shake256Blocks {
-    /// The layout of [`ExpanderKind::Shake256`](super::ExpanderKind::Shake256).
+    /// Opens a stream in the layout of [`ExpanderKind::Shake256`](super::ExpanderKind::Shake256).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let mut state = Shake256::default();
         state.update(seed);

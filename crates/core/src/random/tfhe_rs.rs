@@ -1,5 +1,5 @@
 //! TFHE-rs's generator of masks: AES-128 (FIPS 197) of a little-endian counter from 0, under a
-//! seed of 128 bits, and the seeds that a longer one stands for.
+//! seed of 128 bits, which is derived from a seed of ours.
 
 use ::aes::Aes128Enc;
 use ::aes::cipher::array::Array;
@@ -11,8 +11,8 @@ use super::keystream::{BLOCK_BYTES, BlockSource, Keystream};
 use super::seed::MaskSeed;
 
 /// A stream of TFHE-rs: with the 16 little-endian bytes of `seed` as the AES-128 key, the
-/// encryptions of 0, 1, 2, … as 16 little-endian bytes, one after the other. What
-/// `Seed(seed)` stands for in its seeded ciphertexts.
+/// encryptions of 0, 1, 2, … as 16 little-endian bytes, one after the other. TFHE-rs expands
+/// `Seed(seed)` to this stream in its seeded ciphertexts.
 pub struct TfheRsStream(Keystream<TfheRsBlocks>);
 
 impl TfheRsStream {
@@ -28,7 +28,7 @@ impl Expander for TfheRsStream {
     }
 }
 
-/// The seed of TFHE-rs that gives stream `stream` of `seed` under
+/// Returns the seed of TFHE-rs whose stream is stream `stream` of `seed` under
 /// [`ExpanderKind::Aes128CtrLe`](super::ExpanderKind::Aes128CtrLe).
 pub fn tfhe_rs_seed(seed: &MaskSeed, stream: u32) -> u128 {
     u128::from_le_bytes(key_of_stream(&seed.0, stream))
@@ -51,7 +51,7 @@ pub(super) struct TfheRsBlocks {
 }
 
 impl TfheRsBlocks {
-    /// The layout of [`ExpanderKind::Aes128CtrLe`](super::ExpanderKind::Aes128CtrLe).
+    /// Opens a stream in the layout of [`ExpanderKind::Aes128CtrLe`](super::ExpanderKind::Aes128CtrLe).
     pub(super) fn stream(seed: &[u8; 32], stream: u32) -> Self {
         let mut key = key_of_stream(seed, stream);
         let blocks = Self::of_key(&key);

@@ -5,7 +5,7 @@ use super::keystream::Scratch;
 use crate::simd::{Isa, dispatch};
 use crate::torus::Torus;
 
-/// Bytes read from the expander at a time: two of the largest groups of blocks where
+/// The number of bytes read from the expander at a time: two of the largest groups of blocks where
 /// expanders have vectors.
 const CHUNK_BYTES: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     2048
@@ -15,9 +15,9 @@ const CHUNK_BYTES: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aa
 
 /// Adds an independent TUniform(`bound_log2`) integer to every element.
 ///
-/// A sample is made of one little-endian word of the stream, of 2 bytes if
-/// `bound_log2 <= 14`, of 4 if `bound_log2 <= 30`, else of 8. Of its `bound_log2 + 2`
-/// low bits `r` it is `(r >> 1) + (r & 1) - 2^bound_log2`: the sum of a uniform
+/// A sample is made from one little-endian word of the stream, of 2 bytes if
+/// `bound_log2 <= 14`, of 4 if `bound_log2 <= 30`, else of 8. With the `bound_log2 + 2`
+/// low bits `r` of the word it is `(r >> 1) + (r & 1) - 2^bound_log2`: the sum of a uniform
 /// integer and a bit, so that the two end points have half the mass of the rest.
 ///
 /// `bound_log2` is at most 62. Constant-time.
@@ -45,8 +45,8 @@ pub(super) fn add<T: Torus>(
     }
 }
 
-/// A loop for words of one width. A sample fits the signed integer of that width, and
-/// the mask can be shifted out of the width's largest unsigned one.
+/// Defines the loop for words of one width. A sample fits the signed integer of that width, and
+/// the mask is made by shifting the largest unsigned integer of that width.
 macro_rules! add_words {
     ($name:ident, $word:ty, $signed:ty) => {
         #[inline(always)]

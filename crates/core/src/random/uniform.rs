@@ -1,4 +1,4 @@
-//! Uniform draws: torus elements for masks, coefficients of secrets.
+//! Uniform draws: torus elements for masks, and coefficients of secrets.
 
 use super::expander::Expander;
 use super::keystream::Scratch;
@@ -7,7 +7,7 @@ use crate::simd::as_bytes_mut;
 use crate::torus::Torus;
 use crate::wire::bits::pack_secret;
 
-/// Bytes read from the expander at a time.
+/// The number of bytes read from the expander at a time.
 const CHUNK_BYTES: usize = 1024;
 
 /// Overwrites `out` with uniform torus elements.
@@ -28,8 +28,8 @@ pub fn fill_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
 /// coefficients of a binary secret.
 ///
 /// Element `i` is bit `i % 8`, counted from the least significant, of byte `i / 8`
-/// of the bytes that this call consumes: `ceil(out.len() / 8)`, the unused bits of
-/// the last byte discarded. Constant-time.
+/// of the bytes that this call reads. It reads `ceil(out.len() / 8)` bytes and discards the unused
+/// bits of the last. Constant-time.
 pub fn fill_binary<B: From<bool>>(expander: &mut impl Expander, out: &mut [B]) {
     let mut buffer = Scratch::<u8, { CHUNK_BYTES / 8 }>::new();
     for bits in out.chunks_mut(CHUNK_BYTES) {
@@ -46,10 +46,10 @@ pub fn fill_binary<B: From<bool>>(expander: &mut impl Expander, out: &mut [B]) {
 /// Overwrites `out` with uniform coefficients of a ternary secret, -1, 0 and 1, whose
 /// probabilities are 1/3 to within 2^-64.
 ///
-/// Each takes 64 bits of the stream: how many thirds of 2^64 the word has passed, less 1.
-/// Constant-time.
+/// Each coefficient takes a word of 64 bits of the stream: it is -1, 0 or 1 for a word in the first,
+/// second or last third of the range. Constant-time.
 pub fn fill_ternary(expander: &mut impl Expander, out: &mut [i8]) {
-    /// The least words that are one third and two thirds of 2^64.
+    /// The smallest words of the second and of the last third of the range.
     const THIRDS: [u64; 2] = [u64::MAX / 3 + 1, u64::MAX / 3 * 2 + 1];
     let mut buffer = Scratch::<u64, { CHUNK_BYTES / 8 }>::new();
     for out in out.chunks_mut(CHUNK_BYTES / 8) {
@@ -62,8 +62,8 @@ pub fn fill_ternary(expander: &mut impl Expander, out: &mut [i8]) {
     }
 }
 
-/// Overwrites `packed` with uniform coefficients of a GLWE secret, packed as those of key
-/// files are. Binary ones are the bytes of the stream, ternary ones [`fill_ternary`]'s.
+/// Overwrites `packed` with uniform coefficients of a GLWE secret, in the packed form of key
+/// files. Binary ones are the bytes of the stream, ternary ones those of [`fill_ternary`].
 /// Constant-time.
 pub fn fill_packed_secret(secret: GlweSecret, expander: &mut impl Expander, packed: &mut [u8]) {
     match secret {
@@ -79,7 +79,7 @@ pub fn fill_packed_secret(secret: GlweSecret, expander: &mut impl Expander, pack
     }
 }
 
-/// Overwrites `out` with uniform coefficients of a GLWE secret: [`fill_binary`] or
+/// Overwrites `out` with uniform coefficients of a GLWE secret, by [`fill_binary`] or
 /// [`fill_ternary`]. Constant-time.
 pub fn fill_secret(secret: GlweSecret, expander: &mut impl Expander, out: &mut [i8]) {
     match secret {

@@ -22,14 +22,14 @@ pub(crate) use vaes::Vaes;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vaes256::Vaes256;
 
-/// Bytes of an AES block.
+/// The number of bytes of an AES block.
 const AES_BLOCK_BYTES: usize = 16;
 type Block = [u8; AES_BLOCK_BYTES];
-/// What the kernels write at a time: four AES blocks.
+/// The unit in which the kernels write: four AES blocks.
 pub(crate) type FourBlocks = [u8; 4 * AES_BLOCK_BYTES];
 
-/// A way to compute AES that this processor has. Like [`Isa`](super::Isa), the
-/// variants with a proof of detection come from detection alone.
+/// An implementation of AES that this processor can run. As in [`Isa`](super::Isa), only detection
+/// makes the variants that contain a proof of detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AesIsa {
     /// The `aes` crate, which detects what it can use.
@@ -46,7 +46,7 @@ pub(crate) enum AesIsa {
 }
 
 impl AesIsa {
-    /// The fastest way of this processor; see [`Isa::detect`](super::Isa::detect).
+    /// Returns the fastest implementation for this processor; see [`Isa::detect`](super::Isa::detect).
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -63,7 +63,7 @@ impl AesIsa {
         Self::Crate
     }
 
-    /// Every way that can be used here, slowest first.
+    /// Returns all implementations that can be used here, slowest first.
     #[cfg(test)]
     pub(crate) fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
@@ -118,7 +118,7 @@ impl Aes128 {
         })
     }
 
-    /// The cipher whose key is the encryption of `block` under `key`.
+    /// Makes the cipher whose key is the encryption of `block` under `key`.
     #[inline]
     pub(crate) fn with_encrypted_key(isa: AesIsa, key: &Block, block: &Block) -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -156,7 +156,7 @@ impl Aes128 {
 }
 
 fn counter_mode_of_the_crate(cipher: &Aes128Enc, mut counter: u128, out: &mut [FourBlocks]) {
-    /// Blocks per call of the cipher: what its widest code takes at once, 1 KiB.
+    /// The number of blocks per call of the cipher: 1 KiB, as many as its widest code takes at once.
     const BATCH: usize = 64;
     let (blocks, _) = out.as_flattened_mut().as_chunks_mut::<AES_BLOCK_BYTES>();
     for batch in blocks.chunks_mut(BATCH) {

@@ -1,33 +1,34 @@
-//! Reading ahead: what is needed next is asked for while there is something to compute.
+//! Reading ahead: data that is needed next is prefetched while something else is computed.
 //!
-//! A key that streams from memory is too fast in bursts: asked for evenly, a few lines
-//! after every few vectors of another computation, it comes as fast as the computation.
+//! A key that streams from memory arrives too late if it is prefetched in bursts. Prefetched evenly,
+//! a few lines after every few vectors of another computation, it arrives as fast as the computation
+//! proceeds.
 
 use super::Simd;
 
-/// Doubles of a cache line.
+/// The number of doubles of a cache line.
 const LINE: usize = 8;
 
-/// Told of progress, and asks for what is next.
+/// A prefetcher that is informed of progress.
 pub(crate) trait Ahead {
-    /// Some vectors have been computed.
+    /// Reports that `vectors` vectors have been computed.
     fn after<S: Simd>(&mut self, simd: S, vectors: usize);
 }
 
-/// Nothing to ask for.
+/// Prefetches nothing.
 impl Ahead for () {
     #[inline(always)]
     fn after<S: Simd>(&mut self, _simd: S, _vectors: usize) {}
 }
 
-/// A slice to be asked for over a number of vectors.
+/// A slice to be prefetched over a number of vectors.
 pub(crate) struct Lines<'a> {
     rest: &'a [f64],
     lines_a_vector: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// All of `data`, by the time that so many vectors have been computed.
+    /// Prefetches all of `data` by the time that `vectors` vectors have been computed.
     #[inline(always)]
     pub(crate) fn over(data: &'a [f64], vectors: usize) -> Self {
         Self {

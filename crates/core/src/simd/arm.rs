@@ -1,13 +1,13 @@
-//! 32-bit ARM with its long multiplications, which all have that have a floating-point
-//! unit; among the others is Cortex-M23, which has not. Nothing here needs more than ARMv5.
+//! 32-bit ARM with long multiplications. All processors with a floating-point unit have them; of the
+//! others Cortex-M23 does not. Nothing here needs more than ARMv5.
 //!
-//! Whole butterflies, because what the compiler makes of the portable ones takes twice the
-//! instructions: it loses sight of a factor's being a sign extension when it moves that out
-//! of a loop, and it runs out of registers.
+//! The functions are whole butterflies, because the compiler makes twice as many instructions of the
+//! portable ones: when it moves a factor out of a loop, it loses the information that the factor is
+//! a sign extension, and it runs out of registers.
 
 use core::arch::asm;
 
-/// As the portable one.
+/// Does the same as the portable function.
 #[inline(always)]
 pub(crate) fn montgomery_mul<const P: i32, const MINUS_P_INVERSE: i32>(a: i32, b: i32) -> i32 {
     let product;
@@ -29,7 +29,8 @@ pub(crate) fn montgomery_mul<const P: i32, const MINUS_P_INVERSE: i32>(a: i32, b
     product
 }
 
-/// As the portable one. `a - 2b` makes the difference out of the sum without a register.
+/// Does the same as the portable function. `a - 2b` makes the difference from the sum without a
+/// further register.
 #[inline(always)]
 pub(crate) fn ntt_forward_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [mut x0, mut x1, mut x2, mut x3]: [i32; 4],
@@ -76,7 +77,7 @@ pub(crate) fn ntt_forward_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [x0, x1, x2, x3]
 }
 
-/// As the portable one. `b + 2a` makes the sum out of the difference `b - a`.
+/// Does the same as the portable function. `b + 2a` makes the sum from the difference `b - a`.
 #[inline(always)]
 pub(crate) fn ntt_inverse_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [mut x0, mut x1, mut x2, mut x3]: [i32; 4],

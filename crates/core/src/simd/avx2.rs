@@ -41,7 +41,7 @@ impl Avx2 {
     }
 }
 
-/// Calls intrinsics on the strength of the `Avx2` value that the method was called on.
+/// Calls intrinsics; the `Avx2` value that the method was called on proves that they are available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx2` proves the features, and pointers come from
@@ -51,7 +51,7 @@ macro_rules! proved {
 }
 
 impl Avx2 {
-    /// Brings the integers of `bits` bits in the halves of every 64-bit lane together.
+    /// Joins the integers of `bits` bits in the two halves of every 64-bit lane.
     #[inline(always)]
     fn joining(self, bits: u32) -> impl Fn(__m256i) -> __m256i {
         let down = proved!(_mm256_set1_epi64x(i64::from(32 - bits)));
@@ -65,8 +65,8 @@ impl Avx2 {
         }
     }
 
-    /// The doubles of signed 32-bit integers that come in the low halves of lanes with
-    /// zeros above: by way of doubles in `[2^52, 2^53)`, whose low bits are an integer.
+    /// Converts signed 32-bit integers in the low halves of lanes, with zeros above, to doubles. It uses
+    /// doubles in `[2^52, 2^53)`, whose low bits are an integer.
     #[inline(always)]
     fn biased_to_f64(self, x: __m256i) -> __m256d {
         const BIAS: f64 = 4_503_599_627_370_496.0 + 2_147_483_648.0;
@@ -78,8 +78,8 @@ impl Avx2 {
 }
 
 impl Avx2 {
-    /// As [`pack::pack_narrow`] for at most [`MAX_SIXTEENS_BITS`](pack::MAX_SIXTEENS_BITS), sixteen
-    /// values at a time: the next sixteen overwrite the zeros behind them.
+    /// Does the same as [`pack::pack_narrow`] for at most [`MAX_SIXTEENS_BITS`](pack::MAX_SIXTEENS_BITS)
+    /// bits, sixteen values at a time: the next sixteen overwrite the zeros behind them.
     #[inline(always)]
     fn pack_sixteens(self, bits: u32, block: &[u32; BLOCK], out: &mut [u8]) {
         let [bytes, words] = pack::joining_factors(bits);
@@ -324,7 +324,7 @@ impl Simd for Avx2 {
         {
             proved!({
                 let [a, b] = [0, 8].map(|at| _mm256_loadu_si256(ones[at..].as_ptr().cast()));
-                // Fours at even and at odd places.
+                // Groups of four at even and at odd places.
                 let even = joining(_mm256_permute2x128_si256::<0x20>(a, b));
                 let odd = joining(_mm256_permute2x128_si256::<0x31>(a, b));
                 let low = _mm256_unpacklo_epi64(even, odd);
@@ -358,7 +358,7 @@ impl Simd for Avx2 {
 }
 
 impl Cube for Avx2 {
-    // Golden Cove and its successors, all Zens.
+    // True for Golden Cove and its successors, and for all Zens.
     const ADDERS: bool = true;
 
     #[inline(always)]

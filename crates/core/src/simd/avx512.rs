@@ -15,8 +15,8 @@ use crate::torus::{Torus, exp2_neg};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx512(());
 
-/// Calls intrinsics on the strength of the `Avx512` value that the method was
-/// called on.
+/// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
+/// available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx512` proves the features, and pointers come from
@@ -62,7 +62,7 @@ impl Avx512 {
         unsafe { run(body) }
     }
 
-    /// Brings the integers of `bits` bits in the halves of every 64-bit lane together.
+    /// Joins the integers of `bits` bits in the two halves of every 64-bit lane.
     #[inline(always)]
     fn joining(self, bits: u32) -> impl Fn(__m512i) -> __m512i {
         let down = proved!(_mm512_set1_epi64(i64::from(32 - bits)));
@@ -301,7 +301,7 @@ impl Simd for Avx512 {
         let acc: &mut [u32; 8] = acc.try_into().expect("8 elements");
         proved!({
             let turns = _mm512_reduce_pd::<0>(turns);
-            // Half a turn converts to the indefinite integer, -2^31: congruent.
+            // Half a turn converts to the indefinite integer, -2^31, which is congruent.
             let rounded = _mm512_cvtpd_epi32(self.mul(turns, self.splat(1.0 / exp2_neg(32))));
             let sum = _mm256_add_epi32(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
             _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
@@ -312,7 +312,7 @@ impl Simd for Avx512 {
         let acc: &mut [u64; 8] = acc.try_into().expect("8 elements");
         proved!({
             let turns = _mm512_reduce_pd::<0>(turns);
-            // Half a turn converts to the indefinite integer, -2^63: congruent.
+            // Half a turn converts to the indefinite integer, -2^63, which is congruent.
             let rounded = _mm512_cvtpd_epi64(self.mul(turns, self.splat(1.0 / exp2_neg(64))));
             let sum = _mm512_add_epi64(_mm512_loadu_si512(acc.as_ptr().cast()), rounded);
             _mm512_storeu_si512(acc.as_mut_ptr().cast(), sum);

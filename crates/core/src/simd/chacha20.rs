@@ -1,8 +1,8 @@
-//! ChaCha20 (RFC 8439, section 2.3): as many blocks side by side as a vector has
-//! 32-bit lanes, one word of the state per vector.
+//! ChaCha20 (RFC 8439, section 2.3), with as many blocks side by side as a vector has
+//! 32-bit lanes, and one word of the state per vector.
 //!
-//! The kernel is generic over the vectors of a [`Lanes`]; the files below give it
-//! those of each instruction set, and turn vectors of equal words into blocks.
+//! The kernel is generic over the vectors of a [`Lanes`]; the files below implement it for each
+//! instruction set, and turn vectors of equal words into blocks.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -32,34 +32,34 @@ use crate::random::Scratch;
 pub(crate) type Block = [u8; BLOCK_BYTES];
 const BLOCK_BYTES: usize = 64;
 
-/// Place of the block counter in the state.
+/// The index of the block counter in the state.
 const COUNTER: usize = 12;
-/// Blocks that [`Lanes::few`] makes side by side.
+/// The number of blocks that [`Lanes::few`] makes side by side.
 const FEW: usize = 4;
-/// The most blocks side by side.
+/// The largest number of blocks side by side.
 const MAX_BLOCKS: usize = 16;
 
 /// The 32-bit lanes of an instruction set, one block in each.
 pub(crate) trait Lanes: Copy {
-    /// Blocks side by side.
+    /// The number of blocks side by side.
     const BLOCKS: usize;
-    /// Whether four quarter rounds in lockstep find registers enough.
+    /// Whether there are enough registers for four quarter rounds in lockstep.
     const LOCKSTEP: bool;
     /// One word of every block.
     type Word: Copy;
 
     /// The same word in every lane.
     fn splat(self, word: u32) -> Self::Word;
-    /// `first`, `first + 1`, and so on, mod 2^32.
+    /// Returns `first`, `first + 1`, and so on, mod 2^32, in the lanes.
     fn count_from(self, first: u32) -> Self::Word;
-    /// `a + b mod 2^32`.
+    /// Returns `a + b mod 2^32`.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// `(a ^ b) <<< LEFT`, for ChaCha20's `LEFT`: 16, 12, 8 and 7.
+    /// Returns `(a ^ b) <<< LEFT`, for ChaCha20's `LEFT`: 16, 12, 8 and 7.
     fn xor_rotate<const LEFT: i32>(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Writes `BLOCKS` blocks, their words little-endian.
     fn store(self, words: [Self::Word; 16], out: &mut [Block]);
-    /// Overwrites a few `out` with the blocks from the state's counter on, faster than
-    /// a group of `BLOCKS` is made, if there is a way.
+    /// Overwrites a few blocks `out` with those from the state's counter on, if there is a way that is
+    /// faster than making a group of `BLOCKS`.
     #[inline(always)]
     fn few(self, _state: &[u32; 16], _out: &mut [Block]) -> bool {
         false
@@ -91,8 +91,8 @@ pub(super) fn keystream<L: Lanes>(lanes: L, state: &mut [u32; 16], out: &mut [Bl
 
 #[inline(always)]
 fn blocks<L: Lanes>(lanes: L, state: &[u32; 16], out: &mut [Block]) {
-    // No closure handed to the standard library: it might not be inlined, and then
-    // would be compiled without the instruction set.
+    // There is no closure for a function of the standard library here: if that function were not
+    // inlined, it would be compiled without the instruction set.
     let mut words = [lanes.splat(0); 16];
     for (word, &start) in words.iter_mut().zip(state) {
         *word = lanes.splat(start);
@@ -115,7 +115,7 @@ fn blocks<L: Lanes>(lanes: L, state: &[u32; 16], out: &mut [Block]) {
     lanes.store(words, out);
 }
 
-/// The quarter rounds on words `a[i]`, `b[i]`, `c[i]`, `d[i]` for `i` in 0..4.
+/// Computes the quarter rounds on words `a[i]`, `b[i]`, `c[i]`, `d[i]` for `i` in 0..4.
 #[inline(always)]
 fn round<L: Lanes>(
     lanes: L,
@@ -148,7 +148,7 @@ fn round<L: Lanes>(
     }
 }
 
-/// `x += y; z = (z ^ x) <<< LEFT`.
+/// Computes `x += y; z = (z ^ x) <<< LEFT`.
 #[inline(always)]
 fn half_step<L: Lanes, const LEFT: i32>(
     lanes: L,

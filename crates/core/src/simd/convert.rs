@@ -1,7 +1,7 @@
 //! Conversions between torus elements and doubles, and from plaintexts.
 //!
-//! The 64-bit loops do without 64-bit conversion instructions, which few
-//! processors have in vectors: a double in `[2^52, 2^53)` holds an integer in its
+//! The 64-bit loops do not use 64-bit conversion instructions, which few
+//! processors have for vectors: a double in `[2^52, 2^53)` holds an integer in its
 //! low bits, so that adding the right constant and reading the bits converts.
 
 use super::Simd;
@@ -14,7 +14,7 @@ pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 const TWO_32: f64 = 4_294_967_296.0;
 
-/// The signed representatives.
+/// Returns the signed representatives.
 #[inline(always)]
 pub(super) fn torus_to_f64<S: Simd, T: Torus>(simd: S, out: &mut [f64], input: &[T]) {
     match TorusSlice::new(input) {
@@ -27,8 +27,8 @@ pub(super) fn torus_to_f64<S: Simd, T: Torus>(simd: S, out: &mut [f64], input: &
     }
 }
 
-/// The two 32-bit halves as doubles, biased so that they need no conversion, and
-/// one rounding when they are added.
+/// Converts the two 32-bit halves to doubles that are biased so that no conversion instruction is
+/// needed; adding them rounds once.
 #[inline(always)]
 pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
     // Exponents of 2^84 and 2^52: the last mantissa bits count 2^32 and 1. The high
@@ -43,13 +43,13 @@ pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
     }
 }
 
-/// The multiple of `2^-32` nearest to a number of turns.
+/// Returns the multiple of `2^-32` nearest to a fraction of the torus.
 #[inline(always)]
 pub(super) fn turns_to_u32(turns: f64) -> u32 {
     (fraction(turns) * TWO_32 + ROUNDER).to_bits() as u32
 }
 
-/// The multiple of `2^-64` nearest to a number of turns.
+/// Returns the multiple of `2^-64` nearest to a fraction of the torus.
 #[inline(always)]
 pub(super) fn turns_to_u64(turns: f64) -> u64 {
     let high = fraction(turns) * TWO_32;
@@ -62,10 +62,9 @@ pub(super) fn turns_to_u64(turns: f64) -> u64 {
         .wrapping_sub(ROUNDER.to_bits())
 }
 
-/// `x` less an integer, in `[-1/2, 1/2]`: a representative mod 1. The first step
-/// takes multiples of 2^8 off, so that the second meets a number for which
-/// `ROUNDER` rounds to an integer; where `x` is too large for the first, it is an
-/// integer, and so is what comes of it.
+/// Returns `x` minus an integer, in `[-1/2, 1/2]`: a representative mod 1. The first step
+/// subtracts a multiple of 2^8, so that `ROUNDER` rounds the rest to an integer in the second.
+/// If `x` is too large for the first step, it is an integer, and so is the result.
 #[inline(always)]
 fn fraction(x: f64) -> f64 {
     const COARSE_ROUNDER: f64 = 256.0 * ROUNDER;
@@ -73,7 +72,7 @@ fn fraction(x: f64) -> f64 {
     x - ((x + ROUNDER) - ROUNDER)
 }
 
-/// `out = low + 2^step_log2 * value`.
+/// Computes `out = low + 2^step_log2 * value`.
 #[inline(always)]
 pub(super) fn place_on_line<T: Torus>(out: &mut [T], values: &[u8], low: T, step_log2: u32) {
     for (place, &value) in out.iter_mut().zip(values) {
@@ -81,16 +80,16 @@ pub(super) fn place_on_line<T: Torus>(out: &mut [T], values: &[u8], low: T, step
     }
 }
 
-/// The signed low half: see [`high_half`].
+/// Returns the signed low half: see [`high_half`].
 #[inline(always)]
 pub(super) fn low_half(x: u64) -> f64 {
     f64::from(x as i32)
 }
 
-/// The signed high half: `x = low + 2^32 * high mod 2^64` with both in
+/// Returns the signed high half: `x = low + 2^32 * high mod 2^64` with both in
 /// `[-2^31, 2^31)`.
 #[inline(always)]
 pub(super) fn high_half(x: u64) -> f64 {
-    // What a negative low half borrowed is given back by adding 2^31.
+    // Adding 2^31 returns what a negative low half has borrowed.
     f64::from((x.wrapping_add(1 << 31) >> 32) as i32)
 }

@@ -3,7 +3,7 @@
 
 use crate::torus::Torus;
 
-/// `out = X^degree * poly`.
+/// Computes `out = X^degree * poly`.
 #[inline(always)]
 pub(super) fn rotate_into<T: Torus>(out: &mut [T], poly: &[T], degree: usize) {
     let rotation = Rotation::new(poly, degree);
@@ -21,7 +21,7 @@ fn copy<T: Torus>(out: &mut [T], input: &[T], negate: bool) {
 
 /// The coefficients of `X^degree * poly`, in order and without their signs.
 struct Rotation<'a, T> {
-    /// The coefficients that passed X^N once more than the others.
+    /// The coefficients that passed X^N once more often than the others.
     wrapped: &'a [T],
     straight: &'a [T],
     /// Whether `straight` is the part with the minus sign.
@@ -43,29 +43,30 @@ impl<'a, T> Rotation<'a, T> {
     }
 }
 
-/// Where one balanced digit lies in a scalar, and what the digits below it carry.
+/// The place of one balanced digit in a scalar, and the constant for the carries from the digits
+/// below it.
 ///
-/// With `B/2` added at every lower level and half of the last kept bit added below
-/// that, carries have arrived, and the digit is the signed number that its own bits are.
+/// The constant adds `B/2` at every lower level, and half of the last kept bit below that. After
+/// that carries are done, and the digit is the signed number in its own bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigitPlace {
     /// log2 of the modulus of the scalars.
     pub(crate) torus_bits: u32,
-    /// What is to be added before the shifts.
+    /// The number to be added before the shifts.
     pub(super) offset: u64,
-    /// How far to the left the digit is to be shifted, to the top.
+    /// The number of bits by which the digit is shifted to the left, to the top.
     pub(super) up: u32,
-    /// How far then to the right, with its sign.
+    /// The number of bits by which it is then shifted to the right, with its sign.
     pub(super) down: u32,
 }
 
 impl DigitPlace {
-    /// The digit of level `level`, counted from the least significant one, of
+    /// Makes the place of the digit of level `level`, counted from the least significant one, of
     /// `level_count` levels of scalars of `torus_bits` bits.
     ///
     /// # Panics
-    /// If there is no such level, if a digit has not between 1 and 32 bits, if the levels
-    /// have more bits than a scalar, or if a scalar has neither 32 nor 64.
+    /// If there is no such level, the number of bits of a digit is not in 1 to 32, the levels
+    /// have more bits than a scalar, or `torus_bits` is neither 32 nor 64.
     pub fn new(torus_bits: u32, base_log: u32, level_count: usize, level: usize) -> Self {
         assert!(
             level < level_count
@@ -89,14 +90,14 @@ impl DigitPlace {
         }
     }
 
-    /// The digit of a 32-bit scalar.
+    /// Returns the digit of a 32-bit scalar.
     #[inline(always)]
     pub(super) fn of_u32(self, x: u32) -> f64 {
         f64::from((x.wrapping_add(self.offset as u32) << self.up) as i32 >> self.down)
     }
 
-    /// The digit of a 64-bit scalar: in the high half of what is shifted up, for it has
-    /// at most 32 bits.
+    /// Returns the digit of a 64-bit scalar. It has at most 32 bits, so it is in the high half after
+    /// the shift to the left.
     #[inline(always)]
     pub(super) fn of_u64(self, x: u64) -> f64 {
         let high = (x.wrapping_add(self.offset) << self.up) >> 32;

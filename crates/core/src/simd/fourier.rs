@@ -2,7 +2,7 @@
 
 use super::Simd;
 
-/// `out = a * b`.
+/// Computes `out = a * b`.
 #[inline(always)]
 pub(super) fn mul<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64]) {
     let (out_re, out_im) = halves_mut::<S>(out);
@@ -21,7 +21,7 @@ pub(super) fn mul<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64]) {
     }
 }
 
-/// `data *= factor`.
+/// Computes `data *= factor`.
 #[inline(always)]
 pub(super) fn scale(data: &mut [f64], factor: f64) {
     for x in data {

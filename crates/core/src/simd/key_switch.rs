@@ -6,7 +6,7 @@ use super::Simd;
 
 type Columns = [u32; KEY_SWITCH_TILE_COLUMNS];
 
-/// `acc[c][j] -= sum over r of digits[c][r] * key_tile[r][j]`.
+/// Computes `acc[c][j] -= sum over r of digits[c][r] * key_tile[r][j]`.
 #[inline(always)]
 pub(super) fn tile<S: Simd>(simd: S, acc: &mut [Columns], key_tile: &[Columns], digits: &[&[i32]]) {
     match (acc, digits) {
@@ -34,7 +34,7 @@ fn ciphertexts<S: Simd, const C: usize>(
     }
 }
 
-/// Goes down the rows once for every group of `V` vectors of columns.
+/// Processes all rows once for every group of `V` vectors of columns.
 #[inline(always)]
 fn sweep<S: Simd, const C: usize, const V: usize>(
     simd: S,

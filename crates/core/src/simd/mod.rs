@@ -1,23 +1,23 @@
 //! Vector kernels, and the one place that chooses an instruction set for them.
 //!
-//! A public kernel takes the [`Isa`] it is to run on, checks the lengths of its
+//! A public kernel takes the [`Isa`] that it runs on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
 //! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs`,
-//! `pack.rs`, `chacha20.rs` and `box_muller.rs` (and in [`crate::fft`]); they are written over the `Simd` trait, whose
-//! implementations are one file per instruction set. A body that is a plain loop
-//! still gains from this: the compiler vectorises it for the instruction set of
+//! `pack.rs`, `chacha20.rs` and `box_muller.rs` (and in [`crate::fft`]). They are written over the
+//! `Simd` trait, which one file per instruction set implements. A body that is a plain loop
+//! gains from this too: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
 //!
-//! `ntt.rs` is apart: its arithmetic on single integers is chosen by the compilation target. AES
-//! has instructions of its own that come independently of vector sizes, and so a choice of
-//! its own, `AesIsa`.
+//! There are two exceptions. The compilation target chooses the arithmetic on single integers of
+//! `ntt.rs`. And AES has instructions of its own, independent of the size of vectors, so it has a
+//! choice of its own, `AesIsa`.
 //!
 //! Every kernel is branch-free in the coefficients that it reads, and its memory
 //! accesses depend on lengths and on rotation degrees only. Integer kernels give
 //! the same bits on every instruction set; floating-point kernels differ in the
 //! last bits where one fuses multiplications with additions and another does not.
 
-// External products are the engine's, which allocates.
+// Only the engine, which allocates, computes external products.
 #![cfg_attr(not(feature = "alloc"), allow(dead_code))]
 
 use crate::packed_len::packed_len;
@@ -77,10 +77,10 @@ pub(crate) use vector::Simd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::{Cube, align_spills};
 
-/// Largest number of ciphertexts that [`key_switch_tile`] advances at once.
+/// The largest number of ciphertexts that [`key_switch_tile`] processes at once.
 pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
 
-/// Slices of doubles given to the kernels have lengths that are multiples of this.
+/// The number of which the lengths of the kernels' slices of doubles are multiples.
 pub const LENGTH_MULTIPLE: usize = 16;
 
 /// An instruction set that this processor has.
@@ -107,9 +107,9 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The fastest instruction set of this processor. With the `std` feature the
-    /// processor is asked (and std remembers the answer); without it, only what the
-    /// compilation target promises is used.
+    /// Returns the fastest instruction set of this processor. With the `std` feature the
+    /// processor is asked (and std remembers the answer). Without it, only the guarantees of the
+    /// compilation target are used.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -126,7 +126,7 @@ impl Isa {
         Self::Portable
     }
 
-    /// Every instruction set that can be used here, slowest first.
+    /// Returns all instruction sets that can be used here, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let found = [
@@ -144,7 +144,7 @@ impl Isa {
         found.into_iter().flatten()
     }
 
-    /// `portable`, `avx2`, `avx512` or `neon`.
+    /// The name of the instruction set: `portable`, `avx2`, `avx512` or `neon`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -218,7 +218,7 @@ fn check_degree(degree: usize, size: usize) {
     );
 }
 
-/// Pointwise complex product `out = a * b` of transforms (`[re half | im half]`).
+/// Computes the pointwise complex product `out = a * b` of transforms (`[re half | im half]`).
 ///
 /// # Panics
 ///
@@ -233,7 +233,7 @@ pub fn scale_f64(isa: Isa, data: &mut [f64], factor: f64) {
     dispatch!(isa, |_simd| fourier::scale(data, factor));
 }
 
-/// The signed representatives, in `[-q/2, q/2)`: exact for `u32`, rounded to
+/// Computes the signed representatives, in `[-q/2, q/2)`: exact for `u32`, rounded to
 /// nearest even for `u64`. Any length.
 ///
 /// # Panics
@@ -244,7 +244,7 @@ pub fn torus_to_f64<T: Torus>(isa: Isa, out: &mut [f64], input: &[T]) {
     dispatch!(isa, |simd| convert::torus_to_f64(simd, out, input));
 }
 
-/// `out = X^degree * poly mod X^N + 1`, where N is the length.
+/// Computes `out = X^degree * poly mod X^N + 1`, where N is the length.
 ///
 /// # Panics
 ///
@@ -255,7 +255,7 @@ pub fn rotate_into<T: Torus>(isa: Isa, out: &mut [T], poly: &[T], degree: usize)
     dispatch!(isa, |_simd| decompose::rotate_into(out, poly, degree));
 }
 
-/// `out = low + 2^step_log2 * value mod q`. Any length.
+/// Computes `out = low + 2^step_log2 * value mod q`. Any length.
 ///
 /// # Panics
 ///
@@ -268,12 +268,12 @@ pub fn place_on_line<T: Torus>(isa: Isa, out: &mut [T], values: &[u8], low: T, s
     ));
 }
 
-/// The `bits` most significant bits of every value, rounded to nearest, as a stream of
+/// Packs the `bits` most significant bits of every value, rounded to nearest, as a stream of
 /// bits, least significant bit first, with zeros behind the last. Any length.
 ///
 /// # Panics
 ///
-/// If `bits` is not in `1..=BITS` or `out` has not the number of bytes that they take.
+/// If `bits` is not in `1..=BITS`, or `out` does not have the number of bytes that they take.
 pub fn pack_top_bits<T: Torus>(isa: Isa, values: &[T], bits: u32, out: &mut [u8]) {
     assert!(
         (1..=T::BITS).contains(&bits),
@@ -284,13 +284,13 @@ pub fn pack_top_bits<T: Torus>(isa: Isa, values: &[T], bits: u32, out: &mut [u8]
     dispatch!(isa, |simd| pack::pack_top_bits(simd, values, bits, out));
 }
 
-/// One tile of 64 output columns of a key switch, for up to 4 ciphertexts at once:
+/// Computes one tile of 64 output columns of a key switch, for up to 4 ciphertexts at once:
 /// `acc[c][j] -= sum over r of digits[c][r] * key_tile[r][j] mod 2^32`.
 ///
 /// # Panics
 ///
-/// If there are more than [`KEY_SWITCH_TILE_CIPHERTEXTS`] ciphertexts, or not as
-/// many slices of digits as accumulators, or not as many digits as rows.
+/// If there are more than [`KEY_SWITCH_TILE_CIPHERTEXTS`] ciphertexts, or the numbers of
+/// slices of digits and accumulators, or of digits and rows, differ.
 pub fn key_switch_tile(
     isa: Isa,
     acc: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]],
@@ -311,7 +311,7 @@ pub fn key_switch_tile(
 /// Overwrites `out` with the ChaCha20 blocks of `state` (RFC 8439, section 2.3), from
 /// the counter in word 12 on, and advances the counter, mod 2^32.
 pub(crate) fn chacha20_blocks(isa: Isa, state: &mut [u32; 16], out: &mut [ChaCha20Block]) {
-    // What the target promises need not be detected.
+    // Nothing need be detected that the compilation target guarantees.
     #[cfg(all(
         target_arch = "aarch64",
         target_feature = "neon",

@@ -2,7 +2,7 @@
 //! processor with floating point has it. (The NEON of 32-bit ARM has no doubles.)
 //!
 //! A fused multiplication overwrites its addend here, and none negates the addend, so
-//! [`mul_sub`](Simd::mul_sub) is the dear one of its kin.
+//! [`mul_sub`](Simd::mul_sub) is the most expensive operation of its kind.
 
 use core::arch::aarch64::*;
 
@@ -11,7 +11,7 @@ use super::torus_slice::TorusSlice;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
 use crate::torus::{Torus, exp2_neg};
 
-/// Calls intrinsics on the strength of the `Neon` value that the method was called on.
+/// Calls intrinsics; the `Neon` value that the method was called on proves that they are available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Neon` proves the feature, and pointers come from
@@ -20,8 +20,8 @@ macro_rules! proved {
     }};
 }
 
-/// Proof that the processor has NEON: a value exists where the compilation target
-/// promises it.
+/// Proof that the processor has NEON: a value exists only where the compilation target
+/// guarantees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neon(());
 
@@ -30,13 +30,13 @@ impl Neon {
         Self(())
     }
 
-    /// Turns less the nearest integer.
+    /// Returns fractions of the torus minus the nearest integers.
     #[inline(always)]
     fn fraction(self, turns: float64x2_t) -> float64x2_t {
         proved!(vsubq_f64(turns, vrndnq_f64(turns)))
     }
 
-    /// The doubles of four signed integers.
+    /// Converts four signed integers to doubles.
     #[inline(always)]
     fn signed_to_f64(self, x: uint32x4_t) -> Pair {
         proved!({
@@ -59,7 +59,7 @@ impl Neon {
         ])
     }
 
-    /// The nearest integers, ties to even, of doubles below 2^63 in magnitude.
+    /// Returns the nearest integers, ties to even, of doubles below 2^63 in magnitude.
     #[inline(always)]
     fn rounded(self, x: Pair) -> [uint64x2_t; 2] {
         x.map(|x| proved!(vreinterpretq_u64_s64(vcvtnq_s64_f64(x))))
@@ -79,8 +79,8 @@ impl Neon {
 }
 
 impl Neon {
-    /// Of eight values those at even and those at odd places: of each its top 32 bits
-    /// after what rounds it was added.
+    /// Splits eight values into those at even and those at odd places, and returns the top 32 bits
+    /// of each after adding the rounding constant.
     #[inline(always)]
     fn even_and_odd<T: Torus>(self, top: &Top<T>, eight: &[T; 8]) -> [uint32x4_t; 2] {
         let half = top.half.to_u64();
@@ -102,8 +102,8 @@ impl Neon {
         }
     }
 
-    /// Writes the top bits of a block, at most 16 a value, eight values as `BYTES` bytes
-    /// that overlap the next. `BYTES` is 8 for at most 8 bits, and else 16.
+    /// Writes the top bits of a block, at most 16 for each value: eight values as `BYTES` bytes
+    /// that overlap the next. `BYTES` is 8 for at most 8 bits, otherwise 16.
     #[inline(always)]
     fn pack_eights<T: Torus, const BYTES: usize>(
         self,
@@ -111,9 +111,9 @@ impl Neon {
         block: &[T; BLOCK],
         out: &mut [u8],
     ) {
-        // No selections: with masks from outside of the loop the compiler takes three
-        // instructions for one. A shift to the right is one to the left by less than
-        // nothing, and one by a word's length or more gives zero.
+        // There are no selections: with masks from outside the loop, the compiler needs three
+        // instructions for one. A shift to the right is a shift to the left by a negative number, and a
+        // shift by a word's length or more gives zero.
         let bits = i64::from(top.bits);
         let step = top.bits as usize;
         assert!(out.len() >= (BLOCK / 8 - 1) * step + BYTES && matches!(BYTES, 8 | 16));
@@ -122,7 +122,7 @@ impl Neon {
         // `BLOCK / 8`, so the assertion is that they are in `out`.
         unsafe {
             let rounding = vdupq_n_s32(top.bits as i32 - 32);
-            // Two halves of a word meet in its middle.
+            // Two halves of a word are joined in its middle.
             let to_the_middle = vcreate_s32((32 - 2 * bits) as u64);
             let to_the_middle = vcombine_s32(to_the_middle, to_the_middle);
             let first = [2 * bits - 32, -64];
@@ -150,7 +150,7 @@ impl Neon {
 }
 
 /// Four doubles: two registers side by side, which one instruction loads or stores.
-/// Nodes of 16 points, two registers a row, then fill half of the register file.
+/// A node of 16 points, with two registers a row, fills half of the register file.
 type Pair = [float64x2_t; 2];
 
 #[inline(always)]
@@ -296,7 +296,7 @@ impl Simd for Neon {
             proved!({
                 let fraction = self.fraction(turns);
                 let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(vmulq_f64(fraction, modulus)));
-                // Half a turn saturates, at one less: the comparison's -1 gives it back.
+                // Half a turn saturates to one less than it should be; the comparison's -1 corrects that.
                 vsubq_u64(saturated, vcgeq_f64(fraction, half))
             })
         });
@@ -315,7 +315,7 @@ impl Simd for Neon {
     }
     #[inline(always)]
     fn load_high_half(self, input: &[u64]) -> Self::F64 {
-        // What a negative low half borrowed is given back by adding 2^31.
+        // Adding 2^31 returns what a negative low half has borrowed.
         let [a, b] = self.load_halves(input).map(|x| {
             proved!({
                 let carry = vdupq_n_u64(1 << 31);

@@ -2,7 +2,7 @@
 //! `MINUS_P_INVERSE = -1/P mod 2^32`, on signed representatives. Bounds are magnitudes.
 #![cfg_attr(all(target_arch = "arm", target_abi = "eabihf"), allow(dead_code))]
 
-/// `a · b / 2^32` modulo `P`, at most `|a·b| / 2^32 + P/2`: signed Montgomery reduction
+/// Returns `a · b / 2^32` modulo `P`, at most `|a·b| / 2^32 + P/2`, by signed Montgomery reduction
 /// (Seiler, "Faster AVX2 optimized NTT multiplication for Ring-LWE lattice cryptography",
 /// 2018, algorithm 3).
 ///
@@ -14,13 +14,13 @@ pub(crate) fn montgomery_mul<const P: i32, const MINUS_P_INVERSE: i32>(a: i32, b
     ((product + i64::from(m) * i64::from(P)) >> 32) as i32
 }
 
-/// A representative near zero: the quotient is by 2^28 instead of `P`.
+/// Returns a representative near zero; the quotient is by 2^28 instead of `P`.
 #[inline(always)]
 pub(crate) fn ntt_reduce<const P: i32>(a: i32) -> i32 {
     a - ((a + (1 << 27)) >> 28) * P
 }
 
-/// `(x0, x1) ± z (x2, x3)`, and then `±` each pair's second times its child's twiddle.
+/// Computes `(x0, x1) ± z (x2, x3)`, and then `±` each pair's second times its child's twiddle.
 #[inline(always)]
 pub(crate) fn ntt_forward_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [x0, x1, x2, x3]: [i32; 4],
@@ -34,8 +34,8 @@ pub(crate) fn ntt_forward_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [a0 + u1, a0 - u1, a2 + u3, a2 - u3]
 }
 
-/// Four times what [`ntt_forward_butterfly`] undoes with minus the inverse twiddles, the
-/// first output reduced.
+/// Undoes [`ntt_forward_butterfly`] up to a factor of four, given the negated inverse twiddles, and
+/// reduces the first output.
 #[inline(always)]
 pub(crate) fn ntt_inverse_butterfly<const P: i32, const MINUS_P_INVERSE: i32>(
     [x0, x1, x2, x3]: [i32; 4],

@@ -2,21 +2,22 @@
 //!
 //! A block of 64 values takes `8 * bits` whole bytes, whatever `bits` is. Within it
 //! vectors join neighbours, the first one low: four of at most 16 bits or two of at most
-//! 32. Of fours, two end at a byte and are placed together; pairs and single values are
+//! 32. Two groups of four end at a byte and are placed together; pairs and single values are
 //! placed bit after bit. AVX2 and AVX-512 join eight of at most 6 bits by instructions that add
-//! up products, and AVX-512 others by an instruction of scalars.
+//! products, and AVX-512 joins others by a scalar instruction.
 
 use super::Simd;
 use crate::torus::Torus;
 
-/// Values of a block.
+/// The number of values of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// The most bits of a value for which sixteen are joined by multiplications of signed bytes.
+/// The largest number of bits of a value for which multiplications of signed bytes join sixteen.
 #[cfg(target_arch = "x86_64")]
 pub(super) const MAX_SIXTEENS_BITS: u32 = 6;
 
-/// The factors of neighbours that a sum of two products joins: of bytes, then of 16-bit words.
+/// The factors of neighbours in a sum of two products that joins them: of bytes, then of 16-bit
+/// words.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn joining_factors(bits: u32) -> [i32; 2] {
@@ -26,8 +27,8 @@ pub(super) fn joining_factors(bits: u32) -> [i32; 2] {
     ]
 }
 
-/// By number of bits: where the bytes of sixteen values are in two words of eight each, and none
-/// behind them, for which a place has its top bit set.
+/// The shuffle that moves the bytes of sixteen values together, by number of bits: the values are in
+/// two words of eight each, and a place whose top bit is set gets a zero.
 #[cfg(target_arch = "x86_64")]
 pub(super) const BYTES_KEPT: [[u8; 16]; MAX_SIXTEENS_BITS as usize + 1] = {
     let mut kept = [[0x80; 16]; MAX_SIXTEENS_BITS as usize + 1];
@@ -44,12 +45,12 @@ pub(super) const BYTES_KEPT: [[u8; 16]; MAX_SIXTEENS_BITS as usize + 1] = {
     kept
 };
 
-/// Writes `bits` rounded top bits of every value to `out`, of just as many bytes as they
-/// take. `bits` is in `1..=T::BITS`.
+/// Writes `bits` rounded top bits of every value to `out`, which has exactly the number of bytes
+/// that they take. `bits` is in `1..=T::BITS`.
 #[inline(always)]
 pub(super) fn pack_top_bits<S: Simd, T: Torus>(simd: S, values: &[T], bits: u32, out: &mut [u8]) {
     let top = Top::<T>::new(bits);
-    // Joining words of 64 bits does not pay on a processor of 32.
+    // Joining words of 64 bits is slower on a 32-bit processor.
     let blocks = match cfg!(target_pointer_width = "64") {
         true => values.as_chunks::<BLOCK>().0,
         false => &[],
@@ -62,10 +63,10 @@ pub(super) fn pack_top_bits<S: Simd, T: Torus>(simd: S, values: &[T], bits: u32,
     pack_one_by_one(&top, &values[BLOCK * blocks.len()..], &mut out[at..]);
 }
 
-/// The rounding to the top bits.
+/// The rounding of values to their top bits.
 pub(crate) struct Top<T> {
     pub(super) bits: u32,
-    /// What to add before the bits below the top ones are cut off.
+    /// The number to add before the bits below the top ones are cut off.
     pub(super) half: T,
     shift: u32,
 }
@@ -74,7 +75,7 @@ impl<T: Torus> Top<T> {
     #[inline(always)]
     fn new(bits: u32) -> Self {
         let shift = T::BITS - bits;
-        // Half of what is cut off, and nothing if nothing is.
+        // Half of the smallest kept step, or zero if nothing is cut off.
         let half = match shift {
             0 => T::ZERO,
             _ => T::ONE << (shift - 1),
@@ -88,7 +89,7 @@ impl<T: Torus> Top<T> {
     }
 }
 
-/// Places values in a word as wide as they are, which is written when it is full.
+/// Places values in a word of their own width, which is written when it is full.
 #[inline(always)]
 fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
     let mut words = out.chunks_exact_mut(T::BITS as usize / 8);
@@ -118,7 +119,7 @@ fn pack_one_by_one<T: Torus>(top: &Top<T>, values: &[T], out: &mut [u8]) {
     }
 }
 
-/// Writes a block to the start of `out`, and perhaps zeros behind it.
+/// Writes a block to the start of `out`, and possibly zeros behind it.
 #[inline(always)]
 fn pack_block<S: Simd, T: Torus>(simd: S, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
     let bits = top.bits;
@@ -134,7 +135,7 @@ fn pack_block<S: Simd, T: Torus>(simd: S, top: &Top<T>, block: &[T; BLOCK], out:
     place(&pairs, 2 * bits, out);
 }
 
-/// Writes a block of at most 16 bits a value.
+/// Writes a block of values of at most 16 bits.
 #[inline(always)]
 pub(super) fn pack_narrow<S: Simd, T: Torus>(
     simd: S,
@@ -193,15 +194,15 @@ fn place(words: &[u64], width: u32, out: &mut [u8]) {
                 *out = full.to_le_bytes();
             }
             filled -= 64;
-            // The part that did not fit, in two shifts as it may be nothing.
+            // The part that did not fit. It takes two shifts, because the part may be empty.
             full = (word >> 1) >> (width - filled - 1);
         }
     }
 }
 
-/// Has a block written to the start of `out`, eight values at a time, of which each takes
-/// `bits` bytes and is written as `BYTES`, at least as many: the next eight overwrite the
-/// zeros at the end. Behind the last there may be no room for them.
+/// Writes a block to the start of `out` by calling a function for eight values at a time. Each eight
+/// take `bits` bytes and are written as `BYTES`, at least as many: the next eight overwrite the
+/// zeros at the end. Behind the last eight there may be no room for the zeros.
 #[inline(always)]
 pub(super) fn in_room<const BYTES: usize>(bits: u32, out: &mut [u8], write: impl Fn(&mut [u8])) {
     let len = BLOCK / 8 * bits as usize;
@@ -229,7 +230,7 @@ pub(super) fn place_eights<const BYTES: usize>(
         match BYTES {
             8 => out.copy_from_slice(&(low | high << width).to_le_bytes()),
             _ => {
-                // Two shifts, as the first word may be full.
+                // It takes two shifts, because the first word may be full.
                 out[..8].copy_from_slice(&(low | (high << 32) << (width - 32)).to_le_bytes());
                 out[8..].copy_from_slice(&(high >> (64 - width)).to_le_bytes());
             }

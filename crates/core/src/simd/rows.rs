@@ -1,7 +1,7 @@
 //! A slice seen as the rows of a matrix, so that the inner loop of a transform
 //! pass pays one bounds check per column instead of one per point.
 
-/// `R` rows of `columns` elements each, to read.
+/// `R` rows of `columns` elements each, for reading.
 #[derive(Clone, Copy)]
 pub(crate) struct RowsRef<'a, T, const R: usize> {
     elements: &'a [T],
@@ -9,7 +9,7 @@ pub(crate) struct RowsRef<'a, T, const R: usize> {
 }
 
 impl<'a, T, const R: usize> RowsRef<'a, T, R> {
-    /// Sees `elements` as rows.
+    /// Views `elements` as rows.
     ///
     /// # Panics
     ///
@@ -27,7 +27,7 @@ impl<'a, T, const R: usize> RowsRef<'a, T, R> {
         self.columns
     }
 
-    /// The element of a row and a column.
+    /// Returns the element of a row and a column.
     #[inline(always)]
     pub(crate) fn get(&self, row: usize, column: usize) -> &'a T {
         assert!(row < R && column < self.columns);
@@ -43,7 +43,7 @@ pub(crate) struct Rows<'a, T, const R: usize> {
 }
 
 impl<'a, T, const R: usize> Rows<'a, T, R> {
-    /// Sees `elements` as rows.
+    /// Views `elements` as rows.
     ///
     /// # Panics
     ///
@@ -61,7 +61,7 @@ impl<'a, T, const R: usize> Rows<'a, T, R> {
         self.columns
     }
 
-    /// The element of a row and a column.
+    /// Returns the element of a row and a column.
     #[inline(always)]
     pub(crate) fn get(&self, row: usize, column: usize) -> &T {
         assert!(row < R && column < self.columns);
@@ -69,7 +69,7 @@ impl<'a, T, const R: usize> Rows<'a, T, R> {
         unsafe { self.elements.get_unchecked(row * self.columns + column) }
     }
 
-    /// The element of a row and a column.
+    /// Returns the element of a row and a column.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, row: usize, column: usize) -> &mut T {
         assert!(row < R && column < self.columns);

@@ -1,5 +1,5 @@
-//! Slices of a generic torus type as slices of the integer type that it is, for
-//! kernels whose code differs between 32 and 64 bits, or as bytes.
+//! Conversion of slices of a generic torus type to slices of the integer type that it is, for
+//! kernels whose code differs between 32 and 64 bits, or to bytes.
 
 use core::any::TypeId;
 use core::slice;
@@ -46,7 +46,7 @@ impl<'a> TorusSliceMut<'a> {
     }
 }
 
-/// The bytes of the elements, in the order of this machine.
+/// Returns the bytes of the elements, in the byte order of this machine.
 #[inline(always)]
 pub(crate) fn as_bytes_mut<T: Torus>(data: &mut [T]) -> &mut [u8] {
     // SAFETY: T is u32 or u64, for `Torus` is sealed: no padding, every pattern of bytes

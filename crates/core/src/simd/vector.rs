@@ -10,7 +10,7 @@ use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use crate::torus::Torus;
 
-/// Number of output columns of one tile of a key-switching key.
+/// The number of output columns of one tile of a key-switching key.
 pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
 /// An instruction set, as a value that proves that the processor has it.
@@ -18,17 +18,17 @@ pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 /// Implementations are `#[inline(always)]` throughout: a method has the
 /// instruction set switched on only by being inlined into the body of `vectorize`.
 pub(crate) trait Simd: Copy {
-    /// Doubles per vector: 2, 4 or 8.
+    /// The number of doubles per vector: 2, 4 or 8.
     const LANES: usize;
-    /// Whether [`mul_add`](Simd::mul_add) and its kin are one instruction that
-    /// overwrites none of its operands.
+    /// Whether [`mul_add`](Simd::mul_add) and its like are single instructions that
+    /// overwrite none of their operands.
     const FUSED: bool;
     /// log2 of the largest radix whose points and twiddles stay in registers.
     const MAX_RADIX_LOG: u32;
-    /// Vectors of key-switch accumulators per ciphertext that, for 4 ciphertexts,
+    /// The number of vectors of key-switch accumulators per ciphertext that, for 4 ciphertexts,
     /// stay in registers: 2 or 4.
     const KEY_SWITCH_VECTORS: usize;
-    /// Outputs of an external product whose sums stay in registers: 1 to 4.
+    /// The number of outputs of an external product whose sums stay in registers: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
 
     /// A vector of doubles.
@@ -40,49 +40,49 @@ pub(crate) trait Simd: Copy {
     /// An array of `u32` as long as a vector of them.
     type ChunkU32;
 
-    /// The whole chunks of a slice.
+    /// Returns the whole chunks of a slice.
     fn chunks(data: &[f64]) -> &[Self::Chunk];
-    /// The whole chunks of a slice.
+    /// Returns the whole chunks of a slice.
     fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk];
-    /// The chunks of a row of a key-switch tile.
+    /// Returns the chunks of a row of a key-switch tile.
     fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32];
-    /// The chunks of a row of a key-switch tile.
+    /// Returns the chunks of a row of a key-switch tile.
     fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32];
 
-    /// The same double in every lane.
+    /// Returns the same double in every lane.
     fn splat(self, value: f64) -> Self::F64;
     /// Reads a chunk, of any alignment.
     fn load(self, chunk: &Self::Chunk) -> Self::F64;
     /// Writes a chunk, of any alignment.
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
-    /// Asks for a cache line to be brought near. No more than a hint.
+    /// Prefetches a cache line. It is only a hint.
     #[inline(always)]
     fn prefetch(self, _line: &[f64; 8]) {}
-    /// `a + b`.
+    /// Returns `a + b`.
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64;
-    /// `a - b`.
+    /// Returns `a - b`.
     fn sub(self, a: Self::F64, b: Self::F64) -> Self::F64;
-    /// `a * b`.
+    /// Returns `a * b`.
     fn mul(self, a: Self::F64, b: Self::F64) -> Self::F64;
-    /// `a * b + c`.
+    /// Returns `a * b + c`.
     fn mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
-    /// `a * b - c`.
+    /// Returns `a * b - c`.
     fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
-    /// `c - a * b`.
+    /// Returns `c - a * b`.
     fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
     /// Transposes a matrix of `LANES` rows.
     fn transpose(self, rows: &mut [Self::F64]);
 
-    /// The same integer in every lane.
+    /// Returns the same integer in every lane.
     fn splat_u32(self, value: u32) -> Self::U32;
     /// Reads a chunk, of any alignment.
     fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32;
     /// Writes a chunk, of any alignment.
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32);
-    /// `c - a * b mod 2^32`.
+    /// Returns `c - a * b mod 2^32`.
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32;
 
-    /// The signed representatives, rounded to nearest even.
+    /// Converts to signed representatives, rounded to nearest even.
     #[inline(always)]
     fn u64_to_f64(self, out: &mut [f64], input: &[u64]) {
         convert::u64_to_f64(out, input);
@@ -112,14 +112,14 @@ pub(crate) trait Simd: Copy {
     fn load_digit_u64(self, input: &[u64], place: DigitPlace) -> Self::F64 {
         self.load_with(input, |x| place.of_u64(x))
     }
-    /// `acc += round(2^32 turns) mod 2^32` for `LANES` finite numbers.
+    /// Computes `acc += round(2^32 turns) mod 2^32` for `LANES` finite numbers.
     #[inline(always)]
     fn add_turns_u32(self, acc: &mut [u32], turns: Self::F64) {
         self.zip_with(acc, turns, |acc, x| {
             acc.wrapping_add(convert::turns_to_u32(x))
         });
     }
-    /// `acc += round(2^64 turns) mod 2^64` for `LANES` finite numbers.
+    /// Computes `acc += round(2^64 turns) mod 2^64` for `LANES` finite numbers.
     #[inline(always)]
     fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
         self.zip_with(acc, turns, |acc, x| {
@@ -127,12 +127,12 @@ pub(crate) trait Simd: Copy {
         });
     }
 
-    /// `acc += round(x) mod 2^32` for `LANES` numbers below 2^51 in magnitude.
+    /// Computes `acc += round(x) mod 2^32` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {
         self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased as u32));
     }
-    /// `low += round(scale x0)` and `high += round(scale x1) mod 2^32` for `LANES` numbers
+    /// Computes `low += round(scale x0)` and `high += round(scale x1) mod 2^32` for `LANES` numbers
     /// each, below 2^51 in magnitude when scaled.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -146,19 +146,19 @@ pub(crate) trait Simd: Copy {
         self.add_small_u32(low, self.mul(x[0], scale));
         self.add_small_u32(high, self.mul(x[1], scale));
     }
-    /// `acc += round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
+    /// Computes `acc += round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_small_u64(self, acc: &mut [u64], x: Self::F64) {
         self.zip_biased(acc, x, |acc, biased| {
             acc.wrapping_add(biased.wrapping_sub(ROUNDER.to_bits()))
         });
     }
-    /// `acc += 2^32 round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
-    /// The rounding comes first: scaling before it would turn the transform's error,
+    /// Computes `acc += 2^32 round(x) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
+    /// It rounds first: scaling before the rounding would turn the transform's error,
     /// below half a unit, into one of up to 2^31.
     #[inline(always)]
     fn add_small_high(self, acc: &mut [u64], x: Self::F64) {
-        // The shift drops the bias.
+        // The shift removes the bias.
         self.zip_biased(acc, x, |acc, biased| acc.wrapping_add(biased << 32));
     }
 
@@ -172,8 +172,8 @@ pub(crate) trait Simd: Copy {
     fn join_fours(self, fours: &mut [u64; BLOCK / 4], ones: &[u32; BLOCK], bits: u32) {
         pack::join_fours(fours, ones, bits);
     }
-    /// Writes the top bits of a block, at most 16 a value, to the start of `out`, and
-    /// perhaps zeros behind it.
+    /// Writes the top bits of a block of values of at most 16 bits to the start of `out`, and
+    /// possibly zeros behind it.
     #[inline(always)]
     fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
         pack::pack_narrow(self, top, block, out);
@@ -186,7 +186,7 @@ pub(crate) trait Simd: Copy {
         box_muller::replace_by_normals(words, root);
     }
 
-    /// See [`box_muller::add_normals`].
+    /// Adds pairs of normal variates: see [`box_muller::add_normals`].
     #[inline(always)]
     fn add_normals<T: Torus>(self, words: &mut [u32; WORDS], root: &[f32; 4], values: &mut [T]) {
         box_muller::add_normals(self, words, root, values);
@@ -218,14 +218,14 @@ pub(crate) trait Simd: Copy {
     }
 }
 
-/// What the passes of `fft/cube.rs` ask for beside [`Simd`].
+/// The operations beyond [`Simd`] that the passes of `fft/cube.rs` need.
 #[cfg(target_arch = "x86_64")]
 pub(crate) trait Cube: Simd {
-    /// Whether additions have a port of their own, so that more of them for fewer products are
-    /// faster than fused operations alone.
+    /// Whether additions have a port of their own, so that it is faster to have fewer products and more
+    /// additions than fused operations alone.
     const ADDERS: bool;
 
-    /// Writes the transpose of a matrix of `LANES` rows to as many lines of `out`, from
+    /// Writes the transpose of a matrix of `LANES` rows to `LANES` lines of `out`, from line
     /// `LANES * group` on, to vector `part` of each.
     fn store_transposed(
         self,
@@ -236,9 +236,9 @@ pub(crate) trait Cube: Simd {
     );
 }
 
-/// Has the stack of the function that this is inlined into aligned for the vectors that it
-/// spills. The compiler finds out about spills when it is too late to align the stack for them;
-/// half of them, or all, would cross the lines of the cache.
+/// Aligns the stack of the function that this is inlined into, for the vectors that it
+/// spills. The compiler knows about spills too late to align the stack for them;
+/// half of them, or all, would cross cache lines.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn align_spills() {

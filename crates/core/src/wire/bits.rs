@@ -6,8 +6,8 @@ use crate::torus::Torus;
 
 pub use crate::packed_len::packed_len;
 
-/// Whether the bits behind `count` values of `bits` bits, up to the end of the last
-/// byte, are zero, as the format wants them.
+/// Returns whether the bits behind `count` values of `bits` bits, up to the end of the last
+/// byte, are zero, as the format requires.
 pub fn padding_is_zero(packed: &[u8], count: usize, bits: u32) -> bool {
     match (count % 8 * (bits as usize) % 8, packed.last()) {
         (0, _) | (_, None) => true,
@@ -24,8 +24,8 @@ pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
     simd::pack_top_bits(Isa::detect(), values, bits, out);
 }
 
-/// Reads what [`pack_top_bits`] wrote: every value with its `bits` most significant
-/// bits, zeros below.
+/// Reads the output of [`pack_top_bits`]: every value gets its `bits` most significant
+/// bits, and zeros below.
 ///
 /// # Panics
 /// If `packed` does not have [`packed_len`] bytes, or `bits` is not in `1..=T::BITS`.
@@ -34,8 +34,8 @@ pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
     assert_eq!(packed.len(), packed_len(values.len(), bits));
     let bits_each = bits as usize;
     let mut read = 0;
-    // Eight bytes at once hold a value whatever bit it starts at, if it has at most 57,
-    // and if there are so many left.
+    // A read of eight bytes contains a whole value of at most 57 bits, whatever bit it starts at. Near
+    // the end there are fewer than eight bytes.
     if bits <= 57 {
         for value in values.iter_mut() {
             let start = read * bits_each;
@@ -57,7 +57,7 @@ pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
     }
 }
 
-/// Packs the coefficients of a secret key, 0 and 1 in a bit each, or -1, 0 and 1 in two's
+/// Packs the coefficients of a secret key: 0 and 1 in a bit each, or -1, 0 and 1 in two's
 /// complement of two bits. Constant-time in the values.
 ///
 /// # Panics
@@ -74,8 +74,8 @@ pub fn pack_secret(secret: GlweSecret, coefficients: &[i8], out: &mut [u8]) {
     }
 }
 
-/// Overwrites `out` with coefficients of what [`pack_secret`] wrote, from the first on, each
-/// made an `N` by `number`. Constant-time.
+/// Overwrites `out` with the first coefficients of the output of [`pack_secret`], each
+/// converted by `number`. Constant-time.
 ///
 /// # Panics
 /// If `packed` does not have [`packed_len`] bytes for them.
@@ -105,8 +105,8 @@ pub fn unpack_secret<N>(
     }
 }
 
-/// Whether packed bits are coefficients of such a key: of two bits, `10` is none.
-/// Constant-time but for the outcome.
+/// Returns whether packed bits are coefficients of such a key; of two bits, `10` is not one.
+/// Constant-time, except for the outcome.
 pub fn is_packed_secret(secret: GlweSecret, packed: &[u8]) -> bool {
     match secret {
         GlweSecret::Binary => true,

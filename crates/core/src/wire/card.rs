@@ -1,12 +1,12 @@
-//! The card: what a server that computes with another library needs to convert uploads for it.
-//! It names that library and holds the parameters and the fingerprint of the key that devices
-//! encrypt under; it holds no key.
+//! The card, with which a server that computes with another library converts uploads for it.
+//! It names that library, and contains the parameters and the fingerprint of the key that devices
+//! encrypt under. It contains no key.
 
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::key::parameters_of;
 use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-/// Number of bytes of the message of a card.
+/// The number of bytes of the message of a card.
 pub const CARD_BYTES: usize = ENVELOPE_BYTES + PARAMETERS_BYTES + LIBRARY_BYTES;
 
 const LIBRARY_BYTES: usize = 4;
@@ -16,7 +16,7 @@ const LIBRARY_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LibraryNumber(pub u32);
 
-/// What a server needs to convert uploads under an imported key. Public.
+/// The data with which a server converts uploads under an imported key. It is public.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Card {
     /// The parameters that devices encrypt with.
@@ -28,7 +28,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// The bytes of a card file.
+    /// Returns the bytes of a card file.
     pub fn to_bytes(&self) -> [u8; CARD_BYTES] {
         let mut message = [0; CARD_BYTES];
         let payload = &mut message[HEADER_BYTES..];

@@ -1,5 +1,5 @@
-//! GLWE lists: what devices upload, [`seeded`](SeededGlweList) under a device key,
-//! [`masked`](GlweList) under a public key; [`UploadedGlweList`] is either.
+//! GLWE lists, which devices upload: [`seeded`](SeededGlweList) under a device key,
+//! [`masked`](GlweList) under a public key. An [`UploadedGlweList`] is either.
 //!
 //! Both hold, for every GLWE ciphertext in order, the used coefficients of its body,
 //! [`body_bits`](Header::body_bits) bits each, packed least significant bit first and
@@ -17,16 +17,16 @@ use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
 use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
-/// Most plaintexts of one list: what keeps a forged header from asking for memory.
+/// The largest number of plaintexts of one list. It keeps a forged header from demanding memory.
 pub const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Number of GLWE ciphertexts that hold `element_count` plaintexts.
+/// Returns the number of GLWE ciphertexts that hold `element_count` plaintexts.
 pub const fn ciphertext_count(element_count: usize, polynomial_size: usize) -> usize {
     element_count.div_ceil(polynomial_size)
 }
 
-/// Number of bytes of the whole seeded message, header and checksum included; for counts above
-/// [`MAX_ELEMENTS`], which no message has, possibly fewer.
+/// Returns the number of bytes of the whole seeded message, including header and checksum. For
+/// counts above [`MAX_ELEMENTS`], which no message has, the result may be too small.
 ///
 /// # Panics
 /// If `polynomial_size` is 0.
@@ -34,7 +34,7 @@ pub const fn message_len(element_count: usize, polynomial_size: usize, body_bits
     payload_len(element_count, polynomial_size, body_bits).saturating_add(ENVELOPE_BYTES)
 }
 
-/// Number of bytes of the seeded message without header and checksum.
+/// Returns the number of bytes of the seeded message without header and checksum.
 ///
 /// # Panics
 /// If `polynomial_size` is 0.
@@ -44,7 +44,7 @@ pub const fn payload_len(element_count: usize, polynomial_size: usize, body_bits
         .saturating_add(packed_len(element_count % polynomial_size, body_bits))
 }
 
-/// The header of a list of either kind, without what the kinds differ in.
+/// Makes the header of a list of either kind, without the fields in which the kinds differ.
 fn list_header(kind: Kind, parameters: &Parameters, key: KeyFingerprint) -> Header {
     Header {
         polynomial_size: parameters.polynomial_size().get() as u32,
@@ -58,8 +58,8 @@ fn list_header(kind: Kind, parameters: &Parameters, key: KeyFingerprint) -> Head
     }
 }
 
-/// Checks what both kinds have: that a list is of this kind, under these parameters and
-/// this key, with every field as the parameters have it, a payload of the right length
+/// Checks what both kinds have in common: that a list is of this kind, under these parameters and
+/// this key, with every field as in the parameters, a payload of the right length
 /// and zeros for padding.
 fn check_list(
     message: &Message<'_>,
@@ -94,7 +94,7 @@ fn check_list(
             found: message.payload.len() as u64,
         });
     }
-    // Whole polynomials end with a byte, so only the last body has padding.
+    // Whole polynomials end at a byte, so only the last body has padding.
     if !padding_is_zero(message.payload, count % size, parameters.body_bits) {
         return Err(WireError::Field("padding"));
     }
@@ -104,9 +104,9 @@ fn check_list(
 /// A checked list of either kind.
 #[derive(Clone, Copy, Debug)]
 pub enum UploadedGlweList<'a> {
-    /// Made with a device key.
+    /// A list made with a device key.
     Seeded(SeededGlweList<'a>),
-    /// Made with a device public key.
+    /// A list made with a device public key.
     Masked(GlweList<'a>),
 }
 
@@ -124,7 +124,7 @@ impl<'a> UploadedGlweList<'a> {
         }
     }
 
-    /// Number of plaintexts.
+    /// The number of plaintexts.
     pub fn element_count(&self) -> usize {
         match self {
             Self::Seeded(list) => list.element_count(),
@@ -132,7 +132,7 @@ impl<'a> UploadedGlweList<'a> {
         }
     }
 
-    /// GLWE ciphertext `index`, with its masks. `None` if there are not so many.
+    /// Returns GLWE ciphertext `index` with its masks, or `None` if there are fewer.
     ///
     /// # Panics
     /// If `T` is not the torus of the list's parameters.

@@ -1,8 +1,8 @@
 //! The fixed header, and messages: header, payload and the checksum of both.
 //!
 //! The checksum comes last, so that a device can send a message while it makes it:
-//! [`Header::to_bytes`] first, the payload as it comes, [`Checksum`] over everything at
-//! the end. [`Header::seal`] does the same around a payload that is all there.
+//! [`Header::to_bytes`] first, the payload as it is made, and [`Checksum`] over everything at
+//! the end. [`Header::seal`] does the same around a payload that is complete.
 
 use core::fmt;
 
@@ -14,39 +14,39 @@ use crate::wire::WireError;
 pub const MAGIC: [u8; 4] = *b"TSBC";
 /// The version of the format that this build writes and reads.
 pub const FORMAT_VERSION: u16 = 1;
-/// Number of bytes of a header.
+/// The number of bytes of a header.
 pub const HEADER_BYTES: usize = 100;
-/// Number of bytes of the checksum behind the payload.
+/// The number of bytes of the checksum behind the payload.
 pub const CHECKSUM_BYTES: usize = 4;
-/// Number of bytes that a message has beside its payload.
+/// The number of bytes of a message besides its payload.
 pub const ENVELOPE_BYTES: usize = HEADER_BYTES + CHECKSUM_BYTES;
-/// Flag: masks are not there, a seed stands for them.
+/// The flag of messages that have a seed in place of the masks.
 pub const FLAG_SEEDED: u8 = 1;
 
-/// What a message holds.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// CBOR that says what the ciphertexts after it mean.
+    /// CBOR that describes the ciphertexts after it.
     Metadata = 1,
-    /// Bodies of GLWE ciphertexts whose masks a seed stands for.
+    /// Bodies of GLWE ciphertexts, with a seed in place of the masks.
     SeededGlweList = 2,
     /// LWE ciphertexts under the small key.
     LweList = 3,
     /// The key owner's secret keys.
     SecretKey = 4,
-    /// What a device needs to encrypt.
+    /// The key with which a device encrypts.
     DeviceKey = 5,
-    /// What a server needs to compute, seeded.
+    /// The keys with which a server computes, seeded.
     ServerKey = 6,
-    /// What a device needs to encrypt and never to decrypt, seeded.
+    /// The key with which a device encrypts but cannot decrypt, seeded.
     DevicePublicKey = 7,
     /// GLWE ciphertexts with their masks, made with a public key.
     GlweList = 8,
-    /// What a server needs to bring a device's ciphertexts under the evaluation key,
+    /// The key with which a server brings a device's ciphertexts under the evaluation key,
     /// seeded.
     DeviceSwitchKey = 9,
-    /// What a server with another library needs to convert uploads: no key at all.
+    /// The data with which a server that has another library converts uploads. It contains no key.
     Card = 10,
 }
 
@@ -95,42 +95,42 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The header of a message. Fields that a kind has no use for are zero: a reader
-/// refuses others.
+/// The header of a message. Fields that a kind does not use are zero: a reader
+/// refuses other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the payload is.
+    /// The kind of the payload.
     pub kind: Kind,
-    /// The parameter set that it belongs to.
+    /// The parameter set that the message belongs to.
     pub parameters: ParameterFingerprint,
-    /// The key set that it belongs to.
+    /// The key set that the message belongs to.
     pub key: KeyFingerprint,
-    /// N of GLWE ciphertexts.
+    /// The polynomial size N of GLWE ciphertexts.
     pub polynomial_size: u32,
-    /// k of GLWE ciphertexts, n of LWE ciphertexts and server keys.
+    /// The dimension: k of GLWE ciphertexts, n of LWE ciphertexts and server keys.
     pub dimension: u32,
     /// log2 q of the ciphertexts: 32 or 64.
     pub torus_bits: u8,
-    /// Bits kept of each body coefficient.
+    /// The number of bits kept of each body coefficient.
     pub body_bits: u8,
-    /// Bits kept of each mask coefficient, where masks are there.
+    /// The number of bits kept of each mask coefficient, if masks are sent.
     pub mask_bits: u8,
-    /// What the plaintexts look like.
+    /// The form of the plaintexts.
     pub plaintext: Option<PlaintextKind>,
-    /// The expander that the mask seed is for.
+    /// The expander of the mask seed.
     pub expander: Option<ExpanderKind>,
-    /// Message bits of a block.
+    /// The number of message bits of a block.
     pub message_bits: u8,
-    /// Carry bits of a block.
+    /// The number of carry bits of a block.
     pub carry_bits: u8,
-    /// Number of plaintexts.
+    /// The number of plaintexts.
     pub element_count: u32,
     /// The seed of the masks.
     pub mask_seed: MaskSeed,
 }
 
 impl Header {
-    /// A header of `kind` for a parameter set and key set, everything else zero.
+    /// Makes a header of `kind` for a parameter set and key set, with all other fields zero.
     pub fn new(kind: Kind, parameters: ParameterFingerprint, key: KeyFingerprint) -> Self {
         Self {
             kind,
@@ -150,9 +150,8 @@ impl Header {
         }
     }
 
-    /// The header of a message with a payload of `payload_len` bytes. Its fields are the
-    /// caller's to choose; one that the kind has no use for makes a message that readers
-    /// refuse.
+    /// Returns the header of a message with a payload of `payload_len` bytes. The caller is responsible
+    /// for the fields: readers refuse a message with a value in a field that the kind does not use.
     pub fn to_bytes(&self, payload_len: u64) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[0..4].copy_from_slice(&MAGIC);
@@ -176,8 +175,8 @@ impl Header {
         header
     }
 
-    /// Makes a message of `message`, whose payload lies behind [`HEADER_BYTES`] free
-    /// bytes and before [`CHECKSUM_BYTES`] free ones: writes both.
+    /// Completes a message in place: `message` has [`HEADER_BYTES`] free bytes, the payload, and
+    /// [`CHECKSUM_BYTES`] free bytes.
     pub fn seal(&self, message: &mut [u8]) -> Result<(), WireError> {
         let Some(payload_len) = message.len().checked_sub(ENVELOPE_BYTES) else {
             return Err(WireError::BufferTooSmall {
@@ -193,15 +192,15 @@ impl Header {
         Ok(())
     }
 
-    /// Makes a message of a vector that holds [`HEADER_BYTES`] free bytes and the payload.
+    /// Completes a message in a vector that has [`HEADER_BYTES`] free bytes and the payload.
     #[cfg(feature = "alloc")]
     pub fn seal_vec(&self, message: &mut alloc::vec::Vec<u8>) -> Result<(), WireError> {
         message.extend([0; CHECKSUM_BYTES]);
         self.seal(message)
     }
 
-    /// Reads a header and the length of its payload, without the checksum: enough to
-    /// know what announces itself before its payload is there.
+    /// Reads a header and the length of its payload without checking the checksum, so that a reader
+    /// knows what follows before the payload has arrived.
     pub fn parse(bytes: &[u8]) -> Result<(Self, u64), WireError> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
             if !bytes.starts_with(&MAGIC[..bytes.len().min(4)]) {
@@ -258,8 +257,8 @@ impl Header {
         Ok((parsed, u64::from_le_bytes(field(header, 92))))
     }
 
-    /// Checks that the fields which the kind has no use for are zero, so that a
-    /// message has one form only.
+    /// Checks that the fields which the kind does not use are zero, so that a
+    /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
         let masked = self.kind == Kind::GlweList;
         let ciphertexts = masked || matches!(self.kind, Kind::SeededGlweList | Kind::LweList);
@@ -309,8 +308,8 @@ impl Header {
         Ok(())
     }
 
-    /// Checks that the fields which describe ciphertexts are those of `parameters`,
-    /// for a fingerprint alone does not stop a forged header.
+    /// Checks that the fields which describe ciphertexts agree with `parameters`,
+    /// because a fingerprint alone does not stop a forged header.
     pub(crate) fn check_shape(
         &self,
         parameters: &Parameters,
@@ -351,7 +350,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads the first message of `bytes` and gives what follows it.
+    /// Reads the first message of `bytes`, and returns it with the bytes that follow.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WireError> {
         let (header, payload_len) = Header::parse(bytes)?;
         let (message, rest) = payload_len
@@ -372,7 +371,7 @@ impl<'a> Message<'a> {
         Ok((Self { header, payload }, rest))
     }
 
-    /// Reads bytes that are one message of `kind` and nothing else.
+    /// Reads bytes that must be one message of `kind` and nothing else.
     pub fn parse_only(bytes: &'a [u8], kind: Kind) -> Result<Self, WireError> {
         let (message, rest) = Self::parse(bytes)?;
         message.expect(kind)?;
@@ -402,24 +401,23 @@ fn field<const LEN: usize>(bytes: &[u8], at: usize) -> [u8; LEN] {
 }
 
 /// The checksum of a message, over header and payload in pieces of any length: CRC-32
-/// (ISO-HDLC, the one of zlib). Against accidents; the TLS channel is what stops an
-/// attacker.
+/// (ISO-HDLC, as in zlib). It detects accidents; against attackers there is the TLS channel.
 #[derive(Debug)]
 pub struct Checksum(crc32fast::Hasher);
 
 impl Checksum {
-    /// The checksum of nothing.
+    /// Starts the checksum of an empty message.
     #[expect(clippy::new_without_default, reason = "an empty checksum is no value")]
     pub fn new() -> Self {
         Self(crc32fast::Hasher::new())
     }
 
-    /// Takes the next bytes in.
+    /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The bytes that end the message.
+    /// Returns the bytes that end the message.
     pub fn finish(self) -> [u8; CHECKSUM_BYTES] {
         self.0.finalize().to_le_bytes()
     }

@@ -1,9 +1,9 @@
-//! Secret and device keys in bytes.
+//! The bytes of secret keys and device keys.
 //!
-//! Every key begins with the canonical form of its parameters. In a device key follows
-//! its *binding*: the key set that it belongs to, and whom it was issued to. Then come
+//! Every key begins with the canonical form of its parameters. In a device key its *binding*
+//! follows: the key set that it belongs to, and the device that it was issued to. Then come
 //! the coefficients of the GLWE key and, in a secret key only, those of the small LWE
-//! key: a coefficient takes a bit, one of a ternary GLWE key two, the last byte is padded with
+//! key. A binary coefficient takes one bit, a ternary one two, and the last byte is padded with
 //! zeros.
 
 use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
@@ -13,15 +13,15 @@ use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::wire::bits::{is_packed_secret, packed_len, padding_is_zero};
 use crate::wire::{ENVELOPE_BYTES, Kind, Message, WireError};
 
-/// Number of bytes of a binding: the key set's fingerprint, a device's name, an epoch.
+/// The number of bytes of a binding: the key set's fingerprint, a device's name, an epoch.
 pub const BINDING_BYTES: usize = 36;
 
-/// Number of bytes of the message of a device key.
+/// Returns the number of bytes of the message of a device key.
 pub fn device_key_len(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES + PARAMETERS_BYTES + BINDING_BYTES + parameters.packed_glwe_key_len()
 }
 
-/// Number of bytes of the message of a secret key.
+/// Returns the number of bytes of the message of a secret key.
 pub fn secret_key_len(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
@@ -29,8 +29,8 @@ pub fn secret_key_len(parameters: &Parameters) -> usize {
         + packed_len(parameters.lwe_dimension.0, 1)
 }
 
-/// Reads the parameters that any key message begins with, and gives what follows them.
-/// The header's fingerprint must be theirs.
+/// Reads the parameters at the beginning of any key message, and returns them with what follows.
+/// The header must have their fingerprint.
 pub fn parameters_of<'a>(message: &Message<'a>) -> Result<(Parameters, &'a [u8]), WireError> {
     let Some((bytes, rest)) = message.payload.split_first_chunk::<PARAMETERS_BYTES>() else {
         return Err(WireError::PayloadLength {
@@ -45,18 +45,18 @@ pub fn parameters_of<'a>(message: &Message<'a>) -> Result<(Parameters, &'a [u8])
     Ok((parameters, rest))
 }
 
-/// What a device key, and the switch key beside it, belong to.
+/// The key set and the device that a device key, and the switch key beside it, belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The key set whose server and owner the key is for.
+    /// The key set for whose server and owner the key is.
     pub key_set: KeyFingerprint,
-    /// Whom the key was issued to; `None` for the key that all devices of a key set share,
+    /// The device that the key was issued to; `None` for the key that all devices of a key set share,
     /// which is the key set's own.
     pub issue: Option<DeviceIssue>,
 }
 
 impl Binding {
-    /// The canonical form.
+    /// Returns the canonical form.
     pub fn to_bytes(&self) -> [u8; BINDING_BYTES] {
         let mut bytes = [0; BINDING_BYTES];
         bytes[..16].copy_from_slice(&self.key_set.0);
@@ -67,7 +67,7 @@ impl Binding {
         bytes
     }
 
-    /// Reads the binding of the key `key` and gives what follows it.
+    /// Reads the binding of the key `key`, and returns it with what follows.
     pub fn parse(key: KeyFingerprint, bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let Some((bytes, rest)) = bytes.split_first_chunk::<BINDING_BYTES>() else {
             return Err(WireError::PayloadLength {
@@ -89,7 +89,7 @@ impl Binding {
             }),
             (_, None) => return Err(WireError::Field("epoch")),
         };
-        // An issued key has a fingerprint of its own, the shared one the key set's.
+        // An issued key has a fingerprint of its own, the shared key has that of the key set.
         if issue.is_none() != (key_set == key) {
             return Err(WireError::Field("key set fingerprint"));
         }
@@ -97,17 +97,17 @@ impl Binding {
     }
 }
 
-/// A device or secret key, still in the bytes that it came in. Not for logs.
+/// A device key or secret key, in the bytes that it was read from. It must not be logged.
 pub struct KeyBytes<'a> {
     /// The parameters that the key is for.
     pub parameters: Parameters,
-    /// The fingerprint of what is encrypted with it.
+    /// The fingerprint in the headers of messages under the key.
     pub key: KeyFingerprint,
-    /// What it belongs to; a secret key, to itself.
+    /// The binding of the key; a secret key is bound to itself.
     pub binding: Binding,
     /// The packed coefficients of the GLWE key.
     pub glwe: &'a [u8],
-    /// The packed coefficients of the small LWE key; none in a device key.
+    /// The packed coefficients of the small LWE key; empty in a device key.
     pub lwe: &'a [u8],
 }
 
@@ -147,7 +147,7 @@ impl<'a> KeyBytes<'a> {
             ),
         };
         let (glwe, lwe) = coefficients.split_at(parameters.packed_glwe_key_len());
-        // The GLWE key fills its bytes: N is a multiple of 8.
+        // The GLWE key fills its bytes, because N is a multiple of 8.
         if !padding_is_zero(lwe, parameters.lwe_dimension.0, 1) {
             return Err(WireError::Field("padding"));
         }
@@ -164,8 +164,8 @@ impl<'a> KeyBytes<'a> {
     }
 }
 
-/// The message of a key: its parameters, a binding for a device key, and the
-/// coefficients of each part packed.
+/// Makes the message of a key: its parameters, a binding if it is a device key, and the
+/// packed coefficients of each part.
 #[cfg(feature = "alloc")]
 pub(crate) fn write(
     kind: Kind,
@@ -182,7 +182,7 @@ pub(crate) fn write(
         |&(secret, part): &(GlweSecret, &[i8])| packed_len(part.len(), secret.packed_bits());
     let packed: usize = parts.iter().map(part_len).sum();
     let len = ENVELOPE_BYTES + PARAMETERS_BYTES + binding.len() + packed;
-    // Whole from the start: a vector that grows leaves copies behind.
+    // The vector has its full length from the start: growing would leave copies behind.
     let mut out = zeroize::Zeroizing::new(alloc::vec![0; len]);
     let (clear, mut rest) = out[HEADER_BYTES..].split_at_mut(PARAMETERS_BYTES + binding.len());
     clear[..PARAMETERS_BYTES].copy_from_slice(&parameters.to_bytes());

@@ -1,4 +1,4 @@
-//! Lists of small LWE ciphertexts: what a server answers with.
+//! Lists of small LWE ciphertexts, which a server returns as answers.
 //!
 //! The payload is `element_count` times `n + 1` little-endian u32: mask, then body.
 
@@ -8,7 +8,7 @@ use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-/// The message of a list of ciphertexts under the small LWE key.
+/// Makes the message of a list of ciphertexts under the small LWE key.
 ///
 /// # Panics
 /// If a ciphertext has another dimension than the parameters say, or there are more
@@ -39,12 +39,12 @@ pub fn write(
         element_count: count,
         ..Header::new(Kind::LweList, parameters.fingerprint(), key)
     };
-    // The message is longer than a header by construction, the only way to fail.
+    // It fails only for a message shorter than a header, which this one is not.
     let _ = header.seal_vec(&mut message);
     message
 }
 
-/// Reads and checks such a message.
+/// Reads and checks the message of a list of ciphertexts.
 pub fn read(
     message: Message<'_>,
     parameters: &Parameters,

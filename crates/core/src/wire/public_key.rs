@@ -1,4 +1,4 @@
-//! Device public keys in bytes: the parameters, then the bodies of k GLWE encryptions of
+//! The bytes of device public keys: the parameters, then the bodies of k GLWE encryptions of
 //! zero, N torus scalars each. The masks of row `j` are stream `j` of the header's
 //! expander under the header's seed.
 
@@ -8,7 +8,7 @@ use crate::torus::Torus;
 use crate::wire::key::parameters_of;
 use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
-/// Number of bytes of the message of a device public key.
+/// Returns the number of bytes of the message of a device public key.
 pub fn device_public_key_len(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES + PARAMETERS_BYTES + bodies_len(parameters)
 }
@@ -17,7 +17,7 @@ fn bodies_len(parameters: &Parameters) -> usize {
     parameters.big_lwe_dimension().0 * (parameters.torus_bits as usize / 8)
 }
 
-/// The header of a device public key.
+/// Makes the header of a device public key.
 pub fn public_key_header(
     parameters: &Parameters,
     key: KeyFingerprint,
@@ -34,16 +34,16 @@ pub fn public_key_header(
     }
 }
 
-/// A device public key, still in the bytes that it came in.
+/// A device public key, in the bytes that it was read from.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicKeyBytes<'a> {
     /// The parameters that the key is for.
     pub parameters: Parameters,
-    /// The key set that it belongs to.
+    /// The key set that the key belongs to.
     pub key: KeyFingerprint,
     /// The expander of the masks.
     pub expander: ExpanderKind,
-    /// The seed of the masks; row `j` is its stream `j`.
+    /// The seed of the masks; the masks of row `j` are its stream `j`.
     pub mask_seed: MaskSeed,
     /// The bodies, row after row, as little-endian torus scalars.
     pub bodies: &'a [u8],

@@ -1,35 +1,35 @@
-//! How many bytes an upload has, before anything is encrypted: [`UploadSize`].
+//! The number of bytes of an upload, calculated before anything is encrypted: [`UploadSize`].
 
 use crate::parameters::ParameterSet;
 use crate::wire::ENVELOPE_BYTES;
 use crate::wire::glwe::{MAX_ELEMENTS, ciphertext_count, masks_len, payload_len};
 
-/// The size of the message that carries an upload's ciphertexts, and its parts. Metadata is
-/// a message of its own and not in it.
+/// The size of the message that carries an upload's ciphertexts, and of its parts. Metadata is
+/// a message of its own and not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadSize {
-    /// Number of readings.
+    /// The number of readings.
     pub reading_count: usize,
-    /// Whole readings that one ciphertext holds; 0 where a reading takes more than one. A
+    /// The number of whole readings that one ciphertext holds; 0 if a reading takes more than one. A
     /// reading may begin in one ciphertext and end in the next.
     pub readings_per_ciphertext: usize,
-    /// Number of GLWE ciphertexts.
+    /// The number of GLWE ciphertexts.
     pub ciphertext_count: usize,
-    /// Bytes of the header, with the mask's seed in it, and the checksum.
+    /// The number of bytes of the header, including the mask's seed, and of the checksum.
     pub envelope_bytes: usize,
-    /// Bytes of masks: 0 where a seed stands for them.
+    /// The number of bytes of masks: 0 if a seed replaces them.
     pub mask_bytes: usize,
-    /// Bytes of bodies.
+    /// The number of bytes of bodies.
     pub body_bytes: usize,
 }
 
 impl UploadSize {
-    /// The size of an upload under a device key, of `reading_count` readings of
+    /// Returns the size of an upload under a device key, of `reading_count` readings of
     /// `blocks_per_reading` plaintexts each (1 for booleans; for numbers see
     /// [`BlockEncoding::block_count`](crate::encoding::BlockEncoding::block_count)).
     ///
-    /// `None` where no message has so many plaintexts: none at all, or more than
-    /// [`MAX_ELEMENTS`].
+    /// Returns `None` if the number of plaintexts is 0 or above [`MAX_ELEMENTS`], which no message
+    /// holds.
     ///
     /// # Panics
     /// If the set's polynomial size is 0, which no validated set has.
@@ -53,8 +53,8 @@ impl UploadSize {
         })
     }
 
-    /// The size of an upload under a device public key: every ciphertext has its k mask
-    /// polynomials along, whole ones even where its body is not. `None` also where the set
+    /// Returns the size of an upload under a device public key: every ciphertext includes its k mask
+    /// polynomials, whole ones even if its body is not. Returns `None` also if the set
     /// has no such uploads.
     ///
     /// # Panics
@@ -73,14 +73,14 @@ impl UploadSize {
         }
     }
 
-    /// Bytes of the whole message.
+    /// The number of bytes of the whole message.
     pub const fn total_bytes(&self) -> usize {
         self.envelope_bytes
             .saturating_add(self.mask_bytes)
             .saturating_add(self.body_bytes)
     }
 
-    /// Bytes for each reading, on average.
+    /// The mean number of bytes for each reading.
     pub fn bytes_per_reading(&self) -> f64 {
         self.total_bytes() as f64 / self.reading_count as f64
     }

@@ -6,22 +6,22 @@ use crate::fft::trigonometry::root_of_unity;
 /// Eight lanes.
 pub(super) type Line = [f64; 8];
 
-/// Real and imaginary parts of the twiddles of three levels, by lane; the last is the product of
+/// The real and imaginary parts of the twiddles of three levels, by lane. The last is the product of
 /// the first two.
 pub(super) type Twiddles = [[Line; 2]; 5];
 
 #[repr(align(64))]
 pub(super) struct Tables {
-    /// Down, by node of depth 3 (a lane each).
+    /// The twiddles on the way down, by node of depth 3 (a lane each).
     pub(super) down_columns: Twiddles,
-    /// Down, by child of these nodes.
+    /// The twiddles on the way down, by child of these nodes.
     pub(super) down_lanes: [Twiddles; 8],
-    /// Up, by lane.
+    /// The twiddles on the way up, by lane.
     pub(super) up_columns: Twiddles,
-    /// Up, by column and lane.
+    /// The twiddles on the way up, by column and lane.
     pub(super) up_rows: [Twiddles; 8],
-    /// By column, row and lane: `tan` of a position's angle and its `cos`, in the upper four
-    /// rows, where angles are above `pi/4`, `cot` and `sin`.
+    /// The last turns, by column, row and lane: `tan` and `cos` of a position's angle. In the upper four
+    /// rows, where angles are above `pi/4`, they are `cot` and `sin`.
     pub(super) turns: [[[Line; 2]; 8]; 8],
 }
 
@@ -81,7 +81,7 @@ const fn times((a, b): (f64, f64), (c, d): (f64, f64)) -> (f64, f64) {
     (a * c - b * d, a * d + b * c)
 }
 
-/// Of the twiddles that split a node in three levels, number `k`.
+/// Returns twiddle number `k` of those that split a node in three levels.
 pub(super) const fn node_twiddle(depth: u32, index: usize, k: usize) -> (f64, f64) {
     match k {
         4 => times(pass_twiddle(depth, index, 0), pass_twiddle(depth, index, 1)),
@@ -89,8 +89,8 @@ pub(super) const fn node_twiddle(depth: u32, index: usize, k: usize) -> (f64, f6
     }
 }
 
-/// Of the twiddles that join blocks of `2^log_block` points in three levels, number `k`, for a
-/// position in its block.
+/// Returns twiddle number `k` of those that join blocks of `2^log_block` points in three levels, for
+/// a position in its block.
 const fn position_twiddle(position: usize, log_block: u32, k: usize) -> (f64, f64) {
     let (level, offset) = match k {
         0 | 1 => (k as u32, 0),

@@ -1,14 +1,14 @@
-//! The transforms of an external product: their first pass down takes digits of scalars,
-//! their last pass up adds to scalars. In between they are the plain ones.
+//! The transforms of an external product: the first pass down reads digits of scalars, the last pass
+//! up adds to scalars, and the passes in between are those of the plain transform.
 
 use crate::fft::ends::{Add, Load, final_pass, first_pass};
 use crate::fft::passes::{Schedule, forward_pass, inverse_pass, last_pass};
 use crate::simd::{DigitPlace, Lines, Simd};
 
-/// Digits on the way in.
+/// Reads a digit of a scalar.
 pub(super) struct Digit(pub(super) DigitPlace);
 
-/// Turns on the way out.
+/// Rounds fractions of the torus and adds them to scalars.
 pub(super) struct Turns;
 
 macro_rules! impl_ends {
@@ -42,7 +42,7 @@ macro_rules! by_radix {
     };
 }
 
-/// Goes down the whole tree from scalars.
+/// Goes down the whole tree, from scalars.
 #[inline(always)]
 pub(super) fn forward_from<S: Simd, T>(
     simd: S,

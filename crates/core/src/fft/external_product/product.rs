@@ -1,15 +1,15 @@
 //! The pointwise part of an external product, in one pass over the key.
 //!
-//! What a key has for one output lies together, in the order of the points; at each vector
-//! of points bit by bit, row by row, a vector of real parts and one of imaginary parts. So
-//! a pass reads a stream for each output, and a thread that has some of the outputs reads
+//! The part of the key for one output is contiguous, in the order of the points. For each vector
+//! of points it has, bit by bit and row by row, a vector of real parts and one of imaginary parts. So
+//! a pass reads one stream for each output, and a thread that computes some of the outputs reads
 //! nothing of the others.
 
 use super::{Monomials, ProductShape};
 use crate::fft::node::Complex;
 use crate::simd::{Ahead, Lines, Simd};
 
-/// Everything that sums of products are made of.
+/// The inputs of the sums of products.
 pub(super) struct Product<'a> {
     pub(super) shape: ProductShape,
     pub(super) monomials: &'a Monomials,
@@ -20,7 +20,7 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// All outputs that `sums` has room for, in groups whose sums stay in registers.
+    /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
     #[inline(always)]
     pub(super) fn multiply<S: Simd, const TURN: bool>(
         &self,

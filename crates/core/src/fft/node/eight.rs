@@ -1,17 +1,17 @@
-//! Three levels of 8 points at once, in two steps: points are loaded when the first step needs
-//! them, and given away when the second is done with them, which is what 16 registers want.
+//! Three levels on 8 points at once, in two steps. Points are loaded when the first step needs them,
+//! and passed on when the second is done with them, so that 16 registers suffice.
 
 use super::{Complex, Points};
 use crate::simd::{Cube, Simd};
 
-/// Eight points, of which the last level is to come.
+/// Eight points before their last level.
 pub(in crate::fft) struct Eight<V> {
     re: [V; 8],
     im: [V; 8],
 }
 
-/// The first two of three levels down from 8 points, given the product of the first two twiddles
-/// too. Points are loaded when they are needed, as 16 registers want it.
+/// Computes the first two of three levels down from 8 points. `z` includes the product of the first
+/// two twiddles. Points are loaded when they are needed, so that 16 registers suffice.
 #[inline(always)]
 pub(in crate::fft) fn begin_split<S: Cube>(
     simd: S,
@@ -36,7 +36,7 @@ pub(in crate::fft) fn begin_split<S: Cube>(
     Eight { re, im }
 }
 
-/// The third level after [`begin_split`]. Pair `k`, of points `2 k` and `2 k + 1`, is given away
+/// Computes the third level after [`begin_split`]. Pair `k`, points `2 k` and `2 k + 1`, is passed on
 /// when it is done.
 #[inline(always)]
 pub(in crate::fft) fn finish_split<S: Simd>(
@@ -60,10 +60,10 @@ pub(in crate::fft) fn finish_split<S: Simd>(
     take(3, [points.get(6), points.get(7)]);
 }
 
-/// The first two of three levels up of a discrete Fourier transform, from 8 points at the same
-/// position of their blocks. A twiddle belongs to the position here: one for the first level, one
-/// for the second and two for the third, and the product of the first two; half a block further
-/// on it is `-i` times as much. Six operations for a pair instead of [`join`]'s eight.
+/// Computes the first two of three levels up of a discrete Fourier transform, from 8 points at the
+/// same position of their blocks. Twiddles belong to the position: one for the first level, one
+/// for the second, two for the third, and the product of the first two. Half a block further
+/// on, a twiddle is `-i` times as much. A pair takes six operations instead of [`join`]'s eight.
 #[inline(always)]
 pub(in crate::fft) fn begin_join<S: Cube>(
     simd: S,
@@ -88,7 +88,7 @@ pub(in crate::fft) fn begin_join<S: Cube>(
         points.split(4, 6, z1);
         points.split_by_minus_i(5, 7, z1);
     } else {
-        // The same sums as down, in another order.
+        // The sums are the same as on the way down, in another order.
         points.load([0, 1, 2, 3], load);
         points.split_four([0, 2, 1, 3], z0, z1, z01);
         points.swap(1, 3);
@@ -99,8 +99,8 @@ pub(in crate::fft) fn begin_join<S: Cube>(
     Eight { re, im }
 }
 
-/// The third level after [`begin_join`]. Pair `k`, of points `k` and `k + 4`, is given away when it
-/// is done.
+/// Computes the third level after [`begin_join`]. Pair `k`, points `k` and `k + 4`, is passed on when
+/// it is done.
 #[inline(always)]
 pub(in crate::fft) fn finish_join<S: Simd>(
     simd: S,
@@ -123,7 +123,7 @@ pub(in crate::fft) fn finish_join<S: Simd>(
     take(3, [points.get(3), points.get(7)]);
 }
 
-/// `(x + z y, x - z y)`.
+/// Returns `(x + z y, x - z y)`.
 #[inline(always)]
 pub(in crate::fft) fn sum_and_difference<S: Simd>(
     simd: S,
@@ -141,10 +141,10 @@ pub(in crate::fft) fn sum_and_difference<S: Simd>(
     [points.get(0), points.get(1)]
 }
 
-/// The second and the third level up, where all twiddles are eighth roots of unity.
+/// Computes the second and the third level up, where all twiddles are eighth roots of unity.
 #[inline(always)]
 pub(in crate::fft) fn lanes_up<S: Simd>(simd: S, re: &mut [S::F64; 8], im: &mut [S::F64; 8]) {
-    /// `(a + b, a - b)`.
+    /// Computes `(a + b, a - b)`.
     macro_rules! plain {
         ($a:literal, $b:literal) => {
             let (x_re, x_im, y_re, y_im) = (re[$a], im[$a], re[$b], im[$b]);
@@ -152,7 +152,7 @@ pub(in crate::fft) fn lanes_up<S: Simd>(simd: S, re: &mut [S::F64; 8], im: &mut 
             (re[$b], im[$b]) = (simd.sub(x_re, y_re), simd.sub(x_im, y_im));
         };
     }
-    /// `(a - i b, a + i b)`.
+    /// Computes `(a - i b, a + i b)`.
     macro_rules! by_minus_i {
         ($a:literal, $b:literal) => {
             let (x_re, x_im, y_re, y_im) = (re[$a], im[$a], re[$b], im[$b]);
@@ -166,7 +166,7 @@ pub(in crate::fft) fn lanes_up<S: Simd>(simd: S, re: &mut [S::F64; 8], im: &mut 
     by_minus_i!(2, 6);
     by_minus_i!(1, 3);
     by_minus_i!(5, 7);
-    // b (1 - i) / sqrt(2), and its product by -i.
+    // `b (1 - i) / sqrt(2)`, and its product with `-i`.
     let scale = simd.splat(core::f64::consts::FRAC_1_SQRT_2);
     let (t, u) = (simd.add(re[5], im[5]), simd.sub(im[5], re[5]));
     (re[5], im[5]) = (

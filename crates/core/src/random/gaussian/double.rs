@@ -11,13 +11,13 @@ use super::super::uniform::fill_uniform;
 use crate::simd::{Isa, dispatch};
 use crate::torus::{Torus, exp2_neg};
 
-/// Pairs made at a time.
+/// The number of pairs made at a time.
 const PAIRS: usize = 64;
 
-/// Adds `round(scale * z)` to every element, `z` standard normal.
+/// Adds `round(scale * z)` to every element, where `z` is standard normal.
 pub(super) fn add<T: Torus>(isa: Isa, scale: f64, expander: &mut impl Expander, values: &mut [T]) {
     let mut words = Scratch::<[u64; 2], PAIRS>::new();
-    // One array for the first word of every pair and its result, one for the second.
+    // One array holds the first word of every pair and later its result, the other the second.
     let mut first = Scratch::<u64, PAIRS>::new();
     let mut second = Scratch::<u64, PAIRS>::new();
     for values in values.chunks_mut(2 * PAIRS) {
@@ -33,7 +33,7 @@ pub(super) fn add<T: Torus>(isa: Isa, scale: f64, expander: &mut impl Expander, 
     }
 }
 
-/// The first and the second of every pair.
+/// Returns the first and the second of every pair.
 #[inline(always)]
 fn separate(words: &[[u64; 2]], first: &mut [u64], second: &mut [u64]) {
     for ((first, second), words) in first.iter_mut().zip(second).zip(words) {
@@ -41,8 +41,8 @@ fn separate(words: &[[u64; 2]], first: &mut [u64], second: &mut [u64]) {
     }
 }
 
-/// Adds the variates of a pair to neighbours; an odd last value takes the first of its
-/// pair.
+/// Adds the variates of a pair to two neighbours; the last value of an odd number takes the first
+/// variate of its pair.
 #[inline(always)]
 fn add_joined<T: Torus>(first: &[u64], second: &[u64], values: &mut [T]) {
     let sum = |value: T, variate: u64| value.add(T::from_i64(variate as i64));
@@ -67,16 +67,16 @@ fn rounded_normals(first: &mut [u64], second: &mut [u64], scale: f64) {
     }
 }
 
-/// Two independent standard normal variates from two uniform words.
+/// Returns two independent standard normal variates from two uniform words.
 #[inline(always)]
 pub(in crate::random) fn normal_pair(radius_word: u64, angle_word: u64) -> [f64; 2] {
     let radius = sqrt(minus_two_ln_fraction(radius_word));
 
-    // An odd multiple of 2^-52 in (-1/2, 1/2): exactly symmetric about zero.
+    // An odd multiple of 2^-52 in (-1/2, 1/2), so that it is exactly symmetric about zero.
     let turn = f64::from_bits(EXPONENT_OF_1 | (((angle_word >> 11) << 1) & MANTISSA) | 1) - 1.5;
     let (sine, cosine) = sin_cos_half_pi(turn);
 
-    // The angle covers a quarter of the circle; a sign and a swap, the rest.
+    // The angle covers a quarter of the circle; a sign and a swap extend it to the whole.
     let along = f64::from_bits((radius * cosine).to_bits() ^ (angle_word & SIGN)).to_bits();
     let across = (radius * sine).to_bits();
     let swap = (along ^ across) & 0u64.wrapping_sub((angle_word >> 62) & 1);
@@ -88,7 +88,7 @@ const MANTISSA: u64 = (1 << 52) - 1;
 const EXPONENT_OF_1: u64 = 0x3ff << 52;
 const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 
-/// `-2 ln((word + 1/2) / 2^64)`, in `[0, 90.2]`: relative error below 2^-47 as a
+/// Returns `-2 ln((word + 1/2) / 2^64)`, in `[0, 90.2]`: relative error below 2^-47 as a
 /// function of `word + 1/2` rounded to a double.
 #[inline(always)]
 fn minus_two_ln_fraction(word: u64) -> f64 {
@@ -105,7 +105,7 @@ fn minus_two_ln_fraction(word: u64) -> f64 {
 
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// `ln(1 + t) / t` on `[sqrt(1/2) - 1, sqrt(2) - 1]`: error 2^-48.6.
+/// Returns `ln(1 + t) / t` for `t` in `[sqrt(1/2) - 1, sqrt(2) - 1]`: error 2^-48.6.
 #[inline(always)]
 fn ln_1p_over(t: f64) -> f64 {
     const EVEN: [f64; 9] = [
@@ -134,7 +134,7 @@ fn ln_1p_over(t: f64) -> f64 {
     polynomial(&EVEN, z) + t * polynomial(&ODD, z)
 }
 
-/// `sin` and `cos` of `pi/2 * turn` for `turn` in `[-1/2, 1/2]`: relative errors
+/// Returns `sin` and `cos` of `pi/2 * turn` for `turn` in `[-1/2, 1/2]`: relative errors
 /// 2^-47 and 2^-53.
 #[inline(always)]
 fn sin_cos_half_pi(turn: f64) -> (f64, f64) {
@@ -160,12 +160,12 @@ fn sin_cos_half_pi(turn: f64) -> (f64, f64) {
     (turn * polynomial(&SINE, z), polynomial(&COSINE, z))
 }
 
-/// The square root of `x` in `[0, 2^10]`, relative error below 2^-51 from 2^-100 on:
+/// Returns the square root of `x` in `[0, 2^10]`, with relative error below 2^-51 from 2^-100 on:
 /// an estimate of `1/sqrt(x)` from the bits, three Newton steps on it, and one on
 /// the root.
 #[inline(always)]
 fn sqrt(x: f64) -> f64 {
-    // Keeps the reciprocal finite at zero, and vanishes beside anything else.
+    // Keeps the reciprocal finite at zero, and is negligible beside anything else.
     let x = x + exp2_neg(200);
     let half = 0.5 * x;
     let mut y = f64::from_bits(0x5fe6_eb50_c7b5_37a9 - (x.to_bits() >> 1));
@@ -176,8 +176,8 @@ fn sqrt(x: f64) -> f64 {
     root + 0.5 * y * (x - root * root)
 }
 
-/// A polynomial of at most 12 coefficients, the lowest first, by Estrin's scheme:
-/// blocks of four on the square, then a sum over the blocks. It keeps the chain of
+/// Evaluates a polynomial of at most 12 coefficients, the lowest first, by Estrin's scheme:
+/// blocks of four in powers of the square, then a sum over the blocks. This keeps the chain of
 /// dependent operations short, and the compiler unrolls it.
 #[inline(always)]
 fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
@@ -205,8 +205,8 @@ fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
     }
 }
 
-/// `word as f64`, spelled out so that no target takes a branch for it: the two
-/// halves go below the exponents of 2^84 and 2^52.
+/// Returns `word as f64`, in operations without a branch on any target: the two
+/// halves are placed below the exponents of 2^84 and 2^52.
 #[inline(always)]
 fn u64_to_f64(word: u64) -> f64 {
     let high = f64::from_bits((0x453 << 52) | (word >> 32));
@@ -214,8 +214,8 @@ fn u64_to_f64(word: u64) -> f64 {
     (high - (TWO_52 * 4_294_967_296.0 + TWO_52)) + low
 }
 
-/// `x` rounded to the nearest integer, ties to even, mod 2^64, for `|x| < 2^82`:
-/// without the conversion instruction that saturates and that narrow vectors lack.
+/// Returns `x` rounded to the nearest integer, ties to even, mod 2^64, for `|x| < 2^82`. It does not
+/// use the conversion instruction, which saturates and which narrow vectors lack.
 #[inline(always)]
 fn round_wrapping(x: f64) -> i64 {
     // Adding 1.5 * 2^52 leaves the nearest integer in the low bits.

@@ -1,14 +1,14 @@
 //! The method of Box and Muller in single precision, with a radius from 64 random
-//! bits: chunks of words from the stream, made variates by a kernel of [`crate::simd`].
+//! bits: a kernel of [`crate::simd`] turns chunks of words from the stream into variates.
 //!
-//! The words of a chunk come in order of their kind, so that no lane has to be moved:
+//! The words of a chunk are ordered by kind, so that no lane has to be moved:
 //! 16 extensions, 128 radii, 128 angles. A radius and its extension are the 64 bits
-//! of the fraction that the logarithm is taken of. An extension serves eight pairs.
-//! That is sound because it only continues the fraction below its first 32 bits: it
+//! of the fraction of which the logarithm is taken. An extension serves eight pairs.
+//! That is sound because an extension only continues the fraction below its first 32 bits: it
 //! moves a variate by more than a part in 2^k only if the radius word is within 2^k of
-//! either end, which has probability 2^(k-31), and two variates of different pairs
-//! depend on each other through it only where both are so, with probability 2^(2k-62)
-//! for a pair of pairs. All that single precision can tell are k <= 24.
+//! either end, which has probability 2^(k-31). Two variates of different pairs
+//! depend on each other through it only where both radius words are that close, with probability
+//! 2^(2k-62) for a pair of pairs. Single precision can resolve k <= 24.
 
 use super::super::expander::Expander;
 use super::super::keystream::Scratch;
@@ -17,18 +17,18 @@ use crate::simd::box_muller::{PAIRS, ROOT, WORDS};
 use crate::simd::{Isa, Simd, dispatch};
 use crate::torus::Torus;
 
-/// Values of a chunk: of pair `p` come the values `p` and `p + PAIRS`.
+/// The number of values of a chunk: pair `p` makes the values `p` and `p + PAIRS`.
 const CHUNK: usize = 2 * PAIRS;
 
-/// Chunks whose words are expanded at a time: where expanders have vectors, as many
-/// as give them whole groups of blocks; elsewhere one, for the sake of the stack.
+/// The number of chunks whose words are expanded at a time: where expanders have vectors, as many
+/// as make whole groups of blocks; elsewhere one, to save stack.
 const CHUNKS: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
     4
 } else {
     1
 };
 
-/// Adds `round(scale * z)` to every element, `z` standard normal. `scale` is at most
+/// Adds `round(scale * z)` to every element, where `z` is standard normal. `scale` is at most
 /// 2^18.
 pub(super) fn add<T: Torus>(isa: Isa, scale: f32, expander: &mut impl Expander, values: &mut [T]) {
     let root = ROOT.map(|coefficient| coefficient * scale);

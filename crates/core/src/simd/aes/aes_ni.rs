@@ -25,7 +25,7 @@ impl AesNi {
         keys
     }
 
-    /// The round keys of the encryption of `block` under `key`.
+    /// Returns the round keys of the encryption of `block` under `key`.
     #[inline]
     pub(super) fn expand_encrypted(
         self,
@@ -58,9 +58,9 @@ fn store(block: &mut [u8; AES_BLOCK_BYTES], value: __m128i) {
 
 const ROUND_CONSTANTS: [i32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
 
-/// The round key after `round_key` (FIPS 197, section 5.2). The last round of an
-/// encryption, on a block whose columns are all the rotated last word, substitutes and adds
-/// the round constant.
+/// Returns the round key after `round_key` (FIPS 197, section 5.2). It uses the instruction for the
+/// last round of an encryption, on a block whose columns are all the rotated last word:
+/// that instruction substitutes bytes and adds the round constant.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn next_round_key(round_key: __m128i, constant: i32) -> __m128i {
@@ -83,7 +83,7 @@ fn expand(mut round_key: __m128i, keys: &mut RoundKeys) {
     }
 }
 
-/// Encrypts while the round keys come, for each of them takes as long as a round.
+/// Encrypts while the round keys are computed, because each of them takes as long as a round.
 #[target_feature(enable = "aes,ssse3")]
 fn expand_encrypted(
     key: &[u8; AES_BLOCK_BYTES],
@@ -114,7 +114,7 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
     }
 }
 
-/// Encrypts `counter` and its followers into the first `BLOCKS` blocks of `out`.
+/// Encrypts `counter` and the counters after it into the first `BLOCKS` blocks of `out`.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn encrypt<const BLOCKS: usize>(

@@ -9,7 +9,7 @@ use super::{AesNi, FourBlocks, RoundKeys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vaes(AesNi);
 
-/// Registers in flight.
+/// The number of registers in flight.
 const IN_FLIGHT: usize = 8;
 
 impl Vaes {
@@ -61,7 +61,7 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
     }
 }
 
-/// Encrypts `counter` and its followers.
+/// Encrypts `counter` and the counters after it.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw")]
 fn encrypt<const LEN: usize>(
@@ -73,7 +73,7 @@ fn encrypt<const LEN: usize>(
         |high: u64, low: u64| _mm512_broadcast_i32x4(_mm_set_epi64x(high as i64, low as i64));
     let (high, low) = ((counter >> 64) as u64, counter as u64);
     let start = broadcast(high, low);
-    // In the high halves: the most that the low ones beside them take without a carry.
+    // For the high halves: the largest summand that their low halves take without a carry.
     let limit = broadcast(!low, u64::MAX);
     let reversed = broadcast(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
     let mut states = [start; LEN];

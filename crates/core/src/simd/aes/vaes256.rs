@@ -10,7 +10,7 @@ use super::{AesNi, FourBlocks, RoundKeys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vaes256(AesNi);
 
-/// Quadruples of blocks in flight, of two registers each.
+/// The number of quadruples of blocks in flight, of two registers each.
 const IN_FLIGHT: usize = 4;
 
 impl Vaes256 {
@@ -51,7 +51,7 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
     }
 }
 
-/// Encrypts `counter` and its followers.
+/// Encrypts `counter` and the counters after it.
 #[inline]
 #[target_feature(enable = "vaes,avx2")]
 fn encrypt<const LEN: usize>(
@@ -59,8 +59,8 @@ fn encrypt<const LEN: usize>(
     counter: u128,
     out: &mut [FourBlocks; LEN],
 ) {
-    // Only signed integers can be compared, so low halves have 2^63 added throughout; what
-    // takes it off again is added with the whitening.
+    // Only signed integers can be compared, so 2^63 is added to all low halves. A constant that is
+    // added with the whitening subtracts it again.
     let bias = _mm256_set_epi64x(0, i64::MIN, 0, i64::MIN);
     let start = _mm_set_epi64x((counter >> 64) as i64, counter as i64);
     let start = _mm256_xor_si256(_mm256_broadcastsi128_si256(start), bias);
@@ -72,7 +72,7 @@ fn encrypt<const LEN: usize>(
     let mut states = [[start; 2]; LEN];
     for state in states.as_flattened_mut() {
         let sum = _mm256_add_epi64(start, offset);
-        // A low half that became smaller carries into the high half beside it.
+        // A low half that has become smaller carries into the high half beside it.
         let carries = _mm256_cmpgt_epi64(_mm256_xor_si256(offset, bias), sum);
         let sum = _mm256_sub_epi64(sum, _mm256_slli_si256::<8>(carries));
         *state = _mm256_xor_si256(_mm256_shuffle_epi8(sum, reversed), whitening);

@@ -1,13 +1,13 @@
-//! What `fft/cube.rs` asks for: transposing on the way to memory.
+//! The transposition on the way to memory for `fft/cube.rs`.
 
 use core::arch::x86_64::*;
 
 use super::Avx512;
 use crate::simd::Cube;
 
-/// Writes a quarter of a vector to pair `PAIR` of row `ROW`. In assembly, for what is told as
-/// intrinsics the compiler turns into shuffles, on the ports that arithmetic needs: it cuts the
-/// operands of a shuffle into quarters first, or puts quarters that meet in memory together.
+/// Writes a quarter of a vector to pair `PAIR` of row `ROW`. It is in assembly, because the compiler
+/// turns the intrinsics into shuffles, on the ports that arithmetic needs: it splits the operands of
+/// a shuffle into quarters first, or joins quarters that are neighbours in memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
@@ -31,9 +31,9 @@ fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
 impl Cube for Avx512 {
     const ADDERS: bool = false;
 
-    /// Pairs of rows are interleaved in registers, quarters
-    /// of what comes of it meet in memory, for the ports that store have little else to do. They
-    /// go row by row, since two stores to one line take as long as one.
+    /// Pairs of rows are interleaved in registers, and quarters of the result are joined in memory,
+    /// because the ports for stores have little else to do. They are written row by row, since two stores
+    /// to one line take as long as one.
     #[inline(always)]
     fn store_transposed(
         self,

@@ -1,4 +1,4 @@
-//! Eight pairs per vector, two vectors side by side, which is what the registers hold.
+//! Eight pairs per vector, two vectors side by side, because the registers hold no more.
 
 use core::arch::x86_64::*;
 
@@ -10,7 +10,7 @@ use super::{
     ROOT_ESTIMATE, SIGN, SINE, TWO_LN_2, UNIT, WORDS,
 };
 
-/// Calls intrinsics on the strength of the `Avx2` value that the method was called on.
+/// Calls intrinsics; the `Avx2` value that the method was called on proves that they are available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx2` proves the features, and pointers come from
@@ -19,7 +19,7 @@ macro_rules! proved {
     }};
 }
 
-/// Vectors side by side: one for each half of the extensions.
+/// The number of vectors side by side: one for each half of the extensions.
 const ABREAST: usize = 2;
 
 type Lanes = [u32; EXTENSIONS / ABREAST];
@@ -27,7 +27,7 @@ type Batch = [Lanes; ABREAST];
 type Vectors = [__m256; ABREAST];
 
 impl Avx2 {
-    /// [`replace_by_normals`](super::replace_by_normals).
+    /// Computes [`replace_by_normals`](super::replace_by_normals).
     #[inline(always)]
     pub(in crate::simd) fn replace_by_normals_256(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
         let (batches, _) = words.as_chunks_mut().0.as_chunks_mut::<ABREAST>();
@@ -45,7 +45,7 @@ impl Avx2 {
         proved!(_mm256_loadu_si256(words.as_ptr().cast()))
     }
 
-    /// [`low_fraction`](super::low_fraction).
+    /// Computes [`low_fraction`](super::low_fraction).
     #[inline(always)]
     fn low_fractions(self, extensions: &Batch) -> Vectors {
         let mut low = self.splats(0.0);
@@ -64,7 +64,7 @@ impl Avx2 {
         [proved!(_mm256_set1_ps(value)); ABREAST]
     }
 
-    /// [`polynomial`](super::polynomial).
+    /// Computes [`polynomial`](super::polynomial).
     #[inline(always)]
     fn polynomials<const N: usize>(self, coefficients: &[f32; N], x: &Vectors) -> Vectors {
         let mut sums = self.splats(coefficients[N - 1]);
@@ -77,7 +77,7 @@ impl Avx2 {
         sums
     }
 
-    /// [`radius`](super::radius).
+    /// Computes [`radius`](super::radius).
     #[inline(always)]
     fn radii(self, words: &Batch, low: &Vectors, root: &[f32; 4]) -> Vectors {
         let (mut s, mut powers) = (self.splats(0.0), self.splats(0.0));
@@ -124,7 +124,7 @@ impl Avx2 {
         radii
     }
 
-    /// [`pair_of_radius`](super::pair_of_radius), rounded.
+    /// Computes [`pair_of_radius`](super::pair_of_radius), rounded.
     #[inline(always)]
     fn pairs(self, radii: Vectors, first: &mut Batch, second: &mut Batch) {
         let (mut t, mut z) = (self.splats(0.0), self.splats(0.0));
@@ -147,7 +147,7 @@ impl Avx2 {
                 let cosine = _mm256_or_ps(cosines[i], _mm256_castsi256_ps(sign));
                 let along = _mm256_mul_ps(radii[i], cosine);
                 let across = _mm256_mul_ps(radii[i], _mm256_mul_ps(t[i], sines[i]));
-                // Of blends, which are three operations each, two would be needed.
+                // Blends would take two, of three operations each.
                 let swap = _mm256_srai_epi32::<31>(_mm256_slli_epi32::<31>(angle));
                 let both = _mm256_xor_ps(along, across);
                 let swapped = _mm256_and_ps(both, _mm256_castsi256_ps(swap));

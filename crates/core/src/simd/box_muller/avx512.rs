@@ -1,5 +1,5 @@
-//! Sixteen pairs per vector, four vectors side by side: the chain of dependent operations
-//! is far longer than what the processor looks ahead.
+//! Sixteen pairs per vector, four vectors side by side, because the chain of dependent operations
+//! is much longer than the processor looks ahead.
 
 use core::arch::x86_64::*;
 
@@ -9,8 +9,8 @@ use super::{
     UNIT, WORDS,
 };
 
-/// Calls intrinsics on the strength of the `Avx512` value that the method was
-/// called on.
+/// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
+/// available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx512` proves the features, and pointers come from
@@ -19,16 +19,16 @@ macro_rules! proved {
     }};
 }
 
-/// Vectors side by side.
+/// The number of vectors side by side.
 const ABREAST: usize = 4;
 
-/// Runs of so many vectors in a chunk.
+/// The number of groups of [`ABREAST`] vectors in a chunk.
 const BATCHES: usize = PAIRS / EXTENSIONS / ABREAST;
 
 type Lanes = [u32; EXTENSIONS];
 type Batch = [Lanes; ABREAST];
 
-/// Both halves of a chunk's pairs.
+/// The two halves of a chunk's pairs.
 #[inline(always)]
 fn halves_mut(words: &mut [u32]) -> [&mut [Batch]; 2] {
     let (first, second) = words
@@ -49,7 +49,7 @@ struct Kernel {
 }
 
 impl Avx512 {
-    /// [`replace_by_normals`](super::replace_by_normals).
+    /// Computes [`replace_by_normals`](super::replace_by_normals).
     #[inline(always)]
     pub(in crate::simd) fn replace_by_normals_512(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
         let (extensions, words) = words.split_first_chunk_mut().expect("a chunk");
@@ -64,7 +64,7 @@ impl Avx512 {
         }
     }
 
-    /// [`add_normals`](super::add_normals), without a way through memory.
+    /// Computes [`add_normals`](super::add_normals) without storing the variates in between.
     #[inline(always)]
     pub(in crate::simd) fn add_normals_512(
         self,
@@ -85,7 +85,7 @@ impl Avx512 {
         }
     }
 
-    /// What is one for all pairs of a chunk.
+    /// Returns the constants, which are the same for all pairs of a chunk.
     #[inline(always)]
     fn kernel(self, extensions: &Lanes, root: &[f32; 4]) -> Kernel {
         Kernel {
@@ -111,7 +111,7 @@ impl Avx512 {
         self.store_words(words, sum);
     }
 
-    /// [`low_fraction`](super::low_fraction).
+    /// Computes [`low_fraction`](super::low_fraction).
     #[inline(always)]
     fn low_fractions(self, extensions: &Lanes) -> __m512 {
         let extensions = self.load_words(extensions);
@@ -121,7 +121,7 @@ impl Avx512 {
         ))
     }
 
-    /// [`polynomial`](super::polynomial).
+    /// Computes [`polynomial`](super::polynomial).
     #[inline(always)]
     fn polynomials<const N: usize>(
         self,
@@ -148,7 +148,7 @@ impl Avx512 {
 }
 
 impl Kernel {
-    /// [`radius`](super::radius).
+    /// Computes [`radius`](super::radius).
     #[inline(always)]
     fn radii(self, words: &Batch) -> [__m512; ABREAST] {
         let Self { simd, low, root } = self;
@@ -190,8 +190,8 @@ impl Kernel {
         radii
     }
 
-    /// [`pair_of_radius`](super::pair_of_radius) of radii's words and angles', rounded: the first
-    /// of each pair and the second.
+    /// Computes [`pair_of_radius`](super::pair_of_radius) from the words of radii and angles, rounded:
+    /// the first of each pair and the second.
     #[inline(always)]
     fn pairs(self, radii: &Batch, angles: &Batch) -> [[__m512i; ABREAST]; 2] {
         let simd = self.simd;

@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::super::Avx2;
 use super::{Block, Lanes};
 
-/// Calls intrinsics on the strength of the `Avx2` value that the method was called on.
+/// Calls intrinsics; the `Avx2` value that the method was called on proves that they are available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx2` proves the features, and pointers come from

@@ -5,8 +5,8 @@ use core::arch::x86_64::*;
 use super::super::Avx512;
 use super::{Block, FEW, Lanes};
 
-/// Calls intrinsics on the strength of the `Avx512` value that the method was
-/// called on.
+/// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
+/// available.
 macro_rules! proved {
     ($call:expr) => {{
         // SAFETY: a value of `Avx512` proves the features, and pointers come from
@@ -56,7 +56,7 @@ impl Lanes for Avx512 {
         }
     }
 
-    /// A block per quarter of a vector, a row of the state per vector.
+    /// Makes a block per quarter of a vector, with a row of the state per vector.
     #[inline(always)]
     fn few(self, state: &[u32; 16], out: &mut [Block]) -> bool {
         let mut counter = 0;
@@ -72,7 +72,7 @@ impl Lanes for Avx512 {
 }
 
 impl Avx512 {
-    /// The blocks from `skipped` after the state's counter on.
+    /// Makes the blocks from `skipped` after the state's counter on.
     #[inline(always)]
     fn four_blocks(self, state: &[u32; 16], skipped: u32) -> [__m512i; FEW] {
         let rows = state.as_chunks::<4>().0;
@@ -107,7 +107,7 @@ impl Avx512 {
         self.transpose_quarters(rows)
     }
 
-    /// A quarter round in each column of each quarter.
+    /// Computes a quarter round in each column of each quarter.
     #[inline(always)]
     fn four_quarter_rounds(self, [mut a, mut b, mut c, mut d]: [__m512i; 4]) -> [__m512i; 4] {
         a = self.add(a, b);

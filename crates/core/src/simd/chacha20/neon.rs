@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::{Block, Lanes};
 
-/// Vectors of NEON, which the compilation target promises.
+/// Vectors of NEON, which the compilation target guarantees.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Quads;
 

@@ -1,5 +1,5 @@
-//! One block at a time in general registers: few processors without vectors have
-//! the registers for more.
+//! One block at a time in general registers: few processors without vectors have enough
+//! registers for more.
 
 use super::super::Portable;
 use super::{Block, Lanes};

@@ -1,4 +1,4 @@
-//! Lists with their masks, as public-key encryption makes them: for every ciphertext its
+//! Lists with their masks, made by public-key encryption: for every ciphertext its
 //! `k · N` mask coefficients, [`mask_bits`](Header::mask_bits) bits each, and then its
 //! body.
 
@@ -11,12 +11,12 @@ use crate::wire::bits::packed_len;
 use crate::wire::bits::unpack_top_bits;
 use crate::wire::{Header, Kind, Message, WireError};
 
-/// Number of bytes of the masks of one ciphertext.
+/// Returns the number of bytes of the masks of one ciphertext.
 pub(crate) const fn masks_len(set: &ParameterSet) -> usize {
     packed_len(set.polynomial_size, set.public_key_mask_bits).saturating_mul(set.glwe_dimension.0)
 }
 
-/// Number of bytes of the message without header and checksum.
+/// Returns the number of bytes of the message without header and checksum.
 ///
 /// # Panics
 /// If the polynomial size is 0.
@@ -27,7 +27,7 @@ pub const fn masked_payload_len(set: &ParameterSet, element_count: usize) -> usi
         .saturating_add(super::payload_len(element_count, size, set.body_bits))
 }
 
-/// The header of a list with masks of `element_count` plaintexts.
+/// Makes the header of a list with masks of `element_count` plaintexts.
 pub fn masked_header(parameters: &Parameters, key: KeyFingerprint, element_count: u32) -> Header {
     Header {
         mask_bits: parameters.public_key_mask_bits as u8,
@@ -36,7 +36,7 @@ pub fn masked_header(parameters: &Parameters, key: KeyFingerprint, element_count
     }
 }
 
-/// A checked list with masks, still in the bytes that it came in.
+/// A checked list with masks, in the bytes that it was read from.
 #[derive(Clone, Copy, Debug)]
 pub struct GlweList<'a> {
     header: Header,
@@ -45,7 +45,7 @@ pub struct GlweList<'a> {
 
 impl<'a> GlweList<'a> {
     /// Checks that a message is a list under these parameters and this key, with
-    /// every field as the parameters have it and a payload of the right length.
+    /// every field as in the parameters and a payload of the right length.
     pub fn check(
         message: Message<'a>,
         parameters: &Parameters,
@@ -64,13 +64,13 @@ impl<'a> GlweList<'a> {
         })
     }
 
-    /// Number of plaintexts.
+    /// The number of plaintexts.
     pub fn element_count(&self) -> usize {
         self.header.element_count as usize
     }
 
-    /// The packed ciphertexts in order: the number of body coefficients used, the bytes
-    /// of the masks, the bytes of the body.
+    /// Returns the packed ciphertexts in order. Each item is the number of body coefficients used, the
+    /// bytes of the masks, and the bytes of the body.
     pub fn ciphertexts(&self) -> impl Iterator<Item = (usize, &'a [u8], &'a [u8])> + use<'a> {
         let list = *self;
         (0..).map_while(move |index| list.packed(index))
@@ -87,7 +87,7 @@ impl<'a> GlweList<'a> {
         Some((used, masks, body))
     }
 
-    /// GLWE ciphertext `index`. `None` if there are not so many.
+    /// Returns GLWE ciphertext `index`, or `None` if there are fewer.
     ///
     /// # Panics
     /// If `T` is not the torus of the list's parameters.

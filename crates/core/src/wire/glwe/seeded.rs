@@ -1,4 +1,4 @@
-//! Lists whose masks a seed stands for: the mask of ciphertext `j` is stream `j` of the
+//! Lists with a seed in place of the masks: the mask of ciphertext `j` is stream `j` of the
 //! header's expander under the header's seed.
 
 use super::{check_list, list_header, payload_len};
@@ -11,7 +11,7 @@ use crate::wire::bits::packed_len;
 use crate::wire::bits::unpack_top_bits;
 use crate::wire::{Header, Kind, Message, WireError};
 
-/// The header of a seeded list of `element_count` plaintexts.
+/// Makes the header of a seeded list of `element_count` plaintexts.
 pub fn header(
     parameters: &Parameters,
     key: KeyFingerprint,
@@ -27,7 +27,7 @@ pub fn header(
     }
 }
 
-/// A checked list, still in the bytes that it came in.
+/// A checked list, in the bytes that it was read from.
 #[derive(Clone, Copy, Debug)]
 pub struct SeededGlweList<'a> {
     header: Header,
@@ -37,7 +37,7 @@ pub struct SeededGlweList<'a> {
 
 impl<'a> SeededGlweList<'a> {
     /// Checks that a message is a list under these parameters and this key, with
-    /// every field as the parameters have it and a payload of the right length.
+    /// every field as in the parameters and a payload of the right length.
     pub fn check(
         message: Message<'a>,
         parameters: &Parameters,
@@ -58,7 +58,7 @@ impl<'a> SeededGlweList<'a> {
         })
     }
 
-    /// Number of plaintexts.
+    /// The number of plaintexts.
     pub fn element_count(&self) -> usize {
         self.header.element_count as usize
     }
@@ -73,13 +73,13 @@ impl<'a> SeededGlweList<'a> {
         self.expander
     }
 
-    /// The seed of the masks; ciphertext `j` is its stream `j`.
+    /// The seed of the masks; the masks of ciphertext `j` are its stream `j`.
     pub fn mask_seed(&self) -> MaskSeed {
         self.header.mask_seed
     }
 
-    /// The packed bodies, ciphertext after ciphertext: the number of coefficients
-    /// used, and the bytes.
+    /// Returns the packed bodies in order. Each item is the number of coefficients used, and the bytes
+    /// of the body.
     pub fn bodies(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
         let list = *self;
         (0..).map_while(move |index| list.packed(index))
@@ -92,7 +92,7 @@ impl<'a> SeededGlweList<'a> {
         Some((size.min(self.element_count() - index * size), packed))
     }
 
-    /// GLWE ciphertext `index`, its masks drawn. `None` if there are not so many.
+    /// Returns GLWE ciphertext `index`, with its masks expanded, or `None` if there are fewer.
     ///
     /// # Panics
     /// If `T` is not the torus of the list's parameters.
