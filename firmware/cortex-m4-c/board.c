@@ -1,4 +1,4 @@
-/* An emulated board: it prints and exits by semihosting. A real one sends to its UART or
+/* An emulated board, which prints and exits by semihosting. A real board sends to its UART or
  * radio, and has a true random number generator. */
 #include "board.h"
 

@@ -1,4 +1,4 @@
-/* What this board does for the program. */
+/* The functions that the board supplies to the program. */
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -11,7 +11,7 @@ void board_print(const char *text);
 /* Ends the program: 0 is success. */
 void board_exit(int status);
 
-/* Entropy, as tfhe_sbc_entropy wants it. THE BOARD'S TO SUPPLY: see board.c. */
+/* A source of entropy, a tfhe_sbc_entropy. EVERY BOARD MUST SUPPLY ITS OWN: see board.c. */
 int board_entropy(void *context, uint8_t *out, size_t len);
 
 #endif

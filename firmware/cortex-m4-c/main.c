@@ -1,4 +1,4 @@
-/* Encrypts 1024 bits on a Cortex-M4 without an operating system, and hands the message to the
+/* Encrypts 1024 bits on a Cortex-M4 without an operating system, and passes the message to the
  * board piece by piece. All memory is static: an encryptor, a workspace, the bits. */
 #include "board.h"
 #include "device_key.h"
@@ -11,7 +11,7 @@ static uint8_t workspace[TFHE_SBC_WORKSPACE_BYTES_BOOLEAN_1024_BALANCED]
     __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));
 static uint8_t bits[BITS];
 
-/* Where the message goes. This one hashes it (FNV-1a); yours gives it to a radio. */
+/* Takes a piece of the message. This function hashes it (FNV-1a); yours passes it to a radio. */
 static int send(void *context, const uint8_t *piece, size_t len) {
     uint32_t *hash = context;
     for (size_t i = 0; i < len; i++)

@@ -1,5 +1,5 @@
-/* From reset to main: vectors, data, zeros, the floating-point unit. Newlib's start-up file is
- * not linked. */
+/* The start-up code, from reset to main: vectors, data, zeros, the floating-point unit. Newlib's
+ * start-up file is not linked. */
 #include <stdint.h>
 
 extern uint32_t stack_top, data_start, data_end, data_load, bss_start, bss_end;

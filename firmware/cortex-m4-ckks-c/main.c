@@ -1,4 +1,4 @@
-/* Encrypts 2048 numbers for Microsoft SEAL on a Cortex-M4 without an operating system, and hands
+/* Encrypts 2048 numbers for Microsoft SEAL on a Cortex-M4 without an operating system, and passes
  * the ciphertext to the board piece by piece. All memory is static: an encryptor, a workspace, the
  * numbers. */
 #include "board.h"
@@ -13,7 +13,7 @@ static uint8_t workspace[TFHE_SBC_CKKS_WORKSPACE_BYTES_SMALL(N)]
     __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));
 static float readings[N / 2];
 
-/* Where the ciphertext goes. This one hashes it (FNV-1a); yours gives it to a radio. */
+/* Takes a piece of the ciphertext. This function hashes it (FNV-1a); yours passes it to a radio. */
 static int send(void *context, const uint8_t *piece, size_t len) {
     uint32_t *hash = context;
     for (size_t i = 0; i < len; i++)

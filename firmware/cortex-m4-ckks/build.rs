@@ -1,4 +1,4 @@
-//! Where the linker finds the board's memory.
+//! Tells the linker where the board's memory is.
 
 use std::error::Error;
 use std::path::Path;

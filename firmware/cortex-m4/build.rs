@@ -1,4 +1,4 @@
-//! What the board is given: its key file, and the hash of the message that it has to make.
+//! Makes the board's key file, and the hash of the message that the board must compute.
 
 #[path = "src/session.rs"]
 mod session;
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/session.rs");
     println!("cargo::rerun-if-changed=memory.x");
 
-    // A key that everybody knows. A real one comes from `tfhe-sbc keygen`.
+    // This key is known to everybody. A real one comes from `tfhe-sbc keygen`.
     let mut owner = SeedSequence::new(Seed::from_bytes(
         *b"a key for show, known to everyone"
             .first_chunk()

@@ -6,7 +6,7 @@
  * KEY is a device key file, or a device public key file. Reading v is sent as the code
  * round((v - OFFSET) / SCALE) of BITS bits. With a NAME it makes an upload that a server takes: a
  * description of one column of that name, its rows numbered from 0, and then the ciphertexts.
- * Without, the ciphertexts alone. With a key for bits, which has no columns, readings are their
+ * Without a NAME it makes the ciphertexts alone. With a key for bits, which has no columns, readings are their
  * codes' bits. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@ static int write_piece(void *file, const uint8_t *piece, size_t len) {
     return fwrite(piece, 1, len, file) != len;
 }
 
-/* Says what went wrong, and that something did. */
+/* Prints what went wrong, and returns the exit status of a failure. */
 static int fail(const char *what, const char *why) {
     fprintf(stderr, "%s: %s\n", what, why);
     return 1;

@@ -1,4 +1,4 @@
-/* same_bytes on a board with an operating system. */
+/* Runs same_bytes on a board with an operating system. */
 #include "same_bytes.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Messages for known keys, seeds and plaintexts: what the example `same_bytes` of
- * crates/device-c prints, made through the C interface. `cargo xtask arm` compares the two on
- * every board. keys.h is made by that example. */
+/* Messages for known keys, seeds and plaintexts, made through the C interface. The example
+ * `same_bytes` of crates/device-c prints the same in Rust, and `cargo xtask arm` compares the two on
+ * every board. That example also makes keys.h. */
 #include "same_bytes.h"
 
 #include "helpers.h"
@@ -11,7 +11,7 @@
 #define READINGS 100
 #define READING_BITS 10
 
-/* As large as any session here needs: one buffer serves them all in turn. */
+/* The size of the largest session here: all sessions use one buffer in turn. */
 #define WORKSPACE_BYTES TFHE_SBC_CKKS_WORKSPACE_BYTES_FAST_PUBLIC(4096)
 
 static uint8_t workspace[WORKSPACE_BYTES] __attribute__((aligned(TFHE_SBC_WORKSPACE_ALIGNMENT)));

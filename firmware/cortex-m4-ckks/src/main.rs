@@ -1,5 +1,5 @@
-//! Encrypts 2048 values for Microsoft SEAL on a Cortex-M4, at every memory plan and with both kinds
-//! of keys, and says what that took. See the README beside it.
+//! Encrypts 2048 values for Microsoft SEAL on a Cortex-M4, under every memory plan and with both
+//! kinds of keys, and prints what that took. See the README beside it.
 #![no_std]
 #![no_main]
 
@@ -26,7 +26,7 @@ fn main() -> ! {
     exit(workspace.is_some_and(|workspace| run(workspace.as_mut_slice()).is_ok()))
 }
 
-/// Every session, and what it took.
+/// Runs every session, and reports what it took.
 #[cfg(feature = "report")]
 fn run(workspace: &mut [u8]) -> Result<(), CkksError> {
     use cortex_m_semihosting::hprintln;
@@ -40,7 +40,7 @@ fn run(workspace: &mut [u8]) -> Result<(), CkksError> {
     ckks::run(workspace, &mut |line| hprintln!("{}", line))
 }
 
-/// One session, as a product has it.
+/// Runs one session, as a product would.
 #[cfg(not(feature = "report"))]
 fn run(workspace: &mut [u8]) -> Result<(), CkksError> {
     #[cfg(feature = "secret")]
@@ -65,12 +65,12 @@ fn public(workspace: &mut [u8]) -> Result<(), CkksError> {
     ckks::public(any_plan(), workspace)?(&mut discard).map(drop)
 }
 
-/// A plan that the compiler does not know, so that programs have the code of all.
+/// Hides a plan from the compiler, so that the program contains the code of all plans.
 fn any_plan() -> MemoryPlan {
     black_box(MemoryPlan::Small)
 }
 
-/// A board hands the piece to its radio or UART here.
+/// Takes a piece of the ciphertext; a board would pass it to its radio or UART here.
 fn discard(piece: &[u8]) -> Result<(), tfhe_sbc_ckks::SinkError> {
     black_box(piece);
     Ok(())

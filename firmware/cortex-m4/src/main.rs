@@ -1,4 +1,5 @@
-//! Encrypts 1024 bits on a Cortex-M4 and says what that took. See the README beside it.
+//! Encrypts 1024 bits on a Cortex-M4, and prints the time and memory that it took. See the README
+//! beside it.
 #![no_std]
 #![no_main]
 
@@ -20,9 +21,9 @@ use tfhe_sbc_device::{
     DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes,
 };
 
-/// What the key owner gave this board, in flash.
+/// The device key file, in flash.
 static DEVICE_KEY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/device.key"));
-/// BLAKE3 of the message, as the machine that built this computed it.
+/// The BLAKE3 hash of the message, computed on the machine that built this program.
 #[cfg(feature = "report")]
 static EXPECTED: &[u8; 32] = include_bytes!(concat!(env!("OUT_DIR"), "/message.blake3"));
 
@@ -33,8 +34,8 @@ const PLAN: MemoryPlan = MemoryPlan::Small;
 
 const WORKSPACE_BYTES: usize = workspace_bytes(&PARAMETERS, PLAN, KeyMode::Symmetric);
 
-/// Runs an expression between two hints, which do nothing but let an emulator's plugin
-/// count the instructions between them.
+/// Runs an expression between two hints, which do nothing except that an emulator's plugin
+/// counts the instructions between them.
 macro_rules! counted {
     ($region:literal, $run:expr) => {{
         // SAFETY: a debug hint is a no-operation.
@@ -60,14 +61,14 @@ fn main() -> ! {
     exit(done.unwrap_or(false))
 }
 
-/// A session that throws its message away; gives the message's length.
+/// Runs a session that discards its message, and returns the message's length.
 #[inline(never)]
 fn send(workspace: &mut [u8]) -> Result<usize, DeviceError> {
     let mut session = counted!(0, open(workspace)?);
     let sent = counted!(
         1,
         session.encrypt_bits_to(&READINGS, &mut |piece| {
-            // A board hands the piece to its radio or UART here.
+            // A board would pass the piece to its radio or UART here.
             black_box(piece);
             Ok(())
         })?
@@ -75,7 +76,7 @@ fn send(workspace: &mut [u8]) -> Result<usize, DeviceError> {
     Ok(sent)
 }
 
-/// A session, and what it took.
+/// Runs a session and reports what it took.
 #[cfg(feature = "report")]
 fn measure(workspace: &mut [u8]) -> Result<(), DeviceError> {
     ram::paint();
@@ -89,7 +90,7 @@ fn measure(workspace: &mut [u8]) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Whether the message is what it has to be.
+/// Returns whether the message is the expected one.
 #[cfg(feature = "report")]
 #[inline(never)]
 fn compare(workspace: &mut [u8]) -> Result<bool, DeviceError> {

@@ -1,5 +1,5 @@
-//! How much memory a run needs: the unused part of the stack is painted before and looked
-//! at afterwards.
+//! The memory that a run needs: the unused part of the stack is painted before the run and inspected
+//! after it.
 
 use core::ptr;
 
@@ -15,19 +15,19 @@ unsafe extern "C" {
 }
 
 const PAINT: u32 = 0xdead_beef;
-/// Bytes below the stack pointer that `paint` itself may be using.
+/// The number of bytes below the stack pointer that `paint` itself may use.
 const MARGIN: u32 = 128;
 
-/// What a run took, in bytes.
+/// The memory that a run used, in bytes.
 pub struct Usage {
-    /// Static variables.
+    /// The static variables.
     #[allow(dead_code, reason = "not every firmware reports it")]
     pub statics: u32,
-    /// Stack at its deepest.
+    /// The stack at its deepest.
     pub stack: u32,
 }
 
-/// Paints what lies between the static variables and the stack.
+/// Paints the memory between the static variables and the stack.
 #[inline(never)]
 pub fn paint() {
     let mut at = &raw mut __sheap;
@@ -43,7 +43,7 @@ pub fn paint() {
     }
 }
 
-/// What has been used since [`paint`].
+/// Returns the memory that has been used since [`paint`].
 #[inline(never)]
 pub fn usage() -> Usage {
     let end = (&raw const _stack_start).addr() as u32;

@@ -1,12 +1,12 @@
-//! What is encrypted and how: shared with the build script, which computes the same
-//! message on the machine that builds.
+//! The session: key, bits and randomness. The build script includes this file too, and computes the
+//! same message on the machine that builds.
 
 use tfhe_sbc_core::random::{Seed, SeedSequence};
 
-/// How many bits.
+/// The number of bits.
 pub const BITS: usize = 1024;
 
-/// The bits, one a byte.
+/// Returns the bits, one in each byte.
 pub static READINGS: [u8; BITS] = {
     let mut bits = [0; BITS];
     let mut i = 0;
@@ -19,7 +19,7 @@ pub static READINGS: [u8; BITS] = {
 
 #[cfg(all(feature = "gaussian", not(feature = "paper")))]
 pub use tfhe_sbc_core::parameter_sets::BOOLEAN_1024 as PARAMETERS;
-/// One polynomial of 1024 bits over the 32-bit torus.
+/// The parameter set: one polynomial of 1024 bits over the 32-bit torus.
 #[cfg(not(any(feature = "gaussian", feature = "paper")))]
 pub use tfhe_sbc_core::parameter_sets::BOOLEAN_1024_TUNIFORM as PARAMETERS;
 #[cfg(all(feature = "gaussian", feature = "paper"))]

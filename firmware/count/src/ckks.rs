@@ -1,7 +1,7 @@
-//! CKKS for Microsoft SEAL: 2048 values at n = 4096 with three primes of 30 bits, at every
-//! memory plan, under a secret and a public key that everybody knows.
+//! CKKS for Microsoft SEAL: 2048 values at n = 4096 with three primes of 30 bits, under every
+//! memory plan, with a secret and with a public key, both known to everybody.
 //!
-//! `firmware/cortex-m4-ckks` runs this too, so there is no operating system in it.
+//! `firmware/cortex-m4-ckks` runs this too, so nothing here needs an operating system.
 
 use core::fmt::Arguments;
 use core::hint::black_box;
@@ -16,7 +16,7 @@ use crate::marker::counted;
 const PARAMETERS: Parameters = Parameters::N4096;
 const SCALE: f64 = 33_554_432.0;
 
-/// As much as the largest session takes.
+/// The size of the workspace: as large as the largest session needs.
 pub(crate) const WORKSPACE_BYTES: usize =
     workspace_bytes(&PARAMETERS, MemoryPlan::Fast, KeyMode::Public);
 
@@ -34,8 +34,8 @@ static VALUES: [f32; PARAMETERS.slot_count()] = {
     values
 };
 
-/// Runs of every region: the first one also fills detected features, and the counter keeps the
-/// minimum.
+/// The number of runs of every region. The first run also detects processor features, and the
+/// counter keeps the minimum.
 const RUNS: usize = 2;
 
 const NOT_THE_KEY: CkksError = CkksError::Key(KeyError::NotReduced);
@@ -64,13 +64,13 @@ fn count<const ID: u32>(
 ) -> Result<(), CkksError> {
     print(format_args!("region {ID} ckks_{key}_{plan}"));
     for _ in 0..RUNS {
-        // A board hands the piece to its radio here.
+        // A board would pass the piece to its radio here.
         counted::<ID, _>(|| encrypt(&mut |piece| Ok(_ = black_box(piece))))?;
     }
     let mut digest = blake3::Hasher::new();
     let len = encrypt(&mut |piece| Ok(_ = digest.update(piece)))?;
     let digest = digest.finalize().to_hex();
-    // One ciphertext, whatever the plan.
+    // One ciphertext, because it is the same under every plan.
     print(format_args!("digest ckks_{key} {digest}"));
     if plan == MemoryPlan::Small {
         print(format_args!("bytes ckks_{key}_ciphertext {len}"));
@@ -101,8 +101,8 @@ pub(crate) fn public(
     Ok(move |sink: Sink<'_>| encryptor.encrypt(Slots::RealF32(&VALUES), SCALE, Format::Seal, sink))
 }
 
-/// The same in every run, so that runs can be compared: a real board calls
-/// `SeedSequence::from_entropy` with its TRNG.
+/// The randomness of a session. It is the same in every run, so that runs can be compared: a real
+/// board calls `SeedSequence::from_entropy` with its TRNG.
 fn seeds() -> SeedSequence {
     SeedSequence::new(Seed::from_bytes([0x5e; 32]))
 }

@@ -1,5 +1,6 @@
-//! What `cargo xtask arm` counts and compares: encryptions of 1024 bits with a fixed key
-//! and fixed seeds, whole and by stage, one as the TFHE-SBC paper describes it, and CKKS.
+//! The program that `cargo xtask arm` runs to count instructions and compare messages: encryptions
+//! of 1024 bits with a fixed key and fixed seeds, whole and by stage, one as in the TFHE-SBC paper,
+//! and CKKS.
 //!
 //! It prints `digest NAME HEX` for every message, the BLAKE3 hash of its bytes, which is
 //! the same on every target, and `region ID NAME` for every region of the counter.
@@ -22,10 +23,10 @@ use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::{NoiseDistribution, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 
-/// Bits of one encryption, as many as a polynomial has coefficients.
+/// The number of bits of one encryption, as many as a polynomial has coefficients.
 const BITS: usize = 1024;
 
-/// Runs of every region: the first one also fills lazily resolved symbols and detected
+/// The number of runs of every region. The first run also resolves symbols and detects processor
 /// features, and the counter keeps the minimum.
 const RUNS: usize = 3;
 
@@ -57,7 +58,7 @@ fn secret_key(noise: NoiseDistribution) -> SecretKey {
     SecretKey::generate(parameters, &mut seeds(1)).expect("fresh seeds")
 }
 
-/// Bits without a period.
+/// Returns bits without a period.
 fn readings() -> [u8; BITS] {
     core::array::from_fn(|i| (((i * i) >> 3) & 1) as u8)
 }

@@ -1,5 +1,5 @@
-//! Regions whose instructions `firmware/qemu/count.c` counts. The marks are hints that
-//! do nothing on a processor; elsewhere than on Arm there are none.
+//! Marks of the regions whose instructions `firmware/qemu/count.c` counts. The marks are hints that
+//! do nothing on an Arm processor; on others there are no marks.
 
 /// Runs `work` as region `ID` of the counter, 0 to 14.
 #[inline(always)]

@@ -10,12 +10,12 @@ use crate::configuration::{SIZE, Sampler, Trlwe};
 use crate::marker::counted;
 use crate::{BITS, RUNS, readings};
 
-/// Mask and noise under keys of their own.
+/// The keys of mask and noise.
 fn blake2(role: u8, run: usize) -> impl Expander {
     ExpanderKind::Blake2xb.mask_stream(&MaskSeed([role; 32]), run as u32)
 }
 
-/// Encrypts as region `ID`, into the words that are sent.
+/// Encrypts as region `ID`, into the words that would be sent.
 pub(crate) fn run<const ID: u32>(name: &str) {
     const { assert!(BITS == SIZE) };
     let readings = readings();

@@ -1,4 +1,4 @@
-//! The stages of an encryption, each on its own.
+//! The stages of an encryption, each by itself.
 
 use core::hint::black_box;
 
@@ -13,7 +13,7 @@ use crate::{BITS, GAUSSIAN, RUNS, TUNIFORM, readings, seeds};
 
 const EXPANDER: ExpanderKind = ExpanderKind::ChaCha20;
 
-/// Counts every stage.
+/// Counts the instructions of every stage.
 pub(crate) fn run() {
     let (mask_seed, noise_seed) = seeds(3).next_pair().expect("fresh seeds");
     let mut mask = [0u32; BITS];

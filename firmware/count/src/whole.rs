@@ -1,4 +1,4 @@
-//! A whole encryption: readings to the bytes of the message.
+//! A whole encryption, from readings to the bytes of the message.
 
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan, Workspace, workspace_bytes};
@@ -8,10 +8,10 @@ use crate::{BITS, RUNS, TUNIFORM, parameter_set, readings, secret_key, seeds};
 
 const PLAN: MemoryPlan = MemoryPlan::recommended();
 
-/// The same for every noise.
+/// The memory plan, the same for every noise.
 const WORKSPACE_BYTES: usize = workspace_bytes(&parameter_set(TUNIFORM), PLAN, KeyMode::Symmetric);
 
-/// Encrypts with this noise as region `ID`.
+/// Encrypts with this noise, as region `ID`.
 pub(crate) fn run<const ID: u32>(name: &str, noise: NoiseDistribution) {
     let secret = secret_key(noise);
     let device_key = secret.device_key().to_bytes().expect("a key of this size");

@@ -1,4 +1,4 @@
-//! CKKS: `firmware/same-bytes/same_bytes_ckks.c`.
+//! The part of CKKS, the same as `firmware/same-bytes/same_bytes_ckks.c`.
 
 use std::error::Error;
 
@@ -11,7 +11,7 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 
 use crate::{entropy, in_c, Sent};
 
-/// Keys of SEAL's that everybody knows.
+/// SEAL's keys that are known to everybody.
 pub(crate) const SECRET_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/sk_4096.dat");
 const SEAL_SECRET_KEY: &[u8] = include_bytes!("../../../../tests/vectors/seal/sk.seal");
 const SEAL_PARAMETERS: &[u8] = include_bytes!("../../../../tests/vectors/seal/parms.seal");
@@ -107,7 +107,7 @@ fn two_ciphertexts(
     Ok(())
 }
 
-/// The public key as SEAL-Embedded has it: 32-bit words, and no special prime.
+/// Returns the public key in SEAL-Embedded's form: 32-bit words, and no special prime.
 fn joined_parts() -> Vec<u8> {
     let n = Parameters::N4096.polynomial_size();
     let primes = Parameters::N4096.key_prime_count();
@@ -137,7 +137,7 @@ fn wide_public_key() -> Result<Vec<u8>, CkksError> {
     Ok(file)
 }
 
-/// The keys as arrays of C.
+/// Returns the keys as arrays of C.
 pub(crate) fn keys_in_c() -> Result<String, CkksError> {
     let mut text = in_c("ckks_secret", SECRET_KEY);
     text += &in_c("ckks_seal_secret", SEAL_SECRET_KEY);

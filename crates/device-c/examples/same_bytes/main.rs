@@ -1,9 +1,9 @@
 //! The messages of `firmware/same-bytes`, made in Rust: the same keys, seeds and plaintexts, one
 //! line for each key, kind of session and memory plan.
 //!
-//! With a folder's name, it writes keys there instead: all of them as C arrays in `keys.h`, those
-//! of CKKS in `ckks_keys.h`, those of the firmware in C as `device_key.h` and `secret_key.h`, and
-//! one as the file `device.tsbc`.
+//! Given the name of a folder, it writes the keys there instead: all of them as C arrays in
+//! `keys.h`, those of CKKS in `ckks_keys.h`, those for the C firmware in `device_key.h` and
+//! `secret_key.h`, and one as the file `device.tsbc`.
 
 mod ckks;
 
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ckks::run()
 }
 
-/// The key files of a device. Everybody knows them.
+/// The key files of a device, which are known to everybody.
 struct Keys {
     set: ParameterSet,
     device: Vec<u8>,
@@ -87,7 +87,7 @@ impl Keys {
     }
 }
 
-/// What was sent: its bytes, and their FNV-1a hash.
+/// The bytes of a message, and their FNV-1a hash.
 struct Sent(usize, u64);
 
 impl Sent {
@@ -103,7 +103,7 @@ impl Sent {
     }
 }
 
-/// The bytes of two messages of a session, and their hash.
+/// Returns the bytes of two messages of a session, and their hash.
 fn two_messages<T: MaskTorus, K: SessionMode<T>, S: EntropySource>(
     mut session: Session<'_, T, K, S>,
 ) -> Result<(usize, u64), DeviceError> {
@@ -134,7 +134,7 @@ fn two_messages<T: MaskTorus, K: SessionMode<T>, S: EntropySource>(
     Ok((sent.0, sent.1))
 }
 
-/// Bytes that everybody knows, of SplitMix64: the same in every session.
+/// A source of bytes that are known to everybody, of SplitMix64: the same in every session.
 fn entropy() -> impl FnMut(&mut [u8]) -> Result<(), EntropyError> {
     let mut state = 0x5eedu64;
     move |out| {
@@ -170,7 +170,7 @@ fn write_keys(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Bytes as an array of C.
+/// Returns bytes as an array of C.
 fn in_c(name: &str, bytes: &[u8]) -> String {
     let mut text = format!("#include <stdint.h>\nstatic const uint8_t {name}[] = {{");
     for (index, byte) in bytes.iter().enumerate() {
