@@ -2,6 +2,7 @@
 //! bootstraps by size of batch and by threads, beside what the machine can do at most.
 
 mod cases;
+mod contestant;
 mod limits;
 mod ours;
 #[cfg_attr(feature = "tfhe-rs", path = "engine/tfhe_rs.rs")]
@@ -14,28 +15,26 @@ mod sweep;
 use std::path::Path;
 use std::time::Duration;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use serde::Serialize;
 use tfhe_sbc_core::parameter_sets::{
     GATES, MESSAGE_1_CARRY_1_P_FAIL_2M40, MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40,
 };
 use tfhe_sbc_core::parameters::ParameterSet;
 
-use crate::engine::cases::Cases;
+use crate::engine::cases::{BATCHES, CASES, Cases};
+use crate::engine::contestant::{Contestant, Peer, pool, sides};
 use crate::engine::limits::Limits;
 use crate::engine::ours::{OurLookups, OurNands};
-use crate::engine::sweep::{BATCHES, Batch};
+use crate::engine::sweep::Batch;
 use crate::error::BenchError;
 use crate::keys::{KeyCosts, Keys};
 use crate::machine::Machine;
 use crate::report::{Report, Row, Unit};
-use crate::timing::{Subject, interleave};
+use crate::timing::interleave;
 
 /// Bootstraps of the rows that time a batch.
 const BATCH: usize = 32;
-
-/// Ciphertexts that there are keys' answers for: as many as the largest batch takes.
-const CASES: usize = BATCHES[BATCHES.len() - 1];
 
 /// Threads of the row for the shortest time to one answer.
 const LATENCY_THREADS: usize = 2;
@@ -49,16 +48,6 @@ const LATENCY_SOURCE: &str = "published for TFHE-rs, 4 bits at 2^-40 on an EPYC 
 const COMPARISONS: usize = 7;
 const COMPARISON_SHARES: u32 = 3;
 const SWEPT_SETS: usize = 2;
-
-/// One side of a comparison: a key, and the bootstraps that it does.
-trait Contestant: Send + Sync {
-    /// The parameters, in a line.
-    fn description(&self) -> String;
-    /// What the key takes.
-    fn key_costs(&self) -> KeyCosts;
-    /// Runs of `batch` bootstraps on the threads of the current rayon pool.
-    fn subject(&self, batch: usize) -> Box<dyn Subject + '_>;
-}
 
 /// Everything about the engine.
 #[derive(Serialize)]
@@ -127,9 +116,6 @@ impl EngineReport {
         std::fs::write(path, picture).map_err(BenchError::PictureFile)
     }
 }
-
-/// What there is of a peer, if one is built in.
-type Peer = Option<Box<dyn Contestant>>;
 
 struct Table {
     rows: Vec<Row>,
@@ -277,24 +263,12 @@ impl Table {
     }
 }
 
-/// Who is compared with whom.
-fn sides(ours: &dyn Contestant, peer: Option<&dyn Contestant>) -> String {
-    match peer {
-        None => ours.description(),
-        Some(peer) => format!("{} / {}", ours.description(), peer.description()),
-    }
-}
-
 /// 1, 2, 4 and so on, and the number of cores.
 fn thread_counts(cores: usize) -> impl Iterator<Item = usize> {
     let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));
     doubled
         .take_while(move |&threads| threads < cores)
         .chain([cores])
-}
-
-fn pool(threads: usize) -> Result<ThreadPool, BenchError> {
-    Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
 #[cfg(test)]

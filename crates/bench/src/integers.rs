@@ -4,6 +4,7 @@
 //! Ours takes all elements of a row as one batch; the peer, which has no batches, works on elements in
 //! parallel, and on the blocks of one element in parallel by itself.
 
+mod contestant;
 mod ours;
 #[cfg_attr(feature = "tfhe-rs", path = "integers/tfhe_rs.rs")]
 #[cfg_attr(not(feature = "tfhe-rs"), path = "integers/no_peer.rs")]
@@ -13,29 +14,21 @@ mod tasks;
 
 use std::time::Duration;
 
-use comfy_table::CellAlignment;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use crate::error::BenchError;
+use crate::integers::contestant::Peer;
 use crate::integers::ours::Ours;
 use crate::integers::rows::{Bar, Definition, PUBLISHED_SOURCE};
-use crate::integers::tasks::Task;
 use crate::keys::{Keys, describe};
 use crate::machine::Machine;
-use crate::report::{Report, Row, table};
-use crate::timing::{Subject, interleave};
+use crate::report::{Report, Row};
+use crate::text_table::{align_right, table};
+use crate::timing::interleave;
 
 /// Threads of both sides.
 const THREADS: usize = 2;
-
-/// The other side of the comparison.
-trait Peer: Send + Sync {
-    /// The parameters, in a line.
-    fn description(&self) -> String;
-    /// Runs of the task, on the threads of the current rayon pool.
-    fn subject(&self, task: Task) -> Result<Box<dyn Subject + '_>, BenchError>;
-}
 
 /// What is known of a row besides times.
 #[derive(Serialize)]
@@ -108,9 +101,7 @@ impl IntegersReport {
                 whole(counts.published_bootstraps),
             ]);
         }
-        for column in bars.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        align_right(&mut bars, 1..6);
         format!(
             "{}\n\n{bars}\n\nBootstraps are ours, for one operation. TFHE-rs' are as published, in {PUBLISHED_SOURCE}.",
             self.report.to_tables()

@@ -122,7 +122,7 @@ impl Machine {
 
     /// The table that stands above the figures.
     pub(crate) fn to_table(&self) -> comfy_table::Table {
-        let mut machine = crate::report::table();
+        let mut machine = crate::text_table::table();
         for (name, value) in self.lines() {
             machine.add_row([name, &value]);
         }

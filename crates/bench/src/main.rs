@@ -18,6 +18,7 @@ mod machine;
 mod paper;
 mod recorded;
 mod report;
+mod text_table;
 mod timing;
 
 use std::path::PathBuf;

@@ -5,6 +5,7 @@
 //! figures in brackets are the paper's. What every row encrypts is decrypted and
 //! compared.
 
+mod method;
 mod ours;
 mod sampling;
 mod table;

@@ -1,9 +1,9 @@
 //! Rows of figures, as a table for people or as JSON.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use crate::machine::Machine;
+use crate::text_table::{align_right, table};
 use crate::timing::Timing;
 
 /// Everything that a run prints.
@@ -253,11 +253,7 @@ impl<M> Report<M> {
             rows.add_row(row.cells(side_by_side, place + 1));
         }
         let figures = if side_by_side { 1..8 } else { 1..5 };
-        for column in figures {
-            if let Some(column) = rows.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
+        align_right(&mut rows, figures);
         let notes: Vec<String> = (1..)
             .zip(&notes)
             .map(|(number, note)| format!("{number:>3}  {note}"))
@@ -347,14 +343,6 @@ impl Unit {
         };
         format!("{scaled:.places$} {prefix}{symbol}")
     }
-}
-
-pub(crate) fn table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_BORDERS_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    table
 }
 
 #[cfg(test)]

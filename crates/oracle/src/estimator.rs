@@ -23,7 +23,7 @@ mod primal;
 mod reduction;
 mod search;
 
-use crate::security::Attack;
+use crate::security::attack::Attack;
 
 pub use dual::DualHybridCost;
 pub use instance::{

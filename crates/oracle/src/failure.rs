@@ -7,6 +7,8 @@
 
 use std::f64::consts::{LN_2, SQRT_2};
 
+use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+
 use crate::noise::Variance;
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared};
 use crate::special_functions::{bisect, log2_erfc};
@@ -27,6 +29,16 @@ impl DecisionHalfWidth {
     /// 2^-(p+2).
     pub fn radix(message_bits: u32, carry_bits: u32) -> Self {
         Self(f64::exp2(-f64::from(message_bits + carry_bits + 2)))
+    }
+
+    /// The half width of the worst look-up under a parameter set. For booleans that is a linear gate:
+    /// XOR doubles both the half width and the weights, so that the noise of the key switch and
+    /// of the modulus switch matters less.
+    pub fn of_worst_look_up(parameters: &Parameters) -> Self {
+        match parameters.plaintext {
+            PlaintextKind::Radix => Self::radix(parameters.message_bits.0, parameters.carry_bits.0),
+            PlaintextKind::Boolean => Self::GATE,
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl Prediction {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
         let norm = worst_norm_squared(parameters);
         let worst_total = budget.total(order, norm);
-        let half_width = half_width(parameters);
+        let half_width = DecisionHalfWidth::of_worst_look_up(parameters);
         let offset = key_switch_offset_variance(&PbsParameters::from(parameters));
         // Bootstrap first, every input of the sum has had a key switch; the constant is the same
         // in all, whatever else is independent.
@@ -61,17 +61,6 @@ impl Prediction {
             log2_p_fail: log2_p_fail(half_width, worst_total),
             log2_p_fail_lopsided: log2_p_fail_with_rounding(half_width, rest, 0.0, lopsided),
         }
-    }
-}
-
-/// The half width of the worst look-up: of XOR both it and the weights are double, so that
-/// key switch and modulus switch weigh less.
-pub fn half_width(parameters: &Parameters) -> DecisionHalfWidth {
-    match parameters.plaintext {
-        PlaintextKind::Radix => {
-            DecisionHalfWidth::radix(parameters.message_bits.0, parameters.carry_bits.0)
-        }
-        PlaintextKind::Boolean => DecisionHalfWidth::GATE,
     }
 }
 

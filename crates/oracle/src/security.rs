@@ -34,7 +34,7 @@
 //! the mean costs [`block_key_entropy`] a bit or so, and gives any attack about a factor 2 in its
 //! probability of success, which is much less than what the stand-in gives away.
 
-mod attack;
+pub(crate) mod attack;
 mod least_noise;
 
 use std::fmt;

@@ -9,10 +9,9 @@
 
 use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
-use crate::failure::log2_p_fail_with_rounding;
+use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
 use crate::noise::{GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance};
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, PbsParameters};
-use crate::prediction::half_width;
 
 /// The failure probability that every use of a set stays below, as its log2, unless its name
 /// says something else.
@@ -173,7 +172,7 @@ impl UploadPrediction {
         let pbs = PbsParameters::from(parameters);
         let budget = NoiseBudget::new(&pbs);
         let weight = f64::from(largest_upload_weight(parameters));
-        let half_width = half_width(parameters);
+        let half_width = DecisionHalfWidth::of_worst_look_up(parameters);
         let switches = match order {
             BootstrapOrder::KeySwitchFirst => 1.0,
             BootstrapOrder::BootstrapFirst => weight * weight,

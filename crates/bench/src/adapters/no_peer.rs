@@ -1,6 +1,6 @@
 //! No peer is built in.
 
-use super::Client;
+use super::client::Client;
 use crate::error::BenchError;
 
 /// Says how to get one.

@@ -17,27 +17,18 @@ use tfhe_sbc_device::{
 use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
+use super::client::{CLIENT_KEY, READINGS, Sent, TheirForm, reading};
 #[cfg(not(feature = "tfhe-rs"))]
 use super::no_peer as peer;
 #[cfg(feature = "tfhe-rs")]
 use super::tfhe_rs as peer;
-use super::{Sent, TheirForm};
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::timing::{Subject, Work, interleave};
 
-/// A client key of TFHE-rs's default parameters.
-pub(super) const CLIENT_KEY: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/client_key");
-/// Number of readings.
-pub(super) const READINGS: usize = 1024;
-/// Their widths.
+/// The widths of the readings in bits.
 const WIDTHS: [u32; 2] = [8, 32];
 const SEED: [u8; 32] = *b"tfhe-sbc-bench: not for secrets!";
-
-/// The code of a reading.
-pub(super) fn reading(index: usize, bits: u32) -> u64 {
-    (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)
-}
 
 /// All rows, of both sides on one thread.
 pub(super) fn rows(budget: Duration) -> Result<Vec<Row>, BenchError> {

@@ -5,8 +5,7 @@ use tfhe::safe_serialization::{safe_deserialize, safe_serialize};
 use tfhe::{ClientKey, CompactCiphertextList, CompactPublicKey};
 use tfhe::{CompressedFheUint8, CompressedFheUint32, FheUint8, FheUint32};
 
-use super::readings::{CLIENT_KEY, READINGS, reading};
-use super::{Client, Sent, TheirForm};
+use super::client::{CLIENT_KEY, Client, READINGS, Sent, TheirForm, reading};
 use crate::error::BenchError;
 use crate::timing::{Subject, Work};
 

@@ -10,7 +10,7 @@ use tfhe_sbc_ckks::{
 use tfhe_sbc_core::random::{Expander, fill_uniform};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 
-use super::{BATCH, LARGEST_T, Row, Secret, draw, welch};
+use super::welch::{BATCH, LARGEST_T, Row, Secret, draw, welch};
 use crate::error::BenchError;
 
 /// Small rings, so that there are many measurements; a public key has a special prime.

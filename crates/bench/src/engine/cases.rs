@@ -9,6 +9,12 @@ use tfhe_sbc_engine::lookup_table::LookupTable;
 use crate::error::BenchError;
 use crate::keys::Keys;
 
+/// The sizes of the batches that are timed.
+pub(super) const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// The number of ciphertexts with known answers: that of the largest batch.
+pub(super) const CASES: usize = BATCHES[BATCHES.len() - 1];
+
 /// As many bootstraps as the largest batch has.
 pub(super) struct Cases<T> {
     /// The table of all of them.

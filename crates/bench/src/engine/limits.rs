@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use serde::Serialize;
 
-use crate::engine::sweep::align_right;
 use crate::error::BenchError;
-use crate::report::{Unit, table};
+use crate::report::Unit;
+use crate::text_table::{align_right, table};
 
 /// Rounds of which the fastest counts.
 const ROUNDS: usize = 5;

@@ -1,6 +1,6 @@
 //! No peer is built in.
 
-use crate::engine::Peer;
+use crate::engine::contestant::Peer;
 use crate::error::BenchError;
 
 /// Says how to get one.

@@ -5,8 +5,8 @@ use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gates::{Gate, Gates};
 
-use crate::engine::Contestant;
 use crate::engine::cases::Cases;
+use crate::engine::contestant::Contestant;
 use crate::keys::{KeyCosts, Keys, describe};
 use crate::timing::{Subject, Work};
 

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::engine::sweep::{BATCHES, Batch};
+use crate::engine::cases::BATCHES;
+use crate::engine::sweep::Batch;
 
 const SIZE: (u32, u32) = (1100, 780);
 const HEADING: u32 = 44;

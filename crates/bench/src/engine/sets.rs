@@ -10,8 +10,8 @@ use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet};
 use tfhe_sbc_core::random::NoiseDistribution;
 
 use crate::engine::cases::Cases;
+use crate::engine::contestant::{Contestant, pool, sides};
 use crate::engine::ours::OurLookups;
-use crate::engine::{Contestant, pool, sides};
 use crate::error::BenchError;
 use crate::keys::Keys;
 use crate::report::{Row, Unit};

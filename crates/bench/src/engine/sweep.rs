@@ -3,21 +3,18 @@
 
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::lockstep;
 
-use crate::engine::cases::Cases;
+use crate::engine::cases::{BATCHES, Cases};
 use crate::engine::limits::{Limits, reread_rate};
 use crate::engine::ours::OurLookups;
 use crate::error::BenchError;
 use crate::keys::Keys;
-use crate::report::{Unit, table};
+use crate::report::Unit;
+use crate::text_table::{align_right, table};
 use crate::timing::{Subject, interleave};
-
-/// Sizes of batches.
-pub(super) const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A batch on a number of threads. Times are wall-clock time divided by the size of the
 /// batch, in seconds; shares are of [`Limits`] at as many threads.
@@ -149,15 +146,6 @@ pub(super) fn to_table(batches: &[Batch]) -> String {
          rotation, the bootstrap less its key switch: of reading a buffer larger than the caches, of \
          rereading one of the key's size, and of independent multiply-adds."
     )
-}
-
-/// Figures end where they end.
-pub(super) fn align_right(lines: &mut Table, columns: std::ops::Range<usize>) {
-    for column in columns {
-        if let Some(column) = lines.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use tfhe::shortint::parameters::{PBSParameters, ShortintParameterSet};
 use tfhe::shortint::server_key::{LookupTableOwned, ShortintBootstrappingKey, StandardServerKey};
 use tfhe::shortint::{Ciphertext, ClientKey, CompressedServerKey, ServerKey};
 
-use crate::engine::{CASES, Contestant, Peer};
+use crate::engine::cases::CASES;
+use crate::engine::contestant::{Contestant, Peer};
 use crate::error::BenchError;
 use crate::keys::KeyCosts;
 use crate::timing::{Subject, Work};

@@ -1,7 +1,7 @@
 //! No peer is built in.
 
 use crate::error::BenchError;
-use crate::integers::Peer;
+use crate::integers::contestant::Peer;
 
 /// Says how to get one.
 pub(super) fn generate() -> Result<Option<Box<dyn Peer>>, BenchError> {

@@ -9,7 +9,7 @@ use tfhe::{ClientKey, ConfigBuilder, FheBool, FheUint8, FheUint16, FheUint32, Fh
 use tfhe::{generate_keys, set_server_key};
 
 use crate::error::BenchError;
-use crate::integers::Peer;
+use crate::integers::contestant::Peer;
 use crate::integers::tasks::{Operator, Task};
 use crate::timing::{Subject, Work};
 

@@ -7,7 +7,7 @@ use crate::board::{Board, Setup};
 use crate::device::key_of;
 use crate::error::BenchError;
 
-use super::whole::Method;
+use super::method::Method;
 use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 
 /// Every way to encrypt `count` bits that the paper does not have.

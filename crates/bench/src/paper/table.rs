@@ -1,8 +1,7 @@
 //! Tables that set our figures beside the paper's.
 
-use comfy_table::CellAlignment;
-
-use crate::report::{Row, Unit, table};
+use crate::report::{Row, Unit};
+use crate::text_table::{align_right, table};
 
 /// A table for people, and its rows for machines.
 pub(super) struct PaperTable {
@@ -68,11 +67,7 @@ impl PaperTable {
             let cells = line.cells.iter().map(Cell::show);
             text.add_row(std::iter::once(line.name.clone()).chain(cells));
         }
-        for column in 1..=self.columns.len() {
-            if let Some(column) = text.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
+        align_right(&mut text, 1..self.columns.len() + 1);
         let notes = self.notes.join("\n");
         format!("{}\n{text}\n{notes}\n", self.title)
     }

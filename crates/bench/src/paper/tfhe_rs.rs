@@ -6,7 +6,7 @@ use tfhe_sbc_core::encoding::boolean;
 
 use crate::error::BenchError;
 
-use super::whole::Method;
+use super::method::Method;
 use tfhe_sbc_research::paper::configuration::{SIZE, STANDARD_DEVIATION};
 use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 

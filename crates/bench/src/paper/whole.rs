@@ -10,30 +10,13 @@ use crate::error::BenchError;
 use crate::report::Unit;
 use crate::timing::{Work, interleave};
 
+use super::method::Method;
 use super::ours;
 use super::table::{Cell, Line, PaperTable};
 use tfhe_sbc_research::paper::configuration::{SIZE, Sampler, Trlwe, encrypt_tlwe};
 use tfhe_sbc_research::paper::energy::Meter;
 use tfhe_sbc_research::paper::figures::{BIT_COUNTS, Encryption, TFHE_SBC, TLWE, TRLWE};
 use tfhe_sbc_research::paper::urandom::Urandom;
-
-/// A way to encrypt bits.
-pub(super) trait Method {
-    /// For people.
-    fn name(&self) -> String;
-    /// For JSON names.
-    fn key(&self) -> String;
-    /// What the figures are of.
-    fn note(&self) -> String;
-    /// The paper's figures for it, and what to model its power with.
-    fn paper(&self) -> (Option<&'static Encryption>, f64);
-    /// Encrypts into its own buffers and gives the number of bytes sent.
-    fn encrypt(&mut self, bits: &[u8]) -> Result<usize, BenchError>;
-    /// What the last encryption decrypts to.
-    fn decrypt(&self) -> Result<Vec<u8>, BenchError>;
-    /// Bytes of all buffers that it holds: keys, tables, scratch, ciphertexts.
-    fn memory(&self) -> usize;
-}
 
 /// Table 1.
 pub(super) fn table_1(key: &[u8], budget: Duration) -> Result<PaperTable, BenchError> {

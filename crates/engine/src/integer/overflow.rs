@@ -1,13 +1,17 @@
-//! Arithmetic that tells whether it has overflowed, or does something about it.
+//! Arithmetic with overflow detection: overflowing, saturating and checked operators.
 //!
-//! A sum of unsigned numbers overflows by its last carry. One of signed numbers does if the
-//! operands have one sign and the sum has the other, which the most significant digits of the
-//! three tell. `a - b` is `a + ¬b + 1`. Signed products are products of absolute values.
+//! A sum of unsigned numbers overflows if its last carry is set. A sum of signed numbers overflows if
+//! the operands have the same sign and the sum has the other, which the most significant digits of the
+//! three show. `a - b` is computed as `a + ¬b + 1`, and a signed product as the product of the absolute
+//! values with the sign of the result.
 
 use super::{Block, Circuit, FheBool, Integer, IntegerError, Signedness, Width};
 
 impl Circuit {
-    /// `a + b` mod 2^width in digits, and whether it has overflowed.
+    /// Returns the digits of `a + b` mod 2^width, and whether the sum has overflowed.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn overflowing_add<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -15,15 +19,13 @@ impl Circuit {
     ) -> Result<(Integer<S>, FheBool), IntegerError> {
         self.check(&[a, b])?;
         let (a, b) = (self.digits(a, 2), self.digits(b, 2));
-        let (sum, carry) = self.add_carrying(&a, &b, &Block::clear(0));
-        let overflow = match S::SIGNED {
-            true => self.signed_overflow(&a, &b, &sum),
-            false => FheBool::of(carry, |carry| carry > 0),
-        };
-        Ok((sum, overflow))
+        Ok(self.overflowing_sum(&a, &b, 0, |carry| carry > 0))
     }
 
-    /// `a - b` mod 2^width in digits, and whether it has overflowed.
+    /// Returns the digits of `a - b` mod 2^width, and whether the difference has overflowed.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn overflowing_sub<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -32,15 +34,13 @@ impl Circuit {
         self.check(&[a, b])?;
         let (a, b) = (self.digits(a, 2), self.digits(b, 2));
         let b = self.complement_unchecked(&b);
-        let (difference, carry) = self.add_carrying(&a, &b, &Block::clear(1));
-        let overflow = match S::SIGNED {
-            true => self.signed_overflow(&a, &b, &difference),
-            false => FheBool::of(carry, |carry| carry == 0),
-        };
-        Ok((difference, overflow))
+        Ok(self.overflowing_sum(&a, &b, 1, |carry| carry == 0))
     }
 
-    /// `a * b` mod 2^width in digits, and whether it has overflowed.
+    /// Returns the digits of `a * b` mod 2^width, and whether the product has overflowed.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn overflowing_mul<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -56,60 +56,69 @@ impl Circuit {
         let (a, b) = (self.magnitude(a), self.magnitude(b));
         let (product, beyond) = self.overflowing_product(&a, &b);
         let signed: Integer<S> = self.negate_if(&negative, &product).reinterpret();
-        // The right sign, or 0, which has none.
+        // The product fits if it has the right sign or is 0.
         let wrong_sign = self.xor(&negative, &self.sign(&signed))?;
         let nonzero = self.any_nonzero(product.blocks);
         let overflow = self.or(&beyond, &self.and(&wrong_sign, &nonzero)?)?;
         Ok((signed, overflow))
     }
 
-    /// `a + b`, or the nearest number of the width.
+    /// Returns `a + b`, or the nearest number of the width if the sum overflows.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn saturating_add<S: Signedness>(
         &self,
         a: &Integer<S>,
         b: &Integer<S>,
     ) -> Result<Integer<S>, IntegerError> {
         let (sum, overflow) = self.overflowing_add(a, b)?;
-        let nearest = match S::SIGNED {
-            // It has wrapped to the other sign.
-            true => self.end(&self.sign(&sum), sum.width),
-            false => self.end(&self.clear_bool(true), sum.width),
+        let above = match S::SIGNED {
+            // A sum that overflows has wrapped to the other sign.
+            true => self.sign(&sum),
+            false => self.clear_bool(true),
         };
-        Ok(self.choose(&overflow, &nearest, &sum).0)
+        Ok(self.saturate(&sum, &overflow, &above))
     }
 
-    /// `a - b`, or the nearest number of the width.
+    /// Returns `a - b`, or the nearest number of the width if the difference overflows.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn saturating_sub<S: Signedness>(
         &self,
         a: &Integer<S>,
         b: &Integer<S>,
     ) -> Result<Integer<S>, IntegerError> {
         let (difference, overflow) = self.overflowing_sub(a, b)?;
-        let nearest = match S::SIGNED {
-            true => self.end(&self.sign(&difference), difference.width),
-            false => self.end(&self.clear_bool(false), difference.width),
+        let above = match S::SIGNED {
+            true => self.sign(&difference),
+            false => self.clear_bool(false),
         };
-        Ok(self.choose(&overflow, &nearest, &difference).0)
+        Ok(self.saturate(&difference, &overflow, &above))
     }
 
-    /// `a * b`, or the nearest number of the width.
+    /// Returns `a * b`, or the nearest number of the width if the product overflows.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn saturating_mul<S: Signedness>(
         &self,
         a: &Integer<S>,
         b: &Integer<S>,
     ) -> Result<Integer<S>, IntegerError> {
         let (product, overflow) = self.overflowing_mul(a, b)?;
-        let nearest = match S::SIGNED {
-            true => {
-                let negative = self.xor(&self.sign(a), &self.sign(b))?;
-                self.end(&self.not(&negative), product.width)
-            }
-            false => self.end(&self.clear_bool(true), product.width),
+        let above = match S::SIGNED {
+            true => self.not(&self.xor(&self.sign(a), &self.sign(b))?),
+            false => self.clear_bool(true),
         };
-        Ok(self.choose(&overflow, &nearest, &product).0)
+        Ok(self.saturate(&product, &overflow, &above))
     }
 
-    /// `a + b`, or 0 where it overflows, and whether it does.
+    /// Returns `a + b`, or 0 if it overflows, and whether it does.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn checked_add<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -119,7 +128,10 @@ impl Circuit {
         Ok(self.checked(sum, overflow))
     }
 
-    /// `a - b`, or 0 where it overflows, and whether it does.
+    /// Returns `a - b`, or 0 if it overflows, and whether it does.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn checked_sub<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -129,7 +141,10 @@ impl Circuit {
         Ok(self.checked(difference, overflow))
     }
 
-    /// `a * b`, or 0 where it overflows, and whether it does.
+    /// Returns `a * b`, or 0 if it overflows, and whether it does.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn checked_mul<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -139,6 +154,19 @@ impl Circuit {
         Ok(self.checked(product, overflow))
     }
 
+    /// The value, or the largest number of the width if it has overflowed `above`, the smallest if it has
+    /// overflowed below.
+    fn saturate<S: Signedness>(
+        &self,
+        value: &Integer<S>,
+        overflow: &FheBool,
+        above: &FheBool,
+    ) -> Integer<S> {
+        let nearest = self.end(above, value.width);
+        self.choose(overflow, &nearest, value).0
+    }
+
+    /// The value, or 0 if it has overflowed, and the condition itself.
     fn checked<S: Signedness>(
         &self,
         value: Integer<S>,
@@ -148,19 +176,26 @@ impl Circuit {
         (self.choose(&overflow, &zero, &value).0, overflow)
     }
 
-    /// Digits of the sum, and its carry.
-    fn add_carrying<S: Signedness>(
+    /// The digits of `a + b + carry_in`, and whether the sum has overflowed: by its signs if it is
+    /// signed, otherwise by `overflows` of its carry.
+    fn overflowing_sum<S: Signedness>(
         &self,
         a: &Integer<S>,
         b: &Integer<S>,
-        carry_in: &Block,
-    ) -> (Integer<S>, Block) {
+        carry_in: i64,
+        overflows: impl Fn(i64) -> bool,
+    ) -> (Integer<S>, FheBool) {
         let blocks: Vec<Block> = a.blocks.iter().zip(&b.blocks).map(|(a, b)| a + b).collect();
-        let carried = self.carry(&blocks, carry_in, a.width);
-        (Integer::new(carried.digits, a.width), carried.carry)
+        let carried = self.carry(&blocks, &Block::clear(carry_in), a.width);
+        let sum = Integer::new(carried.digits, a.width);
+        let overflow = match S::SIGNED {
+            true => self.signed_overflow(a, b, &sum),
+            false => FheBool::of(carried.carry, overflows),
+        };
+        (sum, overflow)
     }
 
-    /// Whether the digits of two summands have one sign, and those of the sum the other.
+    /// Whether two summands have the same sign and their sum has the other. All three are in digits.
     fn signed_overflow<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -173,13 +208,14 @@ impl Circuit {
             return self.clear_bool(false);
         };
         if modulus == 2 {
-            // Twice the ones of the two, and the sum's: none and 1, or two and 0. Even where those
-            // values do not fit below the padding bit, the lookup is a sign's.
+            // The most significant digit is the sign bit alone. Twice the number of negative summands plus
+            // the sign bit of the sum is 1 or 4 if the sum has overflowed. If these values do not fit
+            // below the padding bit, the lookup still has the symmetry of a sign.
             let ones = self.look_up(&(&a + &b), |ones| 2 * ones);
             return FheBool::of(&ones + &self.refresh(&sum), |x| x == 1 || x == 4);
         }
         let half = modulus / 2;
-        // 0, 1 or 2 of them are negative.
+        // The number of negative summands, 0, 1 or 2.
         let negative = self.look_up_pair(&a, &b, |a, b| {
             (i64::from(a >= half) + i64::from(b >= half)) * modulus
         });
@@ -195,7 +231,7 @@ impl Circuit {
         let digit = |i: usize| {
             let modulus = self.digit_modulus(width, i);
             match S::SIGNED && i + 1 == count {
-                // One below the sign bit, or that bit.
+                // The largest number has ones below the sign bit, the smallest only the sign bit.
                 true => &Block::clear(modulus / 2) - &self.weighted_bit(largest, 1),
                 false => self.weighted_bit(largest, modulus - 1),
             }

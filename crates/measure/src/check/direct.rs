@@ -9,7 +9,7 @@ use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_oracle::failure::{DecisionHalfWidth, kappa, log2_p_fail};
 use tfhe_sbc_oracle::noise::Variance;
-use tfhe_sbc_oracle::prediction::{Prediction, half_width};
+use tfhe_sbc_oracle::prediction::Prediction;
 use tfhe_sbc_oracle::statistics::{Interval, clopper_pearson};
 
 use super::keys::Keys;
@@ -82,7 +82,7 @@ pub fn count_failures(
         };
     }
     let trials = links_of(trials) * (KEYS * CHAINS) as u64;
-    let t = half_width(claimed);
+    let t = DecisionHalfWidth::of_worst_look_up(claimed);
     let narrow = DecisionHalfWidth(t.0 * 0.5f64.powi(extra_bits as i32));
     let total = Prediction::new(claimed).worst_total;
     let of_variance = |factor: f64| log2_p_fail(narrow, total * factor).exp2();
@@ -119,7 +119,7 @@ fn loosened(parameters: &Parameters) -> Result<(ParameterSet, u32), CheckError> 
         PlaintextKind::Boolean => (1, 0),
     };
     let total = Prediction::new(parameters).worst_total;
-    let t = half_width(parameters).0;
+    let t = DecisionHalfWidth::of_worst_look_up(parameters).0;
     let log2_p = |extra: u32| {
         let narrow = DecisionHalfWidth(t * 0.5f64.powi(extra as i32));
         log2_p_fail(narrow, total)

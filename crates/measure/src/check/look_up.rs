@@ -11,7 +11,7 @@ use tfhe_sbc_oracle::failure::DecisionHalfWidth;
 use tfhe_sbc_oracle::generator::Generator;
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_sum::{Errors, GaussianErrors, NoiseSum};
-use tfhe_sbc_oracle::prediction::{half_width, worst_norm_squared};
+use tfhe_sbc_oracle::prediction::worst_norm_squared;
 use tfhe_sbc_oracle::splitting::{self, Combined, Run};
 use tfhe_sbc_oracle::statistics::{mean, variance};
 
@@ -45,7 +45,7 @@ pub(super) fn simulate(
     let switch = samples.errors(Step::KeySwitch);
     let outputs = variance(samples.errors(Step::BlindRotation));
     let noise = noise_of_key(keys, mean(switch), outputs, variance(switch));
-    let t = half_width(parameters);
+    let t = DecisionHalfWidth::of_worst_look_up(parameters);
     let root = Generator::new(seed).stream(number);
     let runs: Vec<Option<(Run<Errors>, f64)>> = (0..effort.runs.max(2) as u64)
         .into_par_iter()
@@ -191,6 +191,7 @@ fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generat
     let steps = switched_steps(keys, &lwe);
     // From the middle of the circle on they are negative.
     let signed = (steps << shift) as i32 >> shift;
-    let half_box = (half_width(parameters).0 * 2f64.powi(log2_steps as i32)) as i32;
+    let half_box =
+        (DecisionHalfWidth::of_worst_look_up(parameters).0 * 2f64.powi(log2_steps as i32)) as i32;
     !(-half_box..half_box).contains(&signed)
 }

@@ -1,9 +1,10 @@
 //! What was measured, held against what the oracle says.
 
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_oracle::failure::DecisionHalfWidth;
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_sum::NoiseSum;
-use tfhe_sbc_oracle::prediction::{Prediction, half_width, worst_norm_squared};
+use tfhe_sbc_oracle::prediction::{Prediction, worst_norm_squared};
 use tfhe_sbc_oracle::special_functions::normal_quantile;
 use tfhe_sbc_oracle::statistics::{
     Interval, ShapiroFrancia, mean, shapiro_francia, variance_interval_of_freedom,
@@ -228,7 +229,7 @@ impl Measured {
     }
 
     fn judge_failure(&self, claimed: &Parameters, predictions: &[KeyPrediction]) -> FailureReport {
-        let t = half_width(claimed);
+        let t = DecisionHalfWidth::of_worst_look_up(claimed);
         let measured: Vec<f64> = self.keys.iter().map(|k| k.look_up.found.log2_p).collect();
         let splitting = log2_mean(&measured);
         // Every key's part in the mean of the probabilities.

@@ -9,7 +9,7 @@ use tfhe_sbc_oracle::failure::{
 };
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NormSquared, PbsParameters};
-use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction, half_width, worst_norm_squared};
+use tfhe_sbc_oracle::prediction::{KeySecurity, Prediction, worst_norm_squared};
 use tfhe_sbc_oracle::security::block_key_entropy;
 use tfhe_sbc_oracle::upload::{
     TARGET_LOG2_P_FAIL, UploadBits, UploadKind, UploadNoise, UploadPrediction,
@@ -160,7 +160,8 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
         let constant = rows * set.lwe_noise.variance(32) / 4.0;
         let rest = Variance(prediction.worst_total.0 - constant);
         let offset = 3.3 * constant.sqrt();
-        let failure = log2_p_fail_with_rounding(half_width(&set), rest, 0.0, offset);
+        let failure =
+            log2_p_fail_with_rounding(DecisionHalfWidth::of_worst_look_up(&set), rest, 0.0, offset);
         assert!((failure - prediction.log2_p_fail_lopsided).abs() < 1e-9);
         assert!(failure <= target(&set), "{}: {failure}", set.name);
     }

@@ -1,0 +1,176 @@
+//! The test of one row: two classes of times compared by Welch's t-test.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed, fill_uniform};
+
+use crate::error::BenchError;
+
+/// The |t| from which a difference counts as seen. Reparaz et al. take 4.5 for a hint and 10
+/// for certainty; with a hundred percentiles, and many rows on a machine with other work,
+/// only the latter is an error.
+pub(super) const LARGEST_T: f64 = 10.0;
+
+/// Percentiles that a row is cropped at, the paper's `1 - 0.5^(10 i / n)`, and no cropping.
+const CROPS: usize = 20;
+
+/// Measurements between two looks at the clock, and the secrets of each class among them.
+pub(super) const BATCH: usize = 512;
+
+/// Fewest measurements of a row.
+const LEAST: usize = 4 * BATCH;
+
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) name: String,
+    /// Which secret is fixed in one class and random in the other.
+    pub(super) secret: &'static str,
+    /// Whether the code is meant to be constant-time; else the row is the positive control.
+    pub(super) constant_time: bool,
+    /// The largest |t| over all croppings, with its sign.
+    pub(super) t: f64,
+    /// Measurements of both classes together.
+    pub(super) measurements: usize,
+    /// Whether |t| is as it should be.
+    pub(super) as_expected: bool,
+}
+
+/// What differs between the classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Secret {
+    Plaintext,
+    /// The seeds of a session: of the noise, and of the mask, whose time is public but has no
+    /// reason to vary either.
+    Noise,
+    Key,
+}
+
+impl Secret {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Plaintext => "plaintext",
+            Self::Noise => "seeds",
+            Self::Key => "key",
+        }
+    }
+}
+
+/// Bytes for secrets, of a known seed: what is measured is time.
+pub(super) fn draw(stream: u32) -> impl Expander {
+    ExpanderKind::ChaCha20.mask_stream(&MaskSeed(*b"tfhe-sbc-bench: constant time  1"), stream)
+}
+
+/// Times `run` with numbers below [`BATCH`] for the fixed class, with the next [`BATCH`] for
+/// the random class, the order drawn beforehand, and gives the largest t of the fixed
+/// class's time against the random one's with the number of measurements.
+pub(super) fn welch(
+    budget: Duration,
+    mut run: impl FnMut(usize) -> Result<Duration, BenchError>,
+) -> Result<(f64, usize), BenchError> {
+    let start = Instant::now();
+    let mut random = draw(4);
+    let mut order = [0u32; BATCH];
+    let mut times = [Vec::new(), Vec::new()];
+    for which in 0..2 * BATCH {
+        run(which)?;
+    }
+    while times[0].len() + times[1].len() < LEAST || start.elapsed() < budget {
+        fill_uniform(&mut random, &mut order);
+        for (i, coin) in order.into_iter().enumerate() {
+            let class = (coin & 1) as usize;
+            let which = class * BATCH + i;
+            times[class].push(run(which)?.as_secs_f64());
+        }
+    }
+    let measurements = times[0].len() + times[1].len();
+    Ok((worst_t(&times), measurements))
+}
+
+/// The t of largest magnitude over all croppings.
+fn worst_t(times: &[Vec<f64>; 2]) -> f64 {
+    let mut all: Vec<f64> = times.iter().flatten().copied().collect();
+    all.sort_unstable_by(f64::total_cmp);
+    (1..=CROPS)
+        .map(|i| {
+            let share = 1.0 - 0.5f64.powf(10.0 * i as f64 / CROPS as f64);
+            all[((all.len() - 1) as f64 * share) as usize]
+        })
+        .chain([f64::INFINITY])
+        .map(|limit| {
+            let [a, b] = [0, 1].map(|class: usize| {
+                Moments::of(times[class].iter().copied().filter(|time| *time <= limit))
+            });
+            a.t(&b)
+        })
+        .fold(
+            0.0,
+            |worst: f64, t| if t.abs() > worst.abs() { t } else { worst },
+        )
+}
+
+/// Count, mean and variance, by Welford's updates.
+#[derive(Default)]
+struct Moments {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        values.fold(Self::default(), |mut moments, x| {
+            moments.count += 1.0;
+            let step = x - moments.mean;
+            moments.mean += step / moments.count;
+            moments.squares += step * (x - moments.mean);
+            moments
+        })
+    }
+
+    /// Welch's t; 0 for classes that are too small or have no variance to speak of.
+    fn t(&self, other: &Self) -> f64 {
+        if self.count < 100.0 || other.count < 100.0 {
+            return 0.0;
+        }
+        let error = |m: &Self| m.squares / (m.count - 1.0) / m.count;
+        let deviation = (error(self) + error(other)).sqrt();
+        if deviation > 0.0 {
+            (self.mean - other.mean) / deviation
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(scale: f64) -> [Vec<f64>; 2] {
+        let mut words = vec![0u32; 20_000];
+        fill_uniform(&mut draw(5), &mut words);
+        let (a, b) = words.split_at(10_000);
+        // A few long interruptions in both.
+        let time = |x: &u32| f64::from(x % 1000) + if x.is_multiple_of(97) { 1e6 } else { 0.0 };
+        [
+            a.iter().map(time).collect(),
+            b.iter().map(|x| time(x) * scale).collect(),
+        ]
+    }
+
+    #[test]
+    fn t_is_welchs() {
+        let a = Moments::of((0..1000).map(f64::from));
+        let b = Moments::of((0..2000).map(|i| f64::from(i % 100)));
+        // (499.5 - 49.5) / sqrt(83416.67 / 1000 + 833.667 / 2000)
+        assert!((a.t(&b) - 49.1478).abs() < 1e-3, "{}", a.t(&b));
+    }
+
+    #[test]
+    fn a_difference_is_seen_behind_interruptions_and_none_where_there_is_none() {
+        assert!(worst_t(&times(1.0)).abs() < 4.5);
+        assert!(worst_t(&times(1.1)) < -LARGEST_T);
+        assert!(worst_t(&times(0.9)) > LARGEST_T);
+    }
+}
