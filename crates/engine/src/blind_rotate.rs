@@ -1,6 +1,6 @@
-//! Blind rotation: a lookup table turned by an encrypted phase (TFHE: Fast Fully
-//! Homomorphic Encryption over the Torus, algorithm 3; by blocks of key bits: ePrint
-//! 2023/958, algorithm 2), several ciphertexts in lockstep.
+//! Blind rotation: the multiplication of a lookup table by `X^-φ` for an encrypted phase `φ`
+//! (TFHE: Fast Fully Homomorphic Encryption over the Torus, algorithm 3; by blocks of key bits:
+//! ePrint 2023/958, algorithm 2), for several ciphertexts in lockstep.
 
 mod together;
 
@@ -12,12 +12,12 @@ use crate::bootstrap_key::BootstrapKey;
 use crate::gadget_product::GadgetProductScratch;
 use crate::lookup_table::LookupTable;
 
-/// Turns every table by its exponents: on return `accs` holds, one after the other,
-/// the GLWE ciphertexts of `X^-φ · table` with `φ` the phase of the exponents.
+/// Rotates every table by its exponents: on return `accs` holds, one after the other, the GLWE
+/// ciphertexts of `X^-φ · table`, where `φ` is the phase of the exponents.
 ///
-/// `exponents` holds `n + 1` values in `[0, 2N)` for each table. All ciphertexts go
-/// through one block of the key before the next is touched, so that a batch reads the
-/// key from memory once.
+/// `exponents` holds `n + 1` values in `[0, 2N)` for each table. All ciphertexts are processed
+/// with one block of the key before the next block is touched, so that a batch reads the key from
+/// memory once.
 ///
 /// # Panics
 /// If the lengths do not fit each other.
@@ -44,7 +44,7 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
     let mut blocks = key.blocks().peekable();
     let mut first = 0;
     while let Some(block) = blocks.next() {
-        // Each ciphertext brings a part of the next block near.
+        // Each ciphertext prefetches a part of the next block.
         let next = blocks.peek().copied().unwrap_or(&[]);
         let mut parts = next.chunks(next.len().div_ceil(tables.len()).max(1));
         for (acc, exponents) in accs.chunks_exact_mut(acc_len).zip(each()) {
@@ -56,8 +56,8 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
     }
 }
 
-/// [`blind_rotate_batch`] of one ciphertext on several threads. The outcome is the same,
-/// bit for bit.
+/// [`blind_rotate_batch`] of one ciphertext on several threads. The result is the same, bit for
+/// bit.
 ///
 /// # Panics
 /// If the lengths do not fit each other.
@@ -77,7 +77,7 @@ pub(crate) fn blind_rotate_together<T: MaskTorus>(
     together::turn_by_all_blocks(key, mask, acc, threads);
 }
 
-/// The table, turned by the body alone.
+/// Sets `acc` to the table, rotated by the exponent of the body alone.
 fn start<T: MaskTorus>(isa: Isa, acc: &mut [T], table: &LookupTable<T>, body: u32) {
     let size = table.as_slice().len();
     let (mask, out) = acc.split_at_mut(acc.len() - size);

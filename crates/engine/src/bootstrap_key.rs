@@ -1,10 +1,11 @@
-//! The bootstrapping key: one GGSW encryption under the GLWE key of every coefficient
-//! of the small LWE key.
+//! The bootstrapping key: a GGSW encryption, under the GLWE key, of every coefficient of the small
+//! LWE key.
 //!
-//! A GGSW ciphertext of a bit `m` has, for each of the `k + 1` components of a GLWE
-//! ciphertext and each digit weight `g = q / B^j`, a row: a GLWE encryption of
-//! `-m · g · S_c` for mask component `c`, of `m · g` for the body, whose digits may be of
-//! another base. Row order: component by component, least significant weight first.
+//! A GGSW ciphertext of a bit `m` has one row for each of the `k + 1` components of a GLWE
+//! ciphertext and each digit weight `g = q / B^j`. The row of mask component `c` is a GLWE
+//! encryption of `-m · g · S_c`, and that of the body one of `m · g`; the digits of the body may
+//! have another base. The rows are ordered by component, and within a component from the least
+//! significant weight up.
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -18,26 +19,26 @@ use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
 use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
 
-/// Rows of one GGSW ciphertext.
+/// The number of rows of a GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
     parameters.glwe_dimension.0 * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0
 }
 
-/// The seeded key: row `r` of the GGSW ciphertext of coefficient `i` is seeded row
-/// `i · row_count + r`.
+/// The bootstrapping key in seeded form. Row `r` of the GGSW ciphertext of coefficient `i` is
+/// seeded row `i · row_count + r`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededBootstrapKey<T> {
     pub(crate) rows: SeededRows<T>,
 }
 
 impl<T: MaskTorus> SeededBootstrapKey<T> {
-    /// Number of bytes of all bodies, packed.
+    /// The number of bytes of all bodies, packed.
     pub(crate) fn packed_len(parameters: &Parameters) -> usize {
         let bits = parameters.bootstrap_key_body_bits();
         packed_len(Self::body_count(parameters), bits)
     }
 
-    /// Number of scalars of all bodies.
+    /// The number of scalars of all bodies.
     pub fn body_count(parameters: &Parameters) -> usize {
         parameters.lwe_dimension.0 * row_count(parameters) * parameters.polynomial_size().get()
     }
@@ -64,8 +65,9 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
     }
 }
 
-/// The plaintext polynomial of row `row`, whose mask a seed fixes: `m · g` in the body
-/// row, and `-m · g · S_c` in that of component `c`.
+/// Writes the plaintext polynomial of row `row` of a GGSW ciphertext of `bit`, whose mask comes
+/// from a seed: `m · g` for a row of the body, and `-m · g · S_c` for one of component `c`. `out`
+/// must be 0.
 fn row_plaintext_into<T: MaskTorus>(
     out: &mut [T],
     parameters: &Parameters,
@@ -90,7 +92,7 @@ fn row_plaintext_into<T: MaskTorus>(
     }
 }
 
-/// The key as it computes: every polynomial transformed, in the order in which external
+/// The bootstrapping key in memory: every polynomial transformed, in the order in which external
 /// products read it.
 pub struct BootstrapKey {
     product: GadgetProduct,
@@ -120,7 +122,7 @@ impl BootstrapKey {
         Self { product, fourier }
     }
 
-    /// Number of bytes in memory.
+    /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
         size_of_val(self.fourier.as_slice())
     }
@@ -129,7 +131,7 @@ impl BootstrapKey {
         &self.product
     }
 
-    /// The keys of all blocks, in the order of the small key's coefficients.
+    /// The keys of all blocks, in the order of the coefficients of the small key.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &[f64]> {
         self.fourier.chunks_exact(self.product.key_len())
     }

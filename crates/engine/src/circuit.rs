@@ -1,11 +1,11 @@
-//! Computations on radix blocks, written down before they are done.
+//! Computations on radix blocks, recorded as circuits of lookups before they are evaluated.
 //!
-//! A [`Circuit`] records lookups: each takes a linear combination of inputs and of outputs
-//! of other lookups to one or more functions of its value. Nothing is computed while it
-//! grows. [`Circuit::evaluate`](Circuit::evaluate) then does all lookups that what is asked
-//! for depends on, as many at a time as are ready, whichever operators they belong to;
-//! [`Circuit::rehearse`] does the same in the clear, and [`Circuit::bootstrap_count`] only
-//! counts. The same lookup is recorded once, however many operators want it.
+//! A [`Circuit`] records lookups. A lookup applies one or more functions to the value of a linear
+//! combination of inputs and of outputs of other lookups. Nothing is computed while the circuit
+//! grows. [`Circuit::evaluate`] then evaluates all lookups that the requested blocks depend on,
+//! always as many as are ready, whichever operators they belong to; [`Circuit::rehearse`] does the
+//! same in the clear, and [`Circuit::bootstrap_count`] only counts. Equal lookups are recorded
+//! once, however many operators need them.
 //!
 //! A [`Block`] is such a linear combination, with the interval that its value is in and a
 //! bound of its noise. A lookup is refused here, where its operator is written, if its values
@@ -42,7 +42,7 @@ pub(crate) use cost::round_cost;
 pub use evaluate::EvaluateError;
 use table::{Table, TableKey};
 
-/// What a circuit refuses to be made for.
+/// The reason for which a circuit refuses a parameter set or an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CircuitError {
     /// The parameter set does not carry radix blocks.
@@ -53,22 +53,22 @@ pub enum CircuitError {
         .0.as_str()
     )]
     Parameters(ParameterName),
-    /// A ciphertext of another dimension.
+    /// A ciphertext has another dimension than the key.
     #[error(
         "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
     )]
     Dimension {
         /// The key's big LWE dimension.
         expected: usize,
-        /// The ciphertext's.
+        /// The dimension of the ciphertext.
         found: usize,
     },
-    /// An input that no lookup could take.
+    /// An input has more values or more noise than a lookup can take.
     #[error("an input of values up to {degree} and noise level {level} does not fit a block")]
     Input {
         /// The largest value.
         degree: u64,
-        /// The number of fresh ciphertexts that it is the sum of.
+        /// The number of fresh ciphertexts that the input is the sum of.
         level: u32,
     },
 }
@@ -92,14 +92,14 @@ struct Graph {
     known_tables: HashMap<TableKey, u32>,
 }
 
-/// What a circuit is given.
+/// An input of a circuit.
 enum Input {
     Ciphertext(LweCiphertext<u64>),
-    /// A stand-in for a ciphertext, of this value.
+    /// A stand-in for a ciphertext of this value.
     Value(i64),
 }
 
-/// What makes two lookups the same.
+/// The identity of a lookup: lookups with equal keys are the same.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct LookupKey {
     terms: Vec<Term>,
@@ -111,7 +111,7 @@ struct Lookup {
     terms: Vec<Term>,
     constant: i64,
     table: u32,
-    /// The largest number of lookups one after the other up to this one.
+    /// The number of lookups on the longest path that ends with this one.
     depth: u32,
 }
 
@@ -129,8 +129,11 @@ impl Drop for BatchScope<'_> {
 }
 
 impl Circuit {
-    /// An empty circuit for a parameter set. Its operators choose between shapes by what is
-    /// fastest on as many threads as the current rayon pool has.
+    /// Returns an empty circuit for a parameter set. Where an operator has several forms, it takes
+    /// the one that is fastest on the number of threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// [`CircuitError::Parameters`] if the parameter set does not carry radix blocks.
     pub fn new(parameters: &Parameters) -> Result<Self, CircuitError> {
         let encoding = parameters.block_encoding();
         let carried = parameters.plaintext == PlaintextKind::Radix
@@ -160,15 +163,16 @@ impl Circuit {
         self.parameters.block_encoding()
     }
 
-    /// Threads that its operators reckon with.
+    /// The number of threads for which operators choose their forms.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Declares that the operators recorded until the returned scope is dropped come `count` at a time:
-    /// `count` operators of one kind that do not wait for each other. They need not be as shallow as one
-    /// operator alone, so they take fewer bootstraps. Scopes nest, and their counts multiply; they must
-    /// be dropped in the reverse order of their creation.
+    /// Declares that the operators recorded until the returned scope is dropped come in batches of
+    /// `count` operators of one kind that do not wait for each other. The batch keeps the threads
+    /// busy, so that an operator takes the form with the fewest bootstraps even if that form is
+    /// deeper. Scopes nest, and their counts multiply; they must be dropped in the reverse order
+    /// of their creation.
     pub fn batch_of(&self, count: usize) -> BatchScope<'_> {
         let outer = self.batch();
         let inner = outer.saturating_mul(count.max(1));
@@ -192,7 +196,7 @@ impl Circuit {
     }
 
     fn graph(&self) -> RwLockReadGuard<'_, Graph> {
-        // What a panic has interrupted is a recording: what is there is whole.
+        // A panic in a recording leaves the graph consistent, so a poisoned lock can be used.
         self.graph.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,7 +204,7 @@ impl Circuit {
         self.graph.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What tells the blocks of one circuit from another's.
+    /// The number that identifies the blocks of this circuit.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -210,7 +214,7 @@ impl Circuit {
         self.encoding().message_modulus() as i64
     }
 
-    /// Number of values below the padding bit.
+    /// The number of values below the padding bit.
     pub(crate) fn block_modulus(&self) -> i64 {
         self.encoding().block_modulus() as i64
     }
@@ -220,8 +224,12 @@ impl Circuit {
         u64::from(self.parameters.max_noise_level).pow(2)
     }
 
-    /// A block that a device has encrypted, of a value in `[0, degree]`. It must be fresh:
-    /// it counts as one term, for which the set's `body_bits` are chosen.
+    /// Adds an input: a block that a device has encrypted, of a value in `[0, degree]`. The
+    /// ciphertext must be fresh: it counts as one term, for which the set's `body_bits` are
+    /// chosen.
+    ///
+    /// # Errors
+    /// If no lookup could take the values, or the ciphertext has another dimension than the key.
     pub fn input(
         &self,
         ciphertext: LweCiphertext<u64>,
@@ -230,8 +238,12 @@ impl Circuit {
         self.input_sum(ciphertext, degree, 1)
     }
 
-    /// A sum of `level` fresh blocks that was formed before, such as on whole GLWE
-    /// ciphertexts, of a value in `[0, degree]`.
+    /// Adds an input that is the sum of `level` fresh blocks, for example one computed on whole
+    /// GLWE ciphertexts, of a value in `[0, degree]`.
+    ///
+    /// # Errors
+    /// If no lookup could take the values or the noise, or the ciphertext has another dimension
+    /// than the key.
     pub fn input_sum(
         &self,
         ciphertext: LweCiphertext<u64>,
@@ -246,8 +258,8 @@ impl Circuit {
         }
         let graph = &mut *self.graph_mut();
         let next = graph.inputs.len() as u32;
-        // The last words tell honest ciphertexts apart. One that was made to share them with
-        // another must not take its place.
+        // The last words identify honest ciphertexts. A ciphertext that was forged to share them
+        // with another must not take its place, so the whole is compared.
         let tail = ciphertext.as_slice()[expected.saturating_sub(8)..].to_vec();
         let known = *graph.known_inputs.entry(tail).or_insert(next);
         let is_known = match graph.inputs.get(known as usize) {
@@ -262,8 +274,8 @@ impl Circuit {
         Ok(block.of_level(level))
     }
 
-    /// A stand-in for an encrypted block of a value in `[0, degree]`: for counting and
-    /// rehearsing, not for evaluating.
+    /// Adds a stand-in for an encrypted block of a value in `[0, degree]`. A circuit with
+    /// stand-ins can be counted and rehearsed, but not evaluated.
     pub fn stand_in(&self, value: u64, degree: u64) -> Block {
         let mut graph = self.graph_mut();
         let at = graph.inputs.len() as u32;
@@ -271,7 +283,10 @@ impl Circuit {
         Block::of_source(self.id, Source::Input(at), 0, degree as i64)
     }
 
-    /// A stand-in for a sum of `level` fresh blocks of a value in `[0, degree]`.
+    /// Adds a stand-in for a sum of `level` fresh blocks, of a value in `[0, degree]`.
+    ///
+    /// # Errors
+    /// If no lookup could take the values or the noise.
     pub fn stand_in_sum(&self, value: u64, degree: u64, level: u32) -> Result<Block, CircuitError> {
         self.check_input(degree, level)?;
         Ok(self.stand_in(value, degree).of_level(level))

@@ -1,5 +1,7 @@
-//! The external product `GGSW ⊡ GLWE` (TFHE: Fast Fully Homomorphic Encryption over the
-//! Torus, section 3.2) and the turn by a block of key bits built on it.
+//! Gadget products: the components of a GLWE ciphertext are decomposed into digits and multiplied
+//! with the rows of a key. With the rows of a GGSW ciphertext this is the external product `GGSW ⊡
+//! GLWE` (TFHE: Fast Fully Homomorphic Encryption over the Torus, section 3.2), on which the
+//! rotation by a block of key bits is built; with those of a switch key it is a GLWE key switch.
 
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -8,25 +10,26 @@ use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 
-/// Components of a GLWE ciphertext at most.
+/// The largest number of components of a GLWE ciphertext.
 pub(crate) const MAX_OUTPUTS: usize = MAX_GLWE_DIMENSION + 1;
 
-/// How products of one kind are computed: their shape, and the component and digit that
-/// each row of a key is for. Rows of a component go from the least significant digit up.
+/// The plan of the gadget products of one kind: their shape, and the component and digit that each
+/// row of a key belongs to. The rows of a component are ordered from the least significant digit
+/// up. The transforms and the arithmetic on them are those of the core's [`ExternalProductPlan`].
 #[derive(Clone, Debug)]
 pub struct GadgetProduct {
     plan: ExternalProductPlan,
     digits: Vec<(usize, DigitPlace)>,
 }
 
-/// Scratch of products of one kind.
+/// The scratch memory of products of one kind.
 pub struct GadgetProductScratch {
     digits: CacheAligned<f64>,
     sums: CacheAligned<f64>,
 }
 
 impl GadgetProduct {
-    /// The products of a blind rotation.
+    /// Returns the plan of the external products of a blind rotation.
     pub fn of_blind_rotation(parameters: &Parameters, isa: Isa) -> Self {
         let k = parameters.glwe_dimension.0;
         let gadgets = (0..k).map(|_| parameters.pbs).chain([parameters.pbs_body]);
@@ -34,7 +37,7 @@ impl GadgetProduct {
         Self::new(parameters, isa, gadgets, block_size)
     }
 
-    /// The products of a device's key switch: of the masks only.
+    /// Returns the plan of a device's key switch, which decomposes the masks only.
     pub(crate) fn of_device_switch(parameters: &Parameters, isa: Isa) -> Self {
         let k = parameters.glwe_dimension.0;
         let gadgets = (0..k).map(|_| parameters.device_switch());
@@ -68,27 +71,27 @@ impl GadgetProduct {
         }
     }
 
-    /// The numbers of polynomials.
+    /// The numbers of polynomials of a product.
     pub fn shape(&self) -> ProductShape {
         self.plan.shape()
     }
 
-    /// Number of doubles of the key of one step.
+    /// The number of doubles of the key of one step.
     pub fn key_len(&self) -> usize {
         self.plan.key_len()
     }
 
-    /// The number N of coefficients.
+    /// The number N of coefficients of a polynomial.
     pub(crate) fn polynomial_size(&self) -> usize {
         self.plan.fft().polynomial_size().get()
     }
 
-    /// The instruction set.
+    /// The instruction set of the kernels.
     pub(crate) fn isa(&self) -> Isa {
         self.plan.fft().isa()
     }
 
-    /// Scratch.
+    /// Returns scratch memory for a thread.
     pub fn scratch(&self) -> GadgetProductScratch {
         let ProductShape { rows, outputs, .. } = self.plan.shape();
         let size = self.polynomial_size();
@@ -98,9 +101,9 @@ impl GadgetProduct {
         }
     }
 
-    /// Puts a polynomial of a key, times `sign`, into the key of its step: component
-    /// `output` of row `row` of the GGSW ciphertext of key bit `bit`. `scratch` has N
-    /// elements.
+    /// Transforms a polynomial of a key, multiplied by `sign`, and stores it in the key of its
+    /// step. `place` is `(bit, row, output)`: component `output` of row `row` of the GGSW
+    /// ciphertext of bit `bit` of the block. `scratch` has N elements.
     ///
     /// # Panics
     /// If a length or index does not fit.
@@ -118,9 +121,9 @@ impl GadgetProduct {
         self.plan.place_key_polynomial(key, place, scratch);
     }
 
-    /// `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`: turns `acc` by the exponent of
-    /// the bit of the block that is set, or only renews its noise if none is. Exponents
-    /// are mod 2N. Meanwhile asks for `next_key`, which may be empty, to be brought near.
+    /// Computes `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`. This multiplies `acc` by the
+    /// power of `X` that belongs to the set bit of the block, or only renews its noise if no bit
+    /// is set. The exponents are mod 2N. Meanwhile `next_key`, which may be empty, is prefetched.
     ///
     /// # Panics
     /// If a length does not fit.
@@ -145,7 +148,7 @@ impl GadgetProduct {
         self.add_rows(acc, 0, rows, (key, while_up), Some(exponents), sums);
     }
 
-    /// `(0, …, 0, body) + Σ digit · row`, in place.
+    /// Computes `(0, …, 0, body) + Σ digit · row` in place, the digits being those of the masks.
     pub(crate) fn switch<T: MaskTorus>(
         &self,
         glwe: &mut [T],
@@ -163,12 +166,12 @@ impl GadgetProduct {
         self.add_rows(glwe, 0, digits.chunks_exact(size), (key, &[]), None, sums);
     }
 
-    /// Number of digits of a component.
+    /// The number of digits of a component.
     pub(crate) fn digit_count(&self, component: usize) -> usize {
         self.digits_of(component).count()
     }
 
-    /// Where what the key of a step has for some outputs begins and ends.
+    /// The range of the key of a step that belongs to `outputs` components from `first` on.
     pub(crate) fn key_range(&self, first: usize, outputs: usize) -> std::ops::Range<usize> {
         let len = self.plan.output_key_len();
         first * len..(first + outputs) * len
@@ -179,8 +182,8 @@ impl GadgetProduct {
         of_it.map(|&(_, place)| place)
     }
 
-    /// The transformed digits of one component into the next buffers, a part of the next
-    /// key asked for during each.
+    /// Writes the transformed digits of one component to the next buffers, and prefetches a part
+    /// of the next key during each transform.
     pub(crate) fn take_digits<'b, T: MaskTorus>(
         &self,
         component: usize,
@@ -194,9 +197,9 @@ impl GadgetProduct {
         }
     }
 
-    /// What of the next key to ask for while transforms go down, and what after: in
-    /// proportion to the time that they take. A vector's products of a row and an output
-    /// take about as long as a sixth of its transform.
+    /// Splits the next key into the part to prefetch during the forward transforms and the part to
+    /// prefetch afterwards, in proportion to the times of both. The products of a row and an
+    /// output take about a sixth of the time of a transform.
     pub(crate) fn share_out<'k>(&self, next_key: &'k [f64]) -> [&'k [f64]; 2] {
         let ProductShape {
             block_size,
@@ -209,8 +212,9 @@ impl GadgetProduct {
         [down, rest]
     }
 
-    /// Adds products of all rows to the components of `acc`, of which the first one is
-    /// `first`. `sums` is scratch of as many polynomials.
+    /// Adds the products of all rows to the components of `acc`, the first of which is component
+    /// `first` of the ciphertext. `rows` are the transformed digits of all components, and `sums`
+    /// is scratch memory of as many polynomials as `acc` has.
     pub(crate) fn add_rows<'d, T: MaskTorus>(
         &self,
         acc: &mut [T],
@@ -243,7 +247,7 @@ impl GadgetProduct {
     }
 }
 
-/// A slice in a number of parts.
+/// A slice that is handed out in a number of parts of about equal length.
 pub(crate) struct Parts<'k> {
     rest: &'k [f64],
     each: usize,

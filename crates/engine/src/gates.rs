@@ -1,6 +1,6 @@
-//! Boolean gates on ciphertexts of ±1/8 under the big key (TFHE: Fast Fully
-//! Homomorphic Encryption over the Torus, section 6): a linear combination whose sign
-//! is the answer, and one bootstrap that takes the sign.
+//! Boolean gates on ciphertexts of ±1/8 under the big key (TFHE: Fast Fully Homomorphic Encryption
+//! over the Torus, section 6): a linear combination whose sign is the result, and one bootstrap
+//! that extracts the sign.
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -50,7 +50,7 @@ impl Gate {
         Self::OrYn,
     ];
 
-    /// The gate on clear bits.
+    /// Applies the gate to clear bits.
     pub fn apply(self, a: bool, b: bool) -> bool {
         match self {
             Self::And => a & b,
@@ -66,8 +66,8 @@ impl Gate {
         }
     }
 
-    /// `(c, x, y)` such that the sign of `c/8 + x·a + y·b` is the answer for inputs
-    /// of ±1/8.
+    /// The coefficients `(c, x, y)` such that the sign of `c/8 + x·a + y·b` is the result for
+    /// inputs `a` and `b` of ±1/8.
     const fn combination(self) -> (i64, i64, i64) {
         match self {
             Self::And => (-1, 1, 1),
@@ -84,52 +84,52 @@ impl Gate {
     }
 }
 
-/// What gates refuse.
+/// The reason for which gates refuse a parameter set or a ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// A parameter set for smaller sums than gates make.
+    /// The noise level of the parameter set is below [`NOISE_LEVEL`].
     #[error(
         "the parameter set has a noise level of {found}, and gates need {NOISE_LEVEL}: a gate on \
          two multiplexer outputs sums four bootstraps"
     )]
     NoiseLevel {
-        /// The set's.
+        /// The noise level of the set.
         found: u32,
     },
-    /// The key's parameter set is not for booleans.
+    /// The plaintexts of the parameter set are not booleans.
     #[error(
         "gates need a parameter set whose plaintexts are booleans: use the set 'gates' or 'boolean_1024'"
     )]
     NotBoolean,
-    /// A ciphertext of another dimension.
+    /// A ciphertext has another dimension than the key.
     #[error(
         "a ciphertext has dimension {found}, the key's is {expected}: it belongs to another key"
     )]
     Dimension {
         /// The key's big LWE dimension.
         expected: usize,
-        /// The ciphertext's.
+        /// The dimension of the ciphertext.
         found: usize,
     },
 }
 
-/// The noise level that gates need: of one on two multiplexer outputs, each the sum of two
-/// bootstraps.
+/// The noise level that gates need: that of a gate on two multiplexer outputs, each the sum of two
+/// bootstrap outputs.
 pub const NOISE_LEVEL: u32 = 4;
 
-/// Gates on ciphertexts under the big key. Every output is a fresh bootstrap output,
-/// except those of [`not`](Gates::not) and [`mux_batch`](Gates::mux_batch) (the sum of
-/// two), and every gate takes every output.
+/// Gates on ciphertexts under the big key. Every output is a fresh bootstrap output, except those
+/// of [`not`](Gates::not) and of [`mux_batch`](Gates::mux_batch), which are the sum of two. Every
+/// gate accepts every output.
 pub struct Gates<'e, 'k, T> {
     evaluator: &'e Evaluator<'k, T>,
     sign: LookupTable<T>,
 }
 
 impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
-    /// Gates over an evaluator whose parameter set is for booleans.
+    /// Returns the gates of an evaluator whose parameter set is for booleans.
     ///
     /// # Errors
-    /// Another parameter set, or one whose noise level is below [`NOISE_LEVEL`].
+    /// If the plaintexts of the set are not booleans, or its noise level is below [`NOISE_LEVEL`].
     pub fn new(evaluator: &'e Evaluator<'k, T>) -> Result<Self, GateError> {
         let parameters = evaluator.parameters();
         if parameters.plaintext != PlaintextKind::Boolean {
@@ -146,14 +146,17 @@ impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
         })
     }
 
-    /// `¬a`. No bootstrap.
+    /// Returns `¬a`, without a bootstrap.
     pub fn not(&self, a: &LweCiphertext<T>) -> LweCiphertext<T> {
         let mut out = a.clone();
         out.neg_assign();
         out
     }
 
-    /// One gate: one bootstrap.
+    /// Evaluates one gate, with one bootstrap.
+    ///
+    /// # Errors
+    /// If a ciphertext has another dimension than the key.
     pub fn gate(
         &self,
         gate: Gate,
@@ -164,7 +167,10 @@ impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
         Ok(self.bootstrap_signs(vec![combination]).remove(0))
     }
 
-    /// Many gates at once: one bootstrap each.
+    /// Evaluates many gates together, with one bootstrap each.
+    ///
+    /// # Errors
+    /// If a ciphertext has another dimension than the key.
     pub fn gate_batch(
         &self,
         gates: &[(Gate, &LweCiphertext<T>, &LweCiphertext<T>)],
@@ -176,9 +182,12 @@ impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
         Ok(self.bootstrap_signs(combinations?))
     }
 
-    /// `condition ? yes : no` for every `(condition, yes, no)`: two bootstraps each,
-    /// of `condition ∧ yes` and `¬condition ∧ no`, which are not both true, so that
+    /// Evaluates `condition ? yes : no` for every `[condition, yes, no]`, with two bootstraps
+    /// each: of `condition ∧ yes` and of `¬condition ∧ no`. At most one of these is true, so that
     /// their sum plus 1/8 is ±1/8 again.
+    ///
+    /// # Errors
+    /// If a ciphertext has another dimension than the key.
     pub fn mux_batch(
         &self,
         choices: &[[&LweCiphertext<T>; 3]],

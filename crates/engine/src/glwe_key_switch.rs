@@ -1,14 +1,14 @@
-//! GLWE key switch: a whole polynomial from a device's own key under the evaluation key
-//! (Chillotti, Ligier, Orfila, Tap: Improved Programmable Bootstrapping with Larger
-//! Precision and Efficient Arithmetic Circuits for TFHE, 2021: GLWE-to-GLWE key switch).
+//! The GLWE key switch of whole polynomials, from a device's own key to the evaluation key
+//! (Chillotti, Ligier, Orfila, Tap: Improved Programmable Bootstrapping with Larger Precision and
+//! Efficient Arithmetic Circuits for TFHE, 2021: GLWE-to-GLWE key switch).
 //!
-//! The key holds, for every polynomial `S'_i` of the device's key and every digit weight
-//! `q / B^j`, an encryption of `S'_i · q / B^j` under the evaluation key. What it does to
-//! `(A'_1, …, A'_k, B')` is `(0, …, 0, B') - Σ digit_j(A'_i) · row_(i,j)`: one external
-//! product's worth of work for N readings.
+//! For every polynomial `S'_i` of the device's key and every digit weight `q / B^j`, the key holds
+//! an encryption of `S'_i · q / B^j` under the evaluation key. The switch takes `(A'_1, …, A'_k,
+//! B')` to `(0, …, 0, B') - Σ digit_j(A'_i) · row_(i,j)`, which is the work of one external
+//! product for N readings.
 //!
-//! [`SeededDeviceSwitchKey`] is what the key owner makes beside a device's key and what
-//! lies in files; [`DeviceSwitchKey`] is what computes. Both are public, as server keys are.
+//! [`SeededDeviceSwitchKey`] is the form that the key owner makes beside a device's key and that
+//! files hold; [`DeviceSwitchKey`] is the form in memory. Both are public, as server keys are.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::device_issue::DeviceIssue;
@@ -26,14 +26,14 @@ use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::seeded_rows::{Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial};
 use crate::server_key::{ServerKeyError, check_torus};
 
-/// From which key to which a switch key leads.
+/// The keys that a switch key connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceSwitch {
     /// The fingerprint of the device's key, which its uploads carry.
     pub from: KeyFingerprint,
-    /// The key set whose evaluation key the uploads come under.
+    /// The key set of the evaluation key.
     pub to: KeyFingerprint,
-    /// Whose key it is.
+    /// The device and the epoch that the key was issued for.
     pub issue: DeviceIssue,
 }
 
@@ -44,8 +44,8 @@ pub struct SeededDeviceSwitchKey<T> {
     rows: SeededRows<T>,
 }
 
-/// Rows of a switch key: digits of all polynomials, a polynomial's least significant
-/// digit first.
+/// The number of rows of a switch key: one for each digit of each polynomial, the least
+/// significant digit of a polynomial first.
 fn row_count(parameters: &Parameters) -> usize {
     parameters.glwe_dimension.0 * parameters.device_switch().level_count.0
 }
@@ -54,8 +54,8 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
     /// Makes the switch key of a device's own key, issued under `secret`.
     ///
     /// # Errors
-    /// A device key of another key set, or the one that all devices share: it is the
-    /// evaluation key already.
+    /// If the device key belongs to another key set, or is the key that all devices share, which
+    /// is the evaluation key already.
     pub fn generate(
         secret: &SecretKey,
         device: &DeviceKey,
@@ -106,12 +106,12 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
         &self.parameters
     }
 
-    /// From which key to which it leads.
+    /// The keys that it connects.
     pub fn switch(&self) -> &DeviceSwitch {
         &self.switch
     }
 
-    /// Number of bytes of the message of a switch key.
+    /// The number of bytes of the message of a switch key.
     pub fn message_len(parameters: &Parameters) -> usize {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
@@ -119,7 +119,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
             + row_count(parameters) * parameters.polynomial_size().get() * size_of::<T>()
     }
 
-    /// The bytes of a switch key file.
+    /// Returns the bytes of a switch key file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
         message.resize(HEADER_BYTES, 0);
@@ -142,12 +142,15 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
                 self.switch.from,
             )
         };
-        // The message is longer than a header by construction, the only way to fail.
+        // Sealing fails only for messages shorter than a header.
         let _ = header.seal_vec(&mut message);
         message
     }
 
     /// Reads the bytes of a switch key file.
+    ///
+    /// # Errors
+    /// If the bytes are not those of a switch key over the torus `T`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let message = Message::parse_only(bytes, Kind::DeviceSwitchKey)?;
         let (parameters, rest) = parameters_of(&message)?;
@@ -177,10 +180,10 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
         })
     }
 
-    /// Expands and transforms the key. On all threads of the current rayon pool.
+    /// Expands and transforms the key, on all threads of the current rayon pool.
     pub fn prepare(&self) -> DeviceSwitchKey<T> {
         let product = GadgetProduct::of_device_switch(&self.parameters, Isa::detect());
-        // The sum is taken off the body.
+        // The switch subtracts the sum from the body.
         let fourier = self.rows.prepare(&product, -1.0, &|_| ());
         DeviceSwitchKey {
             parameters: self.parameters,
@@ -192,7 +195,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
     }
 }
 
-/// A switch key as it computes. Never serialised.
+/// A switch key in memory, expanded and transformed. It is never serialised.
 pub struct DeviceSwitchKey<T> {
     parameters: Parameters,
     switch: DeviceSwitch,
@@ -202,18 +205,18 @@ pub struct DeviceSwitchKey<T> {
 }
 
 impl<T: MaskTorus> DeviceSwitchKey<T> {
-    /// From which key to which it leads.
+    /// The keys that it connects.
     pub fn switch(&self) -> &DeviceSwitch {
         &self.switch
     }
 
-    /// Number of bytes in memory.
+    /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
         size_of_val(self.fourier.as_slice())
     }
 
-    /// Switches ciphertexts in place, on all threads of the current rayon pool. The
-    /// outcome does not depend on them.
+    /// Switches ciphertexts in place, on all threads of the current rayon pool. The result does
+    /// not depend on the number of threads.
     ///
     /// # Panics
     /// If a ciphertext has other dimensions than the key.
@@ -224,12 +227,12 @@ impl<T: MaskTorus> DeviceSwitchKey<T> {
         );
     }
 
-    /// Scratch of [`switch_glwe`](Self::switch_glwe).
+    /// Returns scratch memory for [`switch_glwe`](Self::switch_glwe).
     pub fn scratch(&self) -> GadgetProductScratch {
         self.product.scratch()
     }
 
-    /// Switches one ciphertext in place: masks, then body.
+    /// Switches one ciphertext in place. `glwe` holds the masks, then the body.
     ///
     /// # Panics
     /// If the ciphertext or `scratch` has other dimensions than the key.

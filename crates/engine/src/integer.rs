@@ -1,13 +1,13 @@
 //! Homomorphic integers in radix blocks.
 //!
-//! An [`Integer`] is a list of [`Block`]s of a [`Circuit`], least significant first. The
-//! operators are methods of [`Circuit`]: they record lookups, and whoever asks for results
-//! has them done, those of all operators together.
+//! An [`Integer`] is a list of [`Block`]s of a [`Circuit`], the least significant first. The
+//! operators are methods of [`Circuit`]. They record lookups, which are evaluated together with
+//! those of all other operators when a result is asked for.
 //!
-//! Sums, differences, products and weighted sums are lazy: what they end with is blocks that add
-//! up. A block then holds more than a digit; its carry is moved ([`Circuit::propagate`]) when a
-//! nonlinear operator needs digits, or when the next sum would no longer fit. Clear operands are [`Circuit::clear`] integers: what does
-//! not depend on a secret takes no bootstrap.
+//! Sums, differences, products and weighted sums are lazy: their results are blocks that hold more
+//! than a digit. The carries are moved ([`Circuit::propagate`]) when a nonlinear operator needs
+//! digits, or when the next sum would no longer fit. Clear operands are integers made by
+//! [`Circuit::clear`]; computations on clear values alone take no bootstrap.
 
 mod arithmetic;
 mod bitwise;
@@ -38,44 +38,44 @@ use thiserror::Error;
 
 use crate::circuit::{Block, Circuit, CircuitError};
 
-/// What integer operators refuse.
+/// The reason for which an integer operator refuses its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum IntegerError {
-    /// An input.
+    /// The circuit refuses an input.
     #[error(transparent)]
     Circuit(#[from] CircuitError),
-    /// No such width.
+    /// The width is not between 1 and 256 bits.
     #[error("an integer has 1 to 256 bits, not {0}")]
     Width(u32),
-    /// Operands of different widths.
+    /// The operands have different widths, in bits.
     #[error("the operands have {0} and {1} bits: cast one to the width of the other")]
     Widths(u32, u32),
-    /// Another number of blocks than the width needs.
+    /// The number of blocks is not the one that the width needs.
     #[error("an integer of {bits} bits has {expected} blocks at these parameters, not {found}")]
     Blocks {
-        /// The width.
+        /// The width in bits.
         bits: u32,
-        /// The number of blocks that it needs.
+        /// The number of blocks that the width needs.
         expected: usize,
-        /// The number that there is.
+        /// The number of blocks given.
         found: usize,
     },
-    /// Operands of two circuits.
+    /// The operands belong to different circuits.
     #[error("an operand belongs to another circuit")]
     OtherCircuit,
-    /// As many integers as weights.
+    /// The numbers of integers and of weights differ.
     #[error("{0} integers have {1} weights")]
     Lengths(usize, usize),
-    /// A function that no lookup gives.
+    /// The function does not fit one lookup.
     #[error(
         "a lookup takes blocks of at most block_modulus values, or pairs of them, within the \
          noise level, to values of at most that modulus"
     )]
     Lookup,
-    /// Blocks that are no digits.
+    /// A block can have values that a digit at its place cannot have.
     #[error("a block has values that no digit at its place has")]
     Digits,
-    /// Nothing to work on.
+    /// The list of operands is empty.
     #[error("a list has no elements")]
     Empty,
 }
@@ -84,17 +84,17 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Whether an integer's digits are those of a plain number or of its two's complement.
+/// The kind of an integer: an unsigned number, or a signed one in two's complement.
 pub trait Signedness: sealed::Sealed + Clone + std::fmt::Debug + Send + Sync {
-    /// Two's complement.
+    /// Whether the integer is in two's complement.
     const SIGNED: bool;
 }
 
-/// Numbers from 0.
+/// Unsigned numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Unsigned;
 
-/// Two's complement numbers.
+/// Signed numbers in two's complement.
 #[derive(Clone, Copy, Debug)]
 pub struct Signed;
 
@@ -109,15 +109,18 @@ impl Signedness for Signed {
     const SIGNED: bool = true;
 }
 
-/// Number of bits of an integer, 1 to 256.
+/// The number of bits of an integer, from 1 to 256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Width(u32);
 
 impl Width {
-    /// The widest.
+    /// The largest width.
     pub const MAX: Self = Self(256);
 
-    /// A width of so many bits.
+    /// Returns the width of `bits` bits.
+    ///
+    /// # Errors
+    /// [`IntegerError::Width`] if `bits` is not between 1 and 256.
     pub const fn new(bits: u32) -> Result<Self, IntegerError> {
         if bits == 0 || bits > Self::MAX.0 {
             return Err(IntegerError::Width(bits));
@@ -125,14 +128,14 @@ impl Width {
         Ok(Self(bits))
     }
 
-    /// Number of bits.
+    /// The number of bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
 }
 
-/// An encrypted integer of a circuit, mod 2^width: blocks, least significant first, whose
-/// sum weighted by powers of the message modulus it is.
+/// An encrypted integer of a circuit, mod 2^width. Its value is the sum of its blocks weighted by
+/// powers of the message modulus, the least significant block first.
 #[derive(Clone, Debug)]
 pub struct Integer<S> {
     blocks: Vec<Block>,
@@ -159,20 +162,24 @@ impl<S: Signedness> Integer<S> {
         &self.blocks
     }
 
-    /// Its width.
+    /// The width.
     pub fn width(&self) -> Width {
         self.width
     }
 
-    /// The same bits, read as the other kind of integer or as the same.
+    /// Returns the same bits as an integer of kind `R`.
     pub fn reinterpret<R: Signedness>(self) -> Integer<R> {
         Integer::new(self.blocks, self.width)
     }
 }
 
 impl Circuit {
-    /// An integer that a device has encrypted: one ciphertext for each digit, least
-    /// significant first. They must be fresh.
+    /// Makes an integer of fresh ciphertexts from a device, one for each digit, the least
+    /// significant first.
+    ///
+    /// # Errors
+    /// If the number of ciphertexts is not the one that the width needs, or the circuit refuses a
+    /// ciphertext.
     pub fn encrypted<S: Signedness>(
         &self,
         ciphertexts: Vec<LweCiphertext<u64>>,
@@ -196,7 +203,7 @@ impl Circuit {
         ))
     }
 
-    /// A stand-in for an encrypted integer of this value: for counting and rehearsing.
+    /// A stand-in for an encrypted integer of this value, for counting and rehearsing a circuit.
     pub fn stand_in_integer<S: Signedness>(
         &self,
         value: impl Into<Clear>,
@@ -210,10 +217,11 @@ impl Circuit {
         Integer::new(blocks.collect(), width)
     }
 
-    /// An integer of digits that are there already, least significant first.
+    /// Makes an integer of digits of this circuit, the least significant first.
     ///
     /// # Errors
-    /// Another number of digits than the width needs, or a block that is no digit at its place.
+    /// If the number of digits is not the one that the width needs, a block can have values that a
+    /// digit at its place cannot have, or a block belongs to another circuit.
     pub fn integer_of_digits<S: Signedness>(
         &self,
         digits: Vec<Block>,
@@ -237,7 +245,7 @@ impl Circuit {
         }
     }
 
-    /// An integer that is no secret, to take part in computations, mod 2^width.
+    /// A clear integer mod 2^width, for use as an operand.
     pub fn clear<S: Signedness>(&self, value: impl Into<Clear>, width: Width) -> Integer<S> {
         let digits = self.digits_of(value.into(), width);
         Integer::new(digits.map(Block::clear).collect(), width)
@@ -251,18 +259,18 @@ impl Circuit {
         })
     }
 
-    /// Number of blocks of an integer of that width.
+    /// The number of blocks of an integer of this width.
     pub fn block_count(&self, width: Width) -> usize {
         self.encoding().block_count(width.0)
     }
 
-    /// What digit `i` is below: the message modulus, or less in the most significant digit.
+    /// The modulus of digit `i`: the message modulus, or less for the most significant digit.
     pub(crate) fn digit_modulus(&self, width: Width, i: usize) -> i64 {
         let bits = self.encoding().message_bits();
         1 << bits.min(width.0 - bits * i as u32)
     }
 
-    /// Checks that operands are of this circuit and of one width.
+    /// Checks that the operands belong to this circuit and have the same width.
     pub(crate) fn check<S: Signedness>(
         &self,
         operands: &[&Integer<S>],
@@ -285,7 +293,8 @@ impl Circuit {
         }
     }
 
-    /// Whether blocks have room for the carries of others in a lookup. None comes to the first.
+    /// Whether each block has room for the carry of the block before it within a lookup. No carry
+    /// comes into the first block.
     fn have_room(&self, blocks: &[Block]) -> bool {
         blocks.iter().enumerate().all(|(i, block)| {
             let carry = if i == 0 { 0 } else { self.largest_carry() };
@@ -300,8 +309,8 @@ impl Circuit {
         (self.block_modulus() - 1) / self.message_modulus()
     }
 
-    /// Digits with noise so small that a lookup has room for `count` of them, whatever they
-    /// have in common, and for a bootstrap output besides.
+    /// Returns the digits, with noise so small that a lookup can take the sum of `count` of them,
+    /// however correlated, and a bootstrap output besides.
     pub(crate) fn digits<S: Signedness>(&self, integer: &Integer<S>, count: u64) -> Integer<S> {
         let mut digits = self.propagate_unchecked(integer);
         let limit = ((self.max_norm_squared() - 1) / count.pow(2)).max(1);

@@ -1,11 +1,9 @@
-//! Key switch: from an LWE ciphertext under the big key to one mod 2^32 under the
-//! small key (TFHE: Fast Fully Homomorphic Encryption over the Torus, section 4.1;
-//! signed digits).
+//! The LWE key switch: from the big key to the small key, mod 2^32 (TFHE: Fast Fully Homomorphic
+//! Encryption over the Torus, section 4.1; signed digits).
 //!
-//! The key holds, for every coefficient `s_i` of the big key and every digit weight
-//! `q / B^j`, an encryption of `s_i · q / B^j`. It is stored in tiles of columns,
-//! all rows of a tile together, so that one pass over a tile serves several
-//! ciphertexts whose sums stay in registers.
+//! For every coefficient `s_i` of the big key and every digit weight `q / B^j`, the key holds an
+//! encryption of `s_i · q / B^j`. It is stored in tiles of columns, all rows of a tile together,
+//! so that one pass over a tile serves several ciphertexts whose sums stay in registers.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::LweDimension;
@@ -19,13 +17,13 @@ use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::filler::filler_words;
 
 const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
-/// Ciphertexts whose sums of one tile fit the registers.
+/// The number of ciphertexts whose sums of one tile fit the registers.
 const LANES: usize = simd::KEY_SWITCH_TILE_CIPHERTEXTS;
-/// Rows of a tile that go through the second-level cache together.
+/// The number of rows of a tile that are processed while they are in the second-level cache.
 const ROWS_AT_A_TIME: usize = 1024;
 
-/// The seeded key: bodies only. Row `i · level_count + j` is stream 0's next `n`
-/// scalars of the expander.
+/// The key-switching key in seeded form: the bodies only. The mask of row `i · level_count + j` is
+/// the next `n` scalars of stream 0 of the expander.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededKeySwitchKey {
     pub(crate) mask_seed: MaskSeed,
@@ -33,7 +31,7 @@ pub struct SeededKeySwitchKey {
 }
 
 impl SeededKeySwitchKey {
-    /// Number of rows: digits of all coefficients of the big key.
+    /// The number of rows: one for each digit of each coefficient of the big key.
     pub fn row_count(parameters: &Parameters) -> usize {
         parameters.big_lwe_dimension().0 * parameters.key_switch.level_count.0
     }
@@ -68,7 +66,7 @@ impl SeededKeySwitchKey {
     }
 }
 
-/// The key as it computes.
+/// The key-switching key in memory, expanded and in tiles.
 pub struct KeySwitchKey {
     isa: Isa,
     input: LweDimension,
@@ -118,7 +116,7 @@ impl KeySwitchKey {
         }
     }
 
-    /// Number of bytes in memory.
+    /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
         size_of_val(self.tiles.as_slice())
     }
@@ -127,8 +125,8 @@ impl KeySwitchKey {
         self.input.0 * self.decomposition.level_count.0
     }
 
-    /// Switches every input to the small key: `outputs` holds one after the other,
-    /// `n + 1` scalars each. Threads split the tiles.
+    /// Switches every input to the small key. `outputs` receives the ciphertexts one after the
+    /// other, `n + 1` scalars each. The threads of the current rayon pool share the tiles.
     ///
     /// # Panics
     /// If an input is not under the big key, or `outputs` has another length.
@@ -153,7 +151,7 @@ impl KeySwitchKey {
         }
     }
 
-    /// `-Σ digit · row` of one tile's columns, for every ciphertext.
+    /// The sums `-Σ digit · row` of the columns of one tile, for every ciphertext.
     fn tile_sums(&self, tile: &[[u32; TILE]], digits: &[&[i32]]) -> Vec<[u32; TILE]> {
         let mut sums = vec![[0u32; TILE]; digits.len()];
         for (block, rows) in tile.chunks(ROWS_AT_A_TIME).enumerate() {
@@ -169,7 +167,7 @@ impl KeySwitchKey {
         sums
     }
 
-    /// The signed digits of every mask scalar, most significant first.
+    /// The signed digits of every mask scalar, the most significant first.
     fn digits<T: Torus>(&self, lwe: &[T]) -> Vec<i32> {
         assert_eq!(
             lwe.len(),

@@ -1,17 +1,18 @@
-//! What a server does with ciphertexts: key switch, programmable bootstrap, gates and
-//! radix integers, always in batches.
+//! The operations of a server on ciphertexts: key switch, programmable bootstrap, gates and radix
+//! integers, all in batches.
 //!
-//! The path of a ciphertext: [`glwe_key_switch`] brings whole polynomials of readings
-//! from a device's own key under the big one; [`key_switch`] takes an LWE ciphertext from
-//! the big key to the small one, [`modulus_switch`] rounds it to exponents of `X`,
-//! [`blind_rotate`] turns a [`lookup_table`] by them with [`external_product`]s, and
-//! coefficient 0 of what comes out is the result under the big key again ([`bootstrap`]).
-//! [`gates`] and [`circuit`] are written on top of that and never look below it; a circuit
-//! records the lookups of [`integer`] operators and has them done together; [`analytics`] are
-//! questions about columns of integers.
+//! The path of a ciphertext: [`glwe_key_switch`] switches whole polynomials of readings from a
+//! device's own key to the big key; [`key_switch`] switches an LWE ciphertext from the big key to
+//! the small one; [`modulus_switch`] rounds it to exponents of `X`; [`blind_rotate`] multiplies a
+//! [`lookup_table`] by that power of `X`, with a [`gadget_product`] for each block of key bits;
+//! and the extracted coefficients are the results, under the big key again ([`bootstrap`]).
+//! [`gates`] and [`circuit`] use nothing below [`bootstrap`]. A circuit records the lookups of
+//! [`integer`] operators and evaluates them together; [`analytics`] computes on columns of
+//! integers.
 //!
-//! Nothing here holds a secret; [`server_key`] is where the key owner's secrets become
-//! public evaluation keys. [`timing_key`] has the shape of those and nothing in it, for clocks.
+//! No value of this crate holds a secret. [`server_key`] makes the public evaluation keys from the
+//! key owner's secrets; [`timing_key`] makes keys of the same shape that encrypt nothing, for
+//! measuring times.
 #![forbid(unsafe_code)]
 
 pub mod analytics;

@@ -1,18 +1,19 @@
-//! Modulus switch: an LWE ciphertext mod 2^32 to exponents mod 2N.
+//! The modulus switch: from an LWE ciphertext mod 2^32 to exponents mod 2N.
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::torus::Torus;
 
-/// Rounds mask and body of `lwe` to multiples of `1/2N`, as exponents in `[0, 2N)`.
+/// Rounds the mask and the body of `lwe` to multiples of `1/2N`, and writes them as exponents in
+/// `[0, 2N)`. `size` is N, and `block_size` is the length `ℓ` of the blocks of the key.
 ///
-/// With [`ModulusSwitch::MeanCompensated`], the sum of the mask's rounding errors times the
-/// mean `1/(ℓ+1)` of a coefficient of a key of blocks of `block_size` ℓ is added to the body
-/// first, towards zero in whole steps of 2^-32: that undoes the mean of what the errors do to
-/// the phase, which is minus their product with the key. The body is then rounded
-/// down, not to nearest: a table's box of `2m` phases begins `m` below its value and
-/// ends before `m` above it, so that rounding down is what makes both borders equally
-/// far, and the rounding itself no noise.
+/// The rounding errors of the mask change the phase by minus their product with the key.
+/// [`ModulusSwitch::MeanCompensated`] removes the mean of this change: it adds the sum of the
+/// errors, multiplied by the mean `1/(ℓ+1)` of a key coefficient and rounded towards zero to a
+/// multiple of 2^-32, to the body. The body is then rounded down instead of to nearest. The box of
+/// a value in a lookup table has `2m` phases, begins `m` phases below the value and ends before
+/// `m` phases above it, so that rounding down makes both borders equally far, and the rounding of
+/// the body adds no noise.
 ///
 /// # Panics
 /// If the lengths differ.

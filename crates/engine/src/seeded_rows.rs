@@ -1,5 +1,5 @@
-//! Lists of GLWE ciphertexts whose masks a seed stands for: what the evaluation keys of
-//! this crate are made of. Row `r` has stream `r` of ChaCha20 under the seed as its mask.
+//! Lists of GLWE ciphertexts whose masks come from a seed; the evaluation keys of this crate
+//! consist of them. The mask of row `r` is stream `r` of ChaCha20 under the seed.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::fft::external_product::ProductShape;
@@ -14,33 +14,33 @@ use zeroize::Zeroizing;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::GadgetProduct;
 
-/// Told the number of steps done since it was last told.
+/// A callback that receives the number of steps done since its last call.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// The seed and the bodies.
+/// The rows: the seed of their masks, and their bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeededRows<T> {
     pub(crate) mask_seed: MaskSeed,
-    /// Bits kept of every body coefficient; those below are 0.
+    /// The number of upper bits kept of every body coefficient; the lower bits are 0.
     body_bits: u32,
     pub(crate) bodies: Vec<T>,
 }
 
-/// How many rows to make, and of what precision.
+/// The number and the precision of the rows to make.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
-    /// Rows in all.
+    /// The number of rows.
     pub(crate) count: usize,
-    /// Rows between which progress is told.
+    /// The number of rows after which progress is reported.
     pub(crate) a_step: usize,
-    /// Bits to keep of every body coefficient.
+    /// The number of upper bits to keep of every body coefficient.
     pub(crate) body_bits: u32,
 }
 
 impl<T: MaskTorus> SeededRows<T> {
-    /// Encrypts `rows.count` plaintext polynomials under `key`, on all threads of the
-    /// current rayon pool. `plaintext` makes the one of a row in a polynomial of zeros;
-    /// `progress` is told of every `rows.a_step` rows.
+    /// Encrypts `rows.count` plaintext polynomials under `key`, on all threads of the current
+    /// rayon pool. `plaintext(r, out)` writes the plaintext of row `r` to a polynomial of zeros.
+    /// `progress` is called after every `rows.a_step` rows.
     pub(crate) fn encrypt(
         parameters: &Parameters,
         key: &GlweSecretKey,
@@ -64,7 +64,7 @@ impl<T: MaskTorus> SeededRows<T> {
                 || {
                     (
                         vec![T::ZERO; parameters.big_lwe_dimension().0],
-                        // It ends up holding products with the key.
+                        // The scratch memory holds products with the key, so it is zeroized.
                         Zeroizing::new(vec![0.0; prepared.scratch_len::<T>()]),
                     )
                 },
@@ -95,9 +95,9 @@ impl<T: MaskTorus> SeededRows<T> {
         }
     }
 
-    /// All polynomials of all rows, masks and then body, times `sign`, as external
-    /// products of this kind read them. On all threads of the current rayon pool;
-    /// `progress` is told of every key bit.
+    /// Returns the transforms of all polynomials of all rows, masks and then body, multiplied by
+    /// `sign`, in the order in which gadget products of this kind read them. Runs on all threads
+    /// of the current rayon pool; `progress` is called for every step with its number of key bits.
     pub(crate) fn prepare(
         &self,
         product: &GadgetProduct,
@@ -143,7 +143,7 @@ impl<T: MaskTorus> SeededRows<T> {
         fourier
     }
 
-    /// Appends what is kept of the bodies, packed.
+    /// Appends the kept bits of the bodies, packed.
     pub(crate) fn write_bodies(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let len = packed_len(self.bodies.len(), self.body_bits);
@@ -151,10 +151,10 @@ impl<T: MaskTorus> SeededRows<T> {
         pack_top_bits(&self.bodies, self.body_bits, &mut out[start..]);
     }
 
-    /// The rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
+    /// Returns the rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
     ///
     /// # Panics
-    /// If there are not as many bytes as `count` coefficients take.
+    /// If `packed` is not as long as `count` coefficients need.
     pub(crate) fn from_bytes(
         mask_seed: MaskSeed,
         body_bits: u32,
@@ -171,8 +171,8 @@ impl<T: MaskTorus> SeededRows<T> {
     }
 }
 
-/// Checks that a key message's header says of its rows what the parameters do.
-/// `dimension` is what the kind of key puts into that field.
+/// Checks that the header of a key message agrees with the parameters. `dimension` is the value of
+/// the header's field of that name for this kind of key.
 pub(crate) fn check_header<T: MaskTorus>(
     header: &Header,
     parameters: &Parameters,
@@ -194,7 +194,8 @@ pub(crate) fn check_header<T: MaskTorus>(
     Ok(())
 }
 
-/// The plaintext `s · weight` of a key polynomial `s`, whose coefficients are small.
+/// Writes the plaintext `s · weight` of polynomial `component` of the key, whose coefficients are
+/// small.
 pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
     out: &mut [T],
     key: &GlweSecretKey,
@@ -207,7 +208,7 @@ pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
     }
 }
 
-/// The weight `q / B^level` of a decomposition's digit.
+/// The weight `q / B^level` of a digit of a decomposition.
 pub(crate) fn digit_weight<T: MaskTorus>(base_log: u32, level: usize) -> T {
     T::ONE << (T::BITS - base_log * level as u32)
 }

@@ -1,7 +1,7 @@
-//! The server key: what the key owner gives a server so that it can compute.
+//! The server key: the public key with which a server computes on ciphertexts.
 //!
-//! [`SeededServerKey`] is what travels and lies in files; [`ServerKey`] is what
-//! computes, made from it once at start.
+//! [`SeededServerKey`] is the form that travels and lies in files. [`ServerKey`] is the form that
+//! computes, made from the first once at start.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
@@ -14,8 +14,8 @@ use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::seeded_rows::{Progress, SeededRows, check_header};
 
-/// Bootstrapping and key-switching keys in seeded form, over the torus `T` of the
-/// parameter set.
+/// The bootstrapping and the key-switching key in seeded form, over the torus `T` of the parameter
+/// set.
 pub struct SeededServerKey<T> {
     parameters: Parameters,
     fingerprint: KeyFingerprint,
@@ -23,33 +23,36 @@ pub struct SeededServerKey<T> {
     key_switch: SeededKeySwitchKey,
 }
 
-/// Why an evaluation key could not be made.
+/// The reason for which an evaluation key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerKeyError {
     /// The source of randomness failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// The secret key is over another torus.
+    /// The parameter set is over another torus.
     #[error("the parameter set is over a {found}-bit torus, this operation is for {expected} bits")]
     TorusBits {
-        /// Bits of the type.
+        /// The bits of the torus `T`.
         expected: u32,
-        /// Bits of the parameter set.
+        /// The bits of the torus of the parameter set.
         found: u32,
     },
-    /// A device key that was not issued under this secret key.
+    /// The device key was not issued under this secret key.
     #[error("the device key was not issued under this secret key: issue another")]
     DeviceKey,
 }
 
 impl<T: MaskTorus> SeededServerKey<T> {
-    /// Number of steps that [`generate`](Self::generate) and
-    /// [`prepare`](Self::prepare) tell their progress.
+    /// The number of steps that [`generate`](Self::generate) and [`prepare`](Self::prepare) report
+    /// to their progress.
     pub fn step_count(parameters: &Parameters) -> u64 {
         parameters.lwe_dimension.0 as u64
     }
 
-    /// Makes the server key of a secret key. On all threads of the current rayon pool.
+    /// Makes the server key of a secret key, on all threads of the current rayon pool.
+    ///
+    /// # Errors
+    /// If the secret key is over another torus than `T`, or the source of randomness fails.
     pub fn generate(
         secret: &SecretKey,
         seeds: &mut SeedSequence,
@@ -57,7 +60,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
     ) -> Result<Self, ServerKeyError> {
         let parameters = *secret.parameters();
         check_torus::<T>(&parameters)?;
-        // Two pairs: a seed serves one key.
+        // Each of the two keys has a pair of seeds of its own.
         let (bootstrap_mask, bootstrap_noise) = seeds.next_pair()?;
         let (key_switch_mask, key_switch_noise) = seeds.next_pair()?;
         Ok(Self {
@@ -85,7 +88,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         &self.parameters
     }
 
-    /// Number of bytes of the message of a server key.
+    /// The number of bytes of the message of a server key.
     pub fn message_len(parameters: &Parameters) -> usize {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
@@ -94,7 +97,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
             + SeededKeySwitchKey::row_count(parameters) * size_of::<u32>()
     }
 
-    /// The bytes of a server key file.
+    /// Returns the bytes of a server key file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
         message.resize(HEADER_BYTES, 0);
@@ -116,12 +119,15 @@ impl<T: MaskTorus> SeededServerKey<T> {
                 self.fingerprint,
             )
         };
-        // The message is longer than a header by construction, the only way to fail.
+        // Sealing fails only for messages shorter than a header.
         let _ = header.seal_vec(&mut message);
         message
     }
 
     /// Reads the bytes of a server key file.
+    ///
+    /// # Errors
+    /// If the bytes are not those of a server key over the torus `T`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let message = Message::parse_only(bytes, Kind::ServerKey)?;
         let (parameters, rest) = parameters_of(&message)?;
@@ -162,7 +168,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         })
     }
 
-    /// Expands and transforms the key. On all threads of the current rayon pool.
+    /// Expands and transforms the key, on all threads of the current rayon pool.
     pub fn prepare(&self, progress: Progress<'_>) -> ServerKey<T> {
         ServerKey {
             parameters: self.parameters,
@@ -185,7 +191,8 @@ pub(crate) fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), S
     }
 }
 
-/// Bootstrapping and key-switching keys as they compute. Never serialised.
+/// The bootstrapping and the key-switching key in memory, ready for use. They are never
+/// serialised.
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
     pub(crate) fingerprint: KeyFingerprint,
@@ -205,12 +212,12 @@ impl<T> ServerKey<T> {
         self.fingerprint
     }
 
-    /// Number of bytes of the bootstrapping key in memory.
+    /// The number of bytes of the bootstrapping key in memory.
     pub fn bootstrap_key_bytes(&self) -> usize {
         self.bootstrap.byte_count()
     }
 
-    /// Number of bytes of the key-switching key in memory.
+    /// The number of bytes of the key-switching key in memory.
     pub fn key_switch_key_bytes(&self) -> usize {
         self.key_switch.byte_count()
     }

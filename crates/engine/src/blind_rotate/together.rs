@@ -1,9 +1,10 @@
-//! One ciphertext on several threads, for the shortest time to an answer: each thread has
-//! some components of the accumulator, takes their digits and brings their sums back.
+//! The blind rotation of one ciphertext on several threads, for the shortest latency. Each thread
+//! owns some components of the accumulator: it decomposes and transforms their digits, and brings
+//! their sums back.
 //!
-//! Between, every thread needs the digits of all. There are two sets of buffers for them,
-//! so that threads wait for each other once a step: whoever is ahead fills the set that
-//! nobody reads.
+//! In between, every thread needs the digits of all components. There are two sets of buffers for
+//! the digits, so that threads wait for each other only once per step: a thread that is ahead
+//! fills the set that no thread reads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -14,11 +15,11 @@ use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts};
 
-/// Buffers for the digits of every component.
+/// The buffers for the digits of every component.
 type Digits = Vec<RwLock<CacheAligned<f64>>>;
 
-/// Turns `acc` by all of the exponents, on as many threads as there are components, or
-/// on `threads` if that is less. The outcome is that of one thread, bit for bit.
+/// Rotates `acc` by all exponents, on one thread for each component or on `threads` threads,
+/// whichever is less. The result is that of one thread, bit for bit.
 pub(super) fn turn_by_all_blocks<T: MaskTorus>(
     key: &BootstrapKey,
     exponents: &[u32],
@@ -37,7 +38,7 @@ pub(super) fn turn_by_all_blocks<T: MaskTorus>(
     let meeting = Meeting::new(components.div_ceil(each));
     let (digits, meeting) = (&digits, &meeting);
     std::thread::scope(|scope| {
-        // A thread that cannot be started panics here, while others wait already.
+        // If a thread cannot be started, this thread panics while others already wait.
         let _left = meeting.attend();
         let mut parts = acc.chunks_mut(each * size).enumerate();
         let own = parts.next();
@@ -50,7 +51,7 @@ pub(super) fn turn_by_all_blocks<T: MaskTorus>(
     });
 }
 
-/// The components from `first` on.
+/// Rotates the components of `acc`, the first of which is component `first` of the accumulator.
 fn turn_part<T: MaskTorus>(
     key: &BootstrapKey,
     exponents: &[u32],
@@ -105,12 +106,13 @@ fn turn_part<T: MaskTorus>(
     }
 }
 
-/// How often to look whether the others have come before giving way: some microseconds.
+/// The number of times that a thread checks for the others before it yields its core: some
+/// microseconds.
 const LOOKS: u32 = 128;
 
-/// Where a number of threads wait for each other, again and again. They come within
-/// microseconds, which is less than it takes to wake a thread: so they spin. Where that is
-/// not enough, a thread may be without a core, perhaps for want of this one's.
+/// A reusable barrier. The threads arrive within microseconds of each other, less than it takes to
+/// wake a thread, so they spin. If that is not enough, a thread may be without a core, and the
+/// waiting threads yield theirs.
 struct Meeting {
     threads: usize,
     arrived: AtomicUsize,
@@ -118,7 +120,7 @@ struct Meeting {
     broken: AtomicBool,
 }
 
-/// Tells the others if its thread panics.
+/// A guard that marks the barrier as broken if its thread panics, so that the others panic too.
 struct Attendance<'m>(&'m Meeting);
 
 impl Drop for Attendance<'_> {
@@ -143,7 +145,7 @@ impl Meeting {
         Attendance(self)
     }
 
-    /// Returns when all threads have called it as often.
+    /// Waits until all threads have called this as often as the current thread.
     fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

@@ -1,12 +1,12 @@
-//! Linear combinations of what a circuit is given and looks up.
+//! Linear combinations of the inputs and the lookups of a circuit.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
-/// Where a term's ciphertext comes from.
+/// The source of the ciphertext of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Source {
     Input(u32),
-    /// A lookup's number, and which of its functions.
+    /// The number of a lookup, and the index of its function.
     Lookup(u32, u8),
 }
 
@@ -24,25 +24,25 @@ impl Source {
 pub(super) struct Term {
     pub(super) source: Source,
     pub(super) weight: i64,
-    /// Of how many ciphertexts an input is the sum; 1 for a lookup.
+    /// The number of ciphertexts that an input is the sum of; 1 for a lookup.
     pub(super) level: u32,
 }
 
-/// A number that is a linear combination of ciphertexts plus a clear constant, and the
-/// interval that it is in.
+/// A linear combination of ciphertexts plus a clear constant, with the interval that its value
+/// lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// In the order of their sources, none twice, no weight 0.
+    /// The terms, in the order of their sources, without duplicates and without weights of 0.
     pub(super) terms: Vec<Term>,
     pub(super) constant: i64,
     low: i64,
     high: i64,
-    /// Whose sources they are; `None` if there are none.
+    /// The circuit of the sources; `None` if there are no terms.
     circuit: Option<u64>,
 }
 
 impl Block {
-    /// A clear number.
+    /// Returns a block of a clear number, without terms.
     pub fn clear(value: i64) -> Self {
         Self {
             terms: Vec::new(),
@@ -67,7 +67,7 @@ impl Block {
         }
     }
 
-    /// The same source, of this noise level.
+    /// Returns the block with the noise level of its terms set to `level`.
     pub(super) fn of_level(mut self, level: u32) -> Self {
         for term in &mut self.terms {
             term.level = level;
@@ -75,28 +75,28 @@ impl Block {
         self
     }
 
-    /// Whether a circuit can use it.
+    /// Whether the block can be used in the circuit of this id.
     pub(crate) fn is_of(&self, circuit: u64) -> bool {
         self.circuit.is_none_or(|own| own == circuit)
     }
 
-    /// The smallest value that it can have.
+    /// The smallest value that the block can have.
     pub fn low(&self) -> i64 {
         self.low
     }
 
-    /// The largest value that it can have.
+    /// The largest value that the block can have.
     pub fn high(&self) -> i64 {
         self.high
     }
 
-    /// Number of values from the smallest to the largest.
+    /// The number of values from the smallest to the largest.
     pub fn span(&self) -> i64 {
         self.high - self.low + 1
     }
 
-    /// The variance of its noise, in that of a bootstrap output or an upload: a bound of the
-    /// squared 2-norm of its weights for errors as they are correlated. See the
+    /// The variance of the noise in units of that of a bootstrap output or an upload: a bound of
+    /// the squared 2-norm of the weights that takes correlated errors into account. See the
     /// [module](super).
     pub fn norm_squared(&self) -> u64 {
         let same_origin = |a: &Term, b: &Term| a.source.lookup() == b.source.lookup();
@@ -106,18 +106,18 @@ impl Block {
         origins.map(|terms| level(terms).pow(2)).sum()
     }
 
-    /// Its value, if that is no secret.
+    /// The value, if the block has no terms and is thus not secret.
     pub fn clear_value(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// The lookups that it is made of.
+    /// The lookups among the sources.
     pub(super) fn lookups(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().filter_map(|term| term.source.lookup())
     }
 
-    /// The same number, known by its operator to be in a smaller interval than its terms
-    /// show.
+    /// Returns the block with a smaller interval, which the operator knows although the terms do
+    /// not show it.
     pub(crate) fn known_in(mut self, low: i64, high: i64) -> Self {
         if !self.terms.is_empty() {
             self.low = self.low.max(low);

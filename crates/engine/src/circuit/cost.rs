@@ -1,13 +1,14 @@
-//! How long rounds of bootstraps take.
+//! The time of rounds of bootstraps, by which operators choose their forms.
 
 use super::{Block, Circuit};
 
-/// What a single bootstrap takes, in those of a long batch on one thread: alone, it waits for
-/// the key. On the machine of `docs/engine.md` 4.4 ms and 2.9 ms.
+/// The time of a single bootstrap, in units of that of one bootstrap of a long batch on one
+/// thread. A single bootstrap waits for the key: on the machine of `docs/engine.md` it takes 4.4
+/// ms instead of 2.9 ms.
 const ALONE: f64 = 1.5;
 
-/// The time of a round of `jobs` bootstraps on `threads` threads, in bootstraps of a long
-/// batch on one thread.
+/// The time of a round of `jobs` bootstraps on `threads` threads, in units of that of one
+/// bootstrap of a long batch on one thread.
 pub(crate) fn round_cost(jobs: usize, threads: usize) -> f64 {
     match jobs {
         0 => 0.0,
@@ -16,13 +17,13 @@ pub(crate) fn round_cost(jobs: usize, threads: usize) -> f64 {
 }
 
 impl Circuit {
-    /// Number of lookups that are recorded.
+    /// The number of recorded lookups.
     pub(crate) fn lookup_count(&self) -> usize {
         self.graph().lookups.len()
     }
 
-    /// How many of the lookups that these blocks need and that were recorded from `start` on
-    /// have each depth.
+    /// For each depth, the number of lookups that these blocks need and that were recorded from
+    /// number `start` on.
     pub(crate) fn levels_since(&self, start: usize, outputs: &[Block]) -> Vec<usize> {
         let graph = self.graph();
         let recent = &graph.lookups[start.min(graph.lookups.len())..];

@@ -1,8 +1,8 @@
-//! Doing what a circuit has recorded: on ciphertexts, in the clear, or only on paper.
+//! The evaluation of circuits: on ciphertexts, in the clear, or as a count of bootstraps.
 //!
-//! Lookups are done in rounds. A round takes those that are ready, the ones with the longest
-//! way to an output first, in batches that keep every thread as busy as the others. A
-//! ciphertext is dropped when the last lookup that needs it is done.
+//! Lookups are evaluated in rounds. A round takes lookups that are ready, those with the longest
+//! path to an output first, in batches that keep all threads equally busy. A ciphertext is dropped
+//! when the last lookup that needs it is done.
 
 use std::collections::BinaryHeap;
 
@@ -16,31 +16,32 @@ use super::{Block, Circuit, Graph, Input};
 use crate::bootstrap::{Evaluator, Job, LOCKSTEP};
 use crate::lookup_table::LookupTable;
 
-/// Batches of full lockstep that a round has at most: enough for the threads to even out.
+/// The largest number of batches of full lockstep in a round: enough to balance the threads.
 const BATCHES: usize = 4;
 
-/// Why a circuit was not evaluated.
+/// The reason for which a circuit was not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EvaluateError {
-    /// Another key.
+    /// The server key has another parameter set.
     #[error("the circuit is for another parameter set than the server key")]
     Parameters,
-    /// A block of another circuit.
+    /// A block belongs to another circuit.
     #[error("what is asked for belongs to another circuit")]
     OtherCircuit,
-    /// No ciphertext.
+    /// An input is a stand-in instead of a ciphertext, or the other way round in a rehearsal.
     #[error("the circuit has stand-ins for ciphertexts: it can be counted and rehearsed only")]
     StandIn,
-    /// Whoever was asked said so.
+    /// The caller's `go_on` returned false.
     #[error("the evaluation was cancelled")]
     Cancelled,
 }
 
-/// What has to be done for some outputs.
+/// The lookups that some outputs need.
 struct Plan {
-    /// For each lookup, how often its outputs are used; 0 if it is not needed.
+    /// For each lookup, the number of uses of its outputs; 0 if it is not needed.
     uses: Vec<u32>,
-    /// The number of lookups from each to the farthest output, itself included.
+    /// For each lookup, the number of lookups on the longest path from it to an output, itself
+    /// included.
     heights: Vec<u32>,
 }
 
@@ -75,12 +76,12 @@ impl Plan {
 }
 
 impl Circuit {
-    /// Number of bootstraps that evaluating these blocks takes.
+    /// The number of bootstraps that the evaluation of these blocks takes.
     pub fn bootstrap_count(&self, outputs: &[&Block]) -> u64 {
         Plan::new(&self.graph(), outputs).needed().count() as u64
     }
 
-    /// The largest number of bootstraps of them that must follow one another.
+    /// The largest number of these bootstraps that must follow one another.
     pub fn bootstrap_depth(&self, outputs: &[&Block]) -> u32 {
         let graph = self.graph();
         let lookups = outputs.iter().flat_map(|block| block.lookups());
@@ -88,13 +89,13 @@ impl Circuit {
         depths.map(|lookup| lookup.depth).max().unwrap_or(0)
     }
 
-    /// The values of these blocks if the inputs are their stand-ins' values.
+    /// Returns the values of these blocks for the values of the stand-ins among the inputs.
     ///
     /// # Errors
-    /// A block of another circuit, or a ciphertext among the inputs.
+    /// If a block belongs to another circuit, or an input is a ciphertext.
     ///
     /// # Panics
-    /// If a value is not in the interval that its operator has promised.
+    /// If a value is outside of the interval that its operator has promised.
     pub fn rehearse(&self, outputs: &[&Block]) -> Result<Vec<i64>, EvaluateError> {
         self.check_outputs(outputs)?;
         let graph = self.graph();
@@ -128,12 +129,12 @@ impl Circuit {
         Ok(outputs.iter().map(value).collect())
     }
 
-    /// The ciphertexts of these blocks, under the big key. On all threads of the current
-    /// rayon pool; the same, bit for bit, for any number of them.
+    /// Evaluates these blocks and returns their ciphertexts under the big key. Runs on all threads
+    /// of the current rayon pool; the result is the same, bit for bit, for any number of threads.
     ///
     /// # Errors
-    /// A block of another circuit, a key of other parameters, or stand-ins among the inputs
-    /// that are needed.
+    /// If a block belongs to another circuit, the key has other parameters, or one of the needed
+    /// inputs is a stand-in.
     pub fn evaluate(
         &self,
         evaluator: &Evaluator<'_, u64>,
@@ -142,7 +143,8 @@ impl Circuit {
         self.evaluate_while(evaluator, outputs, &|| true)
     }
 
-    /// [`evaluate`](Self::evaluate), which asks `go_on` between rounds.
+    /// [`evaluate`](Self::evaluate), which calls `go_on` before every round and stops if it
+    /// returns false.
     ///
     /// # Errors
     /// Those of [`evaluate`](Self::evaluate), and [`EvaluateError::Cancelled`].
@@ -168,8 +170,8 @@ impl Circuit {
         Ok(outputs.par_iter().map(values).collect())
     }
 
-    /// [`evaluate_while`](Self::evaluate_while), and switches what comes out to the small key:
-    /// what goes back to the key owner.
+    /// [`evaluate_while`](Self::evaluate_while) followed by a key switch of the results to the
+    /// small key, the form in which they go back to the key owner.
     ///
     /// # Errors
     /// Those of [`evaluate_while`](Self::evaluate_while).
@@ -198,14 +200,14 @@ struct Work<'c> {
     plan: Plan,
     /// For each lookup, the lookups that wait for it.
     waiting: Vec<Vec<u32>>,
-    /// For each lookup, how many of those that it depends on are not done.
+    /// For each lookup, the number of its dependencies that are not done.
     missing: Vec<u32>,
-    /// Lookups by height, the first recorded first.
+    /// The ready lookups by height, and among equal heights the first recorded first.
     ready: BinaryHeap<(u32, std::cmp::Reverse<usize>)>,
-    /// How many are not done.
+    /// The number of needed lookups that are not done.
     left: usize,
     outputs: Vec<Vec<LweCiphertext<u64>>>,
-    /// The polynomial and the offsets of each table that is needed.
+    /// The polynomial and the offsets of each needed table.
     tables: Vec<Option<(LookupTable<u64>, Vec<u64>)>>,
 }
 
@@ -261,17 +263,19 @@ impl<'c> Work<'c> {
         Ok(work)
     }
 
-    /// Does some of the lookups that are ready.
+    /// Evaluates one round of ready lookups.
     fn round(&mut self, evaluator: &Evaluator<'_, u64>) {
         let threads = rayon::current_num_threads();
         let full = threads * LOCKSTEP;
         let ready = self.ready.len();
         let mut count = match ready >= BATCHES * full {
             true => BATCHES * full,
-            // Two rounds of one and a half batches, not one of two and one of one.
+            // Two rounds of one and a half batches are faster than one round of two and one of
+            // one.
             false => ready.div_ceil(ready.div_ceil(full)),
         };
-        // What would keep one thread longer than the others goes with what comes next.
+        // The lookups that would keep one thread busy longer than the others go into the next
+        // round.
         if count > threads && self.left > ready {
             count -= count % threads;
         }
@@ -315,7 +319,7 @@ impl<'c> Work<'c> {
         }
     }
 
-    /// A linear combination of ciphertexts that are there.
+    /// Computes a linear combination of ciphertexts that are available.
     fn combine(&self, terms: &[Term], constant: i64) -> LweCiphertext<u64> {
         let constant = self.parameters.block_encoding().encode(constant);
         let mut sum = LweCiphertext::trivial(self.parameters.big_lwe_dimension(), constant);

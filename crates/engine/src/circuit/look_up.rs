@@ -1,27 +1,27 @@
-//! Recording lookups.
+//! The recording of lookups.
 
 use super::table::{Function, Table};
 use super::{Block, Circuit, Lookup, LookupKey, Source};
 
 impl Circuit {
-    /// A block whose value is `f` of the value of `x`. The result has one term.
+    /// Records the lookup of `f` and returns a block of one term with the value `f(x)`.
     ///
-    /// The values of `x` are at most `block_modulus` many, or up to twice as many if `f` of
-    /// values `block_modulus` apart has one sum, as a sign has.
+    /// `x` may have at most `block_modulus` values, or up to twice as many if the sum of the
+    /// values of `f` at arguments `block_modulus` apart is constant, as for a sign.
     ///
     /// # Panics
-    /// If they are more, or if `x` has more noise than a bootstrap may take: a defect of the
-    /// operator that asks, and better seen here than decrypted.
+    /// If `x` has more values, or more noise than a bootstrap can take. This is a defect of the
+    /// calling operator, which must not decrypt to a wrong value silently.
     pub(crate) fn look_up(&self, x: &Block, f: impl Fn(i64) -> i64) -> Block {
         let mut outputs = self.look_up_all(x, &[&f]);
         outputs.pop().unwrap_or_else(|| Block::clear(0))
     }
 
-    /// A block for each function of the value of `x`. As many functions as `x` leaves room
-    /// for come out of one bootstrap.
+    /// Records the lookup of several functions and returns a block for each. One bootstrap gives
+    /// the results of as many functions as `x` leaves room for.
     ///
     /// # Panics
-    /// As [`look_up`](Self::look_up).
+    /// As for [`look_up`](Self::look_up).
     pub(crate) fn look_up_all(&self, x: &Block, functions: &[Function<'_>]) -> Vec<Block> {
         let ranges: Vec<(i64, i64)> = functions
             .iter()
@@ -33,7 +33,7 @@ impl Circuit {
             })
             .collect();
         let mut outputs: Vec<Block> = ranges.iter().map(|&(low, _)| Block::clear(low)).collect();
-        // What is the same for all values needs no bootstrap.
+        // A constant function needs no bootstrap.
         let wanted: Vec<usize> = (0..functions.len())
             .filter(|&j| ranges[j].0 != ranges[j].1)
             .collect();
@@ -49,10 +49,11 @@ impl Circuit {
         outputs
     }
 
-    /// A block whose value is `f` of the values of two, both quiet enough.
+    /// Records the lookup of a function of two blocks. Blocks with too much noise are refreshed
+    /// first.
     ///
     /// # Panics
-    /// As [`look_up`](Self::look_up): the two have `block_modulus` pairs of values at most.
+    /// As [`look_up`](Self::look_up), if the two have more than `block_modulus` pairs of values.
     pub(crate) fn look_up_pair(&self, a: &Block, b: &Block, f: impl Fn(i64, i64) -> i64) -> Block {
         let mut outputs = self.look_up_pair_all(a, b, &[&f]);
         outputs.pop().unwrap_or_else(|| Block::clear(0))
@@ -61,14 +62,15 @@ impl Circuit {
     /// [`look_up_pair`](Self::look_up_pair) of several functions.
     ///
     /// # Panics
-    /// As [`look_up_pair`](Self::look_up_pair).
+    /// As for [`look_up_pair`](Self::look_up_pair).
     pub(crate) fn look_up_pair_all(
         &self,
         a: &Block,
         b: &Block,
         functions: &[&dyn Fn(i64, i64) -> i64],
     ) -> Vec<Block> {
-        // The one of fewer values goes below, and gives the weight of the other.
+        // The block with fewer values is packed below, and its number of values is the weight of
+        // the other.
         let swap = a.span() < b.span();
         let (above, below) = if swap { (b, a) } else { (a, b) };
         let (weight, low) = (below.span(), below.low());
@@ -94,7 +96,7 @@ impl Circuit {
         self.look_up_all(&packed, &of_packed)
     }
 
-    /// The same value with the noise of a single bootstrap output.
+    /// Returns a block with the same value and the noise of at most one bootstrap output.
     pub(crate) fn refresh(&self, x: &Block) -> Block {
         match x.norm_squared() {
             0 | 1 => x.clone(),
@@ -102,7 +104,8 @@ impl Circuit {
         }
     }
 
-    /// The number of a lookup: a known one's, if there is the same.
+    /// Records a lookup and returns its number, or the number of an equal lookup that is already
+    /// recorded.
     fn record(&self, x: &Block, functions: &[Function<'_>]) -> u32 {
         let interval = (x.low(), x.span());
         let Some(key) = Table::key(self.encoding(), interval, functions) else {

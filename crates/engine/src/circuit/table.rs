@@ -1,41 +1,44 @@
-//! Tables of functions of a block's value, placed so that one bootstrap serves them.
+//! The tables of lookups: functions of the value of a block, placed so that one bootstrap
+//! evaluates them.
 
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
 
 use crate::lookup_table::LookupTable;
 
-/// A function of the integers of an interval.
+/// A function of the integers in an interval.
 pub(super) type Function<'f> = &'f dyn Fn(i64) -> i64;
 
-/// What makes two tables the same: see [`Table`].
+/// The identity of a [`Table`]: tables with equal keys are the same.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct TableKey {
     value_count: i64,
     functions: Vec<Placed>,
 }
 
-/// Functions of values in `[0, value_count)`, after the shift that brings an interval there.
+/// The functions of a lookup, as functions of values in `[0, value_count)`, after the shift that
+/// moves the interval of the block there.
 pub(super) struct Table {
     key: TableKey,
 }
 
-/// One function, in halves of a step of the encoding, so that one that the padding bit
-/// negates may have its middle between two values.
+/// One function, in units of half a step of the encoding. With these, a function that the padding
+/// bit negates may have its middle between two values.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Placed {
-    /// Twice the values, less `middle`.
+    /// Twice each value, minus `middle`.
     halves: Vec<i64>,
     middle: i64,
 }
 
 impl Table {
-    /// The key of the table of functions of `[low, low + span)`. Several functions need
-    /// `span` values each below the padding bit. One alone may have up to twice as many
-    /// values as there are below it, if those `block_modulus` apart have one sum: a table
-    /// gives the negative where the padding bit is set, and half the sum is added after it.
+    /// Returns the key of the table of functions on `[low, low + span)`. Several functions need
+    /// `span` values each below the padding bit. A single function may have up to twice as many
+    /// values if the sum of its values at arguments `block_modulus` apart is constant: where the
+    /// padding bit is set, a table gives the negative, and half of the sum is added after the
+    /// bootstrap.
     ///
-    /// `None` if they do not fit.
+    /// Returns `None` if the functions do not fit.
     pub(super) fn key(
         encoding: BlockEncoding,
         (low, span): (i64, i64),
@@ -71,7 +74,7 @@ impl Table {
         Self { key }
     }
 
-    /// Whether it has a value at a shifted value.
+    /// Whether the table has values at the shifted value `at`.
     pub(super) fn has(&self, encoding: BlockEncoding, at: i64) -> bool {
         let modulus = encoding.block_modulus() as i64;
         match self.key.functions.len() {
@@ -80,7 +83,7 @@ impl Table {
         }
     }
 
-    /// The values that its functions have at a shifted value of `[0, 2·block_modulus)`.
+    /// The values of its functions at a shifted value in `[0, 2·block_modulus)`.
     pub(super) fn look_up(&self, encoding: BlockEncoding, at: i64) -> impl Iterator<Item = i64> {
         let modulus = encoding.block_modulus() as i64;
         self.key.functions.iter().map(move |f| {
@@ -93,7 +96,7 @@ impl Table {
         })
     }
 
-    /// The polynomial.
+    /// The lookup table of the bootstrap; `None` if the functions do not fit.
     pub(super) fn polynomial(&self, parameters: &Parameters) -> Option<LookupTable<u64>> {
         let count = self.key.value_count as u64;
         let functions = &self.key.functions;
@@ -105,7 +108,7 @@ impl Table {
         })
     }
 
-    /// What is added to each output.
+    /// The torus element to add to each output of the bootstrap.
     pub(super) fn offsets(&self, parameters: &Parameters) -> impl Iterator<Item = u64> {
         self.key
             .functions
@@ -114,7 +117,7 @@ impl Table {
     }
 }
 
-/// The torus element of halves of a step.
+/// The torus element of a number of half steps.
 fn half_steps(parameters: &Parameters, halves: i64) -> u64 {
     let half_step = u64::BITS - parameters.block_encoding().plaintext_bits() - 1;
     (halves as u64) << half_step

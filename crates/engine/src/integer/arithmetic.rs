@@ -1,10 +1,13 @@
-//! Addition, subtraction and negation mod 2^width, all lazy: a bootstrap is recorded only where
-//! a sum would not fit.
+//! Addition, subtraction and negation mod 2^width. All are lazy: they record a bootstrap only if a
+//! sum would not fit its block.
 
 use super::{Block, Circuit, Integer, IntegerError, Signedness};
 
 impl Circuit {
-    /// `a + b`.
+    /// Returns `a + b` mod 2^width, lazily.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn add<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -32,7 +35,10 @@ impl Circuit {
         Integer::new(blocks, a.width)
     }
 
-    /// `a - b`.
+    /// Returns `a - b` mod 2^width, lazily.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn sub<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -42,7 +48,10 @@ impl Circuit {
         Ok(self.add_unchecked(a, &self.neg_unchecked(b)))
     }
 
-    /// `-a`.
+    /// Returns `-a` mod 2^width, lazily.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn neg<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
         Ok(self.neg_unchecked(a))
@@ -57,20 +66,23 @@ impl Circuit {
         Integer::new(self.negated_blocks(&digits), a.width)
     }
 
-    /// The blocks of `-a`: each negated on a multiple of the message modulus that keeps it
-    /// from 0 upwards, which the next block gives back.
+    /// The blocks of `-a`. To each negated block a multiple of the message modulus is added that
+    /// makes it nonnegative, and the next block is lowered accordingly.
     fn negated_blocks<S: Signedness>(&self, a: &Integer<S>) -> Vec<Block> {
         let negated = a.blocks.iter().map(|block| -block).collect();
         self.brought_to_zero(negated, a.width)
     }
 
-    /// `-a - 1`, which has the bits of `a` flipped.
+    /// Returns `-a - 1`, whose bits are those of `a` flipped.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn complement<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
         Ok(self.complement_unchecked(&self.propagate_unchecked(a)))
     }
 
-    /// The digits of the complement of digits.
+    /// Flips the bits of an integer that consists of digits.
     pub(super) fn complement_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
         let digits = a.blocks.iter().enumerate();
         let flip = |(i, digit): (usize, &Block)| &-digit + (self.digit_modulus(a.width, i) - 1);

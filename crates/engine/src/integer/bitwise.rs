@@ -1,9 +1,9 @@
-//! Bitwise operators, one lookup for a pair of digits, and what is the same for all digits of a
-//! number: bits that are set, zeros at its ends.
+//! Bitwise operators, with one lookup for each pair of digits, and functions of all bits of a
+//! number: the number of set bits, their parity, leading and trailing zeros.
 
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Width};
 
-/// An operator on each pair of bits.
+/// A bitwise operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BitOp {
     /// `a & b`
@@ -25,7 +25,10 @@ impl BitOp {
 }
 
 impl Circuit {
-    /// An operator on each pair of bits.
+    /// Applies the operator to each pair of bits.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn bitwise<S: Signedness>(
         &self,
         op: BitOp,
@@ -44,7 +47,8 @@ impl Circuit {
         Ok(Integer::new(digits.collect(), a.width))
     }
 
-    /// A function of a digit, without a lookup if it is the digit or a complement of it.
+    /// Applies a function to a digit, without a lookup if the function is the identity or a
+    /// complement.
     fn map_linearly(&self, x: &Block, f: impl Fn(i64) -> i64) -> Block {
         let ends = x.low() + x.high();
         match (x.low()..=x.high()).all(|value| f(value) == value) {
@@ -56,14 +60,20 @@ impl Circuit {
         }
     }
 
-    /// The number of bits that are set.
+    /// Returns the number of set bits.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn count_ones<S: Signedness>(&self, a: &Integer<S>) -> Result<FheUint, IntegerError> {
         self.check(&[a])?;
         let ones = self.of_digits(a, |digit, _| i64::from(digit.count_ones()));
         Ok(self.add_column(ones, self.count_width(a)?))
     }
 
-    /// Whether an odd number of bits is set.
+    /// Returns whether an odd number of bits is set.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn parity<S: Signedness>(&self, a: &Integer<S>) -> Result<FheBool, IntegerError> {
         self.check(&[a])?;
         let mut bits = self.of_digits(a, |digit, _| i64::from(digit.count_ones() % 2));
@@ -80,7 +90,11 @@ impl Circuit {
         }
     }
 
-    /// The number of bits above the most significant one that is set; the width if none is.
+    /// Returns the number of bits above the most significant set bit, or the width if no bit is
+    /// set.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn leading_zeros<S: Signedness>(&self, a: &Integer<S>) -> Result<FheUint, IntegerError> {
         self.check(&[a])?;
         let zeros = |digit: i64, modulus: i64| match digit {
@@ -90,15 +104,19 @@ impl Circuit {
         self.zeros(a, true, zeros)
     }
 
-    /// The number of bits below the least significant one that is set; the width if none is.
+    /// Returns the number of bits below the least significant set bit, or the width if no bit is
+    /// set.
+    ///
+    /// # Errors
+    /// If the operand belongs to another circuit.
     pub fn trailing_zeros<S: Signedness>(&self, a: &Integer<S>) -> Result<FheUint, IntegerError> {
         self.check(&[a])?;
         let zeros = |digit: i64, modulus: i64| digit.trailing_zeros().min(modulus.ilog2());
         self.zeros(a, false, zeros)
     }
 
-    /// The zeros before the first bit that is set, from one end or the other: those of each
-    /// digit with nothing set before it.
+    /// Returns the number of zeros before the first set bit, counted from either end: the sum of
+    /// the zeros of each digit that has no set bit before it.
     fn zeros<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -125,7 +143,7 @@ impl Circuit {
         Ok(self.add_column(counts.collect(), width))
     }
 
-    /// A function of each digit and its modulus.
+    /// Looks up a function of each digit and its modulus.
     fn of_digits<S: Signedness>(&self, a: &Integer<S>, f: impl Fn(i64, i64) -> i64) -> Vec<Block> {
         let digits = self.digits(a, 1).blocks;
         let each = digits.iter().enumerate().map(|(i, digit)| {
@@ -135,7 +153,7 @@ impl Circuit {
         each.collect()
     }
 
-    /// The width of a number of bits of an integer.
+    /// The width of the number of bits of an integer.
     fn count_width<S: Signedness>(&self, a: &Integer<S>) -> Result<Width, IntegerError> {
         Width::new(a.width.0.ilog2() + 1)
     }

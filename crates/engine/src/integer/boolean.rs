@@ -1,22 +1,24 @@
-//! Truth values: and, or, exclusive or, not, and the and of many.
+//! Truth values and their operators: and, or, exclusive or, not, selection, and the conjunction
+//! and disjunction of many values.
 
 use crate::circuit::{Block, Circuit};
 
 use super::IntegerError;
 
-/// An encrypted truth value: a property of a block's value.
+/// An encrypted truth value, represented as a property of the value of a block.
 ///
-/// It becomes a block of its own only where one is needed, with the weight that is needed
-/// there: what follows a comparison starts where its last lookup would have ended.
+/// The truth value gets a block of its own only when an operator needs one, in the lookup that
+/// gives it the weight needed there. So the operator after a comparison takes the place of the
+/// comparison's last lookup.
 #[derive(Clone, Debug)]
 pub struct FheBool {
     x: Block,
-    /// Whether it holds, for each value from the block's lowest.
+    /// The truth for each value of the block, from its lowest.
     truth: Vec<bool>,
 }
 
 impl FheBool {
-    /// Whether `f` holds for the value of `x`.
+    /// The truth of `f` for the value of `x`.
     pub(crate) fn of(x: Block, f: impl Fn(i64) -> bool) -> Self {
         let truth = (x.low()..=x.high()).map(f).collect();
         Self { x, truth }
@@ -38,15 +40,15 @@ impl FheBool {
 }
 
 impl Circuit {
-    /// A truth value that is no secret, to take part in computations.
+    /// A clear truth value, for use as an operand.
     pub fn clear_bool(&self, bit: bool) -> FheBool {
         FheBool::of(Block::clear(i64::from(bit)), |value| value == 1)
     }
 
-    /// The truth value that holds where a block, whose values are 0 and 1, is 1.
+    /// Makes a truth value of a block with the values 0 (false) and 1 (true).
     ///
     /// # Errors
-    /// A block of other values or of another circuit.
+    /// If the block can have other values or belongs to another circuit.
     pub fn truth(&self, bit: Block) -> Result<FheBool, IntegerError> {
         self.check_own([&bit])?;
         match bit.low() >= 0 && bit.high() <= 1 {
@@ -55,17 +57,17 @@ impl Circuit {
         }
     }
 
-    /// A stand-in for an encrypted truth value: for counting and rehearsing.
+    /// A stand-in for an encrypted truth value, for counting and rehearsing a circuit.
     pub fn stand_in_bool(&self, bit: bool) -> FheBool {
         FheBool::of(self.stand_in(u64::from(bit), 1), |value| value == 1)
     }
 
-    /// The block that is 1 where it holds, and 0 where it does not.
+    /// Returns the block that is 1 if the truth value holds and 0 if it does not.
     pub fn bit(&self, a: &FheBool) -> Block {
         self.weighted_bit(a, 1)
     }
 
-    /// The block that is `weight` where it holds, and 0 where it does not.
+    /// Returns the block that is `weight` if the truth value holds and 0 if it does not.
     pub(crate) fn weighted_bit(&self, a: &FheBool, weight: i64) -> Block {
         if a.is_bit() && weight.unsigned_abs() == 1 {
             return &a.x * weight;
@@ -73,7 +75,7 @@ impl Circuit {
         self.look_up(&a.x, |value| i64::from(a.holds(value)) * weight)
     }
 
-    /// `¬a`. No bootstrap.
+    /// Returns `¬a`, without a bootstrap.
     pub fn not(&self, a: &FheBool) -> FheBool {
         if a.is_bit() {
             return FheBool::of(&Block::clear(1) - &a.x, |value| value == 1);
@@ -81,17 +83,26 @@ impl Circuit {
         FheBool::of(a.x.clone(), |value| !a.holds(value))
     }
 
-    /// `a ∧ b`.
+    /// Returns `a ∧ b`.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn and(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
         self.of_sum(a, b, |ones| ones == 2)
     }
 
-    /// `a ∨ b`.
+    /// Returns `a ∨ b`.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn or(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
         self.of_sum(a, b, |ones| ones > 0)
     }
 
-    /// `a ⊕ b`.
+    /// Returns `a ⊕ b`.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn xor(&self, a: &FheBool, b: &FheBool) -> Result<FheBool, IntegerError> {
         self.of_sum(a, b, |ones| ones == 1)
     }
@@ -107,7 +118,10 @@ impl Circuit {
         Ok(FheBool::of(sum, f))
     }
 
-    /// Whether all of them hold.
+    /// Returns whether all values hold. The conjunction of no values holds.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn all<'a>(
         &self,
         bits: impl IntoIterator<Item = &'a FheBool>,
@@ -121,7 +135,8 @@ impl Circuit {
         if blocks.is_empty() {
             return Err(IntegerError::Empty);
         }
-        // As many at a time as fit one bootstrap, each a bit of the next round.
+        // Each round takes groups of as many values as fit one bootstrap, and makes one bit of
+        // each group.
         let most = (self.block_modulus() - 1).min(self.max_norm_squared() as i64);
         loop {
             let groups = blocks.chunks(most as usize).map(|group| {
@@ -138,7 +153,10 @@ impl Circuit {
         }
     }
 
-    /// Whether any of them holds.
+    /// Returns whether at least one of the values holds.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn any<'a>(
         &self,
         bits: impl IntoIterator<Item = &'a FheBool>,
@@ -147,7 +165,10 @@ impl Circuit {
         Ok(self.not(&self.all(&none)?))
     }
 
-    /// `condition ? a : b`.
+    /// Returns `a` if the condition holds, `b` if not.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn select_bool(
         &self,
         condition: &FheBool,
@@ -167,7 +188,7 @@ impl Circuit {
         Ok(FheBool::of(either.known_in(0, 1), |bit| bit == 1))
     }
 
-    /// Whether any of some blocks from 0 up is not 0.
+    /// The truth of at least one block being nonzero. The blocks must be nonnegative.
     pub(super) fn any_nonzero(&self, mut blocks: Vec<Block>) -> FheBool {
         loop {
             blocks.retain(|block| block.clear_value() != Some(0));
@@ -191,9 +212,11 @@ impl Circuit {
         }
     }
 
-    /// For each of some blocks from 0 up, the bit whether it or one before it is not 0.
+    /// For each block, the bit that tells whether this block or one before it is nonzero. The
+    /// blocks must be nonnegative.
     pub(super) fn running_any(&self, blocks: &[Block]) -> Vec<Block> {
-        // Sums from the start of each chunk; a chunk has room for a bit of those before.
+        // Each chunk has the running sums from its start, and room for one bit from the chunks
+        // before it.
         let mut chunks: Vec<Vec<Block>> = Vec::new();
         for block in blocks {
             let last = chunks.last().and_then(|chunk| chunk.last());
@@ -225,7 +248,7 @@ impl Circuit {
         any
     }
 
-    /// The sum of blocks, if a lookup has room for it and for some bits more.
+    /// The sum of two blocks, if a lookup has room for the sum and `bits` more bits.
     fn together(&self, a: &Block, b: &Block, bits: i64) -> Option<Block> {
         let sum = a + b;
         let fits = sum.span() + bits <= self.block_modulus()

@@ -1,28 +1,29 @@
-//! Moving carries, until every block is a digit.
+//! Propagation of carries, until every block is a digit.
 //!
-//! *Sequentially*: block by block, digit and carry out of one bootstrap where the block
-//! leaves room for both functions. As few bootstraps as blocks, and as deep.
+//! *Sequentially*: block by block, where one bootstrap gives both the digit and the carry of a
+//! block if the block leaves room for two functions. It takes as few bootstraps as there are
+//! blocks, one after the other.
 //!
-//! *In logarithmic depth*: every block tells whether it generates a carry, propagates one,
-//! or neither (2, 1, 0). With `P = 2^K` values below the padding bit, `K` such states weighted by
-//! powers of two and the carry that comes in add up to less than `2P`, and the top bit of
-//! the sum is the carry that goes out; the same sum tells a group's state, and groups are
-//! the blocks of the next level (a Hillis–Steele scan with groups of `K` instead of 2).
-//! About two and a half bootstraps a block.
+//! *In logarithmic depth*: the state of a block is whether it generates a carry (2), propagates
+//! one (1), or neither (0). Let `P = 2^K` be the number of values below the padding bit. The sum
+//! of `K` states weighted by powers of two and of the incoming carry is below `2P`, and its top
+//! bit is the outgoing carry. The same sum gives the state of the group, and groups are the blocks
+//! of the next level: a Hillis–Steele scan with groups of `K` instead of 2. It takes about two and
+//! a half bootstraps per block.
 //!
-//! [`Circuit::propagate`] takes the one that a model of rounds says is faster for the
-//! number of operators that will run side by side, and the threads.
+//! [`Circuit::propagate`] takes the form that a model of the rounds of bootstraps predicts to be
+//! faster, for the number of operators that run side by side and the number of threads.
 
 use super::{Block, Circuit, Integer, IntegerError, Signedness, Width};
 use crate::circuit::round_cost;
 
-/// Digits, and what they carry out.
+/// Digits, and the carry out of the most significant one.
 pub(super) struct Carried {
     pub(super) digits: Vec<Block>,
     pub(super) carry: Block,
 }
 
-/// How carries are moved.
+/// The form in which carries are propagated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarryForm {
     /// From block to block.
@@ -32,13 +33,19 @@ pub enum CarryForm {
 }
 
 impl Circuit {
-    /// The same number, with every block a digit.
+    /// Returns the same number with every block a digit, in the faster form.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn propagate<S: Signedness>(&self, a: &Integer<S>) -> Result<Integer<S>, IntegerError> {
         self.check(&[a])?;
         Ok(self.propagate_unchecked(a))
     }
 
-    /// [`propagate`](Self::propagate) in a form of the caller's choice.
+    /// [`propagate`](Self::propagate) in the given form.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn propagate_by<S: Signedness>(
         &self,
         form: CarryForm,
@@ -54,8 +61,8 @@ impl Circuit {
         Integer::new(carried.digits, a.width)
     }
 
-    /// The digits of blocks [with room](Self::have_room), and the carry out of the width. The
-    /// carry that comes in is 0 or 1.
+    /// The digits of blocks [with room](Self::have_room), and the carry out of the width.
+    /// `carry_in` must be 0 or 1.
     pub(super) fn carry(&self, blocks: &[Block], carry_in: &Block, width: Width) -> Carried {
         if let (Some(clear @ 1..), [first, others @ ..]) = (carry_in.clear_value(), blocks) {
             let blocks = [&[first + clear], others].concat();
@@ -63,7 +70,8 @@ impl Circuit {
         }
         let start = self.lookup_count();
         let sequential = self.carry_by(CarryForm::Sequential, blocks, carry_in, width);
-        // Many operators keep the threads busy by themselves: then the work counts.
+        // If many operators run side by side, they keep the threads busy, and only the number of
+        // bootstraps counts.
         if self.batch() >= 2 * self.threads() {
             return sequential;
         }
@@ -108,7 +116,7 @@ impl Circuit {
         Carried { digits, carry }
     }
 
-    /// The digit and the carry of a block.
+    /// Splits a block into its digit and its carry.
     pub(super) fn split(&self, block: &Block, modulus: i64) -> (Block, Block) {
         if self.is_digit(block, modulus) {
             return (block.clone(), Block::clear(0));
@@ -122,14 +130,15 @@ impl Circuit {
         (digit, carry)
     }
 
-    /// Digits by a tree of states, and the same times the message modulus.
+    /// The digits by a tree of states, and the digits times the message modulus.
     pub(super) fn carry_scaled(&self, blocks: &[Block], width: Width) -> (Vec<Block>, Vec<Block>) {
         let mut scaled = Vec::with_capacity(blocks.len());
         let carried = self.carry_by_states(blocks, &Block::clear(0), width, Some(&mut scaled));
         (carried.digits, scaled)
     }
 
-    /// Digits times the message modulus are added to a list that is given.
+    /// Propagates carries by a tree of states. If a list is given, the digits times the message
+    /// modulus are appended to it.
     fn carry_by_states(
         &self,
         blocks: &[Block],
@@ -149,8 +158,8 @@ impl Circuit {
         let group_len = self.group_len();
         let modulus_of = |i: usize| self.digit_modulus(width, i);
         let (blocks, overflow) = self.with_carries_of_one(blocks, carry_in, width);
-        // What each block gives: its digit, in the scale that its last lookup wants, and its
-        // state, in that of its place in its group.
+        // Each block gives its digit, scaled for its last lookup, and its state, scaled for its
+        // place in its group.
         let pairing = Pairing::new(self);
         let mut digits = Vec::with_capacity(blocks.len());
         let mut states = Vec::with_capacity(blocks.len());
@@ -174,13 +183,14 @@ impl Circuit {
             _ => &carries[i - 1],
         };
         let mut done = Vec::with_capacity(blocks.len());
-        // The carry into the block before, weighted by its place.
+        // The carry into the previous block, weighted by its place.
         let mut below = Block::clear(0);
         for (i, digit) in digits.iter().enumerate() {
             let (place, modulus) = (i % group_len, modulus_of(i));
             let first = i - place;
             done.push(match pairing.of(place) {
-                // The carry into the block below and that one's state tell the carry.
+                // The state of the block below and the carry into that block give this block's
+                // carry.
                 Some(Pair::DigitAbove) => {
                     let x = &(digit + &states[first]) + carry_into(first);
                     last(&x, &|x| (x / 4 + i64::from(x % 4 >= 2)) % modulus)
@@ -216,14 +226,14 @@ impl Circuit {
         }
     }
 
-    /// States that fit a group: their weighted sum and a carry are below twice the block
+    /// The number of states of a group: their weighted sum plus a carry is below twice the block
     /// modulus.
     fn group_len(&self) -> usize {
         (self.encoding().plaintext_bits() - 1) as usize
     }
 
-    /// The blocks with sums so small that none carries more than 1, whatever comes in, and
-    /// what that carries out of the width.
+    /// The blocks, reduced so that no block carries more than 1 whatever comes in, and the carry
+    /// of this reduction out of the width.
     fn with_carries_of_one(
         &self,
         blocks: &[Block],
@@ -234,7 +244,7 @@ impl Circuit {
         let each = |(i, block): (usize, &Block)| {
             let modulus = self.digit_modulus(width, i);
             let sum = block + &carry;
-            // No carry comes into the first one.
+            // No carry comes into the first block.
             let most = 2 * modulus - 2 + i64::from(i == 0 && carry_in.clear_value() == Some(0));
             if block.low() >= 0 && sum.high() <= most {
                 carry = Block::clear(0);
@@ -242,7 +252,7 @@ impl Circuit {
             }
             let (digit, out) = self.split(block, modulus);
             let sum = &digit + &carry;
-            // In the most significant block of few bits, once more.
+            // A most significant block of few bits may need a second reduction.
             let (sum, more) = match sum.high() <= 2 * modulus - 2 {
                 true => (sum, Block::clear(0)),
                 false => self.split(&sum, modulus),
@@ -254,8 +264,8 @@ impl Circuit {
         (small, carry)
     }
 
-    /// The carry after each of these states, whose weights are `2^(i mod K)`, if `carry_in`
-    /// comes in.
+    /// The carry after each state, for states with the weights `2^(i mod K)` and the incoming
+    /// carry `carry_in`.
     fn carries(&self, carry_in: &Block, states: &[Block]) -> Vec<Block> {
         let group_len = self.group_len();
         let groups: Vec<&[Block]> = states.chunks(group_len).collect();
@@ -293,23 +303,25 @@ impl Circuit {
     }
 }
 
-/// The sum of blocks.
+/// The sum of all blocks.
 pub(super) fn total(blocks: &[Block]) -> Block {
     blocks
         .iter()
         .fold(Block::clear(0), |sum, block| &sum + block)
 }
 
-/// How the last lookup of a block at an odd place of its group learns its carry.
+/// The way in which the last lookup of a block at an odd place of its group gets its carry.
 #[derive(Clone, Copy)]
 enum Pair {
-    /// From the state of the block below and the carry into that, below a digit times 4.
+    /// From the state of the block below and the carry into that block, packed below the digit
+    /// times 4.
     DigitAbove,
-    /// From the same, both weighted by that block's place, above the digit.
+    /// From the same two values, weighted by the place of the block below and packed above the
+    /// digit.
     DigitBelow,
 }
 
-/// Which places of a group need no carry of their own.
+/// The places of a group that need no carry of their own.
 struct Pairing {
     message_modulus: i64,
     block_modulus: i64,

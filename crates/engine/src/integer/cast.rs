@@ -1,10 +1,13 @@
-//! Integers of other widths, and functions of small ones and of blocks.
+//! Casts between widths, and functions of small integers and of blocks.
 
 use super::{Block, Circuit, Clear, FheUint, Integer, IntegerError, Signedness, Width};
 
 impl Circuit {
-    /// The same number mod `2^width`, as signed or unsigned: a wider one continues the sign of
-    /// signed integers, and zeros after unsigned ones.
+    /// Returns the number mod `2^width`, as a signed or unsigned integer. A wider result continues
+    /// the sign of signed integers, and has zeros above unsigned ones.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn cast<S: Signedness, R: Signedness>(
         &self,
         a: &Integer<S>,
@@ -33,18 +36,19 @@ impl Circuit {
                 (false, false) => 0,
             }
         };
-        // All above the sign bit's digit are the same, but for the most significant.
+        // All digits above that of the sign bit are equal, except the most significant one.
         let places: Vec<usize> = (last..count).collect();
         let functions: Vec<_> = places.iter().map(|&i| continued(i)).collect();
         blocks.extend(self.look_up_moved(&top, &functions));
         Ok(Integer::new(blocks, width))
     }
 
-    /// A function of a block's value, in `[-block_modulus, block_modulus]`.
+    /// Looks up a function of the value of a block. The values of the function must be in
+    /// `[-block_modulus, block_modulus]`.
     ///
     /// # Errors
-    /// A block of another circuit, or with more values or more noise than a lookup takes, or
-    /// values beyond the block modulus.
+    /// If the block belongs to another circuit, has more values or more noise than a lookup can
+    /// take, or the function has values beyond the block modulus.
     pub fn map_block(&self, x: &Block, f: impl Fn(i64) -> i64) -> Result<Block, IntegerError> {
         self.check_own([x])?;
         let most = self.block_modulus();
@@ -57,7 +61,8 @@ impl Circuit {
         }
     }
 
-    /// A function of the values of two blocks, which have `block_modulus` pairs at most.
+    /// Looks up a function of the values of two blocks, which may have at most `block_modulus`
+    /// pairs of values.
     ///
     /// # Errors
     /// Those of [`map_block`](Self::map_block).
@@ -82,10 +87,10 @@ impl Circuit {
         }
     }
 
-    /// A function of an integer of as few bits as one block has, mod `2^width`.
+    /// Looks up a function of an integer that fits one block. The result is mod `2^width`.
     ///
     /// # Errors
-    /// An integer of more bits, or of another circuit.
+    /// If the integer has more bits than a block holds, or belongs to another circuit.
     pub fn map<S: Signedness>(
         &self,
         a: &FheUint,

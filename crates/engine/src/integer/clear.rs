@@ -1,16 +1,16 @@
-//! Clear operands.
+//! Clear operands, which are not secret.
 
-/// A number that is no secret, of up to 256 bits in two's complement.
+/// A clear number of up to 256 bits in two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clear([u64; 4]);
 
 impl Clear {
-    /// A number of four words, least significant first.
+    /// Makes a number of four words, the least significant first.
     pub const fn from_words(words: [u64; 4]) -> Self {
         Self(words)
     }
 
-    /// Its words, least significant first.
+    /// The four words, the least significant first.
     pub const fn words(self) -> [u64; 4] {
         self.0
     }
@@ -24,7 +24,7 @@ impl Clear {
         Self(words)
     }
 
-    /// Its negative mod 2^256.
+    /// The negated number mod 2^256.
     pub(super) fn negated(self) -> Self {
         let mut carry = true;
         Self(self.0.map(|word| {
@@ -34,7 +34,7 @@ impl Clear {
         }))
     }
 
-    /// The 64 bits from bit `at`; above the number there are zeros.
+    /// The 64 bits from bit `at` on, with zeros above the number.
     pub(super) fn bits_from(self, at: u32) -> u64 {
         let (word, shift) = ((at / 64) as usize, at % 64);
         let word_at = |i: usize| self.0.get(i).copied().unwrap_or(0);

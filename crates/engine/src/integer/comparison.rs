@@ -1,9 +1,9 @@
 //! Comparisons.
 //!
-//! The order of two numbers is the sign of their most significant differing digits. Each
-//! difference of digits is looked up to its sign times a power of two; a sum of such signs
-//! has the sign of its highest nonzero term, so one more lookup decides as many digits at
-//! once as there are bits below the padding.
+//! The order of two numbers is the sign of the difference of their most significant differing
+//! digits. The difference of each pair of digits is looked up as its sign times a power of two. A
+//! sum of such terms has the sign of its highest nonzero term, so that one further lookup
+//! evaluates as many digits as there are bits below the padding bit.
 
 use super::{Block, Circuit, FheBool, Integer, IntegerError, Signedness};
 
@@ -25,7 +25,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison of clear numbers.
+    /// Compares clear values.
     pub fn apply<V: PartialOrd>(self, a: V, b: V) -> bool {
         match self {
             Self::Lt => a < b,
@@ -39,7 +39,10 @@ impl Comparison {
 }
 
 impl Circuit {
-    /// Whether a comparison holds.
+    /// Returns whether the comparison of `a` with `b` holds.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn compare<S: Signedness>(
         &self,
         comparison: Comparison,
@@ -63,11 +66,11 @@ impl Circuit {
         let last = terms.len() - 1;
         let half = self.digit_modulus(a.width, last) / 2;
         if S::SIGNED && half == 1 {
-            // Sign bits are the other way round.
+            // The sign bit has a negative weight.
             terms[last] = -&terms[last];
         } else if S::SIGNED {
-            // Two's complement numbers with the sign bits flipped are in the order of
-            // unsigned ones.
+            // With their sign bits flipped, two's complement numbers have the order of unsigned
+            // numbers.
             let (a, b) = (self.digits(a, 2), self.digits(b, 2));
             let (a, b) = (&a.blocks[last], &b.blocks[last]);
             let order = |a: i64, b: i64| (a ^ half).cmp(&(b ^ half)) as i64;
@@ -84,25 +87,26 @@ impl Circuit {
         self.sign_of(self.merged(terms), false)
     }
 
-    /// How many signs, weighted by powers of two, have a sum that a lookup takes.
+    /// The number of signs, weighted by powers of two, whose sum a lookup can take.
     fn signs_together(&self) -> usize {
         (self.encoding().plaintext_bits() - 1) as usize
     }
 
-    /// A block with the sign of the highest of these terms that is not 0, least significant
-    /// first. The most significant one may have its weight already.
+    /// A block with the sign of the highest nonzero term. The terms are given least significant
+    /// first; `weighted` says that the most significant one has its weight already.
     pub(super) fn sign_of(&self, mut terms: Vec<Block>, mut weighted: bool) -> Block {
         let group_len = self.signs_together();
         while terms.len() > 1 {
-            // Groups are full from the most significant end, so that a group of one, which
-            // needs no more than its sign, can only be the least significant.
+            // Groups are filled from the most significant end, so that only the least significant
+            // group can consist of one term, which needs its sign only.
             let mut groups = Vec::with_capacity(terms.len().div_ceil(group_len));
             let mut end = terms.len();
             while end > 0 {
                 let start = end.saturating_sub(group_len);
                 let places = terms[start..end].iter().enumerate();
                 let sum = places.fold(Block::clear(0), |mut sum, (place, term)| {
-                    // A sign, quiet enough for its weight, needs no lookup.
+                    // A term that is a sign already and has little enough noise for its weight
+                    // needs no lookup.
                     let is_sign = term.low() >= -1 && term.high() <= 1;
                     let is_sign = is_sign && term.norm_squared() <= 1 && place == 0;
                     let is_weighted = weighted && start + place + 1 == terms.len();
@@ -122,13 +126,14 @@ impl Circuit {
         terms.pop().unwrap_or_else(|| Block::clear(0))
     }
 
-    /// The differences of the digits, least significant first, quiet enough for a lookup.
+    /// The differences of the digits, the least significant first, with little enough noise for a
+    /// lookup.
     fn digit_differences<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Vec<Block> {
         let (a, b) = (self.digits(a, 2), self.digits(b, 2));
         a.blocks.iter().zip(&b.blocks).map(|(a, b)| a - b).collect()
     }
 
-    /// Terms in place of pairs of neighbours, where one lookup takes both: half as many.
+    /// Merges pairs of neighbouring differences into one term each, if one lookup can take both.
     fn merged(&self, differences: Vec<Block>) -> Vec<Block> {
         let pairs = differences.chunks(2).map(|pair| match pair {
             [low, high] => {

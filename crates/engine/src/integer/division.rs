@@ -1,28 +1,29 @@
 //! Division with remainder.
 //!
-//! Long division in the radix of the blocks. A step takes one digit more of the dividend to the
-//! remainder, compares that with all multiples `1·d, …, (m - 1)·d` of the divisor at once, and
-//! takes the largest that it holds away. After `s` steps a remainder is below `m^s`, so only
-//! that many digits take part; what the divisor has above them makes it too large. A pair of
-//! differences of digits is compared by one lookup, for every other digit is known times `m`
-//! as well.
+//! Long division in the radix `m` of the blocks. Each step appends one digit of the dividend to
+//! the remainder, compares the remainder with all multiples `1·d, …, (m - 1)·d` of the divisor at
+//! once, and subtracts the largest multiple that is not above it. After `s` steps a remainder is
+//! below `m^s`, so that only `s` digits take part; a divisor with higher digits is too large. One
+//! lookup compares a pair of differences of digits, because every other digit is also known times
+//! `m`.
 
 use super::carry::total;
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Shift, Signedness, Width};
 
-/// What a division gives.
+/// The result of a division.
 #[derive(Clone, Debug)]
 pub struct Division<S> {
-    /// `a / b`, truncated toward zero. Where `b` is 0, that of the absolute values is all ones,
-    /// and has the sign of `a`'s otherwise. The smallest signed number by -1 wraps to itself.
+    /// The quotient `a / b`, truncated toward zero. If `b` is 0, it is all ones for unsigned
+    /// numbers; for signed ones it is -1 if `a` is at least 0, and 1 otherwise. The quotient of
+    /// the smallest signed number and -1 wraps to the smallest number.
     pub quotient: Integer<S>,
-    /// `a - b * quotient`, with the sign of `a`. Where `b` is 0 it is `a`.
+    /// The remainder `a - b * quotient`, with the sign of `a`. If `b` is 0, it is `a`.
     pub remainder: Integer<S>,
-    /// Whether `b` is 0.
+    /// The truth of `b` being 0.
     pub by_zero: FheBool,
 }
 
-/// A digit of a remainder or of a multiple, and that times the message modulus.
+/// A digit of a remainder or of a multiple, also multiplied by the message modulus.
 #[derive(Clone)]
 struct Digit {
     plain: Block,
@@ -30,16 +31,19 @@ struct Digit {
 }
 
 struct Divisor {
-    /// Digits of `t·d` at `t - 1`, one more than the divisor has.
+    /// The digits of `t·d` at index `t - 1`, one more than the divisor has.
     multiples: Vec<Vec<Digit>>,
-    /// At `s`, whether the divisor has a digit other than 0 from `s` on.
+    /// At index `s`, whether the divisor has a nonzero digit at place `s` or above.
     above: Vec<Block>,
-    /// The same for clear divisors: the number of their digits.
+    /// The number of digits of a clear divisor, in place of `above`.
     clear_len: Option<usize>,
 }
 
 impl Circuit {
-    /// `a / b` and `a % b`.
+    /// Returns the quotient and the remainder of `a` by `b`.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn div_rem<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -65,7 +69,10 @@ impl Circuit {
         })
     }
 
-    /// The quotient of [`div_rem`](Self::div_rem).
+    /// Returns the quotient of [`div_rem`](Self::div_rem).
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn div<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -74,7 +81,10 @@ impl Circuit {
         Ok(self.div_rem(a, b)?.quotient)
     }
 
-    /// The remainder of [`div_rem`](Self::div_rem).
+    /// Returns the remainder of [`div_rem`](Self::div_rem).
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn rem<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -84,7 +94,7 @@ impl Circuit {
     }
 
     fn divide(&self, a: &FheUint, b: &FheUint) -> (FheUint, FheUint, FheBool) {
-        // Multiples are as noisy as a digit with their weight.
+        // A multiple has the noise of a digit times its weight.
         let (a, b) = (
             self.digits(a, 2),
             self.digits(b, self.message_modulus() as u64),
@@ -109,7 +119,7 @@ impl Circuit {
         let mut quotient = Vec::with_capacity(count);
         for s in 1..=count {
             let next = a.blocks[count - s].clone();
-            // At an even place, nobody asks for the other.
+            // No lookup uses the scaled digit of an even place.
             let scaled = next.clone();
             remainder.insert(
                 0,
@@ -130,7 +140,7 @@ impl Circuit {
         }
         quotient.reverse();
         let mut remainder: Vec<Block> = remainder.into_iter().map(|digit| digit.plain).collect();
-        // The remainder is not above the dividend.
+        // The remainder is at most the dividend.
         if let Some(top) = remainder.last_mut() {
             *top = top
                 .clone()
@@ -148,7 +158,7 @@ impl Circuit {
         i as u32 * self.encoding().message_bits()
     }
 
-    /// The place of the only bit of digits that is set, if there is only one.
+    /// The place of the only set bit of the digits, if exactly one bit is set.
     fn place_of_one(&self, digits: &[i64]) -> Option<u32> {
         let mut set = digits.iter().enumerate().filter(|(_, digit)| **digit != 0);
         match (set.next(), set.next()) {
@@ -159,7 +169,7 @@ impl Circuit {
         }
     }
 
-    /// The digit of the quotient, and what is left of the remainder.
+    /// One step: returns the digit of the quotient and the new remainder.
     fn divide_step(
         &self,
         remainder: &[Digit],
@@ -175,7 +185,7 @@ impl Circuit {
                 self.weighted_bit(&FheBool::of(sign, |sign| sign >= 0), modulus)
             })
             .collect();
-        // The number of multiples that it holds, times the message modulus.
+        // The number of multiples that are not above the remainder, times the message modulus.
         let times = total(&held).known_in(0, most as i64 * modulus);
         let digit = self.look_up(&times, |times| times / modulus);
         let taken = self.taken(&times, &held, divisor, remainder.len());
@@ -189,7 +199,7 @@ impl Circuit {
             .zip(scaled)
             .map(|(plain, scaled)| Digit { plain, scaled })
             .collect();
-        // It is less than the divisor.
+        // The new remainder is less than the divisor.
         for digit in left
             .iter_mut()
             .skip(divisor.clear_len.unwrap_or(usize::MAX))
@@ -199,7 +209,7 @@ impl Circuit {
         (digit, left)
     }
 
-    /// The sign of a remainder less a multiple.
+    /// The sign of the remainder minus a multiple.
     fn sign_of_remainder(
         &self,
         remainder: &[Digit],
@@ -217,7 +227,8 @@ impl Circuit {
                 _ => &digits[0].plain - &of[0].plain,
             })
             .collect();
-        // What the multiple has above: what the divisor has, and the carry of multiplying it.
+        // The part of the multiple above the remainder: the higher digits of the divisor, and the
+        // carry of the multiplication.
         let mut beyond = above[len].clone();
         if t > 0 {
             beyond += &multiple[len].plain;
@@ -232,7 +243,7 @@ impl Circuit {
         self.sign_of(terms, false)
     }
 
-    /// The blocks that a step takes away.
+    /// The blocks that a step subtracts.
     fn taken(&self, times: &Block, held: &[Block], divisor: &Divisor, len: usize) -> Vec<Block> {
         let modulus = self.message_modulus();
         let digits = |t: usize| {
@@ -242,7 +253,7 @@ impl Circuit {
                 .map(|digit| &digit.plain)
         };
         if divisor.clear_len.is_some() {
-            // By the number of multiples.
+            // For a clear divisor, the digits are looked up by the number of multiples.
             let tables: Vec<Vec<i64>> = (0..len)
                 .map(|i| {
                     let of = |t: usize| digits(t).nth(i).and_then(Block::clear_value).unwrap_or(0);
@@ -257,7 +268,7 @@ impl Circuit {
             return self.look_up_moved(times, &functions);
         }
         if held.len() <= 3 {
-            // That multiple which is the largest: it is held, and the next one is not.
+            // A multiple is the largest one if it is not above the remainder and the next one is.
             let none = Block::clear(0);
             let mut taken = vec![Block::clear(0); len];
             for (t, bit) in held.iter().enumerate() {
@@ -273,7 +284,7 @@ impl Circuit {
                 .map(|taken| taken.known_in(0, modulus - 1))
                 .collect();
         }
-        // Products with the digit of the quotient, low and high.
+        // The low and high parts of the products with the digit of the quotient.
         let mut taken = vec![Block::clear(0); len];
         for (i, digit) in digits(0).enumerate() {
             let x = digit + times;
@@ -299,7 +310,7 @@ impl Circuit {
         let clear = b.clear_digits();
         let clear_len = clear.map(|digits| {
             let top = digits.iter().rposition(|&digit| digit != 0);
-            // Nothing is taken away by 0.
+            // A divisor of 0 subtracts nothing.
             top.map_or(count, |top| top + 1)
         });
         let width = Width(self.encoding().message_bits() * (count + 1) as u32);

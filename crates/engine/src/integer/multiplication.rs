@@ -1,15 +1,19 @@
 //! Products, and sums weighted by clear numbers.
 //!
-//! A product is schoolbook: one lookup of a pair of digits for the low digit of their product
-//! and one for the high one, added up in columns. A clear factor takes no products: its digits,
-//! signed so that they are small, are weights of the other's in the columns.
+//! A product is computed by the schoolbook method: for each pair of digits, one lookup gives the
+//! low digit of their product and one the high digit, and these are added in columns. A clear
+//! factor needs no lookups of products: its digits, signed so that they are small, are the weights
+//! of the other factor's digits in the columns.
 
 use super::sum::Columns;
 use super::{Block, Circuit, Clear, FheBool, FheInt, FheUint, Integer, IntegerError, Signedness};
 use super::{Signed, Width};
 
 impl Circuit {
-    /// `a * b` mod 2^width. Lazy.
+    /// Returns `a * b` mod 2^width, lazily.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn mul<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -32,8 +36,8 @@ impl Circuit {
     pub(super) fn overflowing_product(&self, a: &FheUint, b: &FheUint) -> (FheUint, FheBool) {
         let (a, b) = (self.factor(a), self.factor(b));
         let (columns, mut spilled) = self.product(&a.blocks, &b.blocks, a.width);
-        // Digits whose product is beyond the width: one not 0, and the other not 0 from its
-        // complement on.
+        // The product of digits `i` and `j` with `i + j >= count` is beyond the width: the number
+        // has overflowed if a digit and one at or above its complement are both nonzero.
         let count = a.blocks.len();
         let mut from_top: Vec<Block> = b.blocks.clone();
         from_top.reverse();
@@ -47,7 +51,11 @@ impl Circuit {
         self.overflowing_columns(columns, spilled, a.width)
     }
 
-    /// The exact sum of integers weighted by clear numbers, mod 2^width.
+    /// Returns the sum of integers weighted by clear numbers, mod 2^width, lazily.
+    ///
+    /// # Errors
+    /// If the numbers of integers and weights differ, the integers have different widths, or they
+    /// belong to another circuit.
     pub fn dot_product<S: Signedness>(
         &self,
         integers: &[Integer<S>],
@@ -61,7 +69,7 @@ impl Circuit {
         Ok(sum.reinterpret::<Signed>())
     }
 
-    /// As [`dot_product`](Self::dot_product), of as many weights as integers.
+    /// [`dot_product`](Self::dot_product) of equal numbers of integers and weights.
     pub(super) fn weighted_sum<S: Signedness>(
         &self,
         integers: &[Integer<S>],
@@ -84,7 +92,8 @@ impl Circuit {
                 self.add_weighted(&mut columns, &Integer::<S>::new(wide, width), factor());
                 continue;
             }
-            // With the sign bit flipped it is a number from 0, too large by that bit.
+            // With the sign bit flipped, the number is nonnegative, and too large by the value of
+            // that bit.
             let flipped = self.sign_flipped(integer);
             let wide = Integer::<S>::new(flipped.blocks, width);
             self.add_weighted(&mut columns, &wide, factor());
@@ -99,20 +108,20 @@ impl Circuit {
         Ok(self.add_columns(columns, width))
     }
 
-    /// Digits that make a lookup of a pair.
+    /// The digits of a factor, with little enough noise for a lookup of a pair.
     fn factor<S: Signedness>(&self, integer: &Integer<S>) -> Integer<S> {
         self.digits(integer, self.encoding().message_modulus() + 1)
     }
 
-    /// The columns of a product, and what its digits spill out of the width. Of products of
-    /// digits that are beyond the width, neither has anything.
+    /// The columns of a product, and the terms that its digits add beyond the width. Products of
+    /// digits that lie wholly beyond the width are in neither.
     fn product(&self, a: &[Block], b: &[Block], width: Width) -> (Columns, Vec<Block>) {
         let mut columns = self.columns(width);
         let mut spilled = Vec::new();
         let is_square = a == b;
         for i in 0..a.len() {
             for j in 0..b.len() - i {
-                // The same lookup serves both products of two digits of a square.
+                // In a square, the two products of a pair of digits are one lookup.
                 let (x, y) = match is_square && i > j {
                     true => (&a[j], &b[i]),
                     false => (&a[i], &b[j]),
@@ -135,8 +144,8 @@ impl Circuit {
         (columns, spilled)
     }
 
-    /// Adds an integer times a clear one, of these digits, to columns. What the integer has
-    /// beyond them is dropped.
+    /// Adds an integer, multiplied by the clear number with the given digits, to columns. Terms
+    /// beyond the columns are dropped.
     fn add_weighted<S: Signedness>(
         &self,
         columns: &mut Columns,
@@ -153,7 +162,7 @@ impl Circuit {
                 norm <= self.max_norm_squared()
                     && block.span() * weight as i64 <= self.block_modulus()
             });
-        // One term a column can be as lazy as its integer.
+        // If each column gets one term, the integer may stay lazy.
         let digits = match plain {
             true => integer.clone(),
             false => self.digits(integer, largest),
@@ -165,8 +174,8 @@ impl Circuit {
         }
     }
 
-    /// Digits of the same number mod a power of the message modulus, none of them larger than
-    /// half of it.
+    /// The signed digits of the same number mod a power of the message modulus, none of them
+    /// larger than half of the modulus.
     fn signed_digits(&self, digits: Vec<i64>) -> Vec<i64> {
         let modulus = self.message_modulus();
         let mut carry = 0;
@@ -174,7 +183,7 @@ impl Circuit {
         for (i, digit) in digits.iter().enumerate() {
             let twice = 2 * (digit + carry).rem_euclid(modulus);
             let next = digits.get(i + 1).copied().unwrap_or(0);
-            // At one half, by what makes the next one smaller.
+            // A digit of exactly one half takes the sign that makes the next digit smaller.
             let negative = twice > modulus || twice == modulus && 2 * next >= modulus;
             carry = (digit + carry).div_euclid(modulus) + i64::from(negative);
             signed.push(twice / 2 - i64::from(negative) * modulus);
@@ -184,7 +193,7 @@ impl Circuit {
 }
 
 impl<S: Signedness> Integer<S> {
-    /// Its blocks, if all of them are clear.
+    /// The values of the blocks, if all of them are clear.
     pub(super) fn clear_digits(&self) -> Option<Vec<i64>> {
         self.blocks.iter().map(Block::clear_value).collect()
     }

@@ -1,14 +1,17 @@
 //! Selection, minimum and maximum.
 //!
-//! A choice between two digits is `b + c·(a - b)`. Where a block has room for
-//! `(a - b) + (2m - 1)·c`, which tells both factors, the product comes out of one lookup;
-//! and the same product gives minimum and maximum together, as `a - c·(a - b)` and
-//! `b + c·(a - b)`. Where it has not, `c·a` and `¬c·b` take one each.
+//! A choice between two digits is `b + c·(a - b)`. If a block has room for `(a - b) + (2m - 1)·c`,
+//! which determines both factors, one lookup gives the product `c·(a - b)`. The same product gives
+//! the minimum and the maximum together, as `a - c·(a - b)` and `b + c·(a - b)`. If a block does
+//! not have the room, `c·a` and `¬c·b` take one lookup each.
 
 use super::{Block, Circuit, Comparison, FheBool, Integer, IntegerError, Signedness};
 
 impl Circuit {
-    /// `condition ? a : b`.
+    /// Returns `a` if the condition holds, `b` if not, as digits.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn select<S: Signedness>(
         &self,
         condition: &FheBool,
@@ -20,7 +23,10 @@ impl Circuit {
         Ok(self.choose(condition, a, b).0)
     }
 
-    /// The smaller one.
+    /// Returns the smaller of two integers.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn min<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -29,7 +35,10 @@ impl Circuit {
         Ok(self.min_max(a, b)?.0)
     }
 
-    /// The larger one.
+    /// Returns the larger of two integers.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn max<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -38,7 +47,11 @@ impl Circuit {
         Ok(self.min_max(a, b)?.1)
     }
 
-    /// The smaller one and the larger one, for the price of one of them at most parameters.
+    /// Returns the smaller and the larger of two integers, under most parameter sets at the price
+    /// of one of them.
+    ///
+    /// # Errors
+    /// If the operands have different widths or belong to another circuit.
     pub fn min_max<S: Signedness>(
         &self,
         a: &Integer<S>,
@@ -49,13 +62,16 @@ impl Circuit {
         Ok((min, max))
     }
 
-    /// The smallest and the largest of a list, in a tournament.
+    /// Returns the smallest and the largest integer of a list, by a tournament.
+    ///
+    /// # Errors
+    /// If the list is empty, or the integers have different widths or belong to another circuit.
     pub fn min_max_of<S: Signedness>(
         &self,
         list: &[Integer<S>],
     ) -> Result<(Integer<S>, Integer<S>), IntegerError> {
-        // The first round serves both ends; from then on losers and winners go on apart. An
-        // odd one out takes part in both.
+        // The first round serves both results; after it the smaller and the larger integers have
+        // tournaments of their own. An integer without an opponent takes part in both.
         let mut smaller = Vec::with_capacity(list.len().div_ceil(2));
         let mut larger = Vec::with_capacity(list.len().div_ceil(2));
         for pair in list.chunks(2) {
@@ -72,7 +88,7 @@ impl Circuit {
         ))
     }
 
-    /// One of a list, by rounds of pairs.
+    /// Reduces a list to one element, by rounds of pairs.
     pub(crate) fn tournament<V: Clone>(
         &self,
         mut list: Vec<V>,
@@ -88,7 +104,7 @@ impl Circuit {
         list.pop().ok_or(IntegerError::Empty)
     }
 
-    /// What the condition chooses, and what it does not, as digits.
+    /// The integer that the condition chooses and the other one, as digits.
     pub(super) fn choose<S: Signedness>(
         &self,
         condition: &FheBool,

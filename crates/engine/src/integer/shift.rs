@@ -1,23 +1,24 @@
 //! Shifts and rotations.
 //!
-//! By a clear amount every bit goes to a place that is known: bits of a digit that stay
-//! together are one lookup's value, whole digits need none. By an encrypted amount this is done
-//! for one bit of the amount after the other, each digit telling, with that bit, what it keeps
-//! and what it gives to others; what comes together in a digit does not overlap, so it is
-//! added.
+//! By a clear amount every bit goes to a known place: the bits of a digit that stay together are
+//! the value of one lookup, and whole digits need none. By an encrypted amount the shift is done
+//! for one bit of the amount after the other: lookups of a digit with that bit give the part of
+//! the digit that stays and the parts that move to other digits. The parts that meet in a digit do
+//! not overlap and are added.
 
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Width};
 
-/// What moves bits.
+/// A kind of shift or rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shift {
-    /// `a << amount`, 0 from the width on.
+    /// `a << amount`; 0 if the amount is at least the width.
     Left,
-    /// `a >> amount`, filled with the sign of signed integers; from the width on, all of it.
+    /// `a >> amount`, filled with the sign of signed integers; only the fill if the amount is at
+    /// least the width.
     Right,
-    /// Left, with what goes out coming in again: by the amount mod the width.
+    /// A rotation to the left by the amount mod the width.
     RotateLeft,
-    /// Right, with what goes out coming in again: by the amount mod the width.
+    /// A rotation to the right by the amount mod the width.
     RotateRight,
 }
 
@@ -26,7 +27,7 @@ impl Shift {
         matches!(self, Self::RotateLeft | Self::RotateRight)
     }
 
-    /// Where bit `to` comes from; none if it becomes 0.
+    /// The bit that bit `to` of the result comes from; `None` if it becomes 0.
     fn source(self, to: u32, amount: u32, width: u32, signed: bool) -> Option<u32> {
         match self {
             Self::Left => to.checked_sub(amount),
@@ -38,7 +39,7 @@ impl Shift {
     }
 }
 
-/// What a digit gives to one digit of the result: bits, and where they are there.
+/// The bits that a digit gives to one digit of the result, and their place there.
 struct Part {
     to: usize,
     bits: Vec<(u32, u32)>,
@@ -52,7 +53,10 @@ impl Part {
 }
 
 impl Circuit {
-    /// A shift or rotation by a clear amount.
+    /// Shifts or rotates by a clear amount.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn shift_clear<S: Signedness>(
         &self,
         shift: Shift,
@@ -81,8 +85,11 @@ impl Circuit {
         self.known_digits(moved, a.width)
     }
 
-    /// A shift or rotation by an encrypted amount. An amount of few bits is cheaper than one
-    /// of many: cast it.
+    /// Shifts or rotates by an encrypted amount. An amount of few bits takes fewer bootstraps, so
+    /// cast it to the width that it needs.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn shift<S: Signedness>(
         &self,
         shift: Shift,
@@ -97,7 +104,7 @@ impl Circuit {
         }
         let bits = self.encoding().message_bits();
         let mut digits = self.digits(a, 1);
-        // Amounts of so many bits may be below the width.
+        // The number of bits of the amounts below the width.
         let useful = u32::BITS - (a.width.0 - 1).leading_zeros();
         for place in 0..amount.width.0 {
             if place >= useful && !shift.is_rotation() {
@@ -109,7 +116,7 @@ impl Circuit {
                 true => self.power_mod(place, a.width),
                 false => 1 << place,
             };
-            // A whole turn.
+            // The rotation is a whole turn.
             if by == 0 {
                 continue;
             }
@@ -135,7 +142,7 @@ impl Circuit {
         Ok(self.choose(&beyond, &end, &digits).0)
     }
 
-    /// An amount that does the same as one of these digits.
+    /// A clear amount with the same effect as the amount of these digits.
     fn clear_amount(&self, shift: Shift, digits: &[i64], width: Width) -> u32 {
         let modulus = self.message_modulus() as u64;
         let width = u64::from(width.0);
@@ -154,7 +161,7 @@ impl Circuit {
         (0..place).fold(1 % width.0, |power, _| power * 2 % width.0)
     }
 
-    /// Digits of what the shift makes of digits if the bit is set, or of them.
+    /// The digits after the shift if the bit is set, else the digits unchanged.
     fn shift_if<S: Signedness>(
         &self,
         shift: Shift,
@@ -172,7 +179,8 @@ impl Circuit {
             };
             let x = x.known_in(0, 2 * modulus - 1);
             let mut parts = self.parts::<S>(shift, by, digits.width, from);
-            // The digit itself, where the bit is not set: with what comes to the same place.
+            // If the bit is not set, the digit itself stays, packed with the part that moves to
+            // the same place.
             let own = parts.iter().position(|part| part.to == from);
             let own = own.unwrap_or_else(|| {
                 parts.push(Part {
@@ -192,7 +200,7 @@ impl Circuit {
                     }
                 })
                 .collect();
-            // One that takes the whole digit leaves nothing: no lookup for what is left.
+            // A function that takes the whole digit leaves nothing, so the rest needs no lookup.
             let whole = (0..parts.len()).find(|&i| {
                 let part = &parts[i];
                 i != own && parts[own].bits.is_empty() && (0..modulus).all(|x| part.of(x) == x)
@@ -212,7 +220,7 @@ impl Circuit {
         self.known_digits(sums, digits.width)
     }
 
-    /// What digit `from` gives, as many parts as there are digits that it gives something to.
+    /// The parts that digit `from` gives, one for each digit that it gives bits to.
     fn parts<S: Signedness>(
         &self,
         shift: Shift,
@@ -238,7 +246,7 @@ impl Circuit {
                 }),
             }
         }
-        // A rotation may come back to the first digit.
+        // A rotation may return to the first digit.
         parts.sort_by_key(|part| part.to);
         parts.dedup_by(|part, kept| {
             let same = part.to == kept.to;
@@ -250,7 +258,7 @@ impl Circuit {
         parts
     }
 
-    /// Lookups of functions, those that are equal once, and none for the value itself.
+    /// Looks up the functions, equal ones once, and the identity not at all.
     pub(super) fn look_up_moved<F: Fn(i64) -> i64>(
         &self,
         x: &Block,
@@ -281,7 +289,7 @@ impl Circuit {
         which.iter().map(|&i| blocks[i].clone()).collect()
     }
 
-    /// Sums that are digits, for their terms do not overlap.
+    /// The sums as digits. The terms of a sum do not overlap.
     fn known_digits<S: Signedness>(&self, sums: Vec<Block>, width: Width) -> Integer<S> {
         let sums = sums.into_iter().enumerate();
         let digits = sums.map(|(i, sum)| sum.known_in(0, self.digit_modulus(width, i) - 1));

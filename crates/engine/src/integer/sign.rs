@@ -1,22 +1,28 @@
-//! Signs: of what they are, absolute values, and negation where a condition holds.
+//! Signs, absolute values, and conditional negation.
 
 use super::Unsigned;
 use super::{Block, Circuit, FheBool, FheInt, FheUint, Integer, IntegerError, Signedness};
 
 impl Circuit {
-    /// `|a|`. That of the smallest number wraps to itself.
+    /// Returns `|a|`. The absolute value of the smallest number wraps to itself.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn abs(&self, a: &FheInt) -> Result<FheInt, IntegerError> {
         self.check(&[a])?;
         Ok(self.magnitude(a).reinterpret())
     }
 
-    /// Whether a signed integer is below 0.
+    /// Returns whether a signed integer is negative.
+    ///
+    /// # Errors
+    /// If an operand belongs to another circuit.
     pub fn is_negative(&self, a: &FheInt) -> Result<FheBool, IntegerError> {
         self.check(&[a])?;
         Ok(self.sign(a))
     }
 
-    /// Whether the most significant bit is set.
+    /// The truth of the most significant bit being set.
     pub(super) fn sign<S: Signedness>(&self, a: &Integer<S>) -> FheBool {
         let half = self.digit_modulus(a.width, a.blocks.len() - 1) / 2;
         let digits = self.propagate_unchecked(a);
@@ -32,7 +38,7 @@ impl Circuit {
         self.negate_if(&self.sign(&digits), &digits)
     }
 
-    /// `condition ? -a : a`, in digits.
+    /// `-a` if the condition holds, `a` if not, in digits.
     pub(super) fn negate_if<S: Signedness>(
         &self,
         condition: &FheBool,
@@ -52,7 +58,7 @@ impl Circuit {
         Integer::new(carried.digits, a.width)
     }
 
-    /// Digits with the most significant bit flipped.
+    /// The digits, with the most significant bit flipped.
     pub(super) fn sign_flipped<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
         let mut digits = self.digits(a, 1);
         let half = self.digit_modulus(a.width, a.blocks.len() - 1) / 2;
