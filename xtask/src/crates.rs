@@ -27,6 +27,8 @@ struct Dependency {
 
 #[derive(Deserialize, PartialEq)]
 struct Target {
+    /// `lib`, `bin`, `test`, …; of a library, its crate types.
+    kind: Vec<String>,
     /// Whether `cargo test` makes a test program of it.
     test: bool,
 }
@@ -55,9 +57,16 @@ impl Package {
         folder.strip_prefix(root()).unwrap_or(folder)
     }
 
-    /// Whether `cargo test` has anything to run.
-    pub(crate) fn has_tests(&self) -> bool {
-        self.targets.iter().any(|target| target.test)
+    /// The options of `cargo test` that select all test programs and no tests of documentation; `None`
+    /// if there are no test programs.
+    pub(crate) fn test_options(&self) -> Option<&'static [&'static str]> {
+        let tested = || self.targets.iter().filter(|target| target.test);
+        let is_lib = |target: &Target| target.kind.iter().any(|kind| kind.ends_with("lib"));
+        match (tested().any(is_lib), tested().next()) {
+            (true, _) => Some(&["--lib", "--bins", "--tests"]),
+            (false, Some(_)) => Some(&["--bins", "--tests"]),
+            (false, None) => None,
+        }
     }
 }
 

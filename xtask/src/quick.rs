@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::crates::{Package, packages};
 use crate::failure::{Failure, output, succeed};
-use crate::workspace::{PROFILE, PYTHON_PACKAGES, cargo, root, step};
+use crate::workspace::{PROFILE, cargo, root, step};
 
 /// Parts of the names of tests that take more than two seconds or so on one core.
 const SLOW: [&str; 0] = [];
@@ -56,12 +56,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     }
     for package in &changed {
         let name = package.name.as_str();
-        if !package.has_tests() || PYTHON_PACKAGES.contains(&name) {
+        let Some(options) = package.test_options() else {
             continue;
-        }
+        };
         step(&format!("fast tests of {name}"), || {
             let mut tests = cargo(&["test", "--quiet", "--profile", PROFILE, "--package", name]);
-            tests.args(["--lib", "--bins", "--tests", "--", "--quiet"]);
+            tests.args(options).args(["--", "--quiet"]);
             for slow in SLOW {
                 tests.args(["--skip", slow]);
             }

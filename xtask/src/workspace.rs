@@ -13,14 +13,6 @@ pub(crate) const PROFILE: &str = "ci";
 /// The package of the program `tfhe-sbc`.
 pub(crate) const PROGRAM_PACKAGE: &str = "tfhe-sbc-cli";
 
-/// The crates whose tests need another installation than Rust's and that are built by other tools:
-/// those for Python, which maturin builds.
-pub(crate) const PYTHON_PACKAGES: [&str; 3] = [
-    "tfhe-sbc-python",
-    "tfhe-sbc-device-python",
-    "tfhe-sbc-python-shared",
-];
-
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
