@@ -1,6 +1,6 @@
-//! Sets of other libraries' keys: how few bits uploads can travel with there, and what the whole
-//! is worth. Whoever imports a key knows its dimensions, noises and decompositions; the rest
-//! follows from them as it does for sets of the search.
+//! Parameter sets for the keys of other libraries. An imported key fixes its dimensions, noises
+//! and decompositions; the upload bits, the failure probability and the security level follow from
+//! them, as for sets of the search.
 
 use tfhe_sbc_core::parameters::{ParameterError, ParameterName, ParameterSet, Parameters};
 use thiserror::Error;
@@ -10,28 +10,32 @@ use crate::prediction::Prediction;
 use crate::search::KeyLevels;
 use crate::upload::{TARGET_LOG2_P_FAIL, UploadBits};
 
-/// Why a set was not adopted.
+/// The reason for which a set was not adopted.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NotAdopted {
-    /// No security level can be told.
+    /// The security of the keys is not known.
     #[error("the security of keys of this shape is not known: use one of the library's usual sets")]
     UnknownSecurity,
-    /// Not even whole coefficients would do.
+    /// Uploads fail too often even with whole coefficients.
     #[error(
         "uploads under it would fail more often than results of its bootstraps do: use one of the library's usual sets"
     )]
     Uploads,
-    /// What comes out is no set.
+    /// The completed parameters are not a valid set.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
 }
 
-/// The set with the fewest upload bits with which an upload fails no more often than the library
-/// says that it does (2^-128, if it says less), or than results of its own bootstraps do by these
-/// formulas, whichever is more; and with the failure probability and the security level that
-/// come out. The name gets what is weak about it at its end. The set's own `body_bits`,
-/// `public_key_mask_bits` and `security_bits` do not matter; its `log2_p_fail` is what the library
-/// says.
+/// Returns the set with the fewest upload bits such that an upload fails at most as often as the
+/// library states (or 2^-128, if it states less) or as results of its own bootstraps do by the
+/// formulas here, whichever is more. The returned set states the resulting failure probability and
+/// security level, and its name ends with its weaknesses. The fields `body_bits`,
+/// `public_key_mask_bits` and `security_bits` of `stated` are ignored; `log2_p_fail` is the
+/// library's statement.
+///
+/// # Errors
+/// If the security is not known, no number of upload bits is enough, or the result is not a valid
+/// set.
 pub fn adopt(stated: &Parameters) -> Result<Parameters, NotAdopted> {
     let security_bits = KeyLevels::of_set(stated)
         .ok_or(NotAdopted::UnknownSecurity)?
@@ -65,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// The search's own sets come out as they are, whatever they say of themselves.
+    /// The sets of the search are adopted unchanged, whatever they state about themselves.
     #[test]
     fn adopting_a_shipped_set_changes_nothing_that_matters() {
         for shipped in [
@@ -82,7 +86,7 @@ mod tests {
             };
             let adopted = adopt(&stated.validate().unwrap()).unwrap();
             assert_eq!(adopted.body_bits, shipped.body_bits, "{}", shipped.name);
-            // The search had 2^-40 to keep to, who adopts has what the set says of itself.
+            // The search kept to 2^-40; the adoption keeps to the set's own statement.
             let more = adopted.public_key_mask_bits - shipped.public_key_mask_bits;
             let looser = shipped.log2_p_fail > -100.0;
             assert!(more == 0 || (more == 1 && looser), "{}", shipped.name);

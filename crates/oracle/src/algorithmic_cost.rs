@@ -1,23 +1,23 @@
 //! The cost of a bootstrapping in counted operations: the scale on which TFHE-rs and Concrete
 //! state the cost of their sets, and on which sets of different schemes can be compared.
 //!
-//! It is the processor model of Concrete's optimizer (June 2025): butterflies of transforms and
-//! multiply-adds count alike, and neither vectors nor memory are modelled. What
-//! the engine takes, [`crate::cost`] says.
+//! The model is the processor model of Concrete's optimizer (June 2025): butterflies of transforms
+//! and multiply-adds count alike, and neither vectors nor memory are modelled. The time of this
+//! project's engine is modelled in [`crate::cost`].
 
 use crate::blind_rotation::BlindRotation;
 use crate::noise_budget::PbsParameters;
 
-/// Operations of one bootstrapping of one ciphertext, and the keys that it takes.
+/// The operations of one bootstrapping of one ciphertext, and the sizes of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlgorithmicCost {
-    /// Operations of the blind rotation.
+    /// The operations of the blind rotation.
     pub blind_rotation: f64,
-    /// Operations of the key switch.
+    /// The operations of the key switch.
     pub key_switch: f64,
-    /// Bytes of the bootstrapping key, n R (k+1) N coefficients of the big torus.
+    /// The bytes of the bootstrapping key: n R (k+1) N coefficients of the big torus.
     pub bootstrap_key_bytes: f64,
-    /// Bytes of the key-switching key, n_in t (n+1) coefficients of the small torus.
+    /// The bytes of the key-switching key: n_in t (n+1) coefficients of the small torus.
     pub key_switch_key_bytes: f64,
 }
 
@@ -58,17 +58,17 @@ impl AlgorithmicCost {
         }
     }
 
-    /// All operations.
+    /// The operations of blind rotation and key switch together.
     pub fn total(self) -> f64 {
         self.blind_rotation + self.key_switch
     }
 
-    /// Bytes of both keys.
+    /// The bytes of both keys.
     pub fn key_bytes(self) -> f64 {
         self.bootstrap_key_bytes + self.key_switch_key_bytes
     }
 
-    /// All operations in millions: TFHE-rs's "algorithmic cost".
+    /// All operations in millions, which TFHE-rs calls the "algorithmic cost".
     pub fn millions(self) -> f64 {
         self.total() / 1e6
     }

@@ -1,21 +1,23 @@
-//! The noise of a blind rotation: of n external products, one for each bit of the small key.
+//! The noise of a blind rotation, which consists of n external products, one for each bit of the
+//! small key.
 //!
-//! Controlled rotations are TFHE-rs's and Concrete's, with their formulas. The engine goes by
-//! blocks, whose formulas are derived from those: see [`blind_rotation_variance`].
+//! Controlled rotations are the method of TFHE-rs and Concrete, with their formulas. The engine
+//! rotates by blocks of bits; the formulas for blocks are derived from the others, see
+//! [`blind_rotation_variance`].
 
 use crate::noise::{Gadget, GlweNoise, KeyBlocks, Variance, exp2, squared_step};
 
 /// The decompositions of an external product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GgswGadgets {
-    /// Of the k mask polynomials.
+    /// The decomposition of the k mask polynomials.
     pub mask: Gadget,
-    /// Of the body.
+    /// The decomposition of the body.
     pub body: Gadget,
 }
 
 impl GgswGadgets {
-    /// One decomposition for mask and body.
+    /// The same decomposition for mask and body.
     pub fn same(gadget: Gadget) -> Self {
         Self {
             mask: gadget,
@@ -23,7 +25,7 @@ impl GgswGadgets {
         }
     }
 
-    /// The sum over the rows of a GGSW ciphertext of `each` of the row's gadget.
+    /// The sum of `each` over the gadgets of the rows of a GGSW ciphertext.
     fn sum_over_rows(self, glwe_dimension: usize, each: impl Fn(Gadget) -> f64) -> f64 {
         let rows = |gadget: Gadget| gadget.level as f64 * each(gadget);
         glwe_dimension as f64 * rows(self.mask) + rows(self.body)
@@ -46,15 +48,15 @@ impl GgswGadgets {
         Variance(body + bsk.extracted_lwe_dimension() as f64 * mask)
     }
 
-    /// What the errors of the GGSW ciphertext make of the digits:
-    /// N V_bsk (k l (B²+2)/12 + l' (B'²+2)/12).
+    /// The variance that the errors of the GGSW ciphertext add through the digits: N V_bsk (k l
+    /// (B²+2)/12 + l' (B'²+2)/12).
     fn key_variance(self, bsk: &GlweNoise) -> Variance {
         let digits = self.sum_over_rows(bsk.glwe_dimension, Gadget::digit_variance);
         bsk.variance * (bsk.polynomial_size as f64 * digits)
     }
 }
 
-/// How a blind rotation goes through the small key.
+/// The method of a blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlindRotation {
     /// One controlled rotation acc += BK ⊡ ((X^a - 1) acc) for each bit of a binary key
@@ -65,7 +67,7 @@ pub enum BlindRotation {
     Blocks,
 }
 
-/// What the difference of two independent errors has, X^a e - e: twice the variance.
+/// The factor of the variance of X^a e - e, the difference of two independent errors.
 const TURNED_DIFFERENCE: f64 = 2.0;
 
 /// A whole blind rotation of a noiseless table, without the error of the transform
@@ -92,10 +94,10 @@ pub fn blind_rotation_variance(
     }
 }
 
-/// What the transform adds to a whole blind rotation.
+/// The variance that the error of the transform adds to a whole blind rotation.
 ///
-/// By blocks, that of n products turned after them. The sum of a block's products has its
-/// way back in common, which this counts ℓ times: on the safe side.
+/// By blocks, it is that of n products that are rotated afterwards. The products of a block share
+/// their inverse transform, whose error is counted ℓ times here, on the safe side.
 pub fn blind_rotation_fft_variance(
     kind: BlindRotation,
     model: FftErrorModel,
@@ -110,40 +112,40 @@ pub fn blind_rotation_fft_variance(
     }
 }
 
-/// Which fit of the error of a double-precision Fourier transform to use. All have the
-/// form c · 2^(2(lq-53)) B² q^-2 times powers of l, k and N, with lq = log2 q.
+/// A fitted model of the error of a double-precision Fourier transform. All models have the form c
+/// · 2^(2(lq-53)) B² q^-2 times powers of l, k and N, with lq = log2 q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FftErrorModel {
-    /// Of this project's own transform, and the one that its parameter sets are judged
-    /// by: 0.0316 N^0.15 · (k l B² + l' B'²) N (1 + kN/2) · 2^(2(lq-53)) q^-2, and above
-    /// N = 2048 the root of N/2048 times that.
+    /// The model of this project's own transform, by which its parameter sets are judged: 0.0316
+    /// N^0.15 · (k l B² + l' B'²) N (1 + kN/2) · 2^(2(lq-53)) q^-2, multiplied by the square root
+    /// of N/2048 above N = 2048.
     ///
-    /// All but the first factor is what independent relative errors of 2^-53 on the
-    /// products' coefficients give, of which those of the mask meet the key; the first is
-    /// the growth with the transform's depth, fitted to the difference between
-    /// the engine's external product and an exact one of the same uniform GGSW rows and
-    /// input at q = 2^64, for each N from 2^8 to 2^14 (6 to 8000 products, AVX-512) and
-    /// k from 1 to 5, l from 1 to 3. It meets every size within 7%, and AVX2 as well; portable
-    /// code, which does not fuse, is 5 to 8% above it. Measured in units of
-    /// `l (k+1) N (1 + kN/2) · 2^22 B²`, N = 256 to 16384: 0.0728, 0.0773, 0.0905, 0.0981,
-    /// 0.1038, 0.1236, 0.1409.
+    /// All factors but the first follow from independent relative errors of 2^-53 on the
+    /// coefficients of the products, of which those of the mask are multiplied by the key. The
+    /// first factor is the growth with the depth of the transform. It was fitted to the difference
+    /// between the engine's external product and an exact product of the same uniform GGSW rows
+    /// and input at q = 2^64, for each N from 2^8 to 2^14 (6 to 8000 products, AVX-512), k from 1
+    /// to 5 and l from 1 to 3. It is within 7% of every measurement, also with AVX2; portable
+    /// code, which does not fuse, is 5 to 8% above it. Measured in units of `l (k+1) N (1 + kN/2)
+    /// · 2^22 B²`, N = 256 to 16384: 0.0728, 0.0773, 0.0905, 0.0981, 0.1038, 0.1236, 0.1409.
     ///
-    /// That is the mean over the coefficients of a product. A bootstrap reads coefficient 0,
-    /// where all errors of the mask meet the key with one sign, so that what they have in common
-    /// counts three times; in large polynomials it is most of the error. How much depends on the key. Bootstraps of
-    /// N = 4096 under three keys had 0.95, 1.11 and 1.54 times the mean, of 8192 under four 1.40,
-    /// 1.44, 1.81 and 2.06 times, of 16384 under one 2.6 times: hence the root.
+    /// These are means over the coefficients of a product. A bootstrap reads coefficient 0, where
+    /// all errors of the mask are multiplied by the key with one sign, so that their common part
+    /// counts three times; in large polynomials this is most of the error, and its size depends on
+    /// the key. Bootstraps of N = 4096 under three keys had 0.95, 1.11 and 1.54 times the mean,
+    /// those of 8192 under four keys 1.40, 1.44, 1.81 and 2.06 times, those of 16384 under one key
+    /// 2.6 times. The square root above N = 2048 covers this.
     Measured,
-    /// Concrete's: 2^-2.57722494 · 2^(2(lq-53)) l B² N² (k+1) q^-2.
+    /// The model of Concrete: 2^-2.57722494 · 2^(2(lq-53)) l B² N² (k+1) q^-2.
     Concrete,
-    /// TFHE-rs's: 0.00705 · 2^(2 max(0, lq-53)) B² q^-2 l^1.01827 k^1.22003 N^2.22003
-    /// (k+1)^1.01827. Its max makes it useless for lq < 53.
+    /// The model of TFHE-rs: 0.00705 · 2^(2 max(0, lq-53)) B² q^-2 l^1.01827 k^1.22003 N^2.22003
+    /// (k+1)^1.01827. Its maximum makes it useless for lq < 53.
     TfheRs,
 }
 
 impl FftErrorModel {
-    /// The model that reproduces the published probabilities: Concrete's where the
-    /// torus fits the mantissa (lq < 53, so q = 2^32), TFHE-rs's above (q = 2^64).
+    /// The model that reproduces the published probabilities: that of Concrete if the torus fits
+    /// the mantissa (lq < 53, so q = 2^32), otherwise that of TFHE-rs (q = 2^64).
     pub fn published_for_torus(torus_log2: u32) -> Self {
         if torus_log2 < 53 {
             Self::Concrete
@@ -153,8 +155,8 @@ impl FftErrorModel {
     }
 }
 
-/// What a folded f64 Fourier transform adds to one external product. TFHE-rs's model takes
-/// the gadget of the mask for the body too.
+/// The variance that a folded f64 Fourier transform adds to one external product. The model of
+/// TFHE-rs takes the gadget of the mask for the body too.
 pub fn fft_variance(model: FftErrorModel, bsk: &GlweNoise, gadgets: GgswGadgets) -> Variance {
     let k = bsk.glwe_dimension as f64;
     let n = bsk.polynomial_size as f64;

@@ -1,8 +1,8 @@
 //! The tail of a sum of a Gaussian and of many bounded errors.
 //!
-//! The noise at a look-up is such a sum: the modulus switch rounds every mask coefficient, an
-//! error uniform over one step, and each meets its coefficient of the key. A Gaussian of the
-//! same variance has a heavier tail.
+//! The noise at a look-up is such a sum. The modulus switch rounds every mask coefficient; each of
+//! these errors is uniform over one step and is multiplied by its coefficient of the key. A
+//! Gaussian of the same variance has a heavier tail.
 
 use crate::failure::DecisionHalfWidth;
 use crate::noise::Variance;
@@ -11,18 +11,18 @@ use crate::special_functions::log2_erfc;
 /// `count` independent errors, each uniform on `[-bound, bound]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniformErrors {
-    /// How many.
+    /// The number of errors.
     pub count: usize,
-    /// The largest that one can be.
+    /// The largest absolute value of an error.
     pub bound: f64,
 }
 
 /// An offset, a centred Gaussian and uniform errors, all independent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundedSum {
-    /// What is the same in every sum.
+    /// The constant part of the sum.
     pub offset: f64,
-    /// The Gaussian's variance, above 0.
+    /// The variance of the Gaussian, above 0.
     pub gaussian: Variance,
     /// The uniform errors, one entry for each bound.
     pub uniform: Vec<UniformErrors>,
@@ -48,9 +48,10 @@ impl BoundedSum {
     }
 
     /// log2 of the probability that the sum without its offset is above `x`, by the saddlepoint
-    /// approximation of Lugannani and Rice (1980, formula 10): a relative error of some 1e-3 where
-    /// many errors of a size make up the sum, a few percent for a single uniform one. At most
-    /// 1/2 is told apart: `x` below a thousandth of the standard deviation counts as that.
+    /// approximation of Lugannani and Rice (1980, formula 10). The relative error is about 1e-3 if
+    /// the sum consists of many errors of similar size, and a few percent for a single uniform
+    /// error. An `x` below a thousandth of the standard deviation counts as that, so that the
+    /// result is at most 1/2.
     pub fn log2_tail(&self, x: f64) -> f64 {
         let x = x.max(1e-3 * self.variance().standard_deviation());
         let s = self.saddlepoint(x);
@@ -64,8 +65,8 @@ impl BoundedSum {
         log2_density + (mills + 1.0 / u - 1.0 / w).log2()
     }
 
-    /// Where the derivative of the cumulant generating function is `x`, above 0: by Newton's
-    /// method kept between ends.
+    /// The saddlepoint: the argument at which the derivative of the cumulant generating function
+    /// is `x`, above 0. It is found by Newton's method between bounds.
     fn saddlepoint(&self, x: f64) -> f64 {
         // The Gaussian alone has slope V s, and the others add to it.
         let (mut low, mut high) = (0.0, x / self.gaussian.0);

@@ -1,5 +1,5 @@
-//! What a bootstrap costs on a machine: seconds by a [`CostModel`] of the engine's kernels, and
-//! bytes of its keys.
+//! The cost of a bootstrap on a machine: its seconds by a [`CostModel`] of the engine's kernels,
+//! and the bytes of its keys.
 //!
 //! ```text
 //! CostModel (measured by params calibrate, or built in)
@@ -8,12 +8,13 @@
 //! Breakdown: transforms · products · key streaming · key switch · rest
 //! ```
 //!
-//! The terms are those of the engine's loops. A blind rotation has a step for every block of key
-//! bits. In it `rows` digits are transformed, `outputs` sums transformed back, and every row
-//! multiplied with the key for every output and bit. A thread takes up to [`LOCKSTEP`] ciphertexts
-//! through a pass over the key, which costs a ciphertext a share of its bytes; what a byte costs
-//! beside the arithmetic depends on how many there are. A key switch reads its key once for a few
-//! ciphertexts, or multiplies for as long.
+//! The terms are those of the engine's loops. A blind rotation has one step for every block of key
+//! bits. In a step, `rows` digits are transformed forwards, `outputs` sums are transformed
+//! backwards, and every row is multiplied with the key for every output and bit. A thread advances
+//! up to [`LOCKSTEP`] ciphertexts in a pass over the key, so that each ciphertext pays a share of
+//! reading the bytes of the key; the price of a byte beside the arithmetic depends on the size of
+//! the working set. A key switch either reads its key once for a few ciphertexts, or multiplies
+//! for as long.
 
 mod built_in;
 mod bytes;
@@ -28,13 +29,13 @@ use seconds::dot;
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::parameters::ParameterSet;
 
-/// Sizes of transforms: 2^8 to 2^16 coefficients.
+/// The number of sizes of transforms, from 2^8 to 2^16 coefficients.
 pub const SIZES: usize = 9;
 
-/// log2 of the smallest of them.
+/// log2 of the smallest size of a transform.
 pub const SMALLEST_SIZE_LOG2: u32 = 8;
 
-/// The machine that a model is of, and what of it the terms depend on.
+/// The machine of a model, with the properties that the terms depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -42,81 +43,81 @@ pub struct Machine {
     pub processor: String,
     /// The instruction set of the kernels.
     pub instruction_set: String,
-    /// Threads that it was measured with at most.
+    /// The largest number of threads of the measurement.
     pub threads: usize,
-    /// Bytes of a core's second-level cache.
+    /// The bytes of a core's second-level cache.
     pub level_2_bytes: usize,
-    /// Outputs whose sums the product of digits and key keeps in registers.
+    /// The number of outputs whose sums the product of digits and key keeps in registers.
     pub outputs_at_once: usize,
 }
 
-/// How far the model is from what it was fitted to, as shares of the times measured.
+/// The relative errors of a model on the times that it was fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Residual {
-    /// The median.
+    /// The median error.
     pub median: f64,
-    /// The largest.
+    /// The largest error.
     pub worst: f64,
 }
 
-/// Seconds of every kernel of the engine on a machine.
+/// The times of all kernels of the engine on a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostModel {
-    /// Seconds of a transform by itself, by its size from 2^[`SMALLEST_SIZE_LOG2`] on.
+    /// The seconds of a transform, by its size from 2^[`SMALLEST_SIZE_LOG2`] on.
     pub transforms: [f64; SIZES],
-    /// A factor, at least 1: of all threads at once over a single one.
+    /// The factor, at least 1, by which all threads together are slower than a single one.
     pub crowding: f64,
-    /// Where it was measured.
+    /// The machine of the measurement.
     pub machine: Machine,
-    /// How well it fits.
+    /// The errors of the fit.
     pub residual: Residual,
-    /// Seconds of a unit of every term.
+    /// The seconds of a unit of every term.
     pub seconds: Terms,
 }
 
-/// The seconds of a bootstrap by what they go into.
+/// The seconds of a bootstrap, divided by the kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Breakdown {
-    /// Digits and their transforms, and sums back.
+    /// Decomposition into digits, forward transforms, and inverse transforms of sums.
     pub transforms: f64,
-    /// Digits times key, and factors `X^a - 1`.
+    /// Products of digits and key, and factors `X^a - 1`.
     pub products: f64,
-    /// What reading the bootstrapping key takes beside the arithmetic.
+    /// The reading of the bootstrapping key, as far as it takes longer than the arithmetic.
     pub key_streaming: f64,
-    /// The key switch, its key from memory included.
+    /// The key switch, including the reading of its key.
     pub key_switch: f64,
-    /// Modulus switch, extraction, starting threads and waiting for them.
+    /// Modulus switch, extraction, and the start and synchronisation of threads.
     pub rest: f64,
 }
 
 impl Breakdown {
-    /// Seconds of a bootstrap.
+    /// The seconds of a bootstrap.
     pub fn total(&self) -> f64 {
         self.transforms + self.products + self.key_streaming + self.key_switch + self.rest
     }
 }
 
 impl CostModel {
-    /// The model of the machine that this project is developed on, for where nobody has
-    /// calibrated: one core of a virtual machine with AVX-512.
+    /// The model of the machine on which this project is developed, one core of a virtual machine
+    /// with AVX-512. It is used where no calibration exists.
     pub fn built_in() -> Self {
         built_in::model()
     }
 
-    /// Seconds of wall clock that each of `batch` bootstraps of a call takes on `threads`
-    /// threads; both at least 1.
+    /// The wall-clock seconds of each of `batch` bootstraps of a call on `threads` threads. Both
+    /// numbers must be at least 1.
     pub fn bootstrap(&self, set: &ParameterSet, batch: usize, threads: usize) -> f64 {
         self.breakdown(set, batch, threads).total()
     }
 
-    /// [`bootstrap`](Self::bootstrap) by what it goes into.
+    /// [`bootstrap`](Self::bootstrap), divided by the kind of work.
     pub fn breakdown(&self, set: &ParameterSet, batch: usize, threads: usize) -> Breakdown {
         self.priced(&self.counts(set, batch, threads), threads)
     }
 
-    /// What so much of every term takes on so many threads.
+    /// The seconds of the given amounts of every term on `threads` threads.
     pub fn priced(&self, counts: &Terms, threads: usize) -> Breakdown {
         let (unit, crowd) = (&self.seconds, self.crowd(threads));
         Breakdown {
@@ -136,14 +137,14 @@ impl CostModel {
         }
     }
 
-    /// How much longer everything takes beside other threads at work.
+    /// The factor by which work takes longer if `threads` threads work at once.
     pub fn crowd(&self, threads: usize) -> f64 {
         let most = self.machine.threads.max(2) - 1;
         let share = (threads.max(1) - 1) as f64 / most as f64;
         1.0 + (self.crowding - 1.0) * share.min(1.0)
     }
 
-    /// Whether every price is a number that a machine can have, and something takes time.
+    /// Whether every price is a finite nonnegative number, and at least one is not 0.
     pub fn is_sound(&self) -> bool {
         let prices = self.seconds.to_array();
         let fine = |&price: &f64| price.is_finite() && price >= 0.0;

@@ -1,18 +1,17 @@
-//! The cost of the attacks on an LWE key, computed: what the lattice estimator says, for any
-//! dimension, modulus, noise and secret, in milliseconds.
+//! The cost of the attacks on an LWE key, as the lattice estimator computes it, for any dimension,
+//! modulus, noise and secret, in milliseconds.
 //!
-//! Three attacks are priced: primal uSVP, primal BDD and dual hybrid, those of which
-//! [`crate::security`]'s table has the minimum. An [`LweInstance`] is checked when it is made;
-//! [`estimate`] brings it into normal form and lets each attack choose its parameters under
-//! a [`CostModel`] of lattice reduction. Bases are reduced to the shape of the geometric series
-//! assumption.
+//! Three attacks are priced: primal uSVP, primal BDD and dual hybrid. [`crate::security`]'s table
+//! has the minimum of these. An [`LweInstance`] is checked when it is made; [`estimate`] brings it
+//! into normal form and chooses the parameters of each attack under a [`CostModel`] of lattice
+//! reduction. Reduced bases are assumed to have the shape of the geometric series assumption.
 //!
-//! Formulas and searches are those of the lattice estimator (github.com/malb/lattice-estimator)
-//! of June 2026, so costs agree with it to 0.001 bits. That includes the searches' faults: they
-//! stop at local minima and guess coefficients by tens. A search of every choice saves some
-//! tenths of a bit on the cheapest attack, and now and then many bits on others: there are sets for
-//! which uSVP is priced at 2^271 instead of 2^116.
-//! Above 512 bits the searches end, and costs say no more than that.
+//! Formulas and searches are those of the lattice estimator (github.com/malb/lattice-estimator) of
+//! June 2026, so that costs agree with it to 0.001 bits. They have the faults of its searches,
+//! which stop at local minima and guess coefficients by tens. An exhaustive search saves some
+//! tenths of a bit on the cheapest attack, and sometimes many bits on others: there are sets for
+//! which uSVP is priced at 2^271 instead of 2^116. Above 512 bits the searches end, and a cost
+//! only means that it is above this.
 //!
 //! Not covered: attacks on sparse keys that guess zeros, quantum computers, ring structure,
 //! noise that is bounded and tiny, leakage.
@@ -33,7 +32,7 @@ pub use instance::{
 pub use primal::{BddCost, UsvpCost};
 pub use reduction::CostModel;
 
-/// What the attacks on an instance cost under one model.
+/// The costs of the attacks on an instance under one model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The primal attack through unique-SVP.

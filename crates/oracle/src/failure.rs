@@ -1,9 +1,10 @@
-//! From a variance to the probability that a message is decided wrongly, and back.
+//! The failure probability of a variance, and the variance of a failure probability.
 //!
-//! The noise is taken as Gaussian, as in TFHE-rs and Concrete. The modulus switch is a bounded
-//! sum, so the true probability is smaller, by about 1.4 bits at 2^-128 where it is
-//! three quarters of the variance and by next to nothing where it is a small part. Probabilities are two-sided, for one bootstrapping, averaged over keys;
-//! they are passed as their log2, as they may underflow.
+//! The noise is taken as Gaussian, as in TFHE-rs and Concrete. The error of the modulus switch is
+//! a bounded sum, so that the true probability is smaller: by about 1.4 bits at 2^-128 if this
+//! error is three quarters of the variance, and by almost nothing if it is a small part.
+//! Probabilities are two-sided, for one bootstrapping, and averaged over keys. They are passed as
+//! their log2, because they may underflow.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -19,14 +20,14 @@ use crate::special_functions::{bisect, log2_erfc};
 pub struct DecisionHalfWidth(pub f64);
 
 impl DecisionHalfWidth {
-    /// Decrypting a boolean ±1/8, and looking up a linear gate (AND, OR, NAND, NOR and
-    /// the like, with ν² = 2) on the sum of two: 1/8.
+    /// The half width for decrypting a boolean ±1/8, and for looking up a linear gate (AND, OR,
+    /// NAND, NOR and the like, with ν² = 2) on the sum of two: 1/8.
     pub const GATE: Self = Self(0.125);
-    /// Looking up XOR or XNOR on twice the sum of two booleans (ν² = 8): 1/4.
+    /// The half width for looking up XOR or XNOR on twice the sum of two booleans (ν² = 8): 1/4.
     pub const XOR_GATE: Self = Self(0.25);
 
-    /// A radix block of `message_bits` + `carry_bits` bits p below one padding bit:
-    /// 2^-(p+2).
+    /// The half width of a radix block of `message_bits` + `carry_bits` bits p below one padding
+    /// bit: 2^-(p+2).
     pub fn radix(message_bits: u32, carry_bits: u32) -> Self {
         Self(f64::exp2(-f64::from(message_bits + carry_bits + 2)))
     }
@@ -48,9 +49,9 @@ pub fn log2_p_fail(t: DecisionHalfWidth, variance: Variance) -> f64 {
     log2_erfc(t.0 / (2.0 * variance.0).sqrt())
 }
 
-/// log2 of the probability that `offset` + G + U leaves `[-t, t]`, for a centred Gaussian G
-/// of the given variance and U uniform on `[-rounding, rounding]`, both at least 0. As a
-/// Gaussian, U would get a tail that it does not have.
+/// log2 of the probability that `offset` + G + U leaves `[-t, t]`, for a centred Gaussian G of the
+/// given variance and U uniform on `[-rounding, rounding]`. Both `offset` and `rounding` must be
+/// at least 0. If U were taken as Gaussian, it would get a tail that it does not have.
 pub fn log2_p_fail_with_rounding(
     t: DecisionHalfWidth,
     variance: Variance,
@@ -62,9 +63,9 @@ pub fn log2_p_fail_with_rounding(
     log2_sum(tail(t.0 - offset), tail(t.0 + offset))
 }
 
-/// log2 of the mean of the normal tail Q over `[x - h, x + h]`: ∫ from `x - h` on of Q is
-/// φ(x - h) - (x - h) Q(x - h), where the difference at the two ends is not lost in rounding, and
-/// Simpson's rule where Q hardly bends.
+/// log2 of the mean of the normal tail Q over `[x - h, x + h]`. The integral of Q from `x - h` on
+/// is φ(x - h) - (x - h) Q(x - h). The mean is the difference of the integrals at the two ends if
+/// rounding does not lose it, and is computed by Simpson's rule if Q hardly bends.
 fn log2_mean_tail(x: f64, h: f64) -> f64 {
     let tail = |x: f64| log2_erfc(x / SQRT_2) - 1.0;
     // Over the interval Q falls by a factor of about e^(2 x h).
@@ -85,9 +86,9 @@ fn log2_mean_tail(x: f64, h: f64) -> f64 {
     near + (-(far - near).exp2()).ln_1p() / LN_2 - (2.0 * h).log2()
 }
 
-/// log2 of the integral of the normal tail Q from `x` on: φ(x) - x Q(x), for large x by its
-/// continued fraction φ(x) / (x² + 3 - 2·3/(x² + 7 - 4·5/(x² + 11 - …))), as the difference loses
-/// what is left.
+/// log2 of the integral of the normal tail Q from `x` on: φ(x) - x Q(x). For large x the
+/// difference would lose its digits, so the continued fraction φ(x) / (x² + 3 - 2·3/(x² + 7 -
+/// 4·5/(x² + 11 - …))) is used.
 fn log2_tail_integral(x: f64) -> f64 {
     let square = x * x;
     let log2_density = -0.5 * (square + (2.0 * std::f64::consts::PI).ln()) / LN_2;
@@ -113,8 +114,8 @@ fn log2_sum(a: f64, b: f64) -> f64 {
     large + (small - large).exp2().ln_1p() / LN_2
 }
 
-/// [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines results
-/// of earlier ones.
+/// [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines the results of
+/// earlier bootstrappings.
 pub fn log2_bootstrap_failure(
     budget: &NoiseBudget,
     order: BootstrapOrder,
@@ -140,21 +141,21 @@ pub fn log2_p_any(log2_p: f64, count: u64) -> f64 {
     }
 }
 
-/// κ with erfc(κ/√2) = 2^`log2_p`: how many standard deviations must fit the half-width.
-/// 13.109 for 2^-128. `log2_p` at most 0.
+/// The number κ of standard deviations that must fit the half-width, with erfc(κ/√2) = 2^`log2_p`:
+/// 13.109 for 2^-128. `log2_p` must be at most 0.
 pub fn kappa(log2_p: f64) -> f64 {
     // erfc(x) ≤ e^(-x²) bounds the search.
     let high = (-2.0 * log2_p * LN_2).max(0.0).sqrt();
     bisect(0.0, high, -log2_p, |kappa| -log2_erfc(kappa / SQRT_2))
 }
 
-/// The largest variance that fails with at most 2^`log2_p`: (t/κ)².
+/// The largest variance whose failure probability is at most 2^`log2_p`: (t/κ)².
 pub fn safe_variance(t: DecisionHalfWidth, log2_p: f64) -> Variance {
     Variance::from_standard_deviation(t.0 / kappa(log2_p))
 }
 
-/// The largest ν² that a bootstrapping bears with a failure probability of at most
-/// 2^`log2_p`; `None` where it fails more often even without any input noise.
+/// The largest ν² for which a bootstrapping fails with a probability of at most 2^`log2_p`; `None`
+/// if it fails more often even without any input noise.
 pub fn largest_norm_squared(
     budget: &NoiseBudget,
     order: BootstrapOrder,
@@ -166,9 +167,12 @@ pub fn largest_norm_squared(
     (room >= 0.0).then(|| NormSquared(room / budget.output(order).0))
 }
 
-/// The most fresh radix blocks whose sum stays below message modulus × carry modulus:
-/// ⌊(m·c - 1)/(m - 1)⌋. As they may all be the same ciphertext it is a norm ν, of
-/// variance ν². `message_bits` at least 1, the sum at most 63.
+/// The largest number of fresh radix blocks whose sum stays below message modulus × carry modulus:
+/// ⌊(m·c - 1)/(m - 1)⌋. The blocks may all be the same ciphertext, so that the number is a norm ν,
+/// of variance ν². `message_bits` must be at least 1, and the sum of both at most 63.
+///
+/// # Panics
+/// If `message_bits` is 0.
 pub fn max_noise_level(message_bits: u32, carry_bits: u32) -> u64 {
     assert!(message_bits >= 1, "a block carries at least one bit");
     ((1u64 << (message_bits + carry_bits)) - 1) / ((1u64 << message_bits) - 1)

@@ -1,28 +1,30 @@
-//! What a TFHE parameter set is worth: how much noise each operation leaves, how
-//! often a bootstrapping fails, and how many bits of security the keys have.
+//! The properties of a TFHE parameter set: the noise that each operation leaves, the failure
+//! probability of a bootstrapping, and the bits of security of the keys.
 //!
 //! - [`noise`]: the variance that each operation adds.
-//! - [`blind_rotation`]: that of the largest one, by bits or by blocks.
-//! - [`noise_budget`]: the operations of a parameter set put together.
-//! - [`failure`]: from a variance to a failure probability, and back.
-//! - [`convolution`]: the same without taking every noise as Gaussian.
-//! - [`prediction`]: all of that for a parameter set of tfhe-sbc.
-//! - [`upload`]: the noise of uploads, and how few bits they can travel with.
-//! - [`security`]: from a dimension and a noise to a security level, by
-//!   interpolation in a bundled table of lattice-estimator results.
-//! - [`estimator`]: the same computed, attack by attack, for any instance.
-//! - [`cost`]: the time that a bootstrap takes on a machine, and the size of its keys.
+//! - [`blind_rotation`]: the variance of the largest operation, by bits or by blocks.
+//! - [`noise_budget`]: the operations of a parameter set together.
+//! - [`failure`]: the failure probability of a variance, and the inverse.
+//! - [`convolution`]: the same, without taking every noise as Gaussian.
+//! - [`prediction`]: noise and failure probability of a parameter set of tfhe-sbc.
+//! - [`upload`]: the noise of uploads, and the fewest bits that they can travel with.
+//! - [`security`]: the security level of a dimension and a noise, by interpolation in a bundled
+//!   table of lattice-estimator results.
+//! - [`estimator`]: the security level computed, attack by attack, for any instance.
+//! - [`cost`]: the time of a bootstrap on a machine, and the size of its keys.
 //! - [`search`]: the cheapest set for a task.
-//! - [`adopted`]: sets of other libraries' keys, completed.
-//! - [`algorithmic_cost`]: a bootstrapping in counted operations, as TFHE-rs and Concrete state it.
-//! - [`statistics`]: is a measured noise the predicted one?
-//! - [`splitting`]: probabilities too small to count, by simulation with a [`generator`];
-//!   [`noise_sum`] is what is simulated.
+//! - [`parameter_file`]: parameter sets as text.
+//! - [`adopted`]: sets for the keys of other libraries, completed.
+//! - [`algorithmic_cost`]: the cost of a bootstrapping in counted operations, as TFHE-rs and
+//!   Concrete state it.
+//! - [`statistics`]: tests of whether a measured noise is the predicted one.
+//! - [`splitting`]: the estimation of probabilities that are too small to count, by simulation of
+//!   a [`noise_sum`] with a [`generator`].
 //! - [`special_functions`]: erfc, incomplete gamma and beta functions.
 //!
-//! All variances and standard deviations are *torus-normalised*: those of the
-//! integer noise divided by q² and q. All formulas are for binary secret keys,
-//! the small one uniform or in blocks.
+//! All variances and standard deviations are *torus-normalised*: those of the integer noise
+//! divided by q² and q respectively. The formulas are for GLWE keys that are uniform binary or
+//! ternary, and for small keys that are uniform binary or in blocks.
 #![forbid(unsafe_code)]
 
 pub mod adopted;

@@ -1,10 +1,10 @@
 //! The variance that each operation adds to a ciphertext's noise.
 //!
-//! Sources: the noise formulas of TFHE-rs 1.7 (`noise_formulas`) and the noise model of
-//! Concrete (`concrete-cpu`, June 2025), which agree wherever nothing else is said. Both
-//! take the noises of the operations as independent and average over uniform binary
-//! keys: E\[s²\] = 1/2, Var(s) = 1/4. Neither knows small keys of blocks ([`KeyBlocks`]);
-//! those formulas are derived here, where they stand.
+//! Sources: the noise formulas of TFHE-rs 1.7 (`noise_formulas`) and the noise model of Concrete
+//! (`concrete-cpu`, June 2025), which agree unless stated otherwise. Both take the noises of the
+//! operations as independent and average over uniform binary keys: E\[s²\] = 1/2, Var(s) = 1/4.
+//! Neither covers small keys of blocks ([`KeyBlocks`]); the formulas for these are derived at the
+//! functions below.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul};
@@ -17,7 +17,7 @@ pub use tfhe_sbc_core::parameters::GlweSecret;
 pub struct Variance(pub f64);
 
 impl Variance {
-    /// No noise.
+    /// The variance of no noise.
     pub const ZERO: Self = Self(0.0);
 
     /// The square of a torus-normalised standard deviation σ/q.
@@ -63,7 +63,7 @@ impl Sum for Variance {
     }
 }
 
-/// How GLWE ciphertexts under a key are made: their shape and fresh noise.
+/// The shape and the fresh noise of GLWE ciphertexts under a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GlweNoise {
     /// The key.
@@ -155,11 +155,11 @@ impl KeyBlocks {
 /// A key switch between two LWE keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeySwitchNoise {
-    /// Number of coefficients that are switched.
+    /// The number of coefficients that are switched.
     pub input_dimension: usize,
     /// The key that they are under.
     pub secret: GlweSecret,
-    /// Number of coefficients that both keys have, whose mask is copied.
+    /// The number of coefficients that both keys have, whose mask is copied.
     pub shared: usize,
     /// log2 of the modulus of the ciphertext that comes in.
     pub input_torus_log2: u32,
@@ -171,14 +171,15 @@ pub struct KeySwitchNoise {
     pub gadget: Gadget,
 }
 
-/// What a key switch adds: with m = E\[s²\] and v = Var(s) of the key that comes in
+/// The variance that a key switch adds. With m = E\[s²\] and v = Var(s) of the input key, it is
 ///
-/// n_in l V_ksk (B²+2)/12 + n_in (m (B^(-2l) - q_in^-2)/12 + v q_in^-2/4)
-/// - q_in^-2/12 + q_out^-2/12,
+/// ```text
+/// n_in l V_ksk (B²+2)/12 + n_in (m (B^(-2l) - q_in^-2)/12 + v q_in^-2/4) - q_in^-2/12 + q_out^-2/12
+/// ```
 ///
-/// for a binary key n_in (B^(-2l)/24 + q_in^-2/48) in the second place. The last term is the rounding
-/// of the body to the output modulus; of coefficients that are shared (ePrint 2023/979), that
-/// of the mask takes its place, m q_out^-2/12 each.
+/// For a binary key, the second term is n_in (B^(-2l)/24 + q_in^-2/48). The last term is the
+/// rounding of the body to the output modulus. For shared coefficients (ePrint 2023/979), the
+/// rounding of the mask takes its place, m q_out^-2/12 each.
 pub fn key_switch_variance(switch: &KeySwitchNoise) -> Variance {
     let n_in = switch.input_dimension as f64;
     let gadget = switch.gadget;
@@ -191,7 +192,7 @@ pub fn key_switch_variance(switch: &KeySwitchNoise) -> Variance {
     Variance(key + n_in * cut_off + copied - step_in / 12.0 + step_out / 12.0)
 }
 
-/// How an LWE ciphertext is rounded to the modulus w = 2N of a blind rotation.
+/// The rounding of an LWE ciphertext to the modulus w = 2N of a blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModulusSwitch {
     /// Every coefficient to the nearest multiple of 1/w.
@@ -202,17 +203,17 @@ pub enum ModulusSwitch {
     Centred,
 }
 
-/// What the modulus switch from 2^`torus_log2` to w = 2·`polynomial_size` adds. With the mean
-/// μ of a key coefficient:
+/// The variance that the modulus switch from 2^`torus_log2` to w = 2·`polynomial_size` adds. With
+/// the mean μ of a key coefficient:
 ///
-/// plain n μ (w^-2 - q^-2)/12 + n μ (1-μ) q^-2/4 + (w^-2 - q^-2)/12, an average over keys:
-/// with a key of weight h it is (h+1) w^-2/12;
-/// centred n μ (1-μ) (w^-2/12 + q^-2/6), for a key of the mean weight: with weight h it is
-/// ((1-2μ) h + μ² n) w^-2/12, the same for every uniform binary key, and not above the
-/// mean for a key of blocks, which has at most the mean weight.
+/// - plain: n μ (w^-2 - q^-2)/12 + n μ (1-μ) q^-2/4 + (w^-2 - q^-2)/12. This is an average over
+///   keys; for a key of weight h it is (h+1) w^-2/12.
+/// - centred: n μ (1-μ) (w^-2/12 + q^-2/6), for a key of the mean weight. For weight h it is
+///   ((1-2μ) h + μ² n) w^-2/12, which is the same for every uniform binary key, and at most the
+///   mean for a key of blocks, whose weight is at most the mean weight.
 ///
-/// (The errors of a block's coefficients are independent, so that its bits' being not makes
-/// no difference: the variance is w^-2/12 Σ (s-μ)².)
+/// (The coefficients of a block are not independent, but their errors are, so that the variance is
+/// w^-2/12 Σ (s-μ)² all the same.)
 pub fn modulus_switch_variance(
     kind: ModulusSwitch,
     key: KeyBlocks,

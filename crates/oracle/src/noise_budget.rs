@@ -1,4 +1,4 @@
-//! The noise of a bootstrapping put together from its parts.
+//! The noise of a bootstrapping, as the sum of its parts.
 
 use tfhe_sbc_core::parameters::{self, Parameters};
 
@@ -13,13 +13,13 @@ use crate::noise::{
 /// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
 const SMALL_TORUS_LOG2: u32 = 32;
 
-/// What the noise of a bootstrapping depends on.
+/// The parameters that the noise of a bootstrapping depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PbsParameters {
     /// Dimension and blocks of the small LWE key.
     pub small_key: KeyBlocks,
-    /// How many coefficients the small key shares with the GLWE key (ePrint 2023/979): 0, or all
-    /// of its own.
+    /// The number of coefficients that the small key shares with the GLWE key (ePrint 2023/979):
+    /// 0, or all of the small key.
     pub shared_coefficients: usize,
     /// Variance of fresh ciphertexts under the small LWE key, the key-switching key's.
     pub lwe_variance: Variance,
@@ -31,14 +31,14 @@ pub struct PbsParameters {
     pub polynomial_size: usize,
     /// Variance of fresh GLWE ciphertexts, the bootstrapping key's and the inputs'.
     pub glwe_variance: Variance,
-    /// What rounding the bodies of the bootstrapping key adds to them.
+    /// The variance that the rounding of the bodies of the bootstrapping key adds to them.
     pub key_rounding: Variance,
     /// log2 of the modulus of GLWE ciphertexts and of LWE ciphertexts under the big key.
     pub torus_log2: u32,
     /// log2 of the modulus of LWE ciphertexts under the small key and of the
     /// key-switching key.
     pub small_torus_log2: u32,
-    /// How the blind rotation goes through the small key.
+    /// The method of the blind rotation.
     pub blind_rotation: BlindRotation,
     /// The bootstrapping key's decompositions.
     pub pbs: GgswGadgets,
@@ -127,8 +127,8 @@ impl PbsParameters {
     }
 }
 
-/// Which of key switch and bootstrapping comes first, and so which key the ciphertexts
-/// between two bootstrappings are under.
+/// The order of key switch and bootstrapping, which decides the key of the ciphertexts between two
+/// bootstrappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootstrapOrder {
     /// Key switch, then bootstrap: ciphertexts live under the big key.
@@ -154,7 +154,7 @@ impl NormSquared {
     }
 }
 
-/// What each part of a bootstrapping adds.
+/// The variance that each part of a bootstrapping adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseBudget {
     /// Output of the blind rotation, the transform's error included.

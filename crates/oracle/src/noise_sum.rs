@@ -1,5 +1,5 @@
-//! The noise at a look-up as a random experiment for [`splitting`](crate::splitting), every random
-//! input a coordinate of its own.
+//! The noise at a look-up as a random experiment for [`splitting`](crate::splitting), with a
+//! coordinate for every random input.
 
 use crate::convolution::{BoundedSum, UniformErrors};
 use crate::generator::Generator;
@@ -9,7 +9,7 @@ use crate::splitting::RareEvent;
 /// `count` independent Gaussian errors of one standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianErrors {
-    /// How many.
+    /// The number of errors.
     pub count: usize,
     /// Standard deviation of each.
     pub deviation: f64,
@@ -19,7 +19,7 @@ pub struct GaussianErrors {
 /// of the bounds. The score is the absolute value of the sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseSum {
-    /// What is the same in every sum.
+    /// The constant part of the sum.
     pub offset: f64,
     /// Groups of Gaussian errors; each has a step size of its own.
     pub gaussian: Vec<GaussianErrors>,
@@ -50,7 +50,7 @@ impl Errors {
 }
 
 impl NoiseSum {
-    /// The same sum as the [`convolution`](crate::convolution) takes it.
+    /// The same sum in the form of [`convolution`](crate::convolution).
     pub fn convolution(&self) -> BoundedSum {
         let mut uniform: Vec<UniformErrors> = Vec::new();
         for bound in self.bounds.iter().map(|bound| bound.abs()) {
@@ -109,7 +109,7 @@ impl NoiseSum {
                 u
             }
         };
-        // The same numbers twice: to weigh the move, and to make it.
+        // The move is drawn twice with the same numbers: once to weigh it, and once to make it.
         let mut again = generator.clone();
         let mut sum = state.sum;
         let places = || (first..count).chain(0..first).take(moved);

@@ -1,9 +1,9 @@
-//! Parameter sets as text: TOML that `keygen` takes, and Rust for programs.
+//! Parameter sets as text: TOML for `keygen`, and Rust for programs.
 //!
-//! A file is data from outside. [`from_toml`] reads it, checks its ranges, and works out afresh
-//! what it states about itself: a file whose failure probability or security is not what the
-//! oracle finds has been edited. Whether a set is good enough to make keys for is for
-//! [`weakness`] to say.
+//! A file is untrusted data. [`from_toml`] reads it, checks its ranges, and computes its
+//! statements about itself again: if the stated failure probability or security is not what the
+//! oracle finds, the file has been edited. Whether a set is good enough to make keys for is
+//! decided by [`weakness`].
 
 use std::fmt::Write as _;
 
@@ -107,13 +107,13 @@ impl From<Noise> for NoiseDistribution {
     }
 }
 
-/// Why a file is no parameter set.
+/// The reason for which a file is not a parameter set.
 #[derive(Debug, Error)]
 pub enum ParameterFileError {
-    /// Not the TOML that is expected.
+    /// The file is not TOML of the expected form.
     #[error("it is not a parameter file: {0}")]
     Toml(#[from] Box<toml::de::Error>),
-    /// Another version of the format.
+    /// The file has another version of the format.
     #[error("its format is {found}, and this program reads {FORMAT}")]
     Format {
         /// The version stated.
@@ -145,12 +145,12 @@ pub enum ParameterFileError {
          it was edited, or made by another version"
     )]
     Security {
-        /// What the file states.
+        /// The value that the file states.
         stated: f64,
-        /// What the oracle finds.
+        /// The value that the oracle finds.
         found: f64,
     },
-    /// Nothing is known of its security.
+    /// The security of the keys is not known.
     #[error("neither table nor estimator prices keys of these dimensions and blocks")]
     UnknownSecurity,
 }
@@ -285,7 +285,7 @@ pub fn from_toml(text: &str) -> Result<Parameters, ParameterFileError> {
         security_bits: file.security_bits,
     }
     .validate()?;
-    // What a tenth, rounded, may hide.
+    // The allowance for a value that was rounded to tenths.
     const SLACK: f64 = 1e-6;
     let found = worst_log2_p_fail(&parameters);
     if found > parameters.log2_p_fail + SLACK {
@@ -312,13 +312,13 @@ pub fn worst_log2_p_fail(parameters: &Parameters) -> f64 {
         .fold(Prediction::new(parameters).log2_p_fail, f64::max)
 }
 
-/// What keeps a set from being used for readings that matter.
+/// The reason for which a set must not be used for readings that matter.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum Weakness {
-    /// Its keys can be found with less than 2^128 operations.
+    /// The keys can be found with less than 2^128 operations.
     #[error("its keys have {0} bits of security, below 128")]
     Security(f64),
-    /// It fails more often than 2^-128, and its name does not say so.
+    /// The set fails more often than 2^-128, and its name does not say so.
     #[error(
         "a bootstrap fails with 2^{log2_p_fail}, more often than 2^-128, and its name does not say so"
     )]
@@ -328,8 +328,8 @@ pub enum Weakness {
     },
 }
 
-/// What is weak about a set, by what it states: less than 128 bits, or failures above 2^-128 that
-/// its name keeps quiet about ("p_fail_2m40").
+/// Returns the weakness of a set, by its own statements: security below 128 bits, or a failure
+/// probability above 2^-128 that its name does not state ("p_fail_2m40").
 pub fn weakness(parameters: &Parameters) -> Option<Weakness> {
     if parameters.security_bits < TARGET_SECURITY_BITS {
         return Some(Weakness::Security(parameters.security_bits));
@@ -345,7 +345,8 @@ fn p_fail_of_name(name: &str) -> Option<f64> {
     digits.parse::<u32>().ok().map(|digits| -f64::from(digits))
 }
 
-/// What the name of a set must end with: what is weaker about it than 128 bits and 2^-128.
+/// Returns the suffix that the name of a set must have: its weaknesses compared with 128 bits and
+/// 2^-128.
 pub fn name_suffix(lambda: f64, log2_p_fail: f64) -> String {
     let mut suffix = String::new();
     if lambda < TARGET_SECURITY_BITS {

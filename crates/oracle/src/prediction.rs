@@ -1,5 +1,5 @@
-//! What the oracle says about a parameter set of tfhe-sbc: the numbers that the set
-//! itself states.
+//! The oracle's prediction for a parameter set of tfhe-sbc: the numbers that the set itself
+//! states.
 
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 
@@ -12,27 +12,27 @@ use crate::upload::{LOPSIDED, key_switch_offset_variance};
 /// Noise and failure probability of a parameter set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// What each part of a bootstrap adds.
+    /// The variance that each part of a bootstrap adds.
     pub budget: NoiseBudget,
     /// The noise at the worst table look-up.
     pub worst_total: Variance,
     /// log2 of the failure probability of one bootstrap there, on average over keys.
     pub log2_p_fail: f64,
-    /// The same for a key-switching key as lopsided as one in a thousand: signed digits
-    /// have mean -1/2, so half the sum of the key's errors is a constant in every phase.
+    /// The same for a key-switching key as lopsided as one in a thousand. Signed digits have the
+    /// mean -1/2, so that half the sum of the key's errors is a constant in every phase.
     pub log2_p_fail_lopsided: f64,
 }
 
 impl Prediction {
     /// The prediction for `parameters`, key switch first.
     ///
-    /// The worst look-up is that of a linear combination with a sum of absolute weights of
-    /// [`max_noise_level`] ν over bootstrap outputs: ν² of their variance, for integers, where
-    /// they may all be the same ciphertext. The worst gate is NAND or the like of a multiplexer's
-    /// output m with itself, 2m: m is the sum of two bootstraps of different inputs, whose
-    /// noises are independent, so that it is (2² + 2²) or ν²/2 = 8, with ν = 4. XOR
-    /// doubles both the weights and the distance, which is no worse. What uploads make of it, [`UploadPrediction`]
-    /// says.
+    /// The worst look-up is that of a linear combination of bootstrap outputs whose absolute
+    /// weights sum to [`max_noise_level`] ν. For integers its variance is ν² times that of an
+    /// output, because the outputs may all be the same ciphertext. The worst gate is NAND or the
+    /// like of a multiplexer's output m with itself, 2m. As m is the sum of two bootstraps of
+    /// different inputs with independent noises, the factor is 2² + 2² = ν²/2 = 8, with ν = 4. XOR
+    /// doubles both the weights and the distance, which is no worse. The failure probability on
+    /// uploads is that of [`UploadPrediction`].
     ///
     /// [`UploadPrediction`]: crate::upload::UploadPrediction
     /// [`max_noise_level`]: tfhe_sbc_core::parameters::ParameterSet::max_noise_level
@@ -47,8 +47,8 @@ impl Prediction {
         let worst_total = budget.total(order, norm);
         let half_width = DecisionHalfWidth::of_worst_look_up(parameters);
         let offset = key_switch_offset_variance(&PbsParameters::from(parameters));
-        // Bootstrap first, every input of the sum has had a key switch; the constant is the same
-        // in all, whatever else is independent.
+        // In the order bootstrap first, every input of the sum has had a key switch. Its constant
+        // is the same in all inputs; everything else is independent.
         let switches = match order {
             BootstrapOrder::KeySwitchFirst => 1.0,
             BootstrapOrder::BootstrapFirst => norm.0,
@@ -64,7 +64,7 @@ impl Prediction {
     }
 }
 
-/// ν² of the worst look-up on bootstrap outputs: see [`Prediction::new`].
+/// The ν² of the worst look-up on bootstrap outputs, see [`Prediction::new`].
 pub fn worst_norm_squared(parameters: &Parameters) -> NormSquared {
     let level = f64::from(parameters.max_noise_level);
     match parameters.plaintext {
@@ -76,15 +76,18 @@ pub fn worst_norm_squared(parameters: &Parameters) -> NormSquared {
 /// The security of both keys of a parameter set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySecurity {
-    /// The small LWE key's.
+    /// The security of the small LWE key.
     pub lwe: SecurityEstimate,
-    /// The GLWE key's.
+    /// The security of the GLWE key.
     pub glwe: SecurityEstimate,
 }
 
 impl KeySecurity {
-    /// The security of the keys of `parameters`: the small one of blocks, the other uniform
-    /// binary.
+    /// Returns the security of the keys of `parameters`. The small key is taken as one of blocks,
+    /// the GLWE key as uniform binary.
+    ///
+    /// # Errors
+    /// If the security table does not cover a key.
     pub fn new(parameters: &Parameters) -> Result<Self, OutOfTable> {
         let noise = PbsParameters::from(parameters);
         let level = |dimension, variance: Variance, secret| {
@@ -102,8 +105,8 @@ impl KeySecurity {
         })
     }
 
-    /// The bits to rely on: the smaller level of the two, with the margin. `None` where the
-    /// table only says that it is below its lowest.
+    /// The reliable bits of security: the smaller level of the two keys, with the margin. `None`
+    /// if the table only says that a level is below its lowest.
     pub fn bits(&self) -> Option<f64> {
         let lwe = self.lwe.lambda_with_margin.lower_bound()?;
         let glwe = self.glwe.lambda_with_margin.lower_bound()?;

@@ -1,12 +1,14 @@
 //! The parameter set for a task, by exhaustive search.
 //!
-//! A [`Request`] says what the application needs. [`find`] goes through every GLWE key, block size and
-//! numbers of levels with their best bases (`chains`); for each the smallest small key whose noise fits is
-//! the fastest and has the smallest server key, for all else is the same. Of those that nothing
-//! beats by far in time and size the rest follows exactly (`candidate`): failure probabilities of
-//! every use, the bits of uploads, security. What is best by the request's weights is the answer,
-//! and what nothing beats in everything is the Pareto front. Where nothing is within the
-//! bounds, [`Impossible`] says which one binds and what the nearest possible is.
+//! A [`Request`] states the needs of an application. [`find`] goes through every GLWE key, every
+//! block size and all numbers of levels with their best bases (`chains`). For each choice, the
+//! smallest small key whose noise fits is the fastest and has the smallest server key, as
+//! everything else is the same. For the choices that are not far worse than another in both time
+//! and size, the rest is computed exactly (`candidate`): the failure probabilities of every use,
+//! the bits of uploads, and the security. The answer is the best candidate by the weights of the
+//! request; the candidates that no other beats in every metric are the Pareto front. If no
+//! candidate is within the bounds, [`Impossible`] gives the bound that is violated and the nearest
+//! possible values.
 
 mod candidate;
 mod chains;
@@ -24,7 +26,7 @@ pub use request::{
     MAX_POLYNOMIAL_SIZE, MAX_PRECISION, NoiseKind, Request, Secrets, Shape, Weights,
 };
 
-/// What a request has for an answer.
+/// The answer to a request.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The best by the request's weights.
@@ -34,7 +36,7 @@ pub struct Found {
     pub front: Vec<Candidate>,
 }
 
-/// How sets are priced.
+/// The models by which sets are priced.
 #[derive(Clone, Copy, Debug)]
 pub struct Pricing<'a> {
     /// The machine.
@@ -97,7 +99,7 @@ fn find_among(request: &Request, pricing: &Pricing<'_>, keys: &Keys) -> Result<F
     }
 }
 
-/// What nothing beats in everything.
+/// The candidates that no other candidate beats in every metric.
 fn front(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let prices: Vec<Price> = candidates.iter().map(|c| c.price).collect();
     let mut kept: Vec<Candidate> = Vec::new();

@@ -1,26 +1,26 @@
 //! The security level of a key, by interpolation in a table of lattice-estimator results.
 //!
-//! The bundled table, `data/curve.csv`, gives for a level λ, a dimension n and a kind of
-//! secret the smallest log2(σ/q) that reaches λ: lattice estimator of June 2026 (commit
-//! 27a581bb), cost model MATZOV, minimum over primal uSVP, primal BDD and dual hybrid.
-//! Only σ/q matters as long as σ is a few integers or more, so rows of different q are one
-//! curve; where two rows of a curve have the same n the larger σ counts.
+//! The bundled table, `data/curve.csv`, gives for a level λ, a dimension n and a kind of secret
+//! the smallest log2(σ/q) that reaches λ, by the lattice estimator of June 2026 (commit 27a581bb)
+//! with the cost model MATZOV: the minimum over primal uSVP, primal BDD and dual hybrid. Only σ/q
+//! matters as long as σ is a few integers or more, so rows of different q form one curve; of two
+//! rows of a curve with the same n the larger σ counts.
 //!
-//! Interpolation is piecewise linear in n along each curve, then linear in 1/λ between
-//! curves: at a fixed n, λ·|log2(σ/q)| is nearly constant. It never leaves the table: a key of
-//! more coefficients than the table's largest is judged as one of that many, for whoever breaks
-//! the long one breaks the short one, with the other coefficients made up.
-//! A GLWE key counts as an LWE key of dimension k·N.
+//! Interpolation is piecewise linear in n along each curve, then linear in 1/λ between curves,
+//! because λ·|log2(σ/q)| is nearly constant at a fixed n. There is no extrapolation: a key with
+//! more coefficients than the table's largest is judged as one with the table's largest number,
+//! because an attacker on the shorter key can extend it by coefficients of its own and attack the
+//! longer one. A GLWE key counts as an LWE key of dimension k·N.
 //!
 //! # Keys of blocks
 //!
-//! `data/curve-block-binary.csv` has the same for sparse binary keys: of fixed weight, one
-//! coefficient in b + 1. A key of blocks of ℓ has one in ℓ + 1, but less entropy than a sparse
-//! key of its weight: log2(ℓ+1)/ℓ bits a coefficient, for it cannot have two ones in a block.
-//! So a key of blocks is judged as the sparsest of the table's keys, of which it has at least
-//! the entropy ([`SecretKind::of_blocks`]): ℓ = 2, with 0.792 bits, as one in 5 (0.722 bits), ℓ = 3,
-//! with 0.667 bits, as one in 6 (0.650). Such a stand-in is weaker in both ways that
-//! attacks have to use a key's distribution:
+//! `data/curve-block-binary.csv` has the same for sparse binary keys of fixed weight, with one 1
+//! in b + 1 coefficients. A key of blocks of ℓ has one 1 in ℓ + 1 coefficients, but less entropy
+//! than a sparse key of its weight, log2(ℓ+1)/ℓ bits per coefficient, because it cannot have two
+//! ones in a block. A key of blocks is therefore judged as the sparsest key of the table whose
+//! entropy is at most its own ([`SecretKind::of_blocks`]): ℓ = 2, with 0.792 bits, as one 1 in 5
+//! (0.722 bits), and ℓ = 3, with 0.667 bits, as one 1 in 6 (0.650 bits). Such a stand-in is weaker
+//! in both ways in which attacks use the distribution of a key:
 //!
 //! - norm and variance: its weight is n/5 or n/6, not n/3 or n/4. Even a key that is five
 //!   standard deviations of √n/(ℓ+1) below the mean has more.
@@ -29,10 +29,10 @@
 //!   quarter, and those of the stand-in with 0.64 or 0.58; all of m coefficients are guessed
 //!   in 2^(entropy · m) tries, which are more for the blocks.
 //!
-//! No attack on the block structure itself is known to do better; larger blocks have no
-//! stand-in in the table and are refused. That key owners draw keys until the weight is at most
-//! the mean costs [`block_key_entropy`] a bit or so, and gives any attack about a factor 2 in its
-//! probability of success, which is much less than what the stand-in gives away.
+//! No attack on the block structure itself is known to do better. Larger blocks have no stand-in
+//! in the table and are refused. Key owners draw keys until the weight is at most the mean; this
+//! costs [`block_key_entropy`] about one bit, and multiplies the success probability of any attack
+//! by at most about 2, which is much less than what the stand-in gives away.
 
 pub(crate) mod attack;
 mod least_noise;
@@ -47,11 +47,11 @@ use crate::noise::{GlweSecret, KeyBlocks};
 pub use attack::Attack;
 pub use least_noise::{ReliableLevel, Source, least_log2_sigma, reliable_level};
 
-/// What log2 σ should exceed the interpolated minimum by: the estimator's levels are
-/// staircases in σ and the curves are not exactly straight between rows. Around 128 bits it
-/// is worth 0.15 (n = 2048) to 0.6 bits (n = 450). Against 700 single evaluations of the
-/// estimator, interpolation is off by at most 0.83 bits; with the margin it is never above
-/// the estimator from 128 bits up, and by at most 0.24 bits below.
+/// The margin by which log2 σ should exceed the interpolated minimum. The estimator's levels are
+/// staircases in σ, and the curves are not exactly straight between rows. Around 128 bits the
+/// margin is worth 0.15 (n = 2048) to 0.6 bits (n = 450). Against 700 single evaluations of the
+/// estimator, interpolation is off by at most 0.83 bits; with the margin it is never above the
+/// estimator from 128 bits up, and by at most 0.24 bits below.
 pub const MARGIN_LOG2_SIGMA: f64 = 0.06;
 
 /// The distribution of a secret key's coefficients.
@@ -61,9 +61,9 @@ pub enum SecretKind {
     Binary,
     /// Uniform over {-1, 0, 1}.
     Ternary,
-    /// 0, but for one coefficient in so many that is 1.
+    /// A sparse key: coefficients of 0, and one in `one_in` that is 1.
     Sparse {
-        /// How many coefficients have a single 1 among them on average.
+        /// The number of coefficients that have a single 1 among them on average.
         one_in: u32,
     },
 }
@@ -78,9 +78,12 @@ impl From<GlweSecret> for SecretKind {
 }
 
 impl SecretKind {
-    /// What a key of blocks of `block_size` coefficients, each uniform over the zero
-    /// block and those with a single 1, is judged as: blocks of 1 as a uniform binary key,
-    /// blocks of 2 and 3 as the sparse keys of the module's description.
+    /// The kind of secret that a key of blocks of `block_size` coefficients is judged as. Each
+    /// block is uniform over the zero block and the blocks with a single 1. Blocks of 1 count as a
+    /// uniform binary key, blocks of 2 and 3 as the sparse keys of the module's description.
+    ///
+    /// # Errors
+    /// If no curve is safe for blocks of this size.
     pub fn of_blocks(block_size: u32) -> Result<Self, OutOfTable> {
         match block_size {
             1 => Ok(Self::Binary),
@@ -158,7 +161,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// What the table says about a key.
+/// The security of a key according to the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecurityEstimate {
     /// The interpolated level, within 1 bit of the estimator's own.
@@ -174,7 +177,7 @@ pub struct SecurityEstimate {
 /// A question that the table has no rows for.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum OutOfTable {
-    /// No curve covers the dimension.
+    /// The dimension is below the table's smallest.
     #[error("dimension {dimension} is below the security table's smallest, {min}")]
     Dimension {
         /// The dimension asked for.
@@ -269,9 +272,9 @@ pub fn is_secure(
     Ok(log2_sigma >= minimal_log2_sigma(lambda, n, secret)? + margin - 1e-9)
 }
 
-/// The smallest noise to use with a modulus of 2^`torus_log2` whatever the table says:
-/// log2(σ/q) = 2 - log2 q, that is σ = 4 integers. TFHE-rs and Concrete keep to the same
-/// floor, and sets such as N = 8192 with σ/q = 2^-62 sit on it.
+/// The smallest noise to use with a modulus of 2^`torus_log2`, whatever the table says: log2(σ/q)
+/// = 2 - log2 q, which is σ = 4 integers. TFHE-rs and Concrete keep to the same floor, and sets
+/// such as N = 8192 with σ/q = 2^-62 sit on it.
 pub fn log2_sigma_floor(torus_log2: u32) -> f64 {
     2.0 - f64::from(torus_log2)
 }

@@ -1,4 +1,4 @@
-//! The special functions behind failure probabilities and confidence intervals.
+//! The special functions of failure probabilities and confidence intervals.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 

@@ -1,10 +1,11 @@
 //! Probabilities too small to count, by adaptive multilevel splitting (Cérou and Guyader,
 //! "Adaptive multilevel splitting for rare event analysis", 2007).
 //!
-//! Many particles, each a state of everything random, are drawn. Those with the lower scores are
-//! replaced by copies of the others, and the copies are moved under the condition that they stay
-//! above the level so reached; the share that was above is a factor of the probability. That goes on
-//! until the level is the target. Nothing is assumed of the law of the score.
+//! Many particles are drawn, each a state of all random inputs. The particles with the lower
+//! scores are replaced by copies of the others, and the copies are moved under the condition that
+//! their scores stay above the level reached. The share of particles above the level is a factor
+//! of the probability. This is repeated until the level is the target. No assumption is made about
+//! the law of the score.
 
 use crate::generator::Generator;
 
@@ -13,7 +14,7 @@ pub trait RareEvent {
     /// Everything random in one experiment.
     type State: Clone;
 
-    /// How many kinds of moves there are, each with a step size of its own.
+    /// The number of kinds of moves, each with a step size of its own.
     fn kinds(&self) -> usize;
 
     /// A state by the experiment's law.
@@ -35,10 +36,10 @@ pub trait RareEvent {
     ) -> bool;
 }
 
-/// How much work a run is.
+/// The amount of work of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Number of particles, from 100.
+    /// The number of particles, at least 100.
     pub particles: usize,
     /// Moves of each kind that a particle is offered at each level.
     pub moves: usize,
@@ -51,12 +52,12 @@ const ACCEPTANCE: f64 = 0.3;
 /// Levels after which a run gives up: a probability below 2^-MOST_LEVELS.
 const MOST_LEVELS: usize = 5000;
 
-/// What one run found.
+/// The result of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run<S> {
     /// log2 of the estimated probability.
     pub log2_p: f64,
-    /// Number of levels before the last.
+    /// The number of levels before the last.
     pub levels: usize,
     /// The share of proposals that were kept over the last half of the levels, by kind of move.
     /// Above 0.3 only where a full step is kept more often.
@@ -160,8 +161,8 @@ fn move_all<E: RareEvent>(
 pub struct Combined {
     /// log2 of the mean of the runs' probabilities: that is the estimate without bias.
     pub log2_p: f64,
-    /// Its standard error, in bits: from the spread of the runs, or from what the method has at
-    /// best where that is more.
+    /// The standard error in bits, from the spread of the runs, or the least error that the method
+    /// can have if that is larger.
     pub standard_error: f64,
 }
 

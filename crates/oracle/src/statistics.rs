@@ -1,4 +1,4 @@
-//! Is a measured noise the predicted one? Sample moments with their confidence
+//! Tests of whether a measured noise is the predicted one: sample moments with their confidence
 //! intervals, a test of normality, and intervals for failure counts.
 
 use crate::noise::Variance;
@@ -82,7 +82,7 @@ pub fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
     bisect(low, high, p, cdf)
 }
 
-/// How a sample's variance compares with the predicted one.
+/// The comparison of a sample's variance with the predicted one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VarianceCheck {
     /// The sample variance.
@@ -127,7 +127,8 @@ pub fn variance_is_consistent(
 pub struct ShapiroFrancia {
     /// W', the squared correlation of the samples with normal scores: 1 is normal.
     pub w: f64,
-    /// How likely normal samples give a W' as small: reject below the chosen level.
+    /// The probability that a normal sample gives a W' as small; reject normality if it is below
+    /// the chosen level.
     pub p_value: f64,
 }
 

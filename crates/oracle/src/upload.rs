@@ -1,11 +1,10 @@
-//! The noise of uploads, and what it costs a bootstrap that takes them.
+//! The noise of uploads, and the failure probability of bootstraps on them.
 //!
-//! An upload is noisier than a bootstrap output where its body is cut to few bits: the
-//! rounding error is uniform over one step, and as it is the largest part by far and has
-//! no tail, it is kept apart from the Gaussian rest ([`UploadNoise`]). A linear combination
-//! of uploads whose absolute weights add up to w is never worse than w times one upload:
-//! for independent uploads it is smaller in the convex order. So that is what
-//! [`UploadPrediction`] judges.
+//! An upload is noisier than a bootstrap output if its body is cut to few bits. The rounding error
+//! is uniform over one step; it is by far the largest part and has no tail, so it is kept apart
+//! from the Gaussian rest ([`UploadNoise`]). A linear combination of uploads whose absolute
+//! weights sum to w is never worse than w times one upload: for independent uploads it is smaller
+//! in the convex order. [`UploadPrediction`] therefore judges w times one upload.
 
 use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
@@ -17,29 +16,30 @@ use crate::noise_budget::{BootstrapOrder, NoiseBudget, PbsParameters};
 /// says something else.
 pub const TARGET_LOG2_P_FAIL: f64 = -128.0;
 
-/// How many standard deviations off centre a key-switching key is that is as lopsided as
-/// one in a thousand: P(|x| > 3.3) = 0.00097.
+/// The number of standard deviations by which a key-switching key is off centre that is as
+/// lopsided as one in a thousand: P(|x| > 3.3) = 0.00097.
 pub(crate) const LOPSIDED: f64 = 3.3;
 
-/// How an upload was encrypted.
+/// The kind of encryption of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UploadKind {
-    /// With a device key: the mask is a seed.
+    /// Encryption under a device key: the mask is a seed.
     Symmetric,
-    /// With a device public key: the mask travels, cut to
+    /// Encryption under a device public key: the mask travels, cut to
     /// [`public_key_mask_bits`](tfhe_sbc_core::parameters::ParameterSet::public_key_mask_bits).
     PublicKey,
 }
 
 impl UploadKind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Symmetric, Self::PublicKey];
 }
 
 /// The noise of an upload, torus-normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UploadNoise {
-    /// What is Gaussian, or a sum of so many bounded terms that a Gaussian bounds its tail.
+    /// The variance of the part that is Gaussian, or a sum of many bounded terms whose tail a
+    /// Gaussian bounds.
     pub gaussian: Variance,
     /// The largest error of rounding the body, which is uniform up to it: 2^-(bits+1).
     pub rounding: f64,
@@ -93,11 +93,12 @@ pub fn public_key_variance(glwe: &GlweNoise) -> Variance {
     glwe.variance * (1.0 + products)
 }
 
-/// What cutting every mask coefficient to `bits` bits adds: kN E\[s²\] · 2^(-2·bits)/12.
+/// The variance that the rounding of every mask coefficient to `bits` bits adds: kN E\[s²\] ·
+/// 2^(-2·bits)/12.
 ///
-/// Uniform errors of mean 0 times key coefficients. For a key of h that are not 0 it is
-/// h · 2^(-2·bits)/12. A uniform variable is strictly sub-Gaussian, so that a Gaussian of
-/// this variance bounds the sum's tail.
+/// It is the variance of uniform errors of mean 0 multiplied by key coefficients; for a key with h
+/// nonzero coefficients it is h · 2^(-2·bits)/12. A uniform variable is strictly sub-Gaussian, so
+/// that a Gaussian of this variance bounds the tail of the sum.
 pub fn mask_rounding_variance(glwe: &GlweNoise, bits: u32) -> Variance {
     if bits >= glwe.torus_log2 {
         return Variance::ZERO;
@@ -105,9 +106,9 @@ pub fn mask_rounding_variance(glwe: &GlweNoise, bits: u32) -> Variance {
     truncation_variance(bits) * (glwe.secret.mean_square() * glwe.extracted_lwe_dimension() as f64)
 }
 
-/// What a GLWE key switch between two keys of the same shape adds to every coefficient: the
-/// mask's kN coefficients are decomposed and meet kN · l errors of the switching key, as in
-/// the key switch between LWE keys; the body goes through as it is.
+/// The variance that a GLWE key switch between two keys of the same shape adds to every
+/// coefficient. The kN coefficients of the mask are decomposed and multiplied by kN · l errors of
+/// the switching key, as in the key switch between LWE keys; the body is not changed.
 pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) -> Variance {
     key_switch_variance(&KeySwitchNoise {
         input_dimension: glwe.extracted_lwe_dimension(),
@@ -138,13 +139,13 @@ pub fn largest_upload_weight(parameters: &Parameters) -> u32 {
     }
 }
 
-/// What one bootstrap on uploads fails with.
+/// The noise and the failure probability of one bootstrap on uploads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UploadPrediction {
     /// log2 of the failure probability, on average over keys.
     pub log2_p_fail: f64,
-    /// The same for a key-switching key as lopsided as one in a thousand: signed digits
-    /// have mean -1/2, so half the sum of the key's errors is a constant in every phase.
+    /// The same for a key-switching key as lopsided as one in a thousand. Signed digits have the
+    /// mean -1/2, so that half the sum of the key's errors is a constant in every phase.
     pub log2_p_fail_lopsided: f64,
 }
 
@@ -204,9 +205,9 @@ pub fn key_switch_offset_variance(pbs: &PbsParameters) -> Variance {
 /// The fewest bits of an upload's coefficients that meet the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadBits {
-    /// Of the body, for symmetric uploads; public-key uploads have as many.
+    /// The bits of the body, for symmetric and public-key uploads.
     pub body: u32,
-    /// Of the mask of public-key uploads.
+    /// The bits of the mask of public-key uploads.
     pub public_key_mask: u32,
 }
 

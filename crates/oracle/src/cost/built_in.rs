@@ -1,8 +1,8 @@
-//! The model for where nobody has calibrated.
+//! The built-in model, for machines without a calibration.
 
 use super::{CostModel, Machine, Residual, Terms};
 
-/// As `params calibrate` found it.
+/// The model that `params calibrate` measured.
 pub(super) fn model() -> CostModel {
     CostModel {
         transforms: [

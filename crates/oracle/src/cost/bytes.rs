@@ -1,16 +1,17 @@
-//! Bytes of the evaluation keys, in memory and in files.
+//! The sizes in bytes of the evaluation keys, in memory and in files.
 
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterSet, Parameters};
 use tfhe_sbc_core::simd::KEY_SWITCH_TILE_COLUMNS;
 use tfhe_sbc_core::wire::ENVELOPE_BYTES;
 use tfhe_sbc_core::wire::bits::packed_len;
 
-/// Rows of a GGSW ciphertext: digits of all components.
+/// The number of rows of a GGSW ciphertext: one for each digit of each component.
 pub(super) fn rows(set: &ParameterSet) -> usize {
     set.glwe_dimension.0 * set.pbs.level_count.0 + set.pbs_body.level_count.0
 }
 
-/// Rows of the key-switching key: digits of all coefficients of the big key.
+/// The number of rows of the key-switching key: one for each digit of each coefficient of the big
+/// key.
 pub(super) fn switch_rows(set: &ParameterSet) -> usize {
     set.glwe_dimension.0 * set.polynomial_size * set.key_switch.level_count.0
 }
@@ -20,18 +21,18 @@ pub(super) fn switch_columns(set: &ParameterSet) -> usize {
     (set.lwe_dimension.0 + 1).next_multiple_of(KEY_SWITCH_TILE_COLUMNS)
 }
 
-/// Bytes of the bootstrapping key in memory: a double for every coefficient.
+/// The bytes of the bootstrapping key in memory: a double for every coefficient.
 pub fn bootstrap_key_bytes(set: &ParameterSet) -> usize {
     let outputs = set.glwe_dimension.0 + 1;
     set.lwe_dimension.0 * rows(set) * outputs * set.polynomial_size * size_of::<f64>()
 }
 
-/// Bytes of the key-switching key in memory.
+/// The bytes of the key-switching key in memory.
 pub fn key_switch_key_bytes(set: &ParameterSet) -> usize {
     switch_rows(set) * switch_columns(set) * size_of::<u32>()
 }
 
-/// Bytes of the file of both keys: bodies and seeds.
+/// The bytes of the file of both keys: bodies and seeds.
 pub fn server_key_file_bytes(parameters: &Parameters) -> usize {
     const SEED_BYTES: usize = 16;
     let bodies = parameters.lwe_dimension.0 * rows(parameters) * parameters.polynomial_size().get();

@@ -1,4 +1,4 @@
-//! How much of every term a bootstrap has.
+//! The amounts of every term of the model in a bootstrap.
 
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::simd::{KEY_SWITCH_TILE_CIPHERTEXTS, KEY_SWITCH_TILE_COLUMNS};
@@ -10,15 +10,16 @@ use super::{CostModel, SIZES, SMALLEST_SIZE_LOG2};
 /// Ciphertexts that a thread of the engine takes through a pass over the key at most.
 pub const LOCKSTEP: usize = 8;
 
-/// How many it takes, of a batch on a number of threads: the engine's rule.
+/// The number of ciphertexts that a thread advances in one pass, for a batch on a number of
+/// threads. This is the engine's rule.
 pub fn lockstep(batch: usize, threads: usize) -> usize {
     let passes = batch.div_ceil(threads * LOCKSTEP).max(1) * threads;
     batch.div_ceil(passes).max(1)
 }
 
 impl CostModel {
-    /// How much of every term each bootstrap of a batch has: of what the thread does that takes
-    /// longest, divided by the size of the batch.
+    /// The amounts of every term per bootstrap of a batch: those of the thread that takes longest,
+    /// divided by the size of the batch.
     pub fn counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Terms {
         let (batch, threads) = (batch.max(1), threads.max(1));
         let keys = bootstrap_key_bytes(set) + key_switch_key_bytes(set);
@@ -27,7 +28,7 @@ impl CostModel {
         terms
     }
 
-    /// Of a key switch by itself.
+    /// The amounts of every term per key switch of a batch, without bootstraps.
     pub fn switch_counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Terms {
         let key = key_switch_key_bytes(set);
         self.switch_counts_among(set, batch.max(1), threads.max(1), key)
@@ -71,8 +72,8 @@ impl CostModel {
 
         let share = own_outputs as f64 / outputs as f64;
         let key = share * bootstrap_key_bytes(set) as f64;
-        // What a pass has in hand: this step's key and the next one's, accumulators, digits and
-        // sums. As far as it does not fit, each ciphertext fetches the key for itself.
+        // The working set of a pass: this step's key and the next one's, accumulators, digits and
+        // sums. The part that does not fit the cache makes each ciphertext fetch the key again.
         let scalar_bytes = f64::from(set.torus_bits / 8);
         let in_hand = 2.0 * key / steps
             + size * outputs as f64 * scalar_bytes * lockstep as f64
@@ -90,9 +91,10 @@ impl CostModel {
         }
     }
 
-    /// Of a key switch between uses of so many bytes of keys. A pass over a tile of the key
-    /// serves some ciphertexts: the first pass reads from afar or multiplies, whichever takes
-    /// longer; the others find the rows in the second-level cache, if a tile fits it.
+    /// The amounts of a key switch that alternates with uses of `keys` bytes of keys. A pass over
+    /// a tile of the key serves some ciphertexts. The first pass reads from memory or multiplies,
+    /// whichever takes longer; the others find the rows in the second-level cache if a tile fits
+    /// it.
     fn switch_counts_among(
         &self,
         set: &ParameterSet,
@@ -126,7 +128,7 @@ impl CostModel {
         }
     }
 
-    /// Seconds of a transform by itself.
+    /// The seconds of a transform.
     fn transform(&self, set: &ParameterSet) -> f64 {
         let size_log2 = set.polynomial_size.max(1).ilog2().max(SMALLEST_SIZE_LOG2);
         self.transforms[((size_log2 - SMALLEST_SIZE_LOG2) as usize).min(SIZES - 1)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// MiB that are read again and again, between which the price of a byte is interpolated.
 pub const WORKING_SETS: [f64; 4] = [8.0, 32.0, 96.0, 160.0];
 
-/// Their log2.
+/// The log2 of [`WORKING_SETS`].
 const PLACES: [f64; WORKING_SETS.len()] = [3.0, 5.0, 6.584_962_500_721_156, 7.321_928_094_887_363];
 
 /// A price for each of [`WORKING_SETS`].
@@ -22,7 +22,7 @@ pub struct Terms {
     pub multiply_add: f64,
     /// Factors `X^a - 1` and digits read again, by half a point.
     pub factor: f64,
-    /// Bytes of the bootstrapping key, in a working set of both keys.
+    /// The bytes of the bootstrapping key, by the working set of both keys.
     pub key_byte: ByWorkingSet,
     /// Coefficients of accumulators, made and extracted.
     pub coefficient: f64,
@@ -32,19 +32,20 @@ pub struct Terms {
     pub exchange: f64,
     /// Multiply-adds of a digit and a scalar of the key-switching key.
     pub switch_multiply: f64,
-    /// Bytes of that key, where reading them takes longer than multiplying.
+    /// The bytes of the key-switching key whose reading takes longer than the multiplications.
     pub switch_byte: ByWorkingSet,
-    /// Bytes of it that further ciphertexts read again, past the second-level cache.
+    /// The bytes of the key-switching key that further ciphertexts read again, past the
+    /// second-level cache.
     pub switch_again: f64,
     /// Digits of key switches.
     pub switch_digit: f64,
 }
 
-/// Number of scalars in [`Terms`].
+/// The number of scalars in [`Terms`].
 pub const TERMS: usize = 17;
 
 impl Terms {
-    /// All of them, in the order of the fields.
+    /// All scalars, in the order of the fields.
     pub fn to_array(&self) -> [f64; TERMS] {
         let [a, b, c, d] = self.key_byte;
         let [e, f, g, h] = self.switch_byte;
@@ -69,7 +70,7 @@ impl Terms {
         ]
     }
 
-    /// From all of them, likewise.
+    /// Makes the terms of all scalars, in the order of the fields.
     pub fn from_array(terms: [f64; TERMS]) -> Self {
         let [
             transform,
@@ -111,7 +112,7 @@ pub(super) fn dot(amounts: &ByWorkingSet, prices: &ByWorkingSet) -> f64 {
     amounts.iter().zip(prices).map(|(a, b)| a * b).sum()
 }
 
-/// `amount`, shared among the two of [`WORKING_SETS`] that so many bytes lie between.
+/// Divides `amount` between the two entries of [`WORKING_SETS`] that `bytes` lies between.
 pub(super) fn by_working_set(amount: f64, bytes: usize) -> ByWorkingSet {
     let mut shares = [0.0; WORKING_SETS.len()];
     let place = (bytes as f64 / (1 << 20) as f64).log2();

@@ -1,5 +1,5 @@
-//! The dual hybrid attack: short vectors of the dual lattice tell a right guess of some of the
-//! secret's coefficients from wrong ones.
+//! The dual hybrid attack: short vectors of the dual lattice distinguish the right guess of some
+//! coefficients of the secret from wrong ones.
 //!
 //! MATZOV, *Report on the security of LWE: improved dual lattice attack* (2022), Theorem 7.6:
 //! ζ coefficients are guessed, the likeliest values first, t more modulo p by a Fourier
@@ -63,7 +63,7 @@ pub(super) fn dual_hybrid(lwe: &NormalForm, model: CostModel) -> DualHybridCost 
             })
         })
     };
-    // With nothing to transform p is of no effect.
+    // If nothing is transformed, p has no effect.
     let by_modulus = |p| {
         by_modulus(p)
             .filter(|best| best.log2_cost < MAX_LOG2_COST && (p == 2 || best.transformed > 0))
@@ -116,7 +116,7 @@ impl<'a> DualHybrid<'a> {
             + (1.0 - share) * lwe.ln_secret_sigma()
             + 0.5 * (4.0 / 3.0 * b / (2.0 * PI * E)).ln()
             + ln_root_hermite(beta) * (d as f64 - b);
-        // How many of them tell the right guess from all others (p. 29).
+        // The number of short vectors that distinguish the right guess from all others (p. 29).
         let ln_count = 4.0 * (ln_length.exp() * PI).powi(2)
             + transformed / 3.0 * (self.secret_sigma * PI / modulus).powi(2)
             + (zeta as f64 * self.entropy + transformed * modulus.ln() + LN_2).ln();

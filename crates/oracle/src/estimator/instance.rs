@@ -1,4 +1,4 @@
-//! What is attacked: an LWE instance, checked, and its normal form.
+//! The attacked LWE instance, checked, and its normal form.
 
 use std::f64::consts::LN_2;
 use std::ops::RangeInclusive;
@@ -19,29 +19,29 @@ pub const MAX_LOG2_SIGMA: f64 = -2.0;
 /// far: [`crate::security::log2_sigma_floor`].
 pub const MIN_LOG2_INTEGERS: f64 = -64.0;
 
-/// Of how many coefficients of a sparse key at least one is set. Against sparser ones, attacks
-/// that guess zeros and are not estimated here may be cheaper.
+/// The largest number of coefficients of a sparse key per coefficient that is 1. Against sparser
+/// keys, attacks that guess zeros and are not estimated here may be cheaper.
 pub const MAX_SPARSITY: usize = 6;
 
 /// The smallest deviation of a Gaussian secret: below, most coefficients are zero.
 pub const MIN_GAUSSIAN: f64 = 0.5;
 
-/// How the coefficients of a secret key are distributed. The attacks use nothing of it but
-/// the standard deviation.
+/// The distribution of the coefficients of a secret key. The attacks depend on its standard
+/// deviation only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SecretDistribution {
     /// Uniform over {0, 1}.
     Binary,
     /// Uniform over {-1, 0, 1}.
     Ternary,
-    /// So many ones, and zeros.
+    /// A fixed number of ones, and zeros.
     FixedWeight {
         /// The number of ones.
         weight: usize,
     },
     /// A discrete Gaussian.
     Gaussian {
-        /// Its standard deviation.
+        /// The standard deviation.
         sigma: f64,
     },
 }
@@ -127,7 +127,7 @@ impl LweInstance {
     }
 }
 
-/// What the attacks see of an instance; lengths in integers.
+/// The normal form of an instance, which the attacks work on. Lengths are in integers.
 pub(super) struct NormalForm {
     /// n.
     pub(super) dimension: usize,

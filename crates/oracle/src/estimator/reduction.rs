@@ -1,14 +1,14 @@
-//! What lattice reduction achieves and what it costs.
+//! The quality and the cost of lattice reduction.
 //!
-//! BKZ of block size β makes bases whose Gram–Schmidt norms fall geometrically (Schnorr,
-//! STACS 2003) by the root Hermite factor δ(β) of Chen's thesis (2013). A [`CostModel`] says how
-//! many operations that takes, and how many short vectors a sieve gives for it. All costs
-//! are log2 of operations, all lengths natural logarithms.
+//! BKZ of block size β makes bases whose Gram–Schmidt norms fall geometrically (Schnorr, STACS
+//! 2003) by the root Hermite factor δ(β) of Chen's thesis (2013). A [`CostModel`] gives the number
+//! of operations of a reduction, and the number of short vectors that a sieve gives for it. All
+//! costs are log2 of operations, all lengths natural logarithms.
 
 use std::f64::consts::{E, PI};
 
-/// Below this block size the asymptotic formulas mean nothing. A task that is easier than
-/// BKZ-40 is reported as hard as that, about 2^40 operations.
+/// The smallest block size for which the asymptotic formulas are meaningful. A task that is easier
+/// than BKZ-40 is reported as hard as BKZ-40, about 2^40 operations.
 pub(super) const MIN_BLOCK_SIZE: usize = 40;
 
 /// The overhead of progressive sieving, Σ 2^(-slope·i) over i ≥ 0 with the slope of
@@ -22,7 +22,7 @@ const MATZOV_SIEVE: (f64, f64) = (0.29613500308205365, 20.387885985467914);
 /// log2 of the number of short vectors in a sieve's list, by dimension.
 const LIST_SLOPE: f64 = 0.2075;
 
-/// How lattice reduction is priced.
+/// A model of the cost of lattice reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostModel {
     /// Gates of a progressive BKZ with sieving, dimensions for free and many short vectors
@@ -37,7 +37,7 @@ pub enum CostModel {
 }
 
 impl CostModel {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 3] = [Self::Matzov, Self::Bdgl16, Self::CoreSvp];
 
     /// The name on the command line.
@@ -84,7 +84,7 @@ impl CostModel {
             }
         };
         let ln_times = ln_count - list.ln();
-        // Above 2^50 the next integer is no different.
+        // Above 2^50, rounding up to an integer makes no difference.
         let log2_times = if ln_times < 34.0 {
             ln_times.exp().ceil().max(1.0).log2()
         } else {
@@ -104,7 +104,8 @@ pub(super) fn ln_root_hermite(beta: usize) -> f64 {
     ((b / (2.0 * PI * E)).ln() + (PI * b).ln() / b) / (2.0 * (b - 1.0))
 }
 
-/// By how much smaller a sieve can be than the block that it solves (Ducas, Eurocrypt 2018).
+/// The number of dimensions by which a sieve can be smaller than the block that it solves (Ducas,
+/// Eurocrypt 2018).
 fn dimensions_for_free(beta: usize) -> f64 {
     // The formula has a pole at 17.
     let b = beta.max(20) as f64;

@@ -1,5 +1,5 @@
 //! The searches of the lattice estimator, step by step. Costs over integers are staircases with
-//! many local minima, so that a search that looks elsewhere finds other ones.
+//! many local minima, so that a search with other steps would find other minima.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ pub(super) trait Priced: Copy {
     }
 }
 
-/// Where the search for a block size ends: 512 bits in the core-SVP model.
+/// The block size at which the search ends: 512 bits in the core-SVP model.
 pub(super) const MAX_BLOCK_SIZE: usize = 1754;
 
-/// How a search came to the point that it is at.
+/// The direction from which a search reached its present point.
 enum Move {
     StepDown,
     StepUp,

@@ -1,4 +1,4 @@
-//! A choice worked out: what it costs, how often it fails, how secure it is.
+//! A candidate: a choice with its price, its failure probabilities and its security.
 
 use serde::Serialize;
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
@@ -24,24 +24,24 @@ use crate::upload::{UploadBits, UploadKind, UploadPrediction};
 
 /// Blocks of the upload whose size is priced.
 const UPLOAD_BLOCKS: usize = 1024;
-/// How much worse in time and size a choice may be than another and still be worked out, for
-/// uploads may ask for a longer key.
+/// The factor by which a choice may be worse than another in time and size and still be computed
+/// exactly, because uploads may need a longer key.
 const TOLERANCE: f64 = 1.1;
-/// How much longer a small key may be for the sake of uploads.
+/// The factor by which a small key may be longer for the sake of uploads.
 const LONGER: f64 = 1.25;
 
-/// What a set costs.
+/// The price of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Price {
     /// One bootstrap by itself: seconds, or millions of operations for other engines.
     pub single: f64,
-    /// One of a batch, likewise.
+    /// The seconds of one bootstrap of a batch.
     pub batched: f64,
-    /// Bytes of the server key as it travels.
+    /// The bytes of the server key as it travels.
     pub key_bytes: f64,
-    /// Bytes of the server key in memory.
+    /// The bytes of the server key in memory.
     pub memory_bytes: f64,
-    /// Bytes of an upload of 1024 blocks; 0 for other engines.
+    /// The bytes of an upload of 1024 blocks; 0 for other engines.
     pub upload_bytes: f64,
 }
 
@@ -70,7 +70,7 @@ impl Price {
     }
 }
 
-/// How secure the keys are. `None` for a GLWE key whose noise was given.
+/// The security levels of the keys. The level of a GLWE key is `None` if its noise was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyLevels {
     /// The small key.
@@ -106,7 +106,7 @@ impl KeyLevels {
 /// A set that meets a request.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// What its noise depends on.
+    /// The parameters that the noise depends on.
     pub scheme: PbsParameters,
     /// The noise of the small key's ciphertexts.
     pub lwe_noise: NoiseDistribution,
@@ -114,21 +114,21 @@ pub struct Candidate {
     pub glwe_noise: NoiseDistribution,
     /// The set, complete, for this engine.
     pub set: Option<Parameters>,
-    /// What each step adds.
+    /// The variance that each step adds.
     pub budget: NoiseBudget,
     /// The noise at the worst look-up on bootstrap outputs.
     pub worst_total: Variance,
-    /// Its parts.
+    /// The shares of the steps in the noise.
     pub shares: NoiseShares,
     /// log2 of the failure probability on bootstrap outputs.
     pub log2_p_fail: f64,
     /// The same for a key-switching key as lopsided as one in a thousand; for this engine.
     pub log2_p_fail_lopsided: Option<f64>,
-    /// The same on uploads, symmetric and public-key; for this engine.
+    /// The same on symmetric and on public-key uploads; for this engine.
     pub log2_p_fail_uploads: Option<[f64; 2]>,
-    /// How secure it is.
+    /// The security levels of the keys.
     pub levels: KeyLevels,
-    /// What it costs.
+    /// The price.
     pub price: Price,
 }
 
@@ -156,9 +156,9 @@ impl Candidate {
             && mask_bits <= bounds.public_key_mask_bits
     }
 
-    /// What is known of a set of this engine: the same as of one that was found.
+    /// Evaluates a set of this engine in the same way as the candidates of the search.
     ///
-    /// `None` where nothing is known of its security.
+    /// Returns `None` if the security of its keys is not known.
     pub fn of_set(
         parameters: &Parameters,
         order: BootstrapOrder,
@@ -234,7 +234,7 @@ fn work_out(request: &Request, pricing: &Pricing<'_>, chain: &Chain, found: &mut
         }
         Some((high, best))
     };
-    // What is to become smaller: bits of bodies, and of masks where they are bounded.
+    // The bits of bodies are minimised, and those of masks only if they are bounded.
     let masks_matter = request.bounds.public_key_mask_bits < request.torus_bits;
     let bits_matter = masks_matter
         || request.minimise.upload > 0.0
@@ -264,8 +264,8 @@ fn work_out(request: &Request, pricing: &Pricing<'_>, chain: &Chain, found: &mut
     }
 }
 
-/// What a chain costs with its shortest small key; uploads with the fewest bits that a block can
-/// have.
+/// The price of a chain with its shortest small key, and with uploads of the fewest bits that a
+/// block can have.
 fn rough_price(request: &Request, pricing: &Pricing<'_>, chain: &Chain) -> Option<Price> {
     let key = chain.small_keys.get(chain.fitting.start)?;
     let key_switch = Decomposition::new(1, chain.switch_levels);

@@ -1,6 +1,6 @@
-//! Everything there is to choose from, with the noise of bootstrap outputs only: GLWE key, block size,
-//! levels of rotation and key switch with their best bases. A [`Chain`] has them all, and the small keys
-//! that are long enough for it.
+//! All choices of the search, with the noise of bootstrap outputs only: the GLWE key, the block
+//! size, and the levels of rotation and key switch with their best bases. A [`Chain`] is such a
+//! choice with the small keys that are long enough for it.
 
 use std::ops::Range;
 
@@ -104,7 +104,7 @@ pub(super) fn least_noise(request: &Request, all: &Keys) -> Option<Variance> {
     least.map(Variance)
 }
 
-/// What a bootstrap adds beside the blind rotation.
+/// The variances that a bootstrap adds besides the blind rotation.
 struct Rest {
     key_switch: f64,
     modulus_switch: f64,
@@ -134,7 +134,8 @@ impl Rest {
     }
 }
 
-/// The key switch of so many levels, and its variance, with the base that makes it least.
+/// The key switch of `levels` levels with the base that makes its variance least, and this
+/// variance.
 pub(super) fn best_switch(
     request: &Request,
     glwe: &GlweKey,
@@ -164,8 +165,8 @@ pub(super) fn best_switch(
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// For every number of levels of mask and body the bases with the least noise: which they are
-/// depends on the GLWE key and the block size, not on the small key's dimension.
+/// For every number of levels of mask and body, the bases with the least noise. They depend on the
+/// GLWE key and the block size, but not on the dimension of the small key.
 fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotation> {
     let fresh = Variance(glwe.noise.variance(request.torus_bits));
     let bsk = GlweNoise {
@@ -226,7 +227,7 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
         .collect()
 }
 
-/// What rounding the bodies of the bootstrapping key adds to their noise: see
+/// The variance that the rounding of the bodies of the bootstrapping key adds to their noise, see
 /// [`Parameters::bootstrap_key_body_bits`](tfhe_sbc_core::parameters::Parameters::bootstrap_key_body_bits).
 pub(super) fn key_rounding(request: &Request, fresh: Variance) -> Variance {
     if request.engine != Engine::TfheSbc || request.torus_bits != 64 {

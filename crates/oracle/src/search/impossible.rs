@@ -1,4 +1,4 @@
-//! Why nothing was found, and what is nearest.
+//! The reasons for which a search finds nothing, and the nearest possible values.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::search::chains::least_noise;
 use crate::search::keys::Keys;
 use crate::search::request::{BadRequest, Bounds, Request};
 
-/// Why there is no answer.
+/// The reason for which a request has no answer.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NotFound {
     /// The request makes no sense.
     #[error(transparent)]
     BadRequest(#[from] BadRequest),
-    /// Nothing meets it.
+    /// No candidate is within the bounds.
     #[error(transparent)]
     Impossible(#[from] Impossible),
 }
@@ -100,15 +100,15 @@ pub enum Metric {
     GlweDimension,
     /// Dimension of the small key.
     LweDimension,
-    /// Bytes of the server key as it travels.
+    /// The bytes of the server key as it travels.
     KeyBytes,
-    /// Bytes of the server key in memory.
+    /// The bytes of the server key in memory.
     MemoryBytes,
-    /// Bytes of an upload.
+    /// The bytes of an upload.
     UploadBytes,
-    /// Bits of a body coefficient of an upload.
+    /// The bits of a body coefficient of an upload.
     BodyBits,
-    /// Bits of a mask coefficient of a public-key upload.
+    /// The bits of a mask coefficient of a public-key upload.
     MaskBits,
     /// Time of one bootstrap.
     Latency,
@@ -131,7 +131,7 @@ impl Metric {
         Self::BatchTime,
     ];
 
-    /// Of a candidate.
+    /// Returns the value of the metric for a candidate.
     pub fn of(self, candidate: &Candidate) -> f64 {
         let (scheme, price) = (&candidate.scheme, &candidate.price);
         match self {
@@ -207,7 +207,7 @@ const MIB: f64 = (1u64 << 20) as f64;
 /// A bound that stands in the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binding {
-    /// What is bounded.
+    /// The bounded metric.
     pub metric: Metric,
     /// The bound.
     pub bound: f64,
@@ -227,7 +227,7 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Why nothing of `pool`, which is all there is, is within the bounds.
+/// Explains why no candidate of `pool`, which has all candidates, is within the bounds.
 pub(super) fn explain(
     request: &Request,
     pricing: &Pricing<'_>,
@@ -303,7 +303,7 @@ impl Metric {
     }
 }
 
-/// What the least noise allows.
+/// The failure probability that the least possible noise allows.
 fn noise(request: &Request, pricing: &Pricing<'_>, keys: &Keys) -> Impossible {
     let with_level = |noise_level| {
         let request = Request {

@@ -1,5 +1,5 @@
-//! The keys that a request leaves to choose from: GLWE keys of every shape and small keys of every
-//! dimension, each with the least noise of the level asked for.
+//! The keys that a request allows: GLWE keys of every shape and small keys of every dimension,
+//! each with the least noise of the requested level.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,8 @@ const MAX_SPLIT_DIMENSION: usize = 4096;
 /// bounds: what takes longest to work out.
 pub(super) struct Keys {
     glwe: Vec<GlweKey>,
-    /// By block size, and there by rising dimension and so falling noise.
+    /// The small keys by block size, and within a block size by rising dimension and thus falling
+    /// noise.
     small: Vec<Vec<SmallKey>>,
 }
 

@@ -1,4 +1,4 @@
-//! What an application asks for: [`Request`], checked once into a [`Checked`] one.
+//! The request of an application: [`Request`], checked once into a [`Checked`] one.
 
 use tfhe_sbc_core::parameters::PlaintextKind;
 use thiserror::Error;
@@ -17,22 +17,22 @@ pub enum Engine {
     Tfhepp,
 }
 
-/// How secret keys are drawn.
+/// The distribution of secret keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
-    /// Both keys uniform over {0, 1}.
+    /// Both keys are uniform over {0, 1}.
     Binary,
     /// The small key in blocks of 2 or 3 with at most a single 1, or binary, whatever serves
     /// best; the GLWE key binary.
     Blocks,
     /// The GLWE key uniform over {-1, 0, 1}, the small key binary.
     Ternary,
-    /// Both binary, the small key being the first coefficients of the GLWE key (ePrint
+    /// Both keys are binary, and the small key is the first coefficients of the GLWE key (ePrint
     /// 2023/979).
     Shared,
 }
 
-/// How noise is drawn.
+/// The distribution of noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseKind {
     /// Gaussian.
@@ -41,22 +41,22 @@ pub enum NoiseKind {
     TUniform,
 }
 
-/// What counts, and how much: a set is worth Π metric^(-weight), so that a weight of 2 makes up for
-/// twice the percentage. None is negative, and one at least is not 0.
+/// The weights of the metrics. The value of a set is Π metric^(-weight), so that a weight of 2
+/// compensates for twice the percentage. No weight is negative, and at least one is not 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// Time of one bootstrap by itself.
     pub latency: f64,
     /// Time of a bootstrap in a batch.
     pub throughput: f64,
-    /// Bytes of the server key as it travels.
+    /// The bytes of the server key as it travels.
     pub key: f64,
-    /// Bytes of an upload.
+    /// The bytes of an upload.
     pub upload: f64,
 }
 
 impl Weights {
-    /// Nothing but the time of one bootstrap.
+    /// Weights by which only the time of one bootstrap counts.
     pub const LATENCY: Self = Self {
         latency: 1.0,
         throughput: 0.0,
@@ -72,7 +72,8 @@ impl Weights {
     }
 }
 
-/// What a set must not exceed. Infinite, or the largest number, where it does not matter.
+/// The bounds that a set must not exceed. A bound that does not matter is infinite or the largest
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// The polynomial size N.
@@ -81,24 +82,24 @@ pub struct Bounds {
     pub glwe_dimension: usize,
     /// The dimension of the small key.
     pub lwe_dimension: usize,
-    /// Bytes of the server key as it travels.
+    /// The bytes of the server key as it travels.
     pub key_bytes: f64,
-    /// Bytes of the server key in memory.
+    /// The bytes of the server key in memory.
     pub memory_bytes: f64,
-    /// Bytes of an upload of 1024 blocks.
+    /// The bytes of an upload of 1024 blocks.
     pub upload_bytes: f64,
-    /// Bits of every body coefficient of an upload.
+    /// The bits of every body coefficient of an upload.
     pub body_bits: u32,
-    /// Bits of every mask coefficient of a public-key upload.
+    /// The bits of every mask coefficient of a public-key upload.
     pub public_key_mask_bits: u32,
-    /// Seconds of one bootstrap by itself.
+    /// The seconds of one bootstrap by itself.
     pub latency: f64,
-    /// Seconds of a bootstrap in a batch.
+    /// The seconds of a bootstrap in a batch.
     pub batch_time: f64,
 }
 
 impl Bounds {
-    /// None.
+    /// No bounds.
     pub const NONE: Self = Self {
         polynomial_size: MAX_POLYNOMIAL_SIZE,
         glwe_dimension: MAX_GLWE_DIMENSION,
@@ -126,10 +127,10 @@ pub const LOG2_P_FAILS: std::ops::RangeInclusive<f64> = -256.0..=-4.0;
 /// Message and carry bits at most.
 pub const MAX_PRECISION: u32 = 14;
 
-/// What is wanted. [`Request::new`] fills in what follows from the plaintexts.
+/// A request. [`Request::new`] fills in the fields that follow from the plaintexts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// Who runs it.
+    /// The engine that runs the set.
     pub engine: Engine,
     /// Booleans or blocks.
     pub plaintext: PlaintextKind,
@@ -153,15 +154,15 @@ pub struct Request {
     /// publish, or because it is in use. The search then keeps only the small key to the level asked
     /// for; what the set states is the level of both.
     pub glwe_sigma: Option<f64>,
-    /// How keys are drawn.
+    /// The distribution of keys.
     pub secrets: Secrets,
-    /// What comes first.
+    /// The order of key switch and bootstrap.
     pub order: BootstrapOrder,
     /// The sizes N and k, where they are given.
     pub shape: Shape,
-    /// What counts.
+    /// The weights of the metrics.
     pub minimise: Weights,
-    /// What must not be exceeded.
+    /// The bounds on the metrics.
     pub bounds: Bounds,
 }
 
@@ -179,7 +180,7 @@ pub struct Shape {
 /// A request that makes no sense.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum BadRequest {
-    /// Security that nobody needs, or nobody should have.
+    /// The security level is out of range.
     #[error(
         "{0} bits of security are outside of what is searched, {min} to {max}",
         min = LAMBDAS.start(), max = LAMBDAS.end()
@@ -203,7 +204,7 @@ pub enum BadRequest {
     /// A noise level of 0 or of astronomic size.
     #[error("a 2-norm of {0} is not between 1 and 65536")]
     NoiseLevel(u32),
-    /// No weight counts.
+    /// The weights are negative or all 0.
     #[error("what to minimise: weights from 0 up, one of them at least above it")]
     Weights,
     /// Noise that is no noise.
@@ -234,7 +235,8 @@ impl Request {
     /// first, one bootstrap as fast as can be.
     pub fn new(plaintext: PlaintextKind, message_bits: u32, carry_bits: u32) -> Self {
         let noise_level = match plaintext {
-            // Two multiplexer outputs, each the sum of two bootstraps.
+            // The worst gate has two multiplexer outputs as inputs, each the sum of two
+            // bootstraps.
             PlaintextKind::Boolean => 4,
             PlaintextKind::Radix if (1..=MAX_PRECISION).contains(&message_bits) => {
                 max_noise_level(message_bits, carry_bits.min(MAX_PRECISION)) as u32
@@ -321,7 +323,7 @@ impl Request {
         }
     }
 
-    /// How far from a decision the noise may take a message.
+    /// The half width of the decision that the noise must not leave.
     pub fn half_width(&self) -> DecisionHalfWidth {
         match self.plaintext {
             PlaintextKind::Radix => DecisionHalfWidth::radix(self.message_bits, self.carry_bits),

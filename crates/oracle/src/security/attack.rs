@@ -1,4 +1,4 @@
-//! The attacks that a key's level is the minimum over.
+//! The attacks whose least cost is the security level of a key.
 
 /// An attack on LWE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Attack {
 }
 
 impl Attack {
-    /// All of them.
+    /// All attacks.
     pub const ALL: [Self; 3] = [Self::PrimalUsvp, Self::PrimalBdd, Self::DualHybrid];
 
     /// The estimator's name of it.

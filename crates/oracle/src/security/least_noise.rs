@@ -1,5 +1,5 @@
-//! The least noise that a security level asks for, at any dimension: from the table where it has
-//! the level and the dimension, by the estimator elsewhere.
+//! The least noise that a security level needs, at any dimension: from the table if it has the
+//! level and the dimension, otherwise by the estimator.
 
 use crate::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
 use crate::security::{
@@ -10,7 +10,7 @@ use crate::security::{
 /// some integers, which it is here for every dimension of use.
 const LOG2_Q: f64 = 128.0;
 
-/// What a level was found by.
+/// The method by which a level was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Interpolation in the bundled table.
@@ -20,7 +20,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// For people.
+    /// The name of the method, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -36,7 +36,7 @@ pub struct ReliableLevel {
     pub lambda: f64,
     /// The cheapest attack.
     pub attack: Attack,
-    /// Where both are from.
+    /// The method by which both were found.
     pub source: Source,
 }
 
@@ -62,7 +62,7 @@ pub fn reliable_level(n: usize, log2_sigma: f64, secret: SecretKind) -> Option<R
             source: Source::Estimator,
         });
     }
-    // Above the table's highest level, and longer than the estimator takes.
+    // Such a level is above the table's highest, and the key is longer than the estimator accepts.
     let found = table?;
     Some(ReliableLevel {
         lambda: found.lambda_with_margin.lower_bound()?,
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_estimator_takes_over_outside_of_the_table() {
         let sparse = SecretKind::Sparse { one_in: 6 };
-        // No rows of 80 bits for sparse keys, none below 450 for binary ones.
+        // The table has no rows of 80 bits for sparse keys, and none below 450 for binary ones.
         for (lambda, n, secret) in [(80.0, 500, sparse), (128.0, 400, SecretKind::Binary)] {
             let sigma = least_log2_sigma(lambda, n, secret).unwrap();
             let level = reliable_level(n, sigma, secret).unwrap();
