@@ -1,4 +1,4 @@
-//! The table of adapters: what boards encrypt, as ciphertexts of other libraries.
+//! The table of adapters: uploads of boards as ciphertexts of other libraries.
 
 mod client;
 #[cfg(not(feature = "tfhe-rs"))]
@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::error::BenchError;
 use crate::report::Row;
 
-/// All rows.
+/// Measures all rows.
 pub(crate) fn rows(budget: Duration) -> Result<Vec<Row>, BenchError> {
     let mut rows = tfhepp::rows(budget / 2)?;
     rows.extend(readings::rows(budget / 2)?);

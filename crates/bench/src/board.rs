@@ -1,4 +1,4 @@
-//! A board that encrypts, and the owner who decrypts what it sends.
+//! A board that encrypts, and an owner that decrypts the board's messages.
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -14,16 +14,16 @@ use tfhe_sbc_device::{
 
 use crate::error::BenchError;
 
-/// How a board encrypts.
+/// The configuration of a board's encryption.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     /// The parameter set.
     pub(crate) set: ParameterSet,
-    /// With which key.
+    /// The kind of key.
     pub(crate) mode: KeyMode,
-    /// In how much memory.
+    /// The memory plan.
     pub(crate) plan: MemoryPlan,
-    /// From which generator.
+    /// The generator of masks and noise.
     pub(crate) expander: ExpanderKind,
 }
 
@@ -96,7 +96,7 @@ impl<T: MaskTorus> Board<T> {
         self.secret.parameters()
     }
 
-    /// Bytes of the workspace and of the encryptor itself.
+    /// The bytes of the workspace and of the encryptor itself.
     pub(crate) fn state_bytes(&self) -> usize {
         self.state_bytes
     }
@@ -141,7 +141,7 @@ impl<T: MaskTorus> Board<T> {
         Ok(self.message_len)
     }
 
-    /// What the owner reads in the last message.
+    /// Decrypts the last message.
     pub(crate) fn decrypt(&self) -> Result<Vec<u8>, BenchError> {
         let parameters = self.parameters();
         let (message, _) = Message::parse(&self.message[..self.message_len])?;

@@ -1,5 +1,6 @@
-//! The table of CKKS: from values to a ciphertext in Microsoft SEAL's serialization, n = 4096,
-//! three primes of 30 bits, on one thread; under SEAL's keys of `tests/vectors/seal`.
+//! The table of CKKS: the encryption of values to a ciphertext in Microsoft SEAL's serialization,
+//! with n = 4096 and three primes of 30 bits, on one thread, under SEAL's keys of
+//! `tests/vectors/seal`.
 
 /// Decryption and decoding without a line of the crate's arithmetic.
 #[path = "../../ckks/tests/common/mod.rs"]

@@ -1,16 +1,17 @@
-//! Whether encryption takes a time that its secrets show in: dudect (Reparaz, Balasch and
-//! Verbauwhede, "Dude, is my code constant time?", 2017) over the public API of the
-//! device library and of CKKS.
+//! The table of constant time: a test of whether the time of an encryption depends on its secrets.
+//! It is dudect (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", 2017) over
+//! the public API of the device library and of CKKS.
 //!
-//! A row compares the times of two classes of one operation, *fixed* and *random* secret,
-//! whose turns are drawn beforehand, by Welch's t-test. The fixed class repeats one secret,
-//! the random class draws a new one each time; both copy their secret from tables of one
-//! size, so that nothing but its value differs, the caches neither. As interruptions only ever add time, the test is repeated
-//! on what is left below each of several percentiles, and the worst of these t is the row's.
-//! Sampling goes on until the budget is spent.
+//! A row compares the times of two classes of one operation, with *fixed* and with *random*
+//! secrets, by Welch's t-test. The order of the classes is drawn beforehand. The fixed class
+//! repeats one secret, and the random class draws a new one each time. Both copy their secret from
+//! tables of one size, so that only its value differs and the caches see no difference.
+//! Interruptions only ever add time, so the test is repeated on the times below each of several
+//! percentiles, and the largest of these |t| is the row's. Sampling continues until the budget is
+//! spent.
 //!
-//! The Ziggurat is not constant-time, and is there to show that the test can see: its row
-//! has to be large where the others have to be small.
+//! The Ziggurat is not constant-time. It is the positive control: its |t| has to be large where
+//! that of the others has to be small.
 
 mod ckks;
 mod welch;
@@ -48,7 +49,7 @@ impl ConstantTimeReport {
         self.rows.iter().all(|row| row.as_expected)
     }
 
-    /// For people.
+    /// The report as text.
     pub(crate) fn to_table(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::UTF8_BORDERS_ONLY);
@@ -77,7 +78,7 @@ impl ConstantTimeReport {
     }
 }
 
-/// All rows.
+/// Measures all rows.
 pub(crate) fn report(machine: Machine, budget: Duration) -> Result<ConstantTimeReport, BenchError> {
     let noises = [
         ("Gaussian", BOOLEAN_1024.glwe_noise),

@@ -1,4 +1,5 @@
-//! The device's table: from blocks or bits to the bytes on the wire, on one thread.
+//! The table of the device: the encryption of blocks or bits to the bytes on the wire, on one
+//! thread.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::timing::{Timing, Work, interleave};
 const COUNT: usize = 1024;
 const READING_BITS: u32 = 8;
 
-/// What shares the budget.
+/// The number of measurements that share the budget.
 const TIMED: u32 = 5 + 4 * ExpanderKind::ALL.len() as u32 + 6;
 
 /// All rows: first the ones that sum the device library up, then each expander, plan and

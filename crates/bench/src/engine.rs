@@ -1,5 +1,5 @@
-//! The engine's table: gates and lookups beside TFHE-rs and the keys of both, then our
-//! bootstraps by size of batch and by threads, beside what the machine can do at most.
+//! The table of the engine: gates, lookups and keys beside those of TFHE-rs, then the engine's
+//! bootstraps by batch size and threads beside the limits of the machine.
 
 mod cases;
 mod contestant;
@@ -39,7 +39,7 @@ const BATCH: usize = 32;
 /// Threads of the row for the shortest time to one answer.
 const LATENCY_THREADS: usize = 2;
 
-/// What others have published about that row.
+/// The published figures of others for that row.
 const LATENCY_SOURCE: &str = "published for TFHE-rs, 4 bits at 2^-40 on an EPYC 9R14: 12.72 ms \
      sequentially, 6.01 ms by multi-bit with groups of 3";
 
@@ -54,7 +54,7 @@ const SWEPT_SETS: usize = 2;
 pub(crate) struct EngineReport {
     #[serde(flatten)]
     report: Report,
-    /// What the machine can do at most, by threads.
+    /// The limits of the machine, by threads.
     limits: Vec<Limits>,
     /// Bootstraps by set, threads and size of batch.
     batches: Vec<Batch>,
@@ -99,7 +99,7 @@ impl EngineReport {
         })
     }
 
-    /// For people.
+    /// The report as text.
     pub(crate) fn to_text(&self) -> String {
         format!(
             "{}\n\n{}\n\n{}",
@@ -213,7 +213,7 @@ impl Table {
         Ok(())
     }
 
-    /// What the keys of both take.
+    /// Adds the rows of the costs of the keys of both sides.
     fn compare_keys(&mut self, name: &str, ours: &dyn Contestant, peer: Option<&dyn Contestant>) {
         let our_costs = ours.key_costs();
         let peer_costs = peer.map(Contestant::key_costs);

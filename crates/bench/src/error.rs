@@ -1,4 +1,4 @@
-//! What stops a benchmark.
+//! The errors that stop a benchmark.
 
 use tfhe_sbc_ckks::CkksError;
 use tfhe_sbc_ckks::seal::SealError;
@@ -17,88 +17,88 @@ use tfhe_sbc_foreign::tfhepp::TfheppError;
 use tfhe_sbc_oracle::adopted::NotAdopted;
 use thiserror::Error;
 
-/// Why there are no figures.
+/// The reason for which a benchmark gives no figures.
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
-    /// What was being timed decrypts to something else than it should.
+    /// The timed work gave a result that decrypts to a wrong value.
     #[error("wrong answer from {0}: its figures would mean nothing")]
     WrongAnswer(String),
-    /// A parameter set that does not validate.
+    /// A parameter set is not valid.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// A number that does not fit its blocks.
+    /// A number does not fit its blocks.
     #[error(transparent)]
     Digits(#[from] BlockOutOfRange),
-    /// No seeds.
+    /// The source of randomness failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// No server key.
+    /// The server key could not be made.
     #[error(transparent)]
     ServerKey(#[from] ServerKeyError),
-    /// Bootstraps that refuse.
+    /// The engine refused a batch of bootstraps.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
-    /// Gates that refuse.
+    /// The engine refused gates.
     #[error(transparent)]
     Gate(#[from] GateError),
-    /// Integers that refuse.
+    /// The engine refused integers.
     #[error(transparent)]
     Integer(#[from] IntegerError),
-    /// Circuits that refuse.
+    /// A circuit refused its parameters or inputs.
     #[error(transparent)]
     Circuit(#[from] CircuitError),
-    /// Circuits that cannot be evaluated.
+    /// A circuit was not evaluated.
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
-    /// A device that does not encrypt.
+    /// The device library refused to encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// An upload that does not convert for TFHEpp, or a key of its that does not read.
+    /// An upload was not converted for TFHEpp, or a key of TFHEpp was not read.
     #[error(transparent)]
     Tfhepp(#[from] TfheppError),
-    /// A key of TFHE-rs's that does not read.
+    /// A key of TFHE-rs was not read.
     #[error(transparent)]
     TfheRs(#[from] TfheRsError),
-    /// Its parameters.
+    /// The parameters of a key of TFHE-rs were not adopted.
     #[error(transparent)]
     Adopted(#[from] NotAdopted),
-    /// Memory that does not take what is written.
+    /// A message could not be written to memory.
     #[error(transparent)]
     Sink(#[from] std::io::Error),
-    /// A board that does not encrypt for SEAL.
+    /// The CKKS library refused to encrypt.
     #[error(transparent)]
     Ckks(#[from] CkksError),
-    /// A key of SEAL's that does not read.
+    /// A key of SEAL was not read.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// A message that does not read.
+    /// A message was not read.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// No threads.
+    /// The thread pool could not be made.
     #[error("no thread pool: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// No generator of the operating system's.
+    /// `/dev/urandom` could not be opened.
     #[error("/dev/urandom: {0}")]
     Urandom(std::io::Error),
-    /// No picture.
+    /// The picture could not be drawn.
     #[error("no picture: {0}")]
     Picture(String),
-    /// No file for the picture.
+    /// The file of the picture could not be written.
     #[error("cannot write the picture: {0}")]
     PictureFile(std::io::Error),
-    /// A picture of something that has none.
+    /// The table has no picture.
     #[error("only the table 'engine' has a picture: leave --plot out")]
     NoPicture,
-    /// Rows of another table, or of none.
+    /// The table has no rows to choose from.
     #[error("only the table 'integers' has rows to choose: leave --rows out")]
     NoRows,
-    /// Rows that there are not.
+    /// The chosen rows do not exist.
     #[error("the rows are {0}")]
     Rows(String),
-    /// No JSON.
+    /// The report could not be written as JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Something that the peer refuses.
+    /// The peer refused something.
     #[cfg(feature = "tfhe-rs")]
     #[error("TFHE-rs: {0}")]
     Peer(String),

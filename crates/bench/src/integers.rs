@@ -1,8 +1,8 @@
-//! The integers' table: operators on encrypted integers beside TFHE-rs' high-level ones, and
-//! questions about many integers at once, both sides on two threads.
+//! The table of integers: operators on encrypted integers beside TFHE-rs' high-level ones, and
+//! computations on many integers at once, both sides on two threads.
 //!
-//! Ours takes all elements of a row as one batch; the peer, which has no batches, works on elements in
-//! parallel, and on the blocks of one element in parallel by itself.
+//! Our side computes all elements of a row as one batch. The peer, which has no batches, computes
+//! elements in parallel, and by itself the blocks of one element in parallel.
 
 mod contestant;
 mod ours;
@@ -30,7 +30,7 @@ use crate::timing::interleave;
 /// Threads of both sides.
 const THREADS: usize = 2;
 
-/// What is known of a row besides times.
+/// The figures of a row besides its times.
 #[derive(Serialize)]
 struct Counts {
     /// Our bootstraps for one operation.
@@ -38,10 +38,10 @@ struct Counts {
     /// TFHE-rs' as published.
     #[serde(skip_serializing_if = "Option::is_none")]
     published_bootstraps: Option<u64>,
-    /// What the ratio is to be at most.
+    /// The ratio that must not be exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     floor: Option<f64>,
-    /// What it is aimed at.
+    /// The ratio that is aimed at.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<f64>,
 }
@@ -84,7 +84,7 @@ impl IntegersReport {
         })
     }
 
-    /// For people.
+    /// The report as text.
     pub(crate) fn to_text(&self) -> String {
         let mut bars = table();
         bars.set_header(["", "ours/peer", "at most", "aim", "bootstraps", "TFHE-rs'"]);

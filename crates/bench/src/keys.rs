@@ -1,4 +1,4 @@
-//! A key set of ours, and encryptions under it whose bootstrap is known.
+//! A key set of this project, and encryptions under it with known bootstraps.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 use crate::error::BenchError;
 
-/// What it takes to make, send and hold a server key.
+/// The costs of making, sending and holding a server key.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyCosts {
     /// Time to make it, seeded or compressed first and then ready to compute.
     pub(crate) generation: Duration,
-    /// Bytes in memory, ready to compute.
+    /// The bytes in memory, ready for use.
     pub(crate) memory: usize,
-    /// Bytes of the seeded or compressed form.
+    /// The bytes of the seeded or compressed form.
     pub(crate) wire: usize,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Keys<T> {
     pub(crate) secret: SecretKey,
     /// The server's key.
     pub(crate) server: ServerKey<T>,
-    /// What that took.
+    /// The costs of the keys.
     pub(crate) costs: KeyCosts,
     big: LweSecretKey,
     seeds: SeedSequence,

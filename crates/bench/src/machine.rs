@@ -1,4 +1,4 @@
-//! Where the figures come from: processor, system, compiler and its flags.
+//! The description of the machine and the build: processor, system, compiler and its flags.
 
 use std::thread::available_parallelism;
 use std::{fmt, fs};
@@ -25,8 +25,8 @@ pub(crate) struct Machine {
     isa: &'static str,
     /// System and kernel.
     os: String,
-    /// Runnable processes over the last minute when the run began: more than 0 is
-    /// somebody else's work.
+    /// The mean number of runnable processes over the last minute when the run began. More than 0
+    /// means other work on the machine.
     load_average: Option<f64>,
     /// Compiler.
     rustc: &'static str,
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// Bytes of the largest cache; 0 if unknown.
+    /// The bytes of the largest cache; 0 if unknown.
     pub(crate) fn largest_cache(&self) -> usize {
         self.caches.iter().map(Cache::bytes).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Benchmarks of tfhe-sbc, beside its peers where those can be built.
+//! Benchmarks of tfhe-sbc, beside its peers if those are built in.
 //!
 //! `cargo run --release -p tfhe-sbc-bench -- NAME [--json]`; add `--features tfhe-rs`
 //! for the peer. Every figure is measured in the run that prints it, one contestant
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What to print, and whether it is good news.
+/// Returns the text to print, and whether the exit status is a success.
 fn run(args: &Args) -> Result<(String, bool), BenchError> {
     if args.plot.is_some() && !matches!(args.table, TableName::Engine) {
         return Err(BenchError::NoPicture);

@@ -1,9 +1,9 @@
 //! The tables of the TFHE-SBC paper, measured here with its figures beside ours.
 //!
-//! The baselines are reproductions ([`tfhe_sbc_research::paper::configuration`]), labelled so. The paper's figures
-//! ([`tfhe_sbc_research::paper::figures`]) are from its board, ours from this machine: rows compare with rows,
-//! figures in brackets are the paper's. What every row encrypts is decrypted and
-//! compared.
+//! The baselines are reproductions ([`tfhe_sbc_research::paper::configuration`]) and labelled so.
+//! The paper's figures ([`tfhe_sbc_research::paper::figures`]) are from its board, ours from this
+//! machine, so that rows compare with rows; figures in brackets are the paper's. The results of
+//! every row are decrypted and compared.
 
 mod method;
 mod ours;
@@ -67,7 +67,7 @@ impl PaperReport {
     }
 }
 
-/// The binary key of all baselines. From a fixed seed: nothing is kept secret with it.
+/// The binary key of all baselines, from a fixed seed. No secret is encrypted with it.
 fn key() -> Vec<u8> {
     let mut key = vec![0; configuration::SIZE];
     let seed = MaskSeed(*b"tfhe-sbc-bench: not for secrets!");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 
-/// What `cargo xtask arm --record` wrote.
+/// The file that `cargo xtask arm --record` wrote.
 const RECORD: &str = include_str!("../../../firmware/instructions.json");
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use crate::timing::Timing;
 /// Everything that a run prints.
 #[derive(Serialize)]
 pub(crate) struct Report<M = NoMore> {
-    /// Where the figures come from.
+    /// The machine of the figures.
     pub(crate) machine: Machine,
     /// The figures.
     pub(crate) rows: Vec<Row<M>>,
@@ -24,17 +24,17 @@ pub(crate) struct Row<M = NoMore> {
     unit: Unit,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<usize>,
-    /// What else its table has.
+    /// The further figures of its table.
     #[serde(flatten)]
     pub(crate) more: M,
     note: String,
 }
 
-/// Nothing more.
+/// No further figures.
 #[derive(Serialize)]
 pub(crate) struct NoMore {}
 
-/// What figures are in.
+/// The unit of figures.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) enum Unit {
     /// Seconds.
@@ -266,7 +266,7 @@ impl<M> Report<M> {
 }
 
 impl<M> Row<M> {
-    /// Its name.
+    /// The name of the row.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

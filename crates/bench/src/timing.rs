@@ -1,4 +1,4 @@
-//! The clock: contestants take turns, so that what else the machine does falls on all
+//! The timing of benchmarks. Contestants take turns, so that other work of the machine affects all
 //! of them alike.
 
 use std::hint::black_box;
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::BenchError;
 
-/// How long a turn lasts at least. Long enough that a contestant works with caches of
-/// its own making, not the other's.
+/// The least duration of a turn. It is long enough that a contestant works with caches filled by
+/// itself, not by the other.
 const TURN: Duration = Duration::from_millis(40);
 
 /// Rounds that are timed however small the budget is.
@@ -26,9 +26,9 @@ pub(crate) trait Subject {
 
 /// A [`Subject`] of two closures: `run` is timed, `check` sees what it gave.
 pub(crate) struct Work<R, C> {
-    /// Who it is, for the error.
+    /// The name, for errors.
     pub(crate) name: String,
-    /// What is timed.
+    /// The timed work.
     pub(crate) run: R,
     /// Whether the answer is right.
     pub(crate) check: C,
@@ -63,7 +63,7 @@ pub(crate) struct Timing {
     pub(crate) median: f64,
     /// The minimum.
     pub(crate) least: f64,
-    /// Number of runs.
+    /// The number of runs.
     pub(crate) runs: usize,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn interleave<const N: usize>(
     }
     while rounds < LEAST_ROUNDS || start.elapsed() + next_round < budget {
         for place in 0..N {
-            // Who goes first changes every round.
+            // The order changes every round.
             let index = if rounds.is_multiple_of(2) {
                 place
             } else {

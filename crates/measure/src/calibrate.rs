@@ -1,4 +1,4 @@
-//! `params calibrate`: the cost model of the machine that this runs on.
+//! `params calibrate`: the measurement of the cost model of this machine.
 //!
 //! ```text
 //! kernels: transforms by themselves ─┐
@@ -6,9 +6,9 @@
 //!         key switches, in rounds
 //! ```
 //!
-//! A clock that moves with what the neighbours do is met by rounds: every round takes every
-//! measurement once more, backwards every other time, and the least of all rounds counts.
-//! Sets that the model is to be checked with are measured in the same rounds.
+//! Times vary with the other load of the machine, so measurements are made in rounds: every round
+//! repeats every measurement, every other round in reverse order, and the least time of all rounds
+//! counts. Sets for checking the model are measured in the same rounds.
 
 mod file;
 mod fit;
@@ -28,43 +28,44 @@ use tfhe_sbc_oracle::cost::{Breakdown, CostModel};
 use kernels::TransformTimes;
 use timing::{Case, Pools, Sample};
 
-/// How much to measure.
+/// The amount of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Rounds end when the next one might not fit.
+    /// The time to spend. The rounds end when the next one might not fit.
     pub time: Duration,
-    /// Measure the sets to check with, too.
+    /// Whether to measure the sets for checking the model, too.
     pub check: bool,
-    /// Threads at most.
+    /// The largest number of threads.
     pub threads: usize,
-    /// Measure a few of the smallest sets once, which fits a model of little worth: for tests.
+    /// Whether to measure only a few of the smallest sets once, which gives a model of little
+    /// worth; for tests.
     pub quick: bool,
 }
 
-/// Prediction and measurement of a batch of bootstraps.
+/// The prediction and the measurement of a batch of bootstraps.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// log2 of q.
+    /// The bits of the torus, log2 q.
     pub torus_bits: u32,
-    /// k.
+    /// The GLWE dimension k.
     pub glwe_dimension: usize,
-    /// N.
+    /// The polynomial size N.
     pub polynomial_size: usize,
-    /// n.
+    /// The LWE dimension n.
     pub lwe_dimension: usize,
-    /// Size of blocks.
+    /// The size of the blocks of the small key.
     pub block_size: u32,
-    /// Levels of mask, body and key switch.
+    /// The numbers of levels of mask, body and key switch.
     pub levels: [usize; 3],
-    /// Size of the batch.
+    /// The size of the batch.
     pub batch: usize,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Seconds a bootstrap, measured.
+    /// The measured seconds of a bootstrap.
     pub measured: f64,
-    /// Seconds a bootstrap, predicted.
+    /// The predicted seconds of a bootstrap.
     pub predicted: f64,
-    /// What the prediction is made of.
+    /// The parts of the prediction.
     pub breakdown: Breakdown,
 }
 
@@ -87,29 +88,29 @@ impl Comparison {
         }
     }
 
-    /// The prediction's error as a share of what was measured.
+    /// The error of the prediction relative to the measurement.
     pub fn error(&self) -> f64 {
         self.predicted / self.measured - 1.0
     }
 }
 
-/// What a calibration found.
+/// The result of a calibration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
     /// The model.
     pub model: CostModel,
-    /// The batches that it was fitted to.
+    /// The batches that the model was fitted to.
     pub fitted: Vec<Comparison>,
-    /// Batches of sets that it was not fitted to, if there was to be a check.
+    /// The batches of sets that the model was not fitted to, if the plan asks for a check.
     pub held_out: Vec<Comparison>,
-    /// Rounds measured.
+    /// The number of rounds.
     pub rounds: usize,
 }
 
-/// Measures and fits. `progress` is told the share done.
+/// Measures the machine and fits a model. `progress` is called with the share done.
 ///
 /// # Errors
-/// If no key can be made, which a set of this crate's own does not lead to.
+/// If no key can be made, which does not happen for the sets of this crate.
 pub fn calibrate(plan: &Plan, progress: &dyn Fn(f64)) -> Result<Calibration, ServerKeyError> {
     let start = Instant::now();
     let threads = plan.threads.max(1);

@@ -1,15 +1,15 @@
-//! Does the noise obey? The engine runs under a parameter set, its noise is measured step by step,
-//! and what was measured is held against what the oracle says of a parameter set: the same
-//! one, or in tests a different one.
+//! The check of a parameter set's noise: the engine runs under the set, its noise is measured step
+//! by step, and the measurements are compared with the oracle's predictions for a parameter set,
+//! which is the same one except in tests.
 //!
-//! [`measure`] runs the engine under throw-away keys (`keys`): it takes samples of every step's error
-//! (`sample`), and simulates the look-up with them (`look_up`). [`Measured::judge`] predicts
-//! (`predict`) and compares (`verdict`); [`count_failures`] counts real failures of blocks
-//! with more bits than the set has (`direct`).
+//! [`measure`] runs the engine under throw-away keys (`keys`): it samples the error of every step
+//! (`sample`), and simulates the look-up with the samples (`look_up`). [`Measured::judge`]
+//! predicts (`predict`) and compares (`verdict`). [`count_failures`] counts real failures of
+//! blocks with more bits than the set has (`direct`).
 //!
-//! Conditions: where a formula is an average over keys and the key is known, the prediction is for that
-//! key: its weights in the rounding terms, and the key switch's offset, which is the same
-//! for all ciphertexts, in the mean rather than in the variance.
+//! The predictions are for the keys of the measurement: where a formula is an average over keys,
+//! it is evaluated with the weights of the key, and the offset of the key switch, which is the
+//! same for all ciphertexts under a key, is part of the mean instead of the variance.
 
 mod direct;
 mod keys;
@@ -32,7 +32,7 @@ use keys::Keys;
 use look_up::SimulatedLookUp;
 use sample::Samples;
 
-/// Told how many steps more are done. Called from several threads.
+/// A callback that receives the number of further steps done, called from several threads.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// The steps whose noise is measured, in the order of a report.
@@ -46,17 +46,18 @@ pub enum Step {
     BlindRotation,
     /// Linear combinations of independent bootstrap outputs.
     LinearStep,
-    /// From the big key to the small one.
+    /// The key switch from the big key to the small one.
     KeySwitch,
-    /// To the modulus of the blind rotation. Rounding the body down is in it, half a step off.
+    /// The modulus switch to the modulus of the blind rotation, including the rounding down of the
+    /// body, without its half step of offset.
     ModulusSwitch,
-    /// All of it: a bootstrap output with the set's whole noise level, switched to the
-    /// small key and to the modulus of the blind rotation.
+    /// The whole look-up: bootstrap outputs combined to the set's whole noise level, switched to
+    /// the small key and to the modulus of the blind rotation.
     LookUp,
 }
 
 impl Step {
-    /// All of them.
+    /// All steps.
     pub const ALL: [Self; 7] = [
         Self::LweEncryption,
         Self::GlweEncryption,
@@ -67,7 +68,7 @@ impl Step {
         Self::LookUp,
     ];
 
-    /// What people call it.
+    /// The name of the step, for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LweEncryption => "LWE encryption",
@@ -81,26 +82,26 @@ impl Step {
     }
 }
 
-/// How much is measured.
+/// The amount of measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Key sets, from 1.
+    /// The number of key sets, at least 1.
     pub keys: usize,
-    /// Fresh ciphertexts under the small key, for each key set. Of GLWE ciphertexts
-    /// as many as have that many coefficients.
+    /// The number of fresh ciphertexts under the small key for each key set, and of coefficients
+    /// of fresh GLWE ciphertexts.
     pub encryptions: usize,
-    /// Bootstraps for each key set, from 10.
+    /// The number of bootstraps for each key set, at least 10.
     pub bootstraps: usize,
-    /// Key switches and modulus switches for each key set.
+    /// The number of key switches and of modulus switches for each key set.
     pub switches: usize,
-    /// Runs of splitting for each key set, from 2.
+    /// The number of runs of splitting for each key set, at least 2.
     pub runs: usize,
-    /// Particles and moves of each run.
+    /// The particles and moves of each run.
     pub splitting: splitting::Effort,
 }
 
 impl Effort {
-    /// A minute or two for the default set.
+    /// An effort of a minute or two for the default set.
     pub const FULL: Self = Self {
         keys: 2,
         encryptions: 20_000,
@@ -113,7 +114,7 @@ impl Effort {
         },
     };
 
-    /// Some seconds for the default set.
+    /// An effort of some seconds for the default set.
     pub const QUICK: Self = Self {
         keys: 2,
         encryptions: 10_000,
@@ -126,37 +127,37 @@ impl Effort {
         },
     };
 
-    /// Number of steps that [`measure`] tells its progress.
+    /// The number of steps that [`measure`] reports to its progress.
     pub fn steps(&self, parameters: &Parameters) -> u64 {
         let per_key = 2 * key_steps(parameters) + (self.bootstraps + self.runs * RUN_STEPS) as u64;
         self.keys as u64 * per_key
     }
 }
 
-/// What a run of splitting counts in the progress.
+/// The number of steps that a run of splitting counts as.
 const RUN_STEPS: usize = 250;
 
-/// Of making a server key, and of preparing it.
+/// The number of steps of making and preparing a server key.
 fn key_steps(parameters: &Parameters) -> u64 {
     SeededServerKey::<u64>::step_count(parameters)
 }
 
-/// Why nothing was measured.
+/// The reason for which a measurement failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// No randomness.
+    /// The source of randomness failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// No server key.
+    /// The server key could not be made.
     #[error(transparent)]
     Key(#[from] ServerKeyError),
-    /// The engine refused what it was given.
+    /// The engine refused its inputs.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
-    /// The simulation came to an end before the failure.
+    /// The simulation did not reach the failure.
     #[error("the simulation of rare failures got stuck: the failure probability is below 2^-5000")]
     Stuck,
-    /// Failures that cannot be counted.
+    /// The failures are too rare to be counted.
     #[error(
         "failures cannot be counted: even with as many more bits as the polynomials can hold, \
          a bootstrap fails with 2^{log2_p_fail}"
@@ -167,23 +168,23 @@ pub enum CheckError {
     },
 }
 
-/// What was measured under one key set.
+/// The measurements under one key set.
 struct KeyMeasurements {
     samples: Samples,
     look_up: SimulatedLookUp,
 }
 
-/// What was measured.
+/// The measurements under all key sets.
 pub struct Measured {
     parameters: Parameters,
     keys: Vec<KeyMeasurements>,
 }
 
-/// Runs the engine under `parameters`, with keys and noise drawn from `seed`: the same seed measures the
-/// same. On all threads of the current rayon pool.
+/// Runs the engine under `parameters`, with keys and noise drawn from `seed`, on all threads of
+/// the current rayon pool. The same seed gives the same measurements.
 ///
 /// # Errors
-/// A parameter set under which nothing fails that could be simulated.
+/// If failures under the parameter set cannot be simulated, or the engine refuses it.
 pub fn measure(
     parameters: &Parameters,
     effort: Effort,
@@ -216,8 +217,8 @@ fn measure_key<T: MaskTorus>(
     Ok(KeyMeasurements { samples, look_up })
 }
 
-/// The weights of the worst look-up on independent bootstrap outputs: all of the noise level on one
-/// for integers; for gates half on each of two, see
+/// The weights of the worst look-up on independent bootstrap outputs: for integers the whole noise
+/// level on one output, for gates half of it on each of two, see
 /// [`Prediction::new`](tfhe_sbc_oracle::prediction::Prediction::new).
 fn worst_weights(parameters: &Parameters) -> Vec<i64> {
     let level = i64::from(parameters.max_noise_level);

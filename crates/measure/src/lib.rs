@@ -1,7 +1,7 @@
-//! The engine run on real keys and held against what the oracle predicts.
+//! Measurements of the engine on real keys, compared with the oracle's predictions.
 //!
-//! - [`calibrate`]: what bootstraps take on this machine, as prices of the engine's kernels.
-//! - [`check`]: the noise of every step, and how often a bootstrap fails.
+//! - [`calibrate`]: the time of bootstraps on this machine, as prices of the engine's kernels.
+//! - [`check`]: the noise of every step, and the failure probability of a bootstrap.
 #![forbid(unsafe_code)]
 
 pub mod calibrate;

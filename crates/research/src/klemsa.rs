@@ -1,19 +1,20 @@
-//! An earlier way to TFHE parameters: the bounds, the search and the sets of J. Klemsa's guide.
+//! The bounds, the search and the sets of J. Klemsa's guide, an earlier way to TFHE parameters.
 //!
-//! A [`Task`] is what his procedure starts from: cleartext bits π and quadratic weights
-//! W = Σ wᵢ². An error of 2^-(π+1) is the largest that is decided rightly, and three
-//! standard deviations are to fit:
+//! A [`Task`] is the input of his procedure: cleartext bits π and quadratic weights W = Σ wᵢ². The
+//! largest error that is decided correctly is 2^-(π+1), and it must be at least three standard
+//! deviations:
 //!
 //! (4) W·V_0 + V_round ≤ V_max = 1/(9·4^(π+1)), V_round = (n+1)/(48 N²),
 //! (5) V_0 = 2 n l N 4^(γ-1) V_BK + n (1+N) 4^-(γl+1) + t N 4^(κ-1) V_KS + N 4^-(κt+1),
 //!
-//! γ = log2 of the rotation's base, l its levels, κ and t those of the key switch. Bootstrap
-//! first, k = 1, binary keys. (5) takes every digit at its bound. The printed sets break (4) with
-//! that; they keep it with random digits ([`Digits::Random`]), which is also what his
-//! computed and measured errors agree with. So [`search`] takes either.
+//! Here γ is log2 of the rotation's base, l its number of levels, and κ and t are those of the key
+//! switch. The bootstrap comes first, k = 1, and keys are binary. (5) takes every digit at its
+//! bound. With that the printed sets violate (4); with random digits ([`Digits::Random`]) they
+//! keep it, and his computed and measured errors agree with random digits too. [`search`] accepts
+//! either.
 //!
-//! Three standard deviations are a failure in 2^8.5, and a security line through the origin
-//! is of its time: these are figures to compare with, no way to parameters.
+//! Three standard deviations are a failure in 2^8.5, and a security line through the origin is
+//! outdated: these figures are for comparison, not for choosing parameters.
 
 use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
 use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
@@ -21,23 +22,23 @@ use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_bootstrap_failure};
 use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
 
-/// How many standard deviations are to fit the largest error.
+/// The number of standard deviations that must fit the largest error.
 pub const RULE: f64 = 3.0;
-/// Bits of noise, -log2 α, that a dimension allows at 128 bits by his line s·n.
+/// The bits of noise, -log2 α, per coefficient that give 128 bits of security by his line s·n.
 pub const SLOPE_128: f64 = 0.0235;
 /// The smallest dimension of a key of λ bits that he admits, 2λ.
 const SMALLEST_DIMENSION: usize = 256;
-/// The most digits of a key switch, and of bits in one, that he tries.
+/// The largest number of digits of a key switch, and of bits in a digit, that he tries.
 const MOST_SWITCH: u32 = 10;
 /// The most levels of a rotation that are tried.
 const MOST_LEVELS: usize = 6;
 /// log2 of the modulus of small ciphertexts, and of big ones if their noise is coarse enough.
 const SMALL_TORUS_LOG2: u32 = 32;
 
-/// What a set is for.
+/// A task, for which a set is searched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Task {
-    /// Its name.
+    /// The name of the task.
     pub name: &'static str,
     /// Cleartext bits π: neighbouring values are 2^-π apart.
     pub cleartext_bits: u32,
@@ -62,7 +63,7 @@ impl Task {
     }
 }
 
-/// How large the digits of a decomposition are taken.
+/// The assumption about the digits of a decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
     /// At their bound B/2, as (5) has it.
@@ -188,7 +189,7 @@ impl KlemsaSet {
         100.0 * self.budget_share(task, Digits::Random).sqrt()
     }
 
-    /// The same by the oracle's formulas.
+    /// The same error by the oracle's formulas.
     pub fn predicted_eta(&self, task: Task) -> f64 {
         let total = self
             .budget()
@@ -202,13 +203,13 @@ impl KlemsaSet {
         log2_bootstrap_failure(&self.budget(), order, task.half_width(), task.norm())
     }
 
-    /// Bytes of the bootstrapping key by his formula, 6 n l N τ bits.
+    /// The bytes of the bootstrapping key by his formula, 6 n l N τ bits.
     pub fn bootstrapping_key_bytes(&self) -> f64 {
         let coefficients = 6 * self.lwe_dimension * self.rotation.level * self.polynomial_size;
         coefficients as f64 * f64::from(self.torus_log2()) / 8.0
     }
 
-    /// Bytes of the key-switching key by his formula, (n+1) t N τ bits.
+    /// The bytes of the key-switching key by his formula, (n+1) t N τ bits.
     pub fn key_switching_key_bytes(&self) -> f64 {
         let coefficients = (self.lwe_dimension + 1) * self.key_switch.level * self.polynomial_size;
         coefficients as f64 * f64::from(self.torus_log2()) / 8.0
@@ -305,7 +306,7 @@ fn rotations(shape: KlemsaSet, digits: Digits) -> Vec<Gadget> {
 /// A row of his Table 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// What it is for.
+    /// The task.
     pub task: Task,
     /// The set that he compares with.
     pub original: Printed,
@@ -318,7 +319,7 @@ pub struct Entry {
 pub struct Printed {
     /// The set.
     pub set: KlemsaSet,
-    /// Its level λ by the estimator of 2022 or before.
+    /// The security level λ by the estimator of 2022 or before.
     pub lambda: f64,
     /// A bootstrapping on his machine, in milliseconds.
     pub milliseconds: f64,

@@ -1,4 +1,4 @@
-//! The sets that TFHE-rs publishes, with what it states beside them, from
+//! The sets that TFHE-rs publishes, with its statements about them, from
 //! `data/published-parameter-sets.csv`.
 
 use std::sync::LazyLock;
@@ -12,13 +12,13 @@ use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, Pb
 /// A published set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedSet {
-    /// Its name in TFHE-rs.
+    /// The name in TFHE-rs.
     pub name: &'static str,
     /// The version that came with it, like `v1_4`.
     pub version: &'static str,
     /// The set. Ciphertexts are under the big key: key switch first.
     pub parameters: PbsParameters,
-    /// Bits of message and carry.
+    /// The bits of message and carry together.
     pub precision: u32,
     /// The norm ν of the linear step that the statement is for.
     pub norm: u32,
@@ -55,7 +55,7 @@ impl PublishedSet {
         AlgorithmicCost::new(&self.parameters).millions()
     }
 
-    /// Why no formula gives the stated probability, for the two sets of which that is so.
+    /// The reason for which no formula gives the stated probability; `None` for all sets but two.
     pub fn unexplained(&self) -> Option<&'static str> {
         match self.name {
             "V0_10_PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M64" => Some(

@@ -1,19 +1,19 @@
-//! What the oracle says about sets that others published, beside what they say: rows of figures.
+//! Rows that compare the oracle's figures for published sets with the published figures.
 //!
 //! - [`published`]: TFHE-rs's sets, failure probability and cost.
 //! - [`klemsa`]: Table 1 of Klemsa's guide: errors, procedure, security, time and
 //!   keys, and sets of this project for the same tasks.
 //! - [`paper`]: the security of the TFHE-SBC paper's Table 3.
 //!
-//! A row whose two figures are further apart than its tolerance [`Verdict::Differs`]: then a
-//! formula here is wrong. Where it is the published figure that no formula gives, the row
-//! says so and why ([`Verdict::Unexplained`]).
+//! If the two figures of a row differ by more than its tolerance, the row
+//! [differs](Verdict::Differs): a formula here is wrong. If it is the published figure that no
+//! formula gives, the row is [unexplained](Verdict::Unexplained) and states the reason.
 
 pub mod klemsa;
 pub mod paper;
 pub mod published;
 
-/// Where figures are from.
+/// The source of published figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// TFHE-rs's sets.
@@ -25,10 +25,10 @@ pub enum Source {
 }
 
 impl Source {
-    /// All of them, in the order in which they are shown.
+    /// All sources, in the order of the output.
     pub const ALL: [Self; 3] = [Self::Published, Self::Klemsa, Self::Paper];
 
-    /// Its rows.
+    /// Computes the rows of the source.
     pub fn rows(self) -> Vec<Row> {
         match self {
             Self::Published => published::rows(crate::published::published_sets()),
@@ -45,49 +45,50 @@ impl Source {
     }
 }
 
-/// How far apart two figures may be.
+/// The allowed difference of two figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// By so much.
+    /// An absolute difference.
     Absolute(f64),
-    /// By so much of the published one.
+    /// A difference relative to the published figure.
     Relative(f64),
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The figures agree within the tolerance.
     Agrees,
-    /// They do not.
+    /// The figures differ by more than the tolerance.
     Differs,
     /// The published figure is known to differ, for the reason in the note.
     Unexplained,
-    /// Nothing is published, or what is is not to be compared, for the reason in the note.
+    /// No figure is published, or the published one cannot be compared, for the reason in the
+    /// note.
     NotCompared,
 }
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Of which set, and which figure of it.
+    /// The name of the set and of the figure.
     pub name: String,
     /// The figure's unit.
     pub unit: &'static str,
-    /// What the oracle says.
+    /// The oracle's figure.
     pub predicted: f64,
-    /// What is published.
+    /// The published figure.
     pub published: Option<f64>,
-    /// How far apart they may be, where they are compared.
+    /// The tolerance, if the figures are compared.
     pub tolerance: Option<Tolerance>,
-    /// Whether they are.
+    /// The result of the comparison.
     pub verdict: Verdict,
-    /// What is to be said about it, or nothing.
+    /// A remark on the row, or an empty string.
     pub note: String,
 }
 
 impl Row {
-    /// A figure that is compared.
+    /// Returns a row whose figures are compared.
     pub fn compared(
         name: String,
         unit: &'static str,
@@ -99,7 +100,7 @@ impl Row {
             Tolerance::Absolute(by) => by,
             Tolerance::Relative(by) => by * published.abs(),
         };
-        // Not so for what is no number.
+        // A NaN does not agree.
         let agrees = (predicted - published).abs() <= allowed;
         Self {
             name,
@@ -115,7 +116,7 @@ impl Row {
         }
     }
 
-    /// A figure that is not compared.
+    /// Returns a row whose figures are not compared.
     pub fn alone(name: String, unit: &'static str, predicted: f64, published: Option<f64>) -> Self {
         Self {
             name,
@@ -128,7 +129,7 @@ impl Row {
         }
     }
 
-    /// The row with something said about it.
+    /// Returns the row with a note.
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self {
             note: note.into(),
@@ -136,7 +137,8 @@ impl Row {
         }
     }
 
-    /// The row if there is a reason why the published figure is not to be had.
+    /// Returns the row as unexplained if there is a reason for which no formula gives the
+    /// published figure, else unchanged.
     pub fn unexplained(self, reason: Option<impl Into<String>>) -> Self {
         match reason {
             Some(reason) => Self {
@@ -147,7 +149,7 @@ impl Row {
         }
     }
 
-    /// Whether the figures agree; `None` where that cannot be asked.
+    /// Whether the figures agree; `None` if they are not compared.
     pub fn ok(&self) -> Option<bool> {
         match self.verdict {
             Verdict::Agrees => Some(true),

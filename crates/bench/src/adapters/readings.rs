@@ -1,5 +1,5 @@
-//! 1024 readings for a server with TFHE-rs: time on the device and bytes that are sent, beside
-//! TFHE-rs's own client under the same key.
+//! 1024 readings for a server with TFHE-rs: the time on the device and the bytes sent, beside
+//! those of TFHE-rs's own client under the same key.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -108,7 +108,7 @@ const fn mode_name(mode: KeyMode) -> &'static str {
     }
 }
 
-/// What a board holds, and what it is to encrypt.
+/// A board's key and the readings that it encrypts.
 struct Device<'k> {
     key: &'k DeviceKey,
     parameters: Parameters,
@@ -139,7 +139,7 @@ impl<'k> Device<'k> {
         })
     }
 
-    /// What is timed, and the bytes of what is sent.
+    /// The timed work, and the bytes that are sent.
     fn subject<'s>(
         &'s self,
         expander: ExpanderKind,

@@ -23,7 +23,7 @@ struct TfheRs {
     public: CompactPublicKey,
 }
 
-/// What a form sends for all readings.
+/// The message of a form for all readings.
 struct Form<'c> {
     name: &'static str,
     bytes: usize,

@@ -1,5 +1,5 @@
-//! A million bits for TFHEpp, 4.1 GB, into memory: beside a plain copy of as many bytes to the
-//! same place, from a buffer as large as the converter's, which the caches hold.
+//! The conversion of a million bits for TFHEpp, 4.1 GB, into memory, beside a plain copy of as
+//! many bytes to the same place from a buffer as large as the converter's, which the caches hold.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -23,7 +23,7 @@ const BITS: usize = 1_000_000;
 const BYTES: usize = 9 + BITS * TLWE_BYTES;
 /// Far beyond all caches.
 const LANDING_BYTES: usize = 512 << 20;
-/// As many bytes as the converter hands over at a time.
+/// The number of bytes that the converter writes at a time.
 const PIECE: usize = 64 * TLWE_BYTES;
 
 /// Memory that what is written lands in, over and over.

@@ -19,7 +19,7 @@ const PUBLIC: Parameters = Parameters::N2048;
 const PLAN: MemoryPlan = MemoryPlan::Balanced;
 const SCALE: f64 = 65_536.0;
 
-/// What a row varies, and its name.
+/// The kind of key of each row, and the secret that it varies.
 const ROWS: [(KeyMode, Secret); 5] = [
     (KeyMode::Symmetric, Secret::Plaintext),
     (KeyMode::Symmetric, Secret::Noise),
@@ -28,7 +28,7 @@ const ROWS: [(KeyMode, Secret); 5] = [
     (KeyMode::Public, Secret::Noise),
 ];
 
-/// How many rows there are.
+/// The number of rows.
 pub(super) const COUNT: u32 = ROWS.len() as u32;
 
 /// All rows, of `budget` each.
@@ -64,7 +64,7 @@ fn time(mode: KeyMode, secret: Secret, budget: Duration) -> Result<(f64, usize),
         if varies(which, Secret::Plaintext) {
             fill_uniform(&mut random, &mut words);
         }
-        // From -2 to 2.
+        // The values are from -2 to 2.
         let value = |word| f64::from(word as i32) / f64::from(1u32 << 30);
         words.into_iter().map(value).collect()
     };

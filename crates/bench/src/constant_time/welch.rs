@@ -7,41 +7,43 @@ use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed, fill_uniform};
 
 use crate::error::BenchError;
 
-/// The |t| from which a difference counts as seen. Reparaz et al. take 4.5 for a hint and 10
-/// for certainty; with a hundred percentiles, and many rows on a machine with other work,
-/// only the latter is an error.
+/// The |t| from which a difference counts as seen. Reparaz et al. take 4.5 for a hint and 10 for
+/// certainty. With a hundred percentiles, and many rows on a machine with other work, only the
+/// latter is an error.
 pub(super) const LARGEST_T: f64 = 10.0;
 
-/// Percentiles that a row is cropped at, the paper's `1 - 0.5^(10 i / n)`, and no cropping.
+/// The number of percentiles at which a row is cropped, `1 - 0.5^(10 i / n)` as in the paper,
+/// besides no cropping.
 const CROPS: usize = 20;
 
-/// Measurements between two looks at the clock, and the secrets of each class among them.
+/// The number of measurements between two readings of the clock, and of the secrets of each class
+/// among them.
 pub(super) const BATCH: usize = 512;
 
-/// Fewest measurements of a row.
+/// The smallest number of measurements of a row.
 const LEAST: usize = 4 * BATCH;
 
 #[derive(Serialize)]
 pub(super) struct Row {
     pub(super) name: String,
-    /// Which secret is fixed in one class and random in the other.
+    /// The secret that is fixed in one class and random in the other.
     pub(super) secret: &'static str,
-    /// Whether the code is meant to be constant-time; else the row is the positive control.
+    /// Whether the code is meant to be constant-time. If not, the row is the positive control.
     pub(super) constant_time: bool,
     /// The largest |t| over all croppings, with its sign.
     pub(super) t: f64,
-    /// Measurements of both classes together.
+    /// The number of measurements of both classes together.
     pub(super) measurements: usize,
     /// Whether |t| is as it should be.
     pub(super) as_expected: bool,
 }
 
-/// What differs between the classes.
+/// The secret that differs between the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Secret {
     Plaintext,
-    /// The seeds of a session: of the noise, and of the mask, whose time is public but has no
-    /// reason to vary either.
+    /// The seeds of a session. The noise must be secret; the time of the mask is public, but has
+    /// no reason to vary either.
     Noise,
     Key,
 }
@@ -56,14 +58,15 @@ impl Secret {
     }
 }
 
-/// Bytes for secrets, of a known seed: what is measured is time.
+/// Returns a stream of bytes for secrets, from a known seed. The secrecy does not matter, because
+/// only times are measured.
 pub(super) fn draw(stream: u32) -> impl Expander {
     ExpanderKind::ChaCha20.mask_stream(&MaskSeed(*b"tfhe-sbc-bench: constant time  1"), stream)
 }
 
-/// Times `run` with numbers below [`BATCH`] for the fixed class, with the next [`BATCH`] for
-/// the random class, the order drawn beforehand, and gives the largest t of the fixed
-/// class's time against the random one's with the number of measurements.
+/// Times `run` with numbers below [`BATCH`] for the fixed class and with the next [`BATCH`]
+/// numbers for the random class, in an order drawn beforehand. Returns the largest t of the fixed
+/// class's times against the random one's, and the number of measurements.
 pub(super) fn welch(
     budget: Duration,
     mut run: impl FnMut(usize) -> Result<Duration, BenchError>,
@@ -87,7 +90,7 @@ pub(super) fn welch(
     Ok((worst_t(&times), measurements))
 }
 
-/// The t of largest magnitude over all croppings.
+/// The t with the largest magnitude over all croppings.
 fn worst_t(times: &[Vec<f64>; 2]) -> f64 {
     let mut all: Vec<f64> = times.iter().flatten().copied().collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -128,7 +131,7 @@ impl Moments {
         })
     }
 
-    /// Welch's t; 0 for classes that are too small or have no variance to speak of.
+    /// Welch's t; 0 if a class is too small or the variance is 0.
     fn t(&self, other: &Self) -> f64 {
         if self.count < 100.0 || other.count < 100.0 {
             return 0.0;

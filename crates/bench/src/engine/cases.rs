@@ -15,13 +15,13 @@ pub(super) const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The number of ciphertexts with known answers: that of the largest batch.
 pub(super) const CASES: usize = BATCHES[BATCHES.len() - 1];
 
-/// As many bootstraps as the largest batch has.
+/// Ciphertexts with their lookup table and their plaintexts, for the largest batch.
 pub(super) struct Cases<T> {
     /// The table of all of them.
     pub(super) table: LookupTable<T>,
     /// The ciphertexts.
     pub(super) inputs: Vec<LweCiphertext<T>>,
-    /// Their plaintexts.
+    /// The plaintexts of the inputs.
     pub(super) before: Vec<T>,
     /// The plaintexts of what comes out of the table.
     pub(super) after: Vec<T>,

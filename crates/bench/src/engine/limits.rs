@@ -1,5 +1,5 @@
-//! What the machine can do at most: how fast memory is read, and how many multiply-adds of
-//! doubles a second it finishes with the instruction set that our kernels use.
+//! The limits of the machine: the rate at which memory is read, and the rate of multiply-adds of
+//! doubles with the instruction set of the kernels.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,9 +28,9 @@ const ITERATIONS: usize = 1 << 21;
 pub(super) struct Limits {
     /// Threads.
     pub(super) threads: usize,
-    /// Bytes of the buffer that is read, twice the largest cache.
+    /// The bytes of the buffer that is read, twice the largest cache.
     read_buffer: usize,
-    /// Bytes read per second, each thread a part of its own from end to end.
+    /// The bytes read per second, when each thread reads its own part from end to end.
     pub(super) read_rate: f64,
     /// Multiply-adds of doubles per second, every lane of a vector one.
     pub(super) multiply_add_rate: f64,
@@ -41,7 +41,7 @@ impl Limits {
     pub(super) fn measure(pool: &ThreadPool, largest_cache: usize) -> Result<Self, BenchError> {
         let threads = pool.current_num_threads();
         let read_buffer = LEAST_BUFFER.max(2 * largest_cache);
-        // Not zeros: those would be one page of memory, read again and again.
+        // The buffer must not be zeros, which would be one page of memory read repeatedly.
         let buffer: Vec<u64> = (1..=read_buffer as u64 / 8).collect();
         let part = buffer.len().div_ceil(threads);
         let read = fastest(|| {
@@ -63,8 +63,8 @@ impl Limits {
     }
 }
 
-/// Bytes per second at which the threads of the current rayon pool read a buffer of this
-/// size again and again, each all of it: as fast as the caches that hold it allow.
+/// The bytes per second at which the threads of the current rayon pool read a buffer of this size
+/// repeatedly, each all of it, as fast as the caches allow.
 pub(super) fn reread_rate(bytes: usize) -> f64 {
     let buffer: Vec<u64> = (1..=bytes as u64 / 8).collect();
     let read = fastest(|| {
@@ -82,7 +82,7 @@ fn fastest(mut run: impl FnMut()) -> Duration {
     (0..ROUNDS).map(once).min().unwrap_or(Duration::MAX)
 }
 
-/// As fast as it can be read: several sums, so that none waits for another.
+/// The sum of the data, with several partial sums so that no addition waits for another.
 fn sum(data: &[u64]) -> u64 {
     let mut sums = [0u64; 16];
     for chunk in data.as_chunks::<16>().0 {
@@ -111,7 +111,7 @@ fn multiply_adds() -> usize {
     portable_multiply_adds()
 }
 
-/// For processors of which the compiler knows everything.
+/// The version for processors without a version of their own.
 fn portable_multiply_adds() -> usize {
     const LANES: usize = 2;
     let (factor, term) = (black_box([0.5; LANES]), black_box([1.0; LANES]));

@@ -1,9 +1,9 @@
-//! No peer is built in.
+//! The stand-in for the peer if TFHE-rs is not built in.
 
 use crate::engine::contestant::Peer;
 use crate::error::BenchError;
 
-/// Says how to get one.
+/// Says how to build TFHE-rs in, and returns `None`.
 pub(super) fn nands() -> Result<Peer, BenchError> {
     eprintln!(
         "TFHE-rs is not built in: for its figures beside ours, run with --features tfhe-rs \
@@ -12,22 +12,22 @@ pub(super) fn nands() -> Result<Peer, BenchError> {
     Ok(None)
 }
 
-/// None.
+/// Returns `None`.
 pub(super) fn lookups_2_2() -> Result<Peer, BenchError> {
     Ok(None)
 }
 
-/// None.
+/// Returns `None`.
 pub(super) fn multi_bit_lookups_2_2(_threads: usize) -> Result<Peer, BenchError> {
     Ok(None)
 }
 
-/// None.
+/// Returns `None`.
 pub(super) fn lookups_2_2_p_fail_2m40() -> Result<Peer, BenchError> {
     Ok(None)
 }
 
-/// None.
+/// Returns `None`.
 pub(super) fn lookups_1_1_p_fail_2m40() -> Result<Peer, BenchError> {
     Ok(None)
 }

@@ -1,5 +1,5 @@
-//! The batches as a picture: for every set, the time of a bootstrap by the size of its
-//! batch, and below it the shares of the machine's limits.
+//! The picture of the batches: for every set the time of a bootstrap by the size of its batch, and
+//! below it the shares of the machine's limits.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the search gained: the shipped sets beside those that the project began with, which were
+//! The gain of the search: the shipped sets beside those that the project began with, which were
 //! taken from TFHE-rs, both on our engine and in the same run.
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Our bootstraps by size of batch, and what bounds them: the key read from memory and the
-//! arithmetic of blind rotations, as shares of what the machine can do.
+//! The engine's bootstraps by size of batch, and the limits that bound them: reading the key from
+//! memory and the arithmetic of blind rotations, as shares of the limits of the machine.
 
 use std::time::Duration;
 
@@ -32,17 +32,17 @@ pub(super) struct Batch {
     pub(super) bootstrap_runs: usize,
     /// Median time of the key switch in it; the rest is called blind rotation here.
     pub(super) key_switch: f64,
-    /// Bytes of both keys read for a bootstrap, by their sizes and the passes over them.
+    /// The bytes of both keys read for a bootstrap, by their sizes and the passes over them.
     pub(super) key_bytes: f64,
-    /// Bytes of the bootstrapping key per second of blind rotation.
+    /// The bytes of the bootstrapping key per second of blind rotation.
     pub(super) key_rate: f64,
-    /// That as a share of what a buffer larger than the caches gives.
+    /// This rate as a share of the rate for a buffer larger than the caches.
     pub(super) bandwidth_share: f64,
     /// And of what a buffer of the bootstrapping key's size gives, read again and again.
     pub(super) reread_share: f64,
     /// Vector lanes' multiplications, additions and multiply-adds of a blind rotation.
     pub(super) operations: f64,
-    /// Their rate as a share of the processor's for independent multiply-adds.
+    /// Their rate as a share of the processor's rate of independent multiply-adds.
     pub(super) arithmetic_share: f64,
 }
 
@@ -100,8 +100,8 @@ fn operations(parameters: &Parameters) -> f64 {
     let outputs = (k + 1) as f64;
     let points = size / 2.0;
     let transform = points / 2.0 * points.log2() * 6.0;
-    // Of each point and bit: complex multiply-adds of every row and output, the factor
-    // X^a - 1, and a complex multiply-add of it for every output.
+    // For each point and bit: complex multiply-adds of every row and output, the factor X^a - 1,
+    // and a complex multiply-add of it for every output.
     let pointwise = points * block_size * (4.0 * rows * outputs + 4.0 + 4.0 * outputs);
     let steps = parameters.lwe_dimension.0 as f64 / block_size;
     steps * ((rows + outputs) * transform + pointwise)

@@ -24,7 +24,8 @@ use crate::error::BenchError;
 use crate::keys::KeyCosts;
 use crate::timing::{Subject, Work};
 
-/// What the comments on the peer's boolean parameters say; the sets do not carry it.
+/// The failure probability in the comments on the peer's boolean parameters, which the sets do not
+/// state.
 const BOOLEAN_P_FAIL: &str = "p_fail 2^-64 by its documentation";
 
 /// NANDs under the peer's default parameters.
@@ -121,7 +122,7 @@ pub(super) fn lookups_2_2() -> Result<Peer, BenchError> {
     )
 }
 
-/// The same at 2^-40.
+/// The same for the set with a failure probability of 2^-40.
 pub(super) fn lookups_2_2_p_fail_2m40() -> Result<Peer, BenchError> {
     let name = "V1_6_PARAM_MESSAGE_2_CARRY_2_KS_PBS_GAUSSIAN_2M40";
     Lookups::generate(

@@ -1,4 +1,4 @@
-//! Our side: a circuit of all operators of a row, made and evaluated in what is timed.
+//! Our side: a circuit of all operators of a row, which is made and evaluated in the timed work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ pub(super) struct Ours<'k> {
     bootstraps: AtomicU64,
 }
 
-/// What a run gives: a number is a list of digits.
+/// The results of a run. A number is a list of digits.
 type Found = Vec<Digits>;
 
 impl<'k> Ours<'k> {

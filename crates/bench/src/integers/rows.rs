@@ -1,4 +1,4 @@
-//! The rows: what they compute, what is asked of them, and what others have published.
+//! The rows: their tasks, the ratios that they must reach, and the published figures of others.
 
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::ParameterSet;
@@ -8,9 +8,9 @@ use super::tasks::{Operator, Task};
 /// A row of the table.
 #[derive(Clone, Copy)]
 pub(super) struct Definition {
-    /// Its name.
+    /// The name of the row.
     pub(super) name: &'static str,
-    /// What it computes.
+    /// The task of the row.
     pub(super) task: Task,
     /// Our parameters.
     pub(super) set: ParameterSet,
@@ -29,18 +29,18 @@ pub(super) struct Bar {
     pub(super) target: f64,
 }
 
-/// Of operators.
+/// The bar of operators.
 const OPERATORS: Bar = Bar {
     floor: 0.40,
     target: 0.20,
 };
-/// Of many integers at once.
+/// The bar of computations on many integers at once.
 const ANALYTICS: Bar = Bar {
     floor: 0.30,
     target: 0.15,
 };
 
-/// Where the published numbers of bootstraps are from.
+/// The source of the published numbers of bootstraps.
 pub(super) const PUBLISHED_SOURCE: &str = "a talk of its authors about integers on 192 cores";
 
 /// Every row, in order.

@@ -1,4 +1,4 @@
-//! What the rows compute: operands, and what has to come out.
+//! The tasks of the rows: operands, and expected results.
 
 /// An operator on two integers of one width, mod 2^width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,16 +21,16 @@ pub(super) enum Operator {
     DivRem,
 }
 
-/// What one run of a row computes.
+/// The task of one run of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
-    /// An operator on so many pairs, all at once.
+    /// An operator on `count` pairs at once.
     Pairs {
         /// The operator.
         operator: Operator,
         /// The width.
         bits: u32,
-        /// Number of pairs.
+        /// The number of pairs.
         count: usize,
     },
     /// The largest of a list.
@@ -44,7 +44,7 @@ pub(super) enum Task {
     Columns {
         /// The width.
         bits: u32,
-        /// Number of rows.
+        /// The number of rows.
         count: usize,
     },
 }
@@ -71,7 +71,7 @@ impl Task {
         }
     }
 
-    /// What there is to know about it.
+    /// A remark on the task, for the note of its row.
     pub(super) fn note(self) -> Option<&'static str> {
         match self {
             Self::Pairs {
@@ -88,7 +88,7 @@ impl Task {
         }
     }
 
-    /// Number of operations that the time of a run is divided by.
+    /// The number of operations by which the time of a run is divided.
     pub(super) fn operations(self) -> usize {
         match self {
             Self::Pairs { count, .. } => count,
@@ -120,7 +120,7 @@ impl Task {
             .map(|_| {
                 let (a, b) = (number(), number());
                 match operator {
-                    // What comes out of wrong digits is hardly ever true.
+                    // Wrong digits are hardly ever equal, so equal operands make the test strict.
                     Some(Operator::Eq) => (a, a),
                     Some(Operator::Shl) => (a, b >> (bits - self.second_bits())),
                     // Quotients of half the width.
@@ -131,7 +131,7 @@ impl Task {
             .collect()
     }
 
-    /// What has to come out for the operands, one number after the other: 1 for true.
+    /// The expected results for the operands, one number after the other; 1 is true.
     pub(super) fn outcome(&self, operands: &[(u64, u64)]) -> Vec<u64> {
         if matches!(self, Self::Largest { .. }) {
             return operands.iter().map(|&(a, _)| a).max().into_iter().collect();
@@ -145,7 +145,7 @@ impl Task {
 }
 
 impl Operator {
-    /// What it gives for clear operands.
+    /// Applies the operator to clear operands.
     fn apply(self, bits: u32, a: u64, b: u64) -> Vec<u64> {
         let mask = u64::MAX >> (64 - bits);
         match self {

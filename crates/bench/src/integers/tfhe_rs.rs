@@ -127,7 +127,8 @@ impl<'c, I: Width + 'c> Side<'c, I> {
         })
     }
 
-    /// As a good user would write it: elements in parallel, on the threads that have the key.
+    /// The work as a good user would write it: elements in parallel, on the threads that have the
+    /// key.
     fn subject(self, task: Task, outcome: Vec<u64>) -> Result<Box<dyn Subject + 'c>, BenchError> {
         let Self { client, pairs } = self;
         Ok(Box::new(Work {

@@ -1,4 +1,4 @@
-//! Our lines of Table 1, and TFHE-rs's where it is built.
+//! Our lines of Table 1, and those of TFHE-rs if it is built in.
 
 use tfhe_sbc_core::parameter_sets::{PAPER_N1024, PAPER_N1024_TUNIFORM};
 use tfhe_sbc_device::{ExpanderKind, KeyMode, MemoryPlan};
@@ -10,7 +10,7 @@ use crate::error::BenchError;
 use super::method::Method;
 use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 
-/// Every way to encrypt `count` bits that the paper does not have.
+/// Returns the methods to encrypt `count` bits that the paper does not have.
 pub(super) fn methods(count: usize) -> Result<Vec<Box<dyn Method>>, BenchError> {
     let setup = |set, plan, expander| Setup {
         set,

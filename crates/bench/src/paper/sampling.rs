@@ -1,4 +1,4 @@
-//! Tables 4 to 7 and figure 3: the parts of an encryption, each alone.
+//! Tables 4 to 7 and figure 3: the parts of an encryption, each by itself.
 
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ fn table_5(key: &[u8]) -> PaperTable {
         let signed: Vec<i64> = mask.iter().map(|&x| i64::from(x as i32)).collect();
         let floats: Vec<f64> = signed.iter().map(|&x| x as f64).collect();
         let torus: Vec<u64> = signed.iter().map(|&x| x as u64).collect();
-        // Below 2^31 * 1024: mod 2^64 nothing wraps.
+        // The coefficients are below 2^31 * 1024, so that they do not wrap mod 2^64.
         let mut exact = vec![0u64; SIZE];
         reference_multiply_add(&mut exact, &torus, &key_i64);
         let single = negacyclic_product::<f32>(&floats, &key_f64);

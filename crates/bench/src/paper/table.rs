@@ -1,11 +1,11 @@
-//! Tables that set our figures beside the paper's.
+//! Tables of our figures beside the paper's.
 
 use crate::report::{Row, Unit};
 use crate::text_table::{align_right, table};
 
 /// A table for people, and its rows for machines.
 pub(super) struct PaperTable {
-    /// What JSON names begin with: `table_1`.
+    /// The prefix of the names in JSON, such as `table_1`.
     pub(super) key: &'static str,
     /// The heading.
     pub(super) title: String,
@@ -13,19 +13,19 @@ pub(super) struct PaperTable {
     pub(super) columns: Vec<(String, &'static str)>,
     /// The lines.
     pub(super) lines: Vec<Line>,
-    /// What a reader must know of the figures.
+    /// Notes on the figures.
     pub(super) notes: Vec<String>,
 }
 
 /// A line of a table.
 pub(super) struct Line {
-    /// For people.
+    /// The name in the table.
     pub(super) name: String,
-    /// For JSON names.
+    /// The name in JSON.
     pub(super) key: String,
     /// One for each column.
     pub(super) cells: Vec<Cell>,
-    /// Where its figures come from.
+    /// The origin of the figures.
     pub(super) note: String,
 }
 

@@ -10,7 +10,7 @@ use super::method::Method;
 use tfhe_sbc_research::paper::configuration::{SIZE, STANDARD_DEVIATION};
 use tfhe_sbc_research::paper::figures::{Encryption, TFHE_SBC};
 
-/// Its two forms: whole, and seeded.
+/// Returns its two forms: whole and seeded.
 pub(super) fn methods(count: usize) -> Vec<Box<dyn Method>> {
     [false, true]
         .map(|seeded| Box::new(CoreCrypto::new(count, seeded)) as Box<dyn Method>)

@@ -1,4 +1,4 @@
-//! Table 1: whole encryptions, from bits to what is sent.
+//! Table 1: whole encryptions, from bits to the bytes that are sent.
 
 use std::cell::RefCell;
 use std::time::Duration;

@@ -6,37 +6,37 @@ use std::path::{Path, PathBuf};
 use tfhe_sbc_oracle::cost::CostModel;
 use thiserror::Error;
 
-/// Why a file is no cost model.
+/// The reason for which a file is not a cost model, or cannot be read or written.
 #[derive(Debug, Error)]
 pub enum CostFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {path}: {error}")]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// It is no TOML, or has other fields.
+    /// The text is not TOML, or has other fields.
     #[error("not a cost model of this version: {0}")]
     Syntax(String),
-    /// Its figures cannot be a machine's.
+    /// The figures cannot be those of a machine.
     #[error("its figures are not those of a machine: a price is negative or no number")]
     Unsound,
 }
 
-/// The text of a file.
+/// Returns the text of the file of a model.
 ///
 /// # Errors
-/// If a figure has no spelling in TOML.
+/// If a figure cannot be written in TOML.
 pub fn to_toml(model: &CostModel) -> Result<String, CostFileError> {
     let text = toml::to_string(model).map_err(|error| CostFileError::Syntax(error.to_string()))?;
     Ok(format!(
@@ -44,10 +44,10 @@ pub fn to_toml(model: &CostModel) -> Result<String, CostFileError> {
     ))
 }
 
-/// The model in a text.
+/// Reads the model in a text.
 ///
 /// # Errors
-/// If it is none, or one of no machine.
+/// If the text is not a model, or its figures cannot be those of a machine.
 pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
     let model: CostModel =
         toml::from_str(text).map_err(|error| CostFileError::Syntax(error.message().to_owned()))?;
@@ -57,7 +57,7 @@ pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
     }
 }
 
-/// Where a machine's model is kept; `None` where the system names no home.
+/// The default path of a machine's model; `None` if the system names no home directory.
 pub fn default_path() -> Option<PathBuf> {
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let config = named("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
@@ -65,10 +65,10 @@ pub fn default_path() -> Option<PathBuf> {
     Some(config?.join("tfhe-sbc").join("cost.toml"))
 }
 
-/// The model in a file; `None` if there is no file.
+/// Reads the model in a file; `None` if there is no file.
 ///
 /// # Errors
-/// If the file cannot be read or is no model.
+/// If the file cannot be read or is not a model.
 pub fn load(path: &Path) -> Result<Option<CostModel>, CostFileError> {
     match std::fs::read_to_string(path) {
         Ok(text) => from_toml(&text).map(Some),
@@ -80,10 +80,10 @@ pub fn load(path: &Path) -> Result<Option<CostModel>, CostFileError> {
     }
 }
 
-/// Writes a file, in a directory that is made if there is none.
+/// Writes the file of a model, and makes its directory if there is none.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn save(path: &Path, model: &CostModel) -> Result<(), CostFileError> {
     let text = to_toml(model)?;
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);

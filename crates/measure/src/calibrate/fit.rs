@@ -1,22 +1,23 @@
-//! Prices from times: non-negative least squares on relative errors (Lawson and Hanson: Solving
-//! Least Squares Problems, chapter 23, by coordinates instead of active sets: Franc, Hlaváč and
-//! Navara, CAIP 2005).
+//! The fit of prices to times: non-negative least squares on relative errors (Lawson and Hanson:
+//! Solving Least Squares Problems, chapter 23; by coordinates instead of active sets, as in Franc,
+//! Hlaváč and Navara, CAIP 2005).
 
 use tfhe_sbc_oracle::cost::{CostModel, Machine, Residual, SIZES, TERMS, Terms};
 
 use super::timing::Case;
 
-/// Crowding factors that are tried: 1 to 2.
+/// The number of crowding factors that are tried, from 1 to 2.
 const CROWDS: usize = 26;
-/// Of which key switches are bound by reading depends on prices: fits until that settles.
+/// The largest number of fits. Which key switches are bound by reading depends on the prices, so
+/// the fit is repeated until that does not change.
 const REFITS: usize = 8;
-/// Sweeps over the coordinates.
+/// The number of sweeps over the coordinates.
 const SWEEPS: usize = 2000;
 
-/// Products of columns of the relative system, that is all that is needed of it.
+/// The products of the columns of the relative system, which determine the solution.
 struct Normal {
     products: [[f64; TERMS]; TERMS],
-    /// With the right side, which is 1 everywhere.
+    /// The products with the right side, which is 1 everywhere.
     right: [f64; TERMS],
 }
 
@@ -37,7 +38,7 @@ impl Normal {
         normal
     }
 
-    /// The non-negative combination of columns that comes closest to 1.
+    /// The non-negative combination of columns that is closest to 1.
     fn solve(&self) -> [f64; TERMS] {
         let mut x = [0.0; TERMS];
         for _ in 0..SWEEPS {
@@ -53,7 +54,7 @@ impl Normal {
     }
 }
 
-/// The model of times, and how far it is from those of bootstraps.
+/// Fits a model to the times, and returns it with its errors on the bootstraps.
 pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) -> CostModel {
     let start = CostModel {
         machine,
@@ -69,7 +70,7 @@ pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) ->
         };
         for _ in 0..REFITS {
             let rows = relative_counts(&model, cases);
-            // Terms are of all magnitudes.
+            // The terms differ by orders of magnitude, so they are scaled.
             let mut scales = [0.0f64; TERMS];
             for row in &rows {
                 for (scale, count) in scales.iter_mut().zip(row) {
@@ -104,8 +105,8 @@ pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) ->
     best
 }
 
-/// A working set that nothing was measured with costs as much as the next smaller one, and the
-/// smallest as the next larger one.
+/// Gives a working set without measurements the price of the next smaller one, and the smallest
+/// one that of the next larger.
 fn fill_unmeasured(terms: &mut Terms, scales: &[f64; TERMS]) {
     let measured = Terms::from_array(*scales);
     let pairs = [
@@ -119,7 +120,7 @@ fn fill_unmeasured(terms: &mut Terms, scales: &[f64; TERMS]) {
             }
         }
         for i in 1..prices.len() {
-            // A byte from farther off is not cheaper.
+            // A byte from a larger working set is not cheaper.
             prices[i] = match measured[i] == 0.0 {
                 true => prices[i - 1],
                 false => prices[i].max(prices[i - 1]),
@@ -128,7 +129,7 @@ fn fill_unmeasured(terms: &mut Terms, scales: &[f64; TERMS]) {
     }
 }
 
-/// Counts of every measurement over its time: with right prices each row sums to 1.
+/// The counts of every measurement divided by its time. With right prices each row sums to 1.
 fn relative_counts(model: &CostModel, cases: &[Case]) -> Vec<[f64; TERMS]> {
     let mut rows = Vec::new();
     for case in cases {
@@ -145,7 +146,7 @@ fn relative_counts(model: &CostModel, cases: &[Case]) -> Vec<[f64; TERMS]> {
     rows
 }
 
-/// Relative errors of bootstraps.
+/// The relative errors of the model on bootstraps.
 fn errors(model: &CostModel, cases: &[Case]) -> Vec<f64> {
     let of = |case: &Case| -> Vec<f64> {
         let error = |sample: &super::timing::Sample| {
@@ -191,7 +192,7 @@ mod tests {
             truth.seconds.switch_multiply,
             0.05,
         );
-        // Sets that were not among them.
+        // The sets that the model was not fitted to.
         for case in sets::held_out(false, 2) {
             for sample in &case.samples {
                 let [a, b] = [&found, &truth]

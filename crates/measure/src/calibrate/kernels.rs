@@ -1,4 +1,4 @@
-//! The machine, and its transforms timed by themselves.
+//! The description of the machine, and the times of its transforms.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::simd::{DigitPlace, Isa};
 use tfhe_sbc_oracle::cost::{Machine, SIZES, SMALLEST_SIZE_LOG2};
 
-/// Asks the system.
+/// Returns the machine as the system describes it.
 pub(super) fn machine(threads: usize) -> Machine {
     let isa = Isa::detect();
     let caches: Vec<(u32, usize)> = (0..8).filter_map(cache).collect();
@@ -21,7 +21,7 @@ pub(super) fn machine(threads: usize) -> Machine {
         processor: processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         instruction_set: isa.name().to_owned(),
         threads,
-        // What most processors have at least, where the system says nothing.
+        // Most processors have at least this much; it is taken if the system gives no size.
         level_2_bytes: of_level(2).unwrap_or(1 << 20),
         outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
     }
@@ -35,7 +35,7 @@ fn processor() -> Option<String> {
     })
 }
 
-/// Level and bytes of a cache of the first core.
+/// The level and the bytes of a cache of the first core.
 fn cache(index: usize) -> Option<(u32, usize)> {
     let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
     let line = |name: &str| std::fs::read_to_string(format!("{at}/{name}")).ok();
@@ -54,8 +54,8 @@ fn plan(size_log2: u32, isa: Isa) -> Option<ExternalProductPlan> {
     Some(ExternalProductPlan::new(size, shape, isa))
 }
 
-/// Polynomials of one size, so many that their transforms come and go through the second-level
-/// cache as in a blind rotation. The torus makes no difference to the time.
+/// Polynomials of one size. There are enough of them that their transforms pass through the
+/// second-level cache as in a blind rotation. The torus makes no difference to the time.
 struct Polynomials {
     plan: ExternalProductPlan,
     scalars: Vec<AVec<u64, ConstAlign<64>>>,
@@ -76,19 +76,19 @@ impl Polynomials {
         })
     }
 
-    /// Seconds of a transform, the mean of both directions.
+    /// The seconds of a transform, the mean of both directions.
     fn time(&mut self) -> f64 {
         let place = DigitPlace::new(u64::BITS, 8, 1, 0);
         let count = self.scalars.len() as f64;
         let mut least = [Duration::MAX; 2];
-        // Twice, for the first time brings code and tables near.
+        // The first pass only brings code and tables into the caches.
         for _ in 0..2 {
             let start = Instant::now();
             for (input, out) in self.scalars.iter().zip(&mut self.doubles) {
                 self.plan.forward_digit(black_box(out), input, place, &[]);
             }
             least[0] = least[0].min(start.elapsed());
-            // Small, so that what is rounded stays in range.
+            // Small values keep the rounded results in range.
             self.doubles.iter_mut().for_each(|sum| sum.fill(1e-9));
             let start = Instant::now();
             for (acc, sum) in self.scalars.iter_mut().zip(&mut self.doubles) {
@@ -100,7 +100,7 @@ impl Polynomials {
     }
 }
 
-/// Times of every transform, taken in rounds: the least of each.
+/// The times of transforms of every size, the least of all rounds.
 pub(super) struct TransformTimes {
     polynomials: Vec<Polynomials>,
     least: [f64; SIZES],
@@ -115,7 +115,7 @@ impl TransformTimes {
         }
     }
 
-    /// A round.
+    /// Measures every size once more.
     pub(super) fn round(&mut self) {
         for (least, polynomials) in self.least.iter_mut().zip(&mut self.polynomials) {
             *least = least.min(polynomials.time());

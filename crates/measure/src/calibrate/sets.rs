@@ -1,4 +1,5 @@
-//! The parameter sets that are measured: what shapes the kernels take, not security.
+//! The parameter sets that are measured. They cover the shapes of the kernels and have no
+//! security.
 
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
@@ -7,11 +8,11 @@ use tfhe_sbc_core::random::NoiseDistribution;
 
 use super::timing::Case;
 
-/// Torus bits, k, log2 N, n, block size, levels of mask, body and key switch.
+/// The torus bits, k, log2 N, n, the block size, and the levels of mask, body and key switch.
 type Shape = (u32, usize, u32, usize, u32, usize, usize, usize);
 
-/// Sizes and levels at the ends of what is used and between, keys from 5 to 160 MB; where one
-/// bootstrap takes long, few key bits.
+/// The fitted sets: sizes and levels at the ends of the used range and between, with keys from 5
+/// to 160 MB. If one bootstrap takes long, the set has few key bits.
 const FITTED: [Shape; 30] = [
     (64, 1, 11, 915, 3, 1, 1, 3),
     (64, 2, 10, 780, 3, 1, 1, 3),
@@ -45,8 +46,9 @@ const FITTED: [Shape; 30] = [
     (64, 1, 13, 400, 2, 1, 1, 6),
 ];
 
-/// None of them fitted: as large as sets in use, with both tori, k from 1 to 4, N from 512 to
-/// 8192, n from 500 to 1000, blocks of 1 to 3, 1 to 4 levels, 2 to 8 of key switches.
+/// The sets for the check, none of which is fitted: as large as sets in use, with both tori, k
+/// from 1 to 4, N from 512 to 8192, n from 500 to 1000, blocks of 1 to 3, 1 to 4 levels, and 2 to
+/// 8 levels of key switches.
 const HELD_OUT: [Shape; 24] = [
     (64, 1, 11, 840, 3, 1, 1, 4),
     (64, 1, 11, 750, 1, 2, 1, 3),
@@ -74,12 +76,12 @@ const HELD_OUT: [Shape; 24] = [
     (64, 1, 13, 501, 3, 1, 1, 2),
 ];
 
-/// Sizes and threads of batches.
+/// The sizes and threads of the fitted batches.
 const FITTED_BATCHES: [(usize, usize); 6] = [(1, 1), (3, 1), (8, 1), (1, 2), (2, 2), (16, 2)];
 const HELD_OUT_BATCHES: [(usize, usize); 4] = [(1, 1), (8, 1), (1, 2), (32, 2)];
 const QUICK_BATCHES: [(usize, usize); 2] = [(1, 1), (2, 2)];
 
-/// What the model is fitted to.
+/// The cases that the model is fitted to.
 pub(super) fn fitted(quick: bool, threads: usize) -> Vec<Case> {
     match quick {
         true => cases(&FITTED[7..10], &QUICK_BATCHES, threads),
@@ -87,7 +89,7 @@ pub(super) fn fitted(quick: bool, threads: usize) -> Vec<Case> {
     }
 }
 
-/// What it is checked with.
+/// The cases that the model is checked with.
 pub(super) fn held_out(quick: bool, threads: usize) -> Vec<Case> {
     match quick {
         true => cases(&HELD_OUT[16..18], &QUICK_BATCHES, threads),
@@ -95,7 +97,7 @@ pub(super) fn held_out(quick: bool, threads: usize) -> Vec<Case> {
     }
 }
 
-/// Batches for two threads are for as many as there are.
+/// Returns the cases of all shapes and batches. Batches for two threads are for `threads` threads.
 fn cases(shapes: &[Shape], batches: &[(usize, usize)], threads: usize) -> Vec<Case> {
     let batches: Vec<_> = batches
         .iter()

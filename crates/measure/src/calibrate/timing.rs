@@ -1,4 +1,4 @@
-//! Bootstraps and key switches, timed in rounds with keys of noise.
+//! The times of bootstraps and key switches, measured in rounds with timing keys.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 use tfhe_sbc_engine::timing_key::TimingKey;
 
-/// Batches from this size on are timed once a round, and warm up by themselves.
+/// The size from which a batch is timed once a round, because it warms up by itself.
 const LARGE: usize = 8;
 
-/// Thread pools of one thread and of all.
+/// The thread pools of one thread and of all threads.
 pub(super) struct Pools(Vec<ThreadPool>);
 
 impl Pools {
-    /// Pools that cannot be made are left out.
+    /// Makes the pools. A pool that cannot be made is left out.
     pub(super) fn new(threads: usize) -> Self {
         let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build().ok();
         Self([1, threads].into_iter().filter_map(pool).collect())
@@ -30,7 +30,7 @@ impl Pools {
     }
 }
 
-/// The least times of a batch: seconds for each of it.
+/// The least times of a batch, in seconds per element.
 pub(super) struct Sample {
     pub(super) batch: usize,
     pub(super) threads: usize,
@@ -58,7 +58,8 @@ impl Case {
         }
     }
 
-    /// Times every batch, and its key switch if that is wanted, with a key whose pages lie elsewhere than in the round before.
+    /// Times every batch, and its key switch if `switches` is set, with a key in other memory than
+    /// in the round before.
     pub(super) fn round(&mut self, pools: &Pools, switches: bool) -> Result<(), ServerKeyError> {
         match self.parameters.torus_bits {
             32 => self.round_with(&TimingKey::<u32>::new(&self.parameters)?, pools, switches),
@@ -85,7 +86,8 @@ impl Case {
     }
 }
 
-/// Seconds of each of a batch, the least of two times after one that brings the key near.
+/// The seconds per element of a batch: the least of two runs after one that brings the key into
+/// the caches.
 fn least(batch: usize, work: impl Fn()) -> f64 {
     let runs = match batch < LARGE {
         true => {

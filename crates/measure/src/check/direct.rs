@@ -1,5 +1,5 @@
-//! Failures counted. Those of a set cannot be, so the same keys and noise serve blocks of more bits,
-//! whose decisions are narrower.
+//! Failures, counted. The failures of a set itself are too rare to be counted, so the same keys
+//! and noise serve blocks of more bits, whose decisions are narrower.
 
 use tfhe_sbc_core::dimensions::{CarryBits, MessageBits};
 use tfhe_sbc_core::glwe_product::MaskTorus;
@@ -16,36 +16,38 @@ use super::keys::Keys;
 use super::verdict::TEST_LEVEL;
 use super::{CheckError, Progress, key_steps, worst_weights};
 
-/// Failures of this probability, as its log2, are frequent enough to be counted.
+/// log2 of the failure probability from which failures are frequent enough to be counted.
 const FREQUENT: f64 = -9.0;
-/// Key sets whose failures are counted.
+/// The number of key sets whose failures are counted.
 const KEYS: usize = 4;
-/// Blocks that are bootstrapped over and over.
+/// The number of blocks that are bootstrapped repeatedly.
 const CHAINS: usize = 250;
-/// By how much the variance at a look-up may differ under few keys from that on average over keys.
+/// The relative difference that the variance at a look-up under few keys may have from the average
+/// over keys.
 const KEY_SPREAD: f64 = 0.02;
 
-/// Failures of blocks of more bits than the set has.
+/// The counted failures of blocks with more bits than the set has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCount {
-    /// Bits more: a decision is 2^bits narrower.
+    /// The number of additional bits. Decisions are 2^bits times narrower.
     pub extra_bits: u32,
-    /// Bootstraps.
+    /// The number of bootstraps.
     pub trials: u64,
-    /// Those that gave another value than they should.
+    /// The number of bootstraps that gave a wrong value.
     pub failures: u64,
-    /// The 99% interval of Clopper and Pearson of their probability.
+    /// The 99% interval of Clopper and Pearson for their probability.
     pub interval: Interval,
     /// Their predicted probability.
     pub predicted: f64,
     /// log2 of the set's own failure probability, mapped back from the interval as if the noise were
     /// Gaussian.
     pub mapped_log2_p: Interval,
-    /// Whether the predicted probability is what was counted, up to chance and keys.
+    /// Whether the predicted probability agrees with the count, up to chance and the difference
+    /// between keys.
     pub consistent: bool,
 }
 
-/// Number of steps that [`count_failures`] tells its progress.
+/// The number of steps that [`count_failures`] reports to its progress.
 pub fn direct_steps(parameters: &Parameters, trials: u64) -> u64 {
     let links = links_of(trials) + 1;
     KEYS as u64 * (2 * key_steps(parameters) + links * CHAINS as u64)
@@ -55,12 +57,12 @@ fn links_of(trials: u64) -> u64 {
     trials.div_ceil((KEYS * CHAINS) as u64).max(1)
 }
 
-/// Counts failures in at least `trials` bootstraps under `parameters`, and holds them against what the
-/// oracle says of `claimed`. Every input is a sum of bootstrap outputs with the weights of the
-/// worst look-up.
+/// Counts the failures in at least `trials` bootstraps under `parameters`, and compares them with
+/// the oracle's prediction for `claimed`. Every input is a sum of bootstrap outputs with the
+/// weights of the worst look-up.
 ///
 /// # Errors
-/// A set under which failures stay too rare.
+/// If failures under the set stay too rare to be counted.
 pub fn count_failures(
     parameters: &Parameters,
     claimed: &Parameters,
@@ -88,7 +90,8 @@ pub fn count_failures(
     let of_variance = |factor: f64| log2_p_fail(narrow, total * factor).exp2();
     let interval = clopper_pearson(failures, trials, 0.99);
     let strict = clopper_pearson(failures, trials, 1.0 - TEST_LEVEL);
-    // erfc(κ/√2) there and erfc(2^d κ/√2) here.
+    // The probability is erfc(κ/√2) for the narrow blocks, and erfc(2^d κ/√2) for those of the
+    // set.
     let mapped = |p: f64| {
         let narrow_kappa = kappa(p.log2().max(-1000.0));
         log2_p_fail(
@@ -111,11 +114,12 @@ pub fn count_failures(
     })
 }
 
-/// The set with as many more carry bits as make failures frequent; gates become blocks of integers.
+/// Returns the set with enough additional carry bits to make failures frequent, and their number.
+/// Gates become blocks of integers.
 fn loosened(parameters: &Parameters) -> Result<(ParameterSet, u32), CheckError> {
     let (message, carry) = match parameters.plaintext {
         PlaintextKind::Radix => (parameters.message_bits.0, parameters.carry_bits.0),
-        // Half the width of a decision, 1/8, is that of blocks of a single bit.
+        // The half width of a gate's decision, 1/8, is that of blocks of a single bit.
         PlaintextKind::Boolean => (1, 0),
     };
     let total = Prediction::new(parameters).worst_total;

@@ -1,4 +1,4 @@
-//! Throw-away keys of a known seed.
+//! Throw-away keys from a known seed.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::keys::SecretKey;
@@ -9,7 +9,7 @@ use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 use super::{CheckError, Progress};
 
-/// A key set that anyone can make again: for measurements alone.
+/// A key set that is reproducible and therefore for measurements only.
 pub(super) struct Keys {
     pub(super) secret: SecretKey,
     /// The GLWE key as the key of extracted ciphertexts.
@@ -18,7 +18,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The key set of a number under a seed.
+    /// Generates the key set of this number under a seed.
     pub(super) fn generate(
         parameters: &Parameters,
         (seed, number): (u64, u64),

@@ -1,9 +1,9 @@
-//! Failures of the worst look-up under a key, simulated by splitting.
+//! The failures of the worst look-up under a key, simulated by splitting.
 //!
-//! What is Gaussian, the outputs of bootstraps and the key switch, has the deviations that the
-//! samples have; what is not, the rounding of every mask coefficient, is uniform and meets the key's own
-//! bits. The outcomes that the simulation calls failures are made into ciphertexts, and the engine's modulus
-//! switch has the last word.
+//! The Gaussian parts, the outputs of bootstraps and the key switch, have the deviations of the
+//! samples. The rounding of the mask coefficients is uniform and is multiplied by the bits of the
+//! key. The simulated failures are turned into ciphertexts, and the engine's modulus switch
+//! confirms them or not.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::parameters::{ModulusSwitch, Parameters};
@@ -19,14 +19,14 @@ use super::keys::Keys;
 use super::sample::{Samples, switched_steps};
 use super::{CheckError, Effort, Progress, RUN_STEPS, Step};
 
-/// The failures of one key, whose bits are in it.
+/// The simulated failures under one key, whose bits the value contains.
 pub(super) struct SimulatedLookUp {
-    /// What was simulated.
+    /// The simulated noise.
     pub(super) noise: NoiseSum,
     /// The estimate of the failure probability.
     pub(super) found: Combined,
-    /// By how many bits the variances of the Gaussian parts, which are estimates, may shift it: a
-    /// standard deviation.
+    /// The standard deviation in bits by which the variances of the Gaussian parts, which are
+    /// estimates, may shift the estimate.
     pub(super) sampling_error: f64,
     /// The share of proposals accepted, for each kind of move.
     pub(super) acceptance: Vec<f64>,
@@ -89,10 +89,10 @@ pub(super) fn simulate(
 /// The noise at the worst look-up: ν² unit weights on bootstrap outputs, the key switch, and the
 /// rounding of the mask.
 ///
-/// As a multiple of half a step of 1/2N a coefficient's error meets its bit of the key, less
-/// the mean of a bit where that is compensated. The body is rounded down after compensation, which makes
-/// both borders of a box equally far. Rounded to nearest it leaves one half a step nearer, the other
-/// farther.
+/// The error of a coefficient, as a multiple of half a step of 1/2N, is multiplied by its bit of
+/// the key, less the mean of a bit if that is compensated. After compensation the body is rounded
+/// down, which makes both borders of a box equally far. If it is rounded to nearest, one border is
+/// half a step nearer and the other half a step farther.
 pub(super) fn noise_of_key(
     keys: &Keys,
     offset: f64,
@@ -129,7 +129,8 @@ fn half_step(parameters: &Parameters) -> f64 {
     0.25 / parameters.polynomial_size().get() as f64
 }
 
-/// How far a standard deviation of the measured moments moves the failure probability, in bits.
+/// The number of bits by which a standard deviation of the measured moments changes the failure
+/// probability.
 fn sampling_error(noise: &NoiseSum, t: DecisionHalfWidth, samples: &Samples) -> f64 {
     let sum = noise.convolution();
     let at = |offset: f64, gaussian: f64| {
@@ -157,8 +158,8 @@ fn sampling_error(noise: &NoiseSum, t: DecisionHalfWidth, samples: &Samples) -> 
     bits.iter().map(|bits| bits * bits).sum::<f64>().sqrt()
 }
 
-/// Whether the engine's modulus switch makes a failure of these errors: of a ciphertext of a block
-/// with these errors whose mask has the roundings that were simulated.
+/// Whether the engine's modulus switch confirms a simulated failure: a ciphertext of a block is
+/// made with these errors and with a mask that has the simulated roundings.
 fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generator) -> bool {
     let parameters = keys.parameters();
     let log2_steps = parameters.polynomial_size().log2() + 1;
@@ -168,12 +169,12 @@ fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generat
         .uniform()
         .iter()
         .map(|&u| {
-            // Rounding turns this into a multiple of the step, by u half steps.
+            // The rounding of this value to a multiple of the step changes it by u half steps.
             let below = (u * half).round() as i64;
             (((generator.word() as u32) << shift) as i64 - below) as u32
         })
         .collect();
-    // What is not rounded: the sum without what the roundings are of it.
+    // The part of the sum that is not due to rounding.
     let rounded: f64 = noise
         .bounds
         .iter()
@@ -189,7 +190,7 @@ fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generat
     let body = keys.secret.lwe().mask_product(&lwe).wrapping_add(phase);
     lwe.push(body);
     let steps = switched_steps(keys, &lwe);
-    // From the middle of the circle on they are negative.
+    // The values from the middle of the circle on are negative.
     let signed = (steps << shift) as i32 >> shift;
     let half_box =
         (DecisionHalfWidth::of_worst_look_up(parameters).0 * 2f64.powi(log2_steps as i32)) as i32;

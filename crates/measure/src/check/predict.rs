@@ -1,4 +1,4 @@
-//! What the oracle says of the noise under a key whose weights are known.
+//! The oracle's prediction of the noise under a key whose weights are known.
 
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::NoiseDistribution;
@@ -16,23 +16,24 @@ use tfhe_sbc_oracle::upload::key_switch_offset_variance;
 use super::sample::Samples;
 use super::{Step, linear_weights};
 
-/// The noise of a step.
+/// The prediction of the noise of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepPrediction {
-    /// Among the ciphertexts of one key.
+    /// The variance among the ciphertexts of one key.
     pub(super) variance: Variance,
-    /// How far off the oracle's model of the transform's error may be, as fractions of `variance`:
-    /// below and above it.
+    /// The possible relative errors of the oracle's model of the transform's error, as fractions
+    /// of `variance`: below and above it.
     pub(super) slack: (f64, f64),
-    /// How much `variance` varies from key to key beyond its weights, as a squared fraction of it.
+    /// The squared relative deviation of `variance` from key to key, beyond the influence of the
+    /// weights.
     pub(super) between_keys: f64,
-    /// The variance of what is the same for all ciphertexts of a key.
+    /// The variance of the part that is the same for all ciphertexts of a key.
     pub(super) offset: Variance,
     /// Whether the error is close to Gaussian.
     pub(super) normal: bool,
 }
 
-/// What the oracle says of all steps under one key.
+/// The predictions of all steps under one key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyPrediction {
     steps: [StepPrediction; Step::ALL.len()],
@@ -43,7 +44,7 @@ impl KeyPrediction {
         self.steps[step as usize]
     }
 
-    /// Of a key with the weights of `key`, under `claimed` parameters.
+    /// Returns the predictions for a key with the weights of `key`, under `claimed` parameters.
     pub(super) fn new(claimed: &Parameters, key: &Samples) -> Self {
         let pbs = PbsParameters::from(claimed);
         let fresh = |variance, distribution| StepPrediction {
@@ -80,12 +81,13 @@ impl KeyPrediction {
     }
 }
 
-/// In the place of a distribution, for what is a sum of many errors.
+/// A placeholder for the distribution of a sum of many errors.
 const NOT_DRAWN: NoiseDistribution = NoiseDistribution::Gaussian {
     standard_deviation: 0.0,
 };
 
-/// What rounding to steps of the torus adds to a Gaussian; the others are integers by themselves.
+/// The variance that rounding to steps of the torus adds to a Gaussian. The other distributions
+/// are on integers.
 fn rounding(distribution: NoiseDistribution, torus_bits: u32) -> Variance {
     match distribution {
         NoiseDistribution::Gaussian { .. } => truncation_variance(torus_bits),
@@ -95,7 +97,7 @@ fn rounding(distribution: NoiseDistribution, torus_bits: u32) -> Variance {
     }
 }
 
-/// The sum of independent errors, each times a weight whose square is given.
+/// The sum of independent errors, each multiplied by a weight whose square is given.
 fn sum<const TERMS: usize>(terms: [(StepPrediction, f64); TERMS]) -> StepPrediction {
     let variance: Variance = terms.iter().map(|(step, norm)| step.variance * *norm).sum();
     let share = |step: &StepPrediction, norm: f64| step.variance.0 * norm / variance.0;
@@ -117,8 +119,9 @@ fn sum<const TERMS: usize>(terms: [(StepPrediction, f64); TERMS]) -> StepPredict
     }
 }
 
-/// A blind rotation under a key of known weights: what is cut off meets the ones of both keys, the
-/// transform's error those of the GLWE key.
+/// The prediction of a blind rotation under a key of known weights. The rounding of the
+/// decomposition is multiplied by the ones of both keys, and the error of the transform by those
+/// of the GLWE key.
 fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
     let of = |bsk: &GlweNoise, gadgets: GgswGadgets| {
         blind_rotation_variance(pbs.blind_rotation, pbs.small_key, bsk, gadgets).0
@@ -129,7 +132,7 @@ fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
         ..bsk
     };
     let cut_off = of(&noiseless, pbs.pbs);
-    // All bits of the body: nothing of it is cut off.
+    // The decomposition of the body keeps all bits.
     let exact_body = Gadget {
         base_log: bsk.torus_log2,
         level: 1,
@@ -152,8 +155,8 @@ fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
     );
     let transform = transform.0 * key.big_weight;
     let total = by_errors + (of_body + of_mask * key.big_weight) * key.small_weight + transform;
-    // The model counts the way back of a block's sum once for each of its bits; in large polynomials
-    // the error depends on the key, by up to a third.
+    // The model counts the inverse transform of a block's sum once for each bit of the block. In
+    // large polynomials the error depends on the key, by up to a third.
     let (below, above) = match pbs.polynomial_size {
         ..=2048 => (0.5, 0.12),
         _ => (0.6, 0.4),
@@ -168,8 +171,8 @@ fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
     }
 }
 
-/// The key switch under a key of known weight. The mean of the digits makes a part of it the same for
-/// all ciphertexts.
+/// The prediction of the key switch under a key of known weight. Because of the mean of the
+/// digits, a part of the noise is the same for all ciphertexts.
 fn key_switch(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
     let switch = pbs.key_switch();
     let noiseless = KeySwitchNoise {
@@ -191,7 +194,7 @@ fn key_switch(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
     }
 }
 
-/// The modulus switch under a key of known weight, with the rounding of the body.
+/// The variance of the modulus switch under a key of known weight, with the rounding of the body.
 fn modulus_switch(pbs: &PbsParameters, key: &Samples) -> Variance {
     let weight = pbs.small_key.mean_weight() * key.small_weight;
     let body = truncation_variance(pbs.polynomial_size.ilog2() + 1);
@@ -214,8 +217,8 @@ mod tests {
 
     use super::*;
 
-    /// Under a key of mean weights the steps add up to what a set is judged by, but for the
-    /// rounding of the body.
+    /// Under a key of mean weights, the steps add up to the noise that a set is judged by, except
+    /// for the rounding of the body.
     #[test]
     fn a_mean_key_has_the_noise_that_sets_are_judged_by() {
         for set in parameter_sets::ALL {
@@ -238,7 +241,7 @@ mod tests {
             let body = truncation_variance(parameters.polynomial_size().log2() + 1);
             let total = look_up.variance + look_up.offset;
             close(total.0, (judged.worst_total + body).0);
-            // Slacks are those of a small part.
+            // The slack comes from a small part of the noise.
             assert!(look_up.slack.1 < 0.1 && look_up.between_keys < 1e-3);
         }
     }

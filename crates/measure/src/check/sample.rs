@@ -1,4 +1,4 @@
-//! Samples of the error of every step, under one key set.
+//! The samples of the error of every step under one key set.
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::GlweCiphertext;
@@ -15,20 +15,20 @@ use tfhe_sbc_engine::server_key::ServerKey;
 use super::keys::Keys;
 use super::{CheckError, Effort, Progress, Step, linear_weights, worst_weights};
 
-/// Ciphertexts that are in memory at a time, an even number.
+/// The number of ciphertexts that are in memory at a time; it is even.
 const AT_A_TIME: usize = 1000;
 
-/// Errors as fractions of the torus, and what of the key the predictions depend on.
+/// Errors as fractions of the torus, and the weights of the key that the predictions depend on.
 pub(super) struct Samples {
     errors: [Vec<f64>; Step::ALL.len()],
-    /// Ones of the small key, as a multiple of the mean.
+    /// The number of ones of the small key, relative to the mean.
     pub(super) small_weight: f64,
-    /// Ones of the GLWE key, likewise.
+    /// The number of ones of the GLWE key, relative to the mean.
     pub(super) big_weight: f64,
 }
 
 impl Samples {
-    /// Of keys with these multiples of the mean weight, without samples.
+    /// Returns the weights of a key without samples.
     #[cfg(test)]
     pub(super) fn of_weights(small_weight: f64, big_weight: f64) -> Self {
         Self {
@@ -119,8 +119,8 @@ fn glwe_encryptions<T: MaskTorus>(keys: &mut Keys, count: usize) -> Result<Vec<f
     Ok(errors)
 }
 
-/// Bootstraps of fresh ciphertexts: the errors of their outputs, of linear combinations of
-/// those, and at the worst look-up.
+/// Samples bootstraps of fresh ciphertexts: the errors of their outputs, of linear combinations of
+/// these, and at the worst look-up.
 fn bootstraps<T: MaskTorus>(
     keys: &mut Keys,
     evaluator: &Evaluator<'_, T>,
@@ -165,7 +165,7 @@ fn bootstraps<T: MaskTorus>(
     Ok([rotated, combined, looked_up])
 }
 
-/// Linear combinations of neighbours, every ciphertext in one of them.
+/// Linear combinations of neighbouring ciphertexts, with every ciphertext in one combination.
 fn combinations<T: MaskTorus>(
     ciphertexts: &[LweCiphertext<T>],
     weights: &[i64],
@@ -183,7 +183,7 @@ fn combinations<T: MaskTorus>(
         .collect()
 }
 
-/// Key switches of uniform ciphertexts, and modulus switches of what comes out.
+/// Samples key switches of uniform ciphertexts, and modulus switches of their outputs.
 fn switches<T: MaskTorus>(
     keys: &mut Keys,
     evaluator: &Evaluator<'_, T>,
@@ -211,8 +211,8 @@ fn switches<T: MaskTorus>(
     Ok((by_key, by_modulus))
 }
 
-/// The phase after the engine's modulus switch. Where that rounds the body down, half a step is
-/// added: the middle of what it may have been.
+/// The phase after the engine's modulus switch. If the switch rounds the body down, half a step is
+/// added, the mean of the rounding error.
 fn switched_phase(keys: &Keys, lwe: &[u32]) -> f64 {
     let parameters = keys.parameters();
     let half = match parameters.modulus_switch {

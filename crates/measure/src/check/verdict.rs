@@ -1,4 +1,4 @@
-//! What was measured, held against what the oracle says.
+//! The comparison of the measurements with the predictions.
 
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_oracle::failure::DecisionHalfWidth;
@@ -13,34 +13,36 @@ use tfhe_sbc_oracle::statistics::{
 use super::predict::{KeyPrediction, StepPrediction};
 use super::{KeyMeasurements, Measured, Step};
 
-/// How often a check of a right set may fail by chance, whatever the number of tests in it.
+/// The probability with which the check of a right set may fail by chance, whatever the number of
+/// its tests.
 const FAMILY_LEVEL: f64 = 0.01;
-/// Most samples that the test of normality takes.
+/// The largest number of samples of the test of normality.
 const NORMALITY_SAMPLES: usize = 5000;
 /// The tests of a report: variance, mean and normality of every step, and the failures.
 const TESTS: f64 = (3 * Step::ALL.len() + 2) as f64;
-/// Level of every single test, by Bonferroni.
+/// The significance level of every single test, by Bonferroni.
 pub(super) const TEST_LEVEL: f64 = FAMILY_LEVEL / TESTS;
-/// Confidence of the intervals that are printed.
+/// The confidence of the printed intervals.
 const PRINTED: f64 = 0.99;
 
-/// What a test says.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As predicted.
+    /// The measurement agrees with the prediction.
     Consistent,
-    /// More than predicted.
+    /// The measured value is larger than predicted.
     TooHigh,
-    /// Less than predicted: the noise is not what the security relies on, or the formula is wrong.
+    /// The measured value is smaller than predicted: the noise is less than the security relies
+    /// on, or the formula is wrong.
     TooLow,
-    /// Not by the law that was assumed.
+    /// The errors do not have the assumed distribution.
     NotNormal,
-    /// Not where it should be in the middle.
+    /// The mean is not the predicted one.
     OffCentre,
 }
 
 impl Verdict {
-    /// What people call it.
+    /// The name of the verdict, for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Consistent => "ok",
@@ -51,12 +53,13 @@ impl Verdict {
         }
     }
 
-    /// Whether it is as predicted.
+    /// Whether the verdict is [`Consistent`](Self::Consistent).
     pub fn passes(self) -> bool {
         self == Self::Consistent
     }
 
-    /// Of an interval for what was predicted to be in `predicted`.
+    /// Returns the verdict of a measured interval for a value that was predicted to be in
+    /// `predicted`.
     fn of(measured: Interval, predicted: Interval) -> Self {
         if measured.low > predicted.high {
             Self::TooHigh
@@ -68,40 +71,40 @@ impl Verdict {
     }
 }
 
-/// A step's noise.
+/// The report on the noise of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReport {
     /// The step.
     pub step: Step,
-    /// Number of samples.
+    /// The number of samples.
     pub samples: usize,
-    /// The predicted variance, under the keys that were used.
+    /// The predicted variance under the keys of the measurement.
     pub predicted: Variance,
-    /// The variance of the samples, among those of one key.
+    /// The variance of the samples among those of one key.
     pub measured: Variance,
-    /// The 99% chi-square interval of the variance, widened by what a key's own noise varies.
+    /// The 99% chi-square interval of the variance, widened by the variation between keys.
     pub interval: Interval,
     /// Whether the variance is in [predicted/2, predicted], a window that passes an exact prediction
     /// half of the time.
     pub in_half_window: bool,
-    /// The mean, less what it should be, in standard deviations of its estimate.
+    /// The difference of the mean from its prediction, in standard deviations of its estimate.
     pub mean_off: f64,
-    /// The test of normality, where the noise should be close to that.
+    /// The test of normality, if the noise should be close to normal.
     pub normality: Option<ShapiroFrancia>,
-    /// Points of the QQ plot: standard normal scores, and the samples' quantiles in predicted standard
-    /// deviations.
+    /// The points of the QQ plot: standard normal scores, and the quantiles of the samples in
+    /// predicted standard deviations.
     pub quantiles: Vec<[f64; 2]>,
-    /// What all of that says.
+    /// The verdict of all tests of the step.
     pub verdict: Verdict,
 }
 
 impl StepReport {
-    /// Measured by predicted.
+    /// The measured variance divided by the predicted one.
     pub fn ratio(&self) -> f64 {
         self.measured.0 / self.predicted.0
     }
 
-    /// [`interval`](Self::interval) by predicted.
+    /// [`interval`](Self::interval) divided by the predicted variance.
     pub fn ratio_interval(&self) -> Interval {
         Interval {
             low: self.interval.low / self.predicted.0,
@@ -110,54 +113,56 @@ impl StepReport {
     }
 }
 
-/// Failures of the worst look-up, log2 of their probability everywhere.
+/// The report on the failures of the worst look-up. All probabilities are log2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailureReport {
-    /// By the formula for a Gaussian, on average over keys: what the set is judged by.
+    /// The probability by the formula for a Gaussian, on average over keys, by which the set is
+    /// judged.
     pub formula: f64,
-    /// By the convolution, with the predicted variances, under the keys that were used.
+    /// The probability by convolution, with the predicted variances, under the keys of the
+    /// measurement.
     pub convolution: f64,
-    /// The same with the measured variances: what splitting should find.
+    /// The same with the measured variances. Splitting should find this value.
     pub convolution_of_measured: f64,
-    /// By splitting, with the measured noise.
+    /// The probability by splitting, with the measured noise.
     pub splitting: f64,
-    /// Its standard error.
+    /// The standard error of `splitting`.
     pub standard_error: f64,
-    /// By how much the measured variances, being estimates, may shift it: a standard deviation.
+    /// The standard deviation by which the measured variances, which are estimates, may shift it.
     pub sampling_error: f64,
     /// The 99% interval of `splitting`, from both errors.
     pub interval: Interval,
-    /// The shares of accepted proposals: of the mask's roundings, the bootstrap outputs, the key
-    /// switch.
+    /// The shares of accepted proposals: for the roundings of the mask, the bootstrap outputs, and
+    /// the key switch.
     pub acceptance: Vec<f64>,
     /// The share of simulated failures that the engine's modulus switch confirms.
     pub confirmed: f64,
-    /// Whether the convolution is within the errors of what splitting found.
+    /// The verdict on whether the convolution is within the errors of the result of splitting.
     pub verdict: Verdict,
 }
 
-/// All of a check.
+/// The report of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Number of key sets.
+    /// The number of key sets.
     pub keys: usize,
-    /// Every step.
+    /// The reports on all steps.
     pub steps: Vec<StepReport>,
-    /// Failures.
+    /// The report on failures.
     pub failure: FailureReport,
 }
 
 impl Report {
-    /// Whether everything is as predicted.
+    /// Whether all verdicts are consistent.
     pub fn passes(&self) -> bool {
         self.steps.iter().all(|step| step.verdict.passes()) && self.failure.verdict.passes()
     }
 }
 
 impl Measured {
-    /// Holds what was measured against what the oracle says of `claimed`: the parameters that
-    /// were measured, unless a check is to fail. Right parameters fail with probability 1% at
-    /// most.
+    /// Compares the measurements with the oracle's prediction for `claimed`, which are the
+    /// measured parameters unless a check is to fail. The probability that right parameters fail
+    /// is at most 1%.
     pub fn judge(&self, claimed: &Parameters) -> Report {
         let predictions: Vec<KeyPrediction> = self
             .keys
@@ -185,7 +190,8 @@ impl Measured {
         let centred = centred_by_key(&errors);
         let freedom = (samples - errors.len()) as f64;
         let measured = centred.iter().map(|x| x * x).sum::<f64>() / freedom;
-        // A chi-square of f degrees has the relative variance 2/f; what keys differ by is added.
+        // A chi-square of f degrees has the relative variance 2/f; the variance between keys is
+        // added.
         let freedom = 1.0 / (1.0 / freedom + over_keys(&|p| p.between_keys) / (2.0 * keys));
         let interval =
             |confidence| variance_interval_of_freedom(freedom, Variance(measured), confidence);
@@ -232,7 +238,7 @@ impl Measured {
         let t = DecisionHalfWidth::of_worst_look_up(claimed);
         let measured: Vec<f64> = self.keys.iter().map(|k| k.look_up.found.log2_p).collect();
         let splitting = log2_mean(&measured);
-        // Every key's part in the mean of the probabilities.
+        // The share of every key in the mean of the probabilities.
         let part = |log2_p: f64| (log2_p - splitting).exp2() / measured.len() as f64;
         let combined = |error: &dyn Fn(&KeyMeasurements) -> f64| {
             let errors = self.keys.iter().zip(&measured);
@@ -249,7 +255,7 @@ impl Measured {
                 high: splitting + half,
             }
         };
-        // The prediction moved by so many of its slacks and of what keys differ by.
+        // The prediction, moved by multiples of its slacks and of the deviation between keys.
         let convolution = |slacks: f64, spreads: f64| {
             let keys = self.keys.iter().zip(predictions);
             let each: Vec<f64> = keys
@@ -292,9 +298,9 @@ impl Measured {
     }
 }
 
-/// The noise that was simulated, with the predicted deviations of its Gaussian parts: those moved by
-/// `slacks` of the transform's, and by `spreads` standard deviations of what keys
-/// differ by.
+/// The simulated noise with the predicted deviations of its Gaussian parts, moved by `slacks`
+/// times the slack of the transform and by `spreads` standard deviations of the variation between
+/// keys.
 fn predicted_noise(
     simulated: &NoiseSum,
     claimed: &Parameters,
@@ -326,7 +332,7 @@ fn log2_mean(logarithms: &[f64]) -> f64 {
     largest + (sum / logarithms.len() as f64).log2()
 }
 
-/// All errors, those of each key less their mean, the keys taking turns.
+/// All errors, from which the mean of each key is subtracted, taken from the keys in turns.
 fn centred_by_key(errors: &[&[f64]]) -> Vec<f64> {
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
     let longest = errors.iter().map(|errors| errors.len()).max().unwrap_or(0);
@@ -341,8 +347,8 @@ fn centred_by_key(errors: &[&[f64]]) -> Vec<f64> {
         .collect()
 }
 
-/// The samples for the test of normality, spread over the step that they are multiples of: a
-/// deviation of few steps has too many ties.
+/// The samples for the test of normality. They are spread over the step that they are multiples
+/// of, because a deviation of few steps has too many ties.
 fn some_of(errors: &[f64], step: Step, parameters: &Parameters) -> Vec<f64> {
     let bits = match step {
         Step::LweEncryption => 32,
@@ -358,7 +364,7 @@ fn some_of(errors: &[f64], step: Step, parameters: &Parameters) -> Vec<f64> {
     few.map(|(i, error)| error + spread(i)).collect()
 }
 
-/// Points of a QQ plot, every tenth of a standard deviation as far out as the samples tell.
+/// The points of a QQ plot, at every tenth of a standard deviation as far as there are samples.
 fn quantiles(mut errors: Vec<f64>, deviation: f64) -> Vec<[f64; 2]> {
     use tfhe_sbc_oracle::special_functions::normal_cdf;
     errors.sort_by(f64::total_cmp);

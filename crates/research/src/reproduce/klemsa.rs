@@ -1,5 +1,5 @@
-//! Klemsa's Table 1: what its sets are worth, what his procedure gives, and sets of this
-//! project for the same tasks at an honest failure probability.
+//! Klemsa's Table 1: the figures of its sets, the results of his procedure, and sets of this
+//! project for the same tasks with a realistic failure probability.
 
 use tfhe_sbc_core::parameters::PlaintextKind;
 
@@ -13,18 +13,20 @@ use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::search::{Bounds, Candidate, Pricing, Request, find};
 
-/// What his noise model may be off by from his own figures, in percent of the largest error.
+/// The tolerance of his noise model against his own figures, in percent of the largest error.
 const ETA_COMPUTED: Tolerance = Tolerance::Absolute(0.5);
-/// What the oracle's may be off by from what he measured.
+/// The tolerance of the oracle's noise model against his measurements, in percent of the largest
+/// error.
 const ETA_MEASURED: Tolerance = Tolerance::Absolute(1.5);
-/// How much the cheapest set by counted operations may undercut his, the cheapest by benchmark.
+/// The fraction by which the cheapest set by counted operations may undercut his, which is the
+/// cheapest by benchmark.
 const PROCEDURE: Tolerance = Tolerance::Absolute(0.05);
-/// What ratios of counted operations may be off by from ratios of his milliseconds.
+/// The tolerance of ratios of counted operations against ratios of his milliseconds.
 const TIME: Tolerance = Tolerance::Relative(0.2);
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
-/// What is in `table`, and what his procedure makes of its tasks.
+/// Returns the rows of `table` and of the results of his procedure for its tasks.
 pub fn rows_of_table(table: &[Entry]) -> Vec<Row> {
     let mut rows = Vec::new();
     for entry in table {
@@ -87,7 +89,8 @@ fn rows_of_printed(name: &str, task: Task, printed: &Printed) -> Vec<Row> {
     rows
 }
 
-/// Why the oracle's error is not the measured one, for the set of which that is so.
+/// The reason for which the oracle's error is not the measured one, for the one set of the table
+/// of which that is so.
 fn unexplained_measurement(set: &KlemsaSet) -> Option<&'static str> {
     (set.key_switch.level == 16).then_some(
         "the formula is right on the other sets; only this one has 16 levels of one bit, and his \
@@ -154,8 +157,8 @@ fn rows_of_entry(entry: &Entry) -> Vec<Row> {
     ]
 }
 
-/// What is asked of this project's search: blocks, key switch first, 128 bits, 2^-128 under the
-/// quadratic weights of the task or, where no whole norm has them, somewhat more.
+/// The request to this project's search: blocks, key switch first, 128 bits, and 2^-128 under the
+/// quadratic weights of the task, or somewhat more if no whole norm has them.
 fn request(task: Task) -> Request {
     // Booleans are 1/8 apart from a border and count W as half of a square; radix blocks with
     // p bits are at 2^-(p+2) and count it as a square.

@@ -9,7 +9,8 @@ use tfhe_sbc_oracle::security::{SecretKind, security_level};
 pub const LOG2_SIGMA: f64 = -25.0;
 const DIMENSION: usize = 1024;
 const LOG2_Q: f64 = 32.0;
-/// What the lattice estimator of June 2026 says: key, distribution, kind in the table, bits.
+/// The keys with the figures of the lattice estimator of June 2026: name, distribution, kind in
+/// the table, bits.
 const KEYS: [(&str, SecretDistribution, SecretKind, f64); 2] = [
     (
         "binary",

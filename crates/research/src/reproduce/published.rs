@@ -3,9 +3,9 @@
 use super::{Row, Tolerance};
 use crate::published::PublishedSet;
 
-/// What the probability, as its log2, may be off by.
+/// The tolerance of the probability, as its log2.
 const LOG2_P_FAIL: Tolerance = Tolerance::Absolute(0.01);
-/// What the cost may be off by: most are stated in whole millions.
+/// The tolerance of the cost. Most costs are stated in whole millions.
 const COST: Tolerance = Tolerance::Relative(0.01);
 
 /// The rows of `sets`.
