@@ -33,12 +33,16 @@ pub trait Torus:
     const ONE: Self;
 
     /// Adds mod q.
+    #[must_use]
     fn add(self, other: Self) -> Self;
     /// Subtracts mod q.
+    #[must_use]
     fn sub(self, other: Self) -> Self;
     /// Multiplies mod q.
+    #[must_use]
     fn mul(self, other: Self) -> Self;
     /// Negates mod q.
+    #[must_use]
     fn neg(self) -> Self;
     /// Returns the representative of `value` mod q.
     fn from_i64(value: i64) -> Self;
@@ -48,6 +52,7 @@ pub trait Torus:
     fn to_i64(self) -> i64;
 
     /// Returns the representative in `[0, q)` with the order of its bytes reversed.
+    #[must_use]
     fn swap_bytes(self) -> Self;
 
     /// Returns the signed representative divided by q: the torus element in `[-1/2, 1/2)`,
@@ -107,7 +112,7 @@ macro_rules! impl_torus {
             }
             #[inline(always)]
             fn to_u64(self) -> u64 {
-                self as u64
+                u64::from(self)
             }
             #[inline(always)]
             fn swap_bytes(self) -> Self {
@@ -115,7 +120,7 @@ macro_rules! impl_torus {
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {
-                self as $signed as i64
+                i64::from(self as $signed)
             }
         }
     };

@@ -15,6 +15,7 @@ impl Generator {
     }
 
     /// Returns an independent generator, with the stream of this number.
+    #[must_use]
     pub fn stream(&self, stream: u64) -> Self {
         let mut start = Self(self.0 ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
         Self(start.word())

@@ -62,6 +62,7 @@ impl UploadNoise {
     }
 
     /// After the GLWE key switch from a device's own key to the evaluation key.
+    #[must_use]
     pub fn switched(self, parameters: &Parameters) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
         Self {

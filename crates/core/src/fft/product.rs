@@ -172,12 +172,12 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let twiddles = &table[start..start + len];
         match (pass, radix_log) {
             (0, 3) if S::MAX_RADIX_LOG > 2 => {
-                first_pass::<S, _, _, _, 8>(simd, input, re, im, twiddles, ends, &mut ())
+                first_pass::<S, _, _, _, 8>(simd, input, re, im, twiddles, ends, &mut ());
             }
             (0, 2) => first_pass::<S, _, _, _, 4>(simd, input, re, im, twiddles, ends, &mut ()),
             (0, _) => first_pass::<S, _, _, _, 2>(simd, input, re, im, twiddles, ends, &mut ()),
             (_, 3) if S::MAX_RADIX_LOG > 2 => {
-                forward_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
+                forward_pass::<S, _, 8>(simd, re, im, twiddles, &mut ());
             }
             (_, 2) => forward_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
             (_, _) => forward_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),
@@ -209,12 +209,12 @@ fn multiply_lanes<S: Simd, P: Part, const L: usize>(
         let twiddles = &table[start - len..start];
         match (pass, radix_log) {
             (0, 3) if S::MAX_RADIX_LOG > 2 => {
-                final_pass::<S, _, _, _, 8>(simd, re, im, out, twiddles, ends, &mut ())
+                final_pass::<S, _, _, _, 8>(simd, re, im, out, twiddles, ends, &mut ());
             }
             (0, 2) => final_pass::<S, _, _, _, 4>(simd, re, im, out, twiddles, ends, &mut ()),
             (0, _) => final_pass::<S, _, _, _, 2>(simd, re, im, out, twiddles, ends, &mut ()),
             (_, 3) if S::MAX_RADIX_LOG > 2 => {
-                inverse_pass::<S, _, 8>(simd, re, im, twiddles, &mut ())
+                inverse_pass::<S, _, 8>(simd, re, im, twiddles, &mut ());
             }
             (_, 2) => inverse_pass::<S, _, 4>(simd, re, im, twiddles, &mut ()),
             (_, _) => inverse_pass::<S, _, 2>(simd, re, im, twiddles, &mut ()),

@@ -4,6 +4,8 @@
 //! [`Header::to_bytes`] first, the payload as it is made, and [`Checksum`] over everything at
 //! the end. [`Header::seal`] does the same around a payload that is complete.
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::parameters::{KeyFingerprint, ParameterFingerprint, Parameters, PlaintextKind};
@@ -194,7 +196,7 @@ impl Header {
 
     /// Completes a message in a vector that has [`HEADER_BYTES`] free bytes and the payload.
     #[cfg(feature = "alloc")]
-    pub fn seal_vec(&self, message: &mut alloc::vec::Vec<u8>) -> Result<(), WireError> {
+    pub fn seal_vec(&self, message: &mut Vec<u8>) -> Result<(), WireError> {
         message.extend([0; CHECKSUM_BYTES]);
         self.seal(message)
     }

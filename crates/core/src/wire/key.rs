@@ -6,6 +6,9 @@
 //! key. A binary coefficient takes one bit, a ternary one two, and the last byte is padded with
 //! zeros.
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
 use crate::device_issue::{DeviceId, DeviceIssue, Epoch};
 #[cfg(feature = "alloc")]
 use crate::parameters::GlweSecret;
@@ -173,7 +176,7 @@ pub(crate) fn write(
     key: KeyFingerprint,
     binding: Option<&Binding>,
     parts: &[(GlweSecret, &[i8])],
-) -> Result<zeroize::Zeroizing<alloc::vec::Vec<u8>>, WireError> {
+) -> Result<zeroize::Zeroizing<Vec<u8>>, WireError> {
     use crate::wire::HEADER_BYTES;
 
     let binding = binding.map(Binding::to_bytes);

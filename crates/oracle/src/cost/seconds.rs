@@ -115,7 +115,7 @@ pub(super) fn dot(amounts: &ByWorkingSet, prices: &ByWorkingSet) -> f64 {
 /// Divides `amount` between the two entries of [`WORKING_SETS`] that `bytes` lies between.
 pub(super) fn by_working_set(amount: f64, bytes: usize) -> ByWorkingSet {
     let mut shares = [0.0; WORKING_SETS.len()];
-    let place = (bytes as f64 / (1 << 20) as f64).log2();
+    let place = (bytes as f64 / f64::from(1 << 20)).log2();
     let last = WORKING_SETS.len() - 1;
     for low in 0..last {
         let [from, to] = [PLACES[low], PLACES[low + 1]];

@@ -158,7 +158,7 @@ fn edited_files_are_refused() {
 
 #[test]
 fn weak_sets_say_so_or_are_weak() {
-    let weaker = |change: &dyn Fn(&mut tfhe_sbc_core::parameters::ParameterSet)| {
+    let weaker = |change: &dyn Fn(&mut ParameterSet)| {
         let mut set = MESSAGE_2_CARRY_2;
         change(&mut set);
         weakness(&set.validate().unwrap())
