@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 use zeroize::Zeroizing;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tfhe_sbc_service::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError};
 
 pub(crate) use listener::listen;
 

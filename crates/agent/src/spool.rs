@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tfhe_sbc_service::files::{self, FileError};
-use tfhe_sbc_service::store::BlobId;
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::files::{self, FileError};
 
 use crate::config::WhenFull;
 use crate::error::AgentError;

@@ -20,11 +20,12 @@ use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::results::{Answer, Results};
-use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, write_tls_directory};
-use tfhe_sbc_service::client::{Client, QueryReply};
-use tfhe_sbc_service::files;
-use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_service::certificates::{TlsFiles, write_tls_directory};
+use tfhe_sbc_transport::client::{Client, QueryReply};
+use tfhe_sbc_transport::files;
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::readings::Column;
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use tfhe_sbc_service::files;
+use tfhe_sbc_transport::files;
 
 use crate::failure::{Explain, Outcome, failure};
 

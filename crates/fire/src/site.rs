@@ -13,7 +13,7 @@ use rustls::version::{TLS12, TLS13};
 use tfhe_sbc_service::certificates::{
     CertificateAuthority, IssuedCertificate, TlsFiles, write_tls_directory,
 };
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_transport::role::Role;
 
 use crate::Failure;
 

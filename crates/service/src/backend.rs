@@ -2,8 +2,8 @@
 //! of uploaded bytes and an evaluation of a query. The server treats both as
 //! opaque.
 
-use serde::{Deserialize, Serialize};
 use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_transport::protocol::UploadSummary;
 
 /// The cryptographic half of the service. Its methods block and may take their
 /// time: the server calls them away from its network threads.
@@ -22,17 +22,6 @@ pub trait Backend: Send + Sync + 'static {
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError>;
-}
-
-/// What an upload holds, as far as it shows without the secret key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UploadSummary {
-    /// Encrypted values in all.
-    pub elements: u64,
-    /// Readings, each with one value per column.
-    pub rows: u64,
-    /// The names of the columns.
-    pub columns: Vec<String>,
 }
 
 /// An encrypted answer.

@@ -16,9 +16,11 @@ use rcgen::{
 use time::{Duration, OffsetDateTime};
 use zeroize::Zeroizing;
 
-use crate::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::role::Role;
+
 use crate::revocation::RevocationError;
-use crate::role::Role;
 pub use revoke::{Revoked, revoke};
 
 /// Ten years: a board in a field outlives shorter ones. Whoever loses a key
@@ -142,6 +144,27 @@ pub struct IssuedCertificate {
     pub key_pem: Zeroizing<String>,
 }
 
+impl IssuedCertificate {
+    /// Writes certificate and key to these files.
+    ///
+    /// # Errors
+    /// If one of the files exists, or cannot be written.
+    pub fn write(&self, files: &CertificateFiles) -> Result<(), FileError> {
+        refuse_existing(files)?;
+        files::write_private_new(&files.key, self.key_pem.as_bytes())?;
+        files::write_public_new(&files.certificate, self.certificate_pem.as_bytes())
+    }
+}
+
+fn refuse_existing(files: &CertificateFiles) -> Result<(), FileError> {
+    for path in [&files.certificate, &files.key] {
+        if path.symlink_metadata().is_ok() {
+            return Err(FileError::Exists { path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
 impl CertificateAuthority {
     /// A new authority with a fresh key.
     pub fn generate() -> Result<Self, CertificateError> {
@@ -243,41 +266,6 @@ impl CertificateAuthority {
     }
 }
 
-/// A certificate's file and its key's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CertificateFiles {
-    /// The certificate, readable by everyone.
-    pub certificate: PathBuf,
-    /// The private key, mode 0600.
-    pub key: PathBuf,
-}
-
-impl CertificateFiles {
-    /// `NAME.pem` and `NAME.key` in a directory.
-    pub fn named(directory: &Path, name: &str) -> Self {
-        Self {
-            certificate: directory.join(format!("{name}.pem")),
-            key: directory.join(format!("{name}.key")),
-        }
-    }
-
-    /// Writes both; neither may exist.
-    pub fn write(&self, issued: &IssuedCertificate) -> Result<(), FileError> {
-        self.refuse_existing()?;
-        files::write_private_new(&self.key, issued.key_pem.as_bytes())?;
-        files::write_public_new(&self.certificate, issued.certificate_pem.as_bytes())
-    }
-
-    fn refuse_existing(&self) -> Result<(), FileError> {
-        for path in [&self.certificate, &self.key] {
-            if path.symlink_metadata().is_ok() {
-                return Err(FileError::Exists { path: path.clone() });
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Where an installation's certificates and keys lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -319,7 +307,7 @@ pub fn write_tls_directory(
 ) -> Result<TlsFiles, CertificateError> {
     let files = TlsFiles::in_directory(directory);
     for pair in [&files.ca, &files.server, &files.device, &files.owner] {
-        pair.refuse_existing()?;
+        refuse_existing(pair)?;
     }
     let authority = CertificateAuthority::generate()?;
     let server = authority.issue_server(server_names)?;
@@ -331,10 +319,10 @@ pub fn write_tls_directory(
     };
 
     files::create_private_directory(directory)?;
-    files.ca.write(&ca)?;
-    files.server.write(&server)?;
-    files.device.write(&device)?;
-    files.owner.write(&owner)?;
+    ca.write(&files.ca)?;
+    server.write(&files.server)?;
+    device.write(&files.device)?;
+    owner.write(&files.owner)?;
     Ok(files)
 }
 
@@ -357,7 +345,7 @@ pub fn add_client_for(
     validity: Validity,
 ) -> Result<CertificateFiles, CertificateError> {
     let (issued, files) = issue_client_for(directory, name, role, validity)?;
-    files.write(&issued)?;
+    issued.write(&files)?;
     Ok(files)
 }
 

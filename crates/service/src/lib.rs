@@ -1,37 +1,30 @@
-//! The server side of tfhe-sbc: devices upload encrypted readings over TLS,
-//! the store keeps them, the owner of the keys asks questions about them.
-//! The server holds no secret key and never sees a reading.
+//! The server of tfhe-sbc: devices upload encrypted readings over TLS, the store keeps them, and the
+//! owner of the keys asks questions about them. The server holds no secret key and never sees a
+//! reading.
 //!
-//! The path of an upload:
-//! [`server`] accepts a connection whose two ends proved themselves with
-//! certificates ([`tls`], [`identity`]) that nobody took back ([`revocation`]), asks [`role`] whether this caller may
-//! upload, reads the body under its limits, lets the [`backend`] check the bytes
-//! and hands them to the [`store`], which answers once they are on disk.
-//! The path of a query: the same gates, then one evaluation at a time through
-//! [`backend::Backend::evaluate`], counted in [`metrics`] while it runs.
+//! An upload takes this path: [`server`] accepts a connection whose two ends proved themselves with
+//! certificates ([`tls`]) that are not revoked ([`revocation`]), asks
+//! [`role`](tfhe_sbc_transport::role) whether this caller may upload, reads the body under its
+//! limits, lets the [`backend`] check the bytes and hands them to the [`store`], which answers once
+//! they are on disk. [`ingest`] takes uploads from an MQTT broker on the same path. A query passes
+//! the same checks; then one query at a time is evaluated by [`backend::Backend::evaluate`], and
+//! the metrics count it while it runs.
 //!
-//! [`certificates`] is the small certificate authority that issues the
-//! identities, [`client`] is the other end of the wire, [`protocol`] what both
-//! ends say to each other, [`files`] writes keys
-//! and data so that a crash leaves nothing half-written.
+//! [`certificates`] is the small certificate authority that issues the identities. The crate
+//! `transport` has the other end of the wire, and the protocol that both ends speak.
 //!
-//! All of this knows bytes, files and sockets only; what the bytes mean is the
-//! [`backend`]'s business. The real one is [`evaluator`], which holds a server key and
-//! answers the questions of the crate `query`.
+//! The server knows bytes, files and sockets only; only the [`backend`] knows what the bytes mean.
+//! The real one is [`key_backend`], which holds a server key and answers the questions of the crate
+//! `query`.
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod certificates;
-pub mod client;
-mod error_chain;
-pub mod evaluator;
-pub mod files;
-pub mod identity;
-pub mod metrics;
-pub mod mqtt;
-pub mod protocol;
+mod client_verifier;
+pub mod ingest;
+pub mod key_backend;
+mod metrics;
 pub mod revocation;
-pub mod role;
 pub mod server;
 pub mod store;
 pub mod tls;

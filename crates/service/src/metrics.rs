@@ -7,11 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::error_chain;
-
-/// The name of the counter of bootstraps in the text, which moves while a query
-/// runs.
-pub const BOOTSTRAPS: &str = "tfhe_sbc_bootstraps_total";
+use tfhe_sbc_transport::error_chain;
+use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
 
 /// Why a request was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,7 +300,7 @@ impl Metrics {
                 read(&self.queries),
             ),
             (
-                BOOTSTRAPS,
+                BOOTSTRAPS_METRIC,
                 "counter",
                 "Bootstraps done, running evaluations included.",
                 read(&self.bootstraps),
@@ -337,17 +334,6 @@ impl Metrics {
         );
         text
     }
-}
-
-/// The value of a counter without labels in Prometheus's text.
-pub fn find_counter(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .strip_prefix(' ')?
-            .trim()
-            .parse()
-            .ok()
-    })
 }
 
 /// How many of something there are now.

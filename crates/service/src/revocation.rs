@@ -1,34 +1,20 @@
-//! Certificates that are no longer good: the list of them, and its check.
+//! Certificates that are no longer good: the list of them.
 //!
 //! The list is a standard one (X.509 CRL, RFC 5280 section 5, in PEM), signed by the authority.
-//! [`certificates`](crate::certificates) writes it; here it is read. `ClientVerifier` holds
-//! the server's view of it: it looks at the file's stamp at every handshake and request, takes
-//! a changed one without a restart, and tells connections that are open already. A file that
-//! cannot be used, or an older list, leaves the last good one in force: nothing that happens to a
-//! file brings a revoked certificate back while the server runs.
+//! [`certificates`](crate::certificates) writes it; this module reads it, and `client_verifier`
+//! refuses the certificates on it.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
-use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
-use tokio::sync::watch;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use tfhe_sbc_transport::role::CertificateId;
 use x509_parser::num_bigint::BigUint;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
-
-use crate::identity::{Identity, provider};
-use crate::metrics::Metrics;
-use crate::role::{CertificateId, Peer};
-use crate::tls::TlsError;
 
 /// What is longer is no list that this crate reads: some hundred thousand certificates.
 const MAXIMUM_BYTES: u64 = 16 << 20;
@@ -63,20 +49,20 @@ pub enum RevocationError {
 pub(crate) struct RevocationList {
     pub(crate) der: CertificateRevocationListDer<'static>,
     pub(crate) revoked: HashSet<CertificateId>,
-    succession: Succession,
+    pub(crate) succession: Succession,
 }
 
 /// Which list of an authority's it is: each has a higher number than the one before (RFC 5280,
 /// section 5.2.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Succession {
+pub(crate) struct Succession {
     issuer: Vec<u8>,
     number: Option<BigUint>,
 }
 
 impl Succession {
     /// Why this list must not take the place of that one: what it revoked would be good again.
-    fn refuses(&self, before: &Self) -> Option<String> {
+    pub(crate) fn refuses(&self, before: &Self) -> Option<String> {
         if self.issuer != before.issuer {
             return Some("it is of another authority than the list in force".to_owned());
         }
@@ -160,199 +146,5 @@ impl RevocationList {
             revoked,
             succession,
         })
-    }
-}
-
-/// When a file was changed, how long it is, and which of its replacements it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    bytes: u64,
-    modified: SystemTime,
-    inode: u64,
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(Self {
-            bytes: metadata.len(),
-            modified: metadata.modified().ok()?,
-            inode,
-        })
-    }
-}
-
-/// Decides which clients the server believes: those whose certificate the authority signed,
-/// that is valid today and not revoked.
-#[derive(Debug)]
-pub(crate) struct ClientVerifier {
-    identity: Identity,
-    hints: Vec<DistinguishedName>,
-    /// The file with the list, and its stamp when it was last looked at.
-    file: Option<(PathBuf, Mutex<Option<Stamp>>)>,
-    current: watch::Sender<Arc<Current>>,
-    metrics: Arc<Metrics>,
-}
-
-/// The list in force.
-#[derive(Debug)]
-pub(crate) struct Current {
-    verifier: Arc<dyn ClientCertVerifier>,
-    revoked: HashSet<CertificateId>,
-    /// None if there was no list.
-    succession: Option<Succession>,
-}
-
-impl Current {
-    fn new(identity: &Identity, list: Option<RevocationList>) -> Result<Self, TlsError> {
-        let builder =
-            WebPkiClientVerifier::builder_with_provider(Arc::clone(&identity.roots), provider());
-        let (builder, revoked, succession) = match list {
-            Some(list) => (
-                builder.with_crls([list.der]),
-                list.revoked,
-                Some(list.succession),
-            ),
-            None => (builder, HashSet::new(), None),
-        };
-        let verifier = builder
-            .only_check_end_entity_revocation()
-            // Of several authorities not each need have a list.
-            .allow_unknown_revocation_status()
-            .build()?;
-        Ok(Self {
-            verifier,
-            revoked,
-            succession,
-        })
-    }
-
-    /// Whether this certificate is on the list.
-    pub(crate) fn is_revoked(&self, id: &CertificateId) -> bool {
-        self.revoked.contains(id)
-    }
-}
-
-impl ClientVerifier {
-    /// Fails if there is a list and it cannot be used: a server that does not know whom to
-    /// refuse does not start.
-    pub(crate) fn new(
-        identity: &Identity,
-        revoked: Option<&Path>,
-        metrics: Arc<Metrics>,
-    ) -> Result<Self, TlsError> {
-        let (mut stamp, mut list) = (None, None);
-        if let Some(path) = revoked {
-            // Before reading: should it change in between, it is read again.
-            stamp = Stamp::of(path);
-            list = RevocationList::read(path, &identity.authorities)?;
-        }
-        let current = Current::new(identity, list)?;
-        metrics.set_revoked(current.revoked.len());
-        Ok(Self {
-            identity: identity.clone(),
-            hints: identity.roots.subjects(),
-            file: revoked.map(|path| (path.to_owned(), Mutex::new(stamp))),
-            current: watch::Sender::new(Arc::new(current)),
-            metrics,
-        })
-    }
-
-    /// The list in force, after a look at the file.
-    pub(crate) fn look(&self) -> Arc<Current> {
-        if let Some((path, looked)) = &self.file {
-            let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
-            let stamp = Stamp::of(path);
-            if *looked != stamp {
-                *looked = stamp;
-                self.take(path);
-            }
-        }
-        Arc::clone(&self.current.borrow())
-    }
-
-    /// For connections that are to hear of every change.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Current>> {
-        self.current.subscribe()
-    }
-
-    fn take(&self, path: &Path) {
-        let read = RevocationList::read(path, &self.identity.authorities)
-            .map_err(|error| error.to_string())
-            .and_then(|list| list.ok_or_else(|| format!("{} is gone", path.display())))
-            .and_then(|list| match &self.current.borrow().succession {
-                Some(before) => match list.succession.refuses(before) {
-                    Some(reason) => Err(format!("{}: {reason}", path.display())),
-                    None => Ok(list),
-                },
-                None => Ok(list),
-            })
-            .and_then(|list| {
-                Current::new(&self.identity, Some(list)).map_err(|error| error.to_string())
-            });
-        match read {
-            Ok(current) => {
-                tracing::info!(file = %path.display(), certificates = current.revoked.len(), "took a list of revoked certificates");
-                self.metrics.set_revoked(current.revoked.len());
-                self.current.send_replace(Arc::new(current));
-            }
-            Err(error) => {
-                self.metrics.count_unusable_revocation_list();
-                tracing::error!(%error, "the last good list of revoked certificates stays in force");
-            }
-        }
-    }
-}
-
-impl ClientCertVerifier for ClientVerifier {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &self.hints
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        let current = self.look();
-        let verified = current
-            .verifier
-            .verify_client_cert(end_entity, intermediates, now);
-        if let Err(error) = &verified {
-            // The name is the client's word, for nobody signed it that is trusted.
-            let peer = Peer::from_certificate(end_entity);
-            let name = peer.as_ref().map_or("(unreadable)", |peer| &peer.name);
-            tracing::warn!(peer = ?name, %error, "refused a certificate");
-        }
-        verified
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let verifier = Arc::clone(&self.current.borrow().verifier);
-        verifier.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let verifier = Arc::clone(&self.current.borrow().verifier);
-        verifier.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.current.borrow().verifier.supported_verify_schemes()
     }
 }

@@ -14,6 +14,7 @@ mod files_limit;
 mod history;
 mod page;
 mod peers;
+mod replies;
 mod routes;
 mod status_listener;
 
@@ -29,15 +30,15 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::backend::Backend;
-use crate::identity::Identity;
+use crate::client_verifier::ClientVerifier;
+use crate::ingest::{self, IngestConfig, IngestLimits};
 use crate::metrics::Metrics;
-use crate::mqtt::ingest::{self, IngestConfig, IngestLimits};
-use crate::revocation::ClientVerifier;
 use crate::store::Store;
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use peers::Peers;
 use routes::Application;
+use tfhe_sbc_transport::identity::Identity;
 
 /// Threads for what waits for the disk. Uploads beyond these wait for one; evaluations are few.
 const BLOCKING_THREADS: usize = 128;
@@ -253,7 +254,7 @@ pub async fn serve(
     let (stop, stopping) = watch::channel(false);
     let handler = ConnectionHandler {
         limits: limits.clone(),
-        acceptor: tls::server_config(&config.identity, Arc::clone(&clients))?.into(),
+        acceptor: tls::server_config(&config.identity, clients.clone())?.into(),
         clients: Arc::clone(&clients),
         router: routes::router(Arc::clone(&application)),
         refusing: routes::refusing_router(Arc::clone(&application)),

@@ -8,7 +8,6 @@
 //! two leaves a file that nobody was promised; the next upload of the same
 //! content adopts it.
 
-mod blob_id;
 mod commits;
 mod uploaders;
 
@@ -19,11 +18,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use tfhe_sbc_transport::{BlobId, BlobIdError};
 
-use crate::backend::UploadSummary;
-use crate::files::{self, FileError};
-pub use blob_id::{BlobId, BlobIdError};
 use commits::{Commits, NewEntry};
+use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::protocol::UploadSummary;
 pub use uploaders::Uploader;
 use uploaders::Uploaders;
 

@@ -1,19 +1,18 @@
-//! The TLS settings of both ends: TLS 1.3 and nothing older, certificates on
-//! both sides, the hybrid post-quantum key exchange X25519MLKEM768 preferred.
-//! Recorded traffic stays closed even to who breaks elliptic curves later; the
-//! readings inside are encrypted besides.
+//! The server's TLS settings: TLS 1.3 and nothing older, a certificate demanded from every client,
+//! and the key exchanges of [`tfhe_sbc_transport::provider`].
 
 use std::sync::Arc;
 
+use rustls::ServerConfig;
 use rustls::server::NoServerSessionStorage;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::sign::SingleCertAndKey;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, ServerConfig};
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::provider::provider;
+use tfhe_sbc_transport::tls::HTTP_1_1;
 
-use crate::identity::{Identity, provider};
-use crate::revocation::{ClientVerifier, RevocationError};
-
-const HTTP_1_1: &[u8] = b"http/1.1";
+use crate::revocation::RevocationError;
 
 /// Why no TLS settings could be made.
 #[derive(Debug, thiserror::Error)]
@@ -33,43 +32,23 @@ pub enum TlsError {
     Library(#[from] rustls::Error),
 }
 
-/// The server's settings: shows its certificate and demands one from every client, which
-/// `clients` judges.
+/// Returns the settings of a server that shows the certificate of `identity` and demands one from
+/// every client, which `clients` verifies.
+///
+/// # Errors
+/// If `identity` has no certificate, or the TLS library refuses the settings.
 pub(crate) fn server_config(
     identity: &Identity,
-    clients: Arc<ClientVerifier>,
+    clients: Arc<dyn ClientCertVerifier>,
 ) -> Result<Arc<ServerConfig>, TlsError> {
-    let provider = provider();
-    let own = identity.own.clone().ok_or(TlsError::NoCertificate)?;
-    let mut config = ServerConfig::builder_with_provider(provider)
+    let own = identity.own().ok_or(TlsError::NoCertificate)?;
+    let mut config = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(clients)
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(own)));
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(Arc::clone(own))));
     config.alpn_protocols = vec![HTTP_1_1.to_vec()];
     // Every connection proves its certificate anew; connections are long enough.
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
-}
-
-/// A client's settings: trusts the authority in `identity` and no other.
-pub fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
-    let mut config = any_client_config(identity)?;
-    config.alpn_protocols = vec![HTTP_1_1.to_vec()];
-    Ok(Arc::new(config))
-}
-
-/// The same for a client of a broker.
-pub(crate) fn broker_client_config(identity: &Identity) -> Result<Arc<ClientConfig>, TlsError> {
-    any_client_config(identity).map(Arc::new)
-}
-
-fn any_client_config(identity: &Identity) -> Result<ClientConfig, TlsError> {
-    let builder = ClientConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&TLS13])?
-        .with_root_certificates(Arc::clone(&identity.roots));
-    Ok(match identity.own.clone() {
-        Some(own) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(own))),
-        None => builder.with_no_client_auth(),
-    })
 }

@@ -1,7 +1,7 @@
 //! Uploads over HTTPS.
 
-use tfhe_sbc_service::client::{Client, ClientError, Timeouts};
-use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
+use tfhe_sbc_transport::identity::Identity;
 
 use super::SendFailure;
 use crate::config::ServerSettings;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::mqtt::answer::{Answer, CONTINUE};
-use tfhe_sbc_service::mqtt::connection::{Broker, Connection, MqttError};
-use tfhe_sbc_service::mqtt::packet::{Incoming, Outgoing, publish_overhead};
-use tfhe_sbc_service::mqtt::part::{HEADER_BYTES, Part};
-use tfhe_sbc_service::mqtt::{answer_topic, up_topic};
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::mqtt::answer::{Answer, CONTINUE};
+use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
+use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing, publish_overhead};
+use tfhe_sbc_transport::mqtt::part::{HEADER_BYTES, Part};
+use tfhe_sbc_transport::mqtt::topics::{answer_topic, up_topic};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, timeout_at};
 
@@ -40,7 +40,7 @@ pub(crate) struct Mqtt {
 
 impl Mqtt {
     pub(super) fn new(config: &Config, identity: &Identity) -> Result<Self, AgentError> {
-        let peer = identity.peer().ok_or_else(|| {
+        let peer = identity.subject().ok_or_else(|| {
             AgentError::setting(
                 "tls.certificate",
                 "it names nobody",

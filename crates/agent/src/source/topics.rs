@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tfhe_sbc_service::mqtt::connection::{Broker, Connection, MqttError};
-use tfhe_sbc_service::mqtt::packet::{Incoming, Outgoing};
+use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
+use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
 use tokio::time::{interval, sleep};
 
 use crate::config::{Config, TopicsSettings};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use tfhe_sbc_service::files;
+use tfhe_sbc_transport::files;
 
 use super::record::{FIXED_BYTES, Header, HeaderError, MAX_CURSOR};
 use super::{

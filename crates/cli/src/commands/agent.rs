@@ -10,7 +10,7 @@ use tfhe_sbc_agent::AgentError;
 use tfhe_sbc_agent::agent::{self, Agent};
 use tfhe_sbc_agent::config::{CONFIG_VARIABLE, Config, SYSTEMD_UNIT, template};
 use tfhe_sbc_agent::spool::Survey;
-use tfhe_sbc_service::files;
+use tfhe_sbc_transport::files;
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::{Explain, Failure, Outcome, failure};

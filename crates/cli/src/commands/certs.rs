@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use tfhe_sbc_service::certificates::{
     TlsFiles, Validity, add_client_for, revoke, write_tls_directory,
 };
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_transport::role::Role;
 
 use crate::failure::{Explain, Outcome};
 use crate::output;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_agent::config::{Config, Provision};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
-use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles, Validity, issue_client_for};
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_service::certificates::{TlsFiles, Validity, issue_client_for};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::role::Role;
 
 use super::device_key::{self, Issued};
 use crate::failure::{Explain, Outcome, failure};

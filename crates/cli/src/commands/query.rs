@@ -11,8 +11,8 @@ use tfhe_sbc_query::Question;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
 use tfhe_sbc_query::request::{EncryptBlocks, Request};
-use tfhe_sbc_service::client::{Client, QueryReply};
-use tfhe_sbc_service::protocol::Selection;
+use tfhe_sbc_transport::client::{Client, QueryReply};
+use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles};
-use tfhe_sbc_service::client::Client;
-use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_transport::client::Client;
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::Identity;
 
 use crate::failure::{Explain, Outcome};
 use crate::{output, progress, report};

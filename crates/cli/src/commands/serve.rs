@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
-use tfhe_sbc_service::certificates::{CertificateFiles, TlsFiles};
-use tfhe_sbc_service::evaluator::KeyBackend;
-use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::mqtt::connection::Broker;
-use tfhe_sbc_service::mqtt::ingest::IngestConfig;
+use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_service::ingest::IngestConfig;
+use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
 use tfhe_sbc_service::store::Store;
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::mqtt::connection::Broker;
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::{Explain, Outcome, failure};

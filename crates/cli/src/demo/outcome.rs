@@ -9,7 +9,7 @@ use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::results::{Answer, AnswerValue};
-use tfhe_sbc_service::client::QueryReply;
+use tfhe_sbc_transport::client::QueryReply;
 use tfhe_sbc_upload::readings::Column;
 
 use super::picture::{Panel, Picture};

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use tfhe_sbc_service::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError};
 use zeroize::Zeroizing;
 
 use crate::failure::{Explain, Outcome, failure};

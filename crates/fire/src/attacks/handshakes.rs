@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tfhe_sbc_service::certificates::{CertificateAuthority, CertificateFiles, Validity, revoke};
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_service::certificates::{CertificateAuthority, Validity, revoke};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::role::Role;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -29,7 +30,10 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     let foreign = CertificateAuthority::generate()?;
     let foreign = foreign.issue_client("board-0000", Role::Device)?;
     let revoked = site.board("stolen")?;
-    CertificateFiles::named(&site.directory.join("tls"), "stolen").write(&revoked)?;
+    revoked.write(&CertificateFiles::named(
+        &site.directory.join("tls"),
+        "stolen",
+    ))?;
     revoke(&site.directory.join("tls"), "stolen")?;
 
     let own = site.board("old-fashioned")?;
@@ -141,7 +145,7 @@ async fn revoked_while_connected(target: &Arc<Target>) -> Result<Attack, Failure
     );
     let issued = target.site.board("caught")?;
     let tls = target.site.directory.join("tls");
-    CertificateFiles::named(&tls, "caught").write(&issued)?;
+    issued.write(&CertificateFiles::named(&tls, "caught"))?;
     let config = target.site.client(Some(&issued))?;
     target
         .attack(expectation, |target, _| {

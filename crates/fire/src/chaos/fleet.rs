@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tfhe_sbc_service::certificates::CertificateFiles;
-
 use super::clock::Clock;
 use super::disk::Disk;
 use super::feeder::{Feeder, Rotation};
 use crate::Failure;
 use crate::readings::columns;
 use crate::site::Site;
+use tfhe_sbc_transport::identity::CertificateFiles;
 
 /// So long after a row was written it is in the spool or sent, if its agent runs.
 pub(super) const UNREAD: Duration = Duration::from_secs(4);
@@ -46,7 +45,7 @@ impl Fleet {
             let directory = site.directory.join("agents").join(&name);
             fs::create_dir_all(&directory)?;
             let own = CertificateFiles::named(&directory, "device");
-            own.write(&site.board(&name)?)?;
+            site.board(&name)?.write(&own)?;
             fs::write(directory.join("agent.toml"), settings(site, server))?;
             files.push((name, directory.join("readings.csv")));
             let disk = (i == 0).then(|| Disk::small(&directory.join("disk"), SPOOL_DISK));

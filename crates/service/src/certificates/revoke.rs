@@ -10,10 +10,12 @@ use time::OffsetDateTime;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
-use super::{CertificateAuthority, CertificateError, CertificateFiles, TlsFiles, VALIDITY};
-use crate::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::role::Subject;
+
+use super::{CertificateAuthority, CertificateError, TlsFiles, VALIDITY};
 use crate::revocation::RevocationList;
-use crate::role::Peer;
 
 /// The file that whoever changes the list has locked meanwhile.
 const LOCK: &str = "revoked.lock";
@@ -51,7 +53,7 @@ pub fn revoke(directory: &Path, name: &str) -> Result<Revoked, CertificateError>
     }
     let certificate = read_certificate(&path)?;
     let unreadable = || refused(format!("{} holds no certificate", path.display()));
-    let id = Peer::from_certificate(&certificate)
+    let id = Subject::from_certificate(&certificate)
         .ok_or_else(unreadable)?
         .id;
     let (_, parsed) = X509Certificate::from_der(&certificate).map_err(|_| unreadable())?;

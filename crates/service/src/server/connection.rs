@@ -19,9 +19,9 @@ use tracing::Instrument as _;
 use super::Limits;
 use super::counted::{Counted, Heard};
 use super::peers::Peers;
+use crate::client_verifier::ClientVerifier;
 use crate::metrics::{HandshakeFailure, Metrics, Rejection};
-use crate::revocation::ClientVerifier;
-use crate::role::Peer;
+use tfhe_sbc_transport::role::Subject;
 
 /// What a refused client may still send before it is cut off.
 pub(super) const LINGER_BYTES: usize = 64 * 1024;
@@ -60,7 +60,7 @@ impl ConnectionHandler {
         }
     }
 
-    async fn handshake(&self, stream: TcpStream) -> Option<(TlsStream<TcpStream>, Peer)> {
+    async fn handshake(&self, stream: TcpStream) -> Option<(TlsStream<TcpStream>, Subject)> {
         // Answers are small and awaited; failing only costs milliseconds.
         let _ = stream.set_nodelay(true);
         let failed = |reason: HandshakeFailure, error: &dyn std::fmt::Display| {
@@ -87,7 +87,7 @@ impl ConnectionHandler {
         let (_, session) = stream.get_ref();
         let peer = session
             .peer_certificates()
-            .and_then(|chain| Peer::from_certificate(chain.first()?));
+            .and_then(|chain| Subject::from_certificate(chain.first()?));
         let Some(peer) = peer else {
             failed(
                 HandshakeFailure::OtherCertificate,
@@ -109,7 +109,7 @@ impl ConnectionHandler {
     }
 
     /// Completes when this client's certificate is revoked.
-    async fn revoked(&self, peer: &Peer) {
+    async fn revoked(&self, peer: &Subject) {
         let mut current = self.clients.subscribe();
         let gone = current
             .wait_for(|list| list.is_revoked(&peer.id))
@@ -121,7 +121,7 @@ impl ConnectionHandler {
         }
     }
 
-    async fn serve(&self, stream: TlsStream<TcpStream>, peer: Peer) {
+    async fn serve(&self, stream: TlsStream<TcpStream>, peer: Subject) {
         let heard = Heard::default();
         let place = self.peers.enter(&peer.id);
         let (router, header_timeout) = match place {

@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Response};
 
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::metrics::Rejection;
-use crate::mqtt::answer::Answer;
-use crate::protocol::ErrorBody;
-use crate::role::{Action, Peer};
-use crate::store::{BlobId, StoreError};
+use crate::store::StoreError;
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::mqtt::answer::Answer;
+use tfhe_sbc_transport::protocol::ErrorBody;
+use tfhe_sbc_transport::role::{Action, Subject};
 
 /// When to try again to get memory for a body.
 const MEMORY_RETRY_AFTER_SECONDS: u32 = 5;
@@ -57,7 +58,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn forbidden(peer: &Peer, action: Action) -> Self {
+    pub(super) fn forbidden(peer: &Subject, action: Action) -> Self {
         let (message, hint) = match peer.role {
             Some(role) => (
                 format!(
@@ -88,7 +89,7 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
     }
 
-    pub(super) fn revoked(peer: &Peer) -> Self {
+    pub(super) fn revoked(peer: &Subject) -> Self {
         let message = format!("the certificate of {:?} was revoked", peer.name);
         let hint = "ask whoever runs the server for another certificate";
         Self::new(StatusCode::FORBIDDEN, Rejection::Revoked, message, hint)

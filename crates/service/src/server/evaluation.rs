@@ -11,9 +11,10 @@ use super::body::Received;
 use super::error::Refusal;
 use crate::backend::{Backend, Evaluation};
 use crate::metrics::Metrics;
-use crate::protocol::{RunningQuery, Status};
-use crate::store::{BlobId, Store};
+use crate::store::Store;
 use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::protocol::{RunningQuery, Status};
 
 const RETRY_AFTER_SECONDS: u32 = 10;
 

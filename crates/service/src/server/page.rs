@@ -10,8 +10,9 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 
 use super::history::{PastQuery, Rates};
-use crate::protocol::{self, Status};
+use super::replies::rfc3339;
 use crate::store::{StoredReadings, Uploader};
+use tfhe_sbc_transport::protocol::Status;
 
 pub(super) const STYLE_PATH: &str = "/status.css";
 const STYLE: &str = include_str!("page.css");
@@ -70,7 +71,7 @@ impl Display for Page {
              <title>tfhe-sbc server</title><link rel=\"stylesheet\" href=\"{STYLE_PATH}\">\
              </head><body>\n<header><h1>tfhe-sbc server</h1>\
              <p>{}, up for {}. It holds no secret key and shows no reading: it has none.</p></header>\n",
-            protocol::rfc3339(self.now),
+            rfc3339(self.now),
             Period(self.up),
         )?;
         self.figures(f)?;
@@ -141,7 +142,7 @@ impl Page {
     fn history(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.queries.iter().take(ROWS).map(|query| {
             [
-                Text(&protocol::rfc3339(query.asked_at)).to_string(),
+                Text(&rfc3339(query.asked_at)).to_string(),
                 Text(&query.by).to_string(),
                 query.uploads.to_string(),
                 query.bootstraps.to_string(),
@@ -210,7 +211,7 @@ impl Page {
         match self.now.duration_since(then) {
             Ok(elapsed) => format!("{} ago", Period(elapsed)),
             // The clock was set back since.
-            Err(_) => protocol::rfc3339(then),
+            Err(_) => rfc3339(then),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::role::CertificateId;
+use tfhe_sbc_transport::role::CertificateId;
 
 type Open = HashMap<CertificateId, usize>;
 

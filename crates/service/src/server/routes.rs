@@ -21,17 +21,19 @@ use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
 use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
+use super::replies;
 use crate::backend::Backend;
+use crate::client_verifier::ClientVerifier;
 use crate::metrics::{Metrics, Rejection};
-use crate::mqtt::answer::Answer;
-use crate::protocol::{
+use crate::store::{Store, StoreError, Stored};
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::mqtt::answer::Answer;
+use tfhe_sbc_transport::protocol::{
     BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
     READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER,
     UploadReceipt,
 };
-use crate::revocation::ClientVerifier;
-use crate::role::{Action, Peer};
-use crate::store::{BlobId, Store, StoreError, Stored};
+use tfhe_sbc_transport::role::{Action, Subject};
 
 const LISTED_AT_MOST: usize = 1000;
 /// Uploads on the status page.
@@ -124,7 +126,7 @@ impl Application {
                 let upload = upload.as_ref();
                 let summary = this.backend.check_upload(upload)?;
                 let (readings, stored) = this.store.put(upload, &uploader, &summary)?;
-                Ok(UploadReceipt::new(readings, stored == Stored::New))
+                Ok(replies::receipt(readings, stored == Stored::New))
             })
             .await?;
         self.metrics.count_upload(receipt.created, receipt.bytes);
@@ -193,7 +195,7 @@ impl Application {
     }
 }
 
-/// The paths and who answers them. The caller of the result adds a [`Peer`] as
+/// The paths and who answers them. The caller of the result adds a [`Subject`] as
 /// extension.
 pub(super) fn router(application: Arc<Application>) -> Router {
     Router::new()
@@ -249,7 +251,7 @@ pub(super) fn refusing_router(application: Arc<Application>) -> Router {
 
 async fn upload(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
     request: Request,
 ) -> Result<Response, Refusal> {
     let bodies = &application.bodies;
@@ -270,20 +272,20 @@ async fn upload(
 
 async fn list(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
 ) -> Result<Json<ReadingsList>, Refusal> {
     authorize(&peer, Action::List)?;
     let readings = application
         .blocking(|this| Ok(this.store.list(LISTED_AT_MOST)?))
         .await?;
     Ok(Json(ReadingsList {
-        readings: readings.into_iter().map(Into::into).collect(),
+        readings: readings.into_iter().map(replies::entry).collect(),
     }))
 }
 
 async fn query(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
     selection: Result<Path<String>, PathRejection>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -340,7 +342,7 @@ fn tag(request: &Request) -> String {
 
 async fn status(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
 ) -> Result<Json<Status>, Refusal> {
     authorize(&peer, Action::Query)?;
     Ok(Json(application.queue.status()))
@@ -348,20 +350,20 @@ async fn status(
 
 async fn owners_page(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
 ) -> Result<Page, Refusal> {
     authorize(&peer, Action::List)?;
     application.page().await
 }
 
-async fn health(Extension(peer): Extension<Peer>) -> Result<Response, Refusal> {
+async fn health(Extension(peer): Extension<Subject>) -> Result<Response, Refusal> {
     authorize(&peer, Action::Observe)?;
     Ok(Json(json!({ "status": "ok" })).into_response())
 }
 
 async fn ready(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
 ) -> Result<Response, Refusal> {
     authorize(&peer, Action::Observe)?;
     let checked = application.blocking(|this| Ok(this.store.check()?)).await;
@@ -373,14 +375,14 @@ async fn ready(
 
 async fn metrics(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
 ) -> Result<Response, Refusal> {
     authorize(&peer, Action::Observe)?;
     let format = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((format, application.metrics.render()).into_response())
 }
 
-fn authorize(peer: &Peer, action: Action) -> Result<(), Refusal> {
+fn authorize(peer: &Subject, action: Action) -> Result<(), Refusal> {
     if peer.may(action) {
         Ok(())
     } else {
@@ -401,7 +403,7 @@ const SEEN_OFTEN: [&str; 6] = [
 /// Logs and counts every request, by what it was and not by what it held.
 async fn observe(
     State(application): Shared,
-    Extension(peer): Extension<Peer>,
+    Extension(peer): Extension<Subject>,
     Extension(heard): Extension<Heard>,
     request: Request,
     next: Next,

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::{BlobId, StoreError, Stored, StoredReadings, as_i64, entry, now, to_json};
-use crate::backend::UploadSummary;
+use super::{StoreError, Stored, StoredReadings, as_i64, entry, now, to_json};
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::protocol::UploadSummary;
 
 /// Most entries of one transaction.
 const MAXIMUM: usize = 256;

@@ -11,7 +11,7 @@ use tfhe_sbc_query::device_keys::DeviceKeys;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::{AnswerValue, Results};
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind};
-use tfhe_sbc_service::evaluator::KeyBackend;
+use tfhe_sbc_service::key_backend::KeyBackend;
 
 /// Issues a key and puts its switch key into the directory.
 fn issue(secret: &SecretKey, device: &'static str, epoch: u32, directory: &Path) -> DeviceKey {

@@ -5,12 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Site, file_names};
-use tfhe_sbc_service::certificates::{
-    self, CertificateAuthority, CertificateError, CertificateFiles,
-};
-use tfhe_sbc_service::files::{self, FileError};
-use tfhe_sbc_service::identity::{Identity, IdentityError};
-use tfhe_sbc_service::role::{Action, Role};
+use tfhe_sbc_service::certificates::{self, CertificateAuthority, CertificateError};
+use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::{Identity, IdentityError};
+use tfhe_sbc_transport::role::{Action, Role};
 
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
@@ -119,18 +118,18 @@ fn replaced_files_keep_their_permissions() {
 #[test]
 fn identities_carry_name_and_role() {
     let site = Site::new();
-    let device = site.identity(&site.tls.device).peer().unwrap();
+    let device = site.identity(&site.tls.device).subject().unwrap();
     assert_eq!((&*device.name, device.role), ("pi-1", Some(Role::Device)));
     assert!(device.may(Action::Upload) && device.may(Action::Observe));
     assert!(!device.may(Action::List) && !device.may(Action::Query));
-    let owner = site.identity(&site.tls.owner).peer().unwrap();
+    let owner = site.identity(&site.tls.owner).subject().unwrap();
     assert_eq!((&*owner.name, owner.role), ("alice", Some(Role::Owner)));
     assert!(
         [Action::Upload, Action::List, Action::Query, Action::Observe]
             .into_iter()
             .all(|action| owner.may(action))
     );
-    let server = site.identity(&site.tls.server).peer().unwrap();
+    let server = site.identity(&site.tls.server).subject().unwrap();
     assert!(server.role.is_none() && !server.may(Action::Observe));
     assert!(!format!("{:?}", site.identity(&site.tls.owner)).contains("key"));
 }

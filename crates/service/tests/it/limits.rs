@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{TestServer, eventually, metric};
 use tfhe_sbc_service::certificates;
-use tfhe_sbc_service::client::{Client, ClientError};
-use tfhe_sbc_service::role::Role;
 use tfhe_sbc_service::server::Limits;
+use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::role::Role;
 
 fn rejected(client: &Client, reason: &str) -> u64 {
     metric(

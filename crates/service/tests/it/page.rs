@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use crate::common::{Site, TestServer, eventually};
-use tfhe_sbc_service::certificates::{CertificateAuthority, CertificateFiles};
-use tfhe_sbc_service::protocol::Selection;
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_service::certificates::CertificateAuthority;
 use tfhe_sbc_service::server::{Limits, ServeError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::protocol::Selection;
+use tfhe_sbc_transport::role::Role;
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
@@ -68,9 +69,8 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
     let authority = CertificateAuthority::load(&ca.certificate, &ca.key).unwrap();
     let nasty = "<script>alert('x')</script> & \"co\"";
     let files = CertificateFiles::named(server.site.directory.path(), "nasty");
-    files
-        .write(&authority.issue_client(nasty, Role::Device).unwrap())
-        .unwrap();
+    let issued = authority.issue_client(nasty, Role::Device).unwrap();
+    issued.write(&files).unwrap();
     let id = server.device().upload(b"readings 1").unwrap().id;
     server.device().upload(b"readings 22").unwrap();
     server
@@ -83,7 +83,7 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
     let waiting = {
         let (url, identity) = (server.url(), server.site.identity(&server.site.tls.owner));
         thread::spawn(move || {
-            let client = tfhe_sbc_service::client::Client::connect(&url, &identity).unwrap();
+            let client = tfhe_sbc_transport::client::Client::connect(&url, &identity).unwrap();
             client.query(&Selection::from(id), b"hold")
         })
     };
@@ -141,7 +141,7 @@ fn a_query_that_nobody_waited_for_is_remembered_as_such() {
 fn a_device_may_not_see_it() {
     let server = TestServer::start();
     let config =
-        tfhe_sbc_service::tls::client_config(&server.site.identity(&server.site.tls.device));
+        tfhe_sbc_transport::tls::client_config(&server.site.identity(&server.site.tls.device));
     let name = "localhost".try_into().unwrap();
     let connection = rustls::ClientConnection::new(config.unwrap(), name).unwrap();
     let stream = TcpStream::connect(server.address).unwrap();

@@ -17,7 +17,8 @@ use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
 use tfhe_sbc_query::tree::{Branch, Tree};
 use tfhe_sbc_query::{Aggregate, Question};
-use tfhe_sbc_service::backend::{Backend, BackendErrorKind, UploadSummary};
+use tfhe_sbc_service::backend::{Backend, BackendErrorKind};
+use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::readings::Column;
 
 fn small_table() -> Table {

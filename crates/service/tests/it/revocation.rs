@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 
 use crate::common::{Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::{
-    self, CertificateAuthority, CertificateError, CertificateFiles, Revoked, Validity,
+    self, CertificateAuthority, CertificateError, Revoked, Validity,
 };
-use tfhe_sbc_service::client::{Client, ClientError};
-use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::role::Role;
 use tfhe_sbc_service::server::ServeError;
 use tfhe_sbc_service::tls::TlsError;
+use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::role::Role;
 
 fn directory(server: &TestServer) -> std::path::PathBuf {
     server.site.directory.path().join("tls")
@@ -249,13 +250,8 @@ fn handshakes_fail_for_reasons_that_are_counted() {
     let issued = |name: &str, from, until| {
         let validity = Validity::between(from, until);
         let files = CertificateFiles::named(server.site.directory.path(), name);
-        files
-            .write(
-                &authority
-                    .issue_client_for(name, Role::Device, validity)
-                    .unwrap(),
-            )
-            .unwrap();
+        let issued = authority.issue_client_for(name, Role::Device, validity);
+        issued.unwrap().write(&files).unwrap();
         files
     };
     for (reason, files) in [

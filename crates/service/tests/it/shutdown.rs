@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::common::{FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
-use tfhe_sbc_service::client::{Client, ClientError};
-use tfhe_sbc_service::identity::Identity;
-use tfhe_sbc_service::protocol::Selection;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::Store;
+use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::protocol::Selection;
 
 #[test]
 fn a_query_under_way_is_finished() {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::common::{file_names, summary};
-use tfhe_sbc_service::store::{BlobId, Store, StoreError, Stored};
+use tfhe_sbc_service::store::{Store, StoreError, Stored};
+use tfhe_sbc_transport::BlobId;
 
 const CRASHING: &str = "TFHE_SBC_TEST_STORE_TO_CRASH_IN";
 

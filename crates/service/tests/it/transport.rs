@@ -8,8 +8,8 @@ use crate::common::{Site, TestServer};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{AlertDescription, NamedGroup, ProtocolVersion};
-use tfhe_sbc_service::client::{Client, ClientError};
-use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::identity::Identity;
 
 #[track_caller]
 fn error(result: Result<Client, ClientError>) -> ClientError {

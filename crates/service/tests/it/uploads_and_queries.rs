@@ -6,12 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::{TestServer, eventually, file_names, metric};
-use tfhe_sbc_service::certificates::{self, CertificateFiles};
-use tfhe_sbc_service::client::{Client, ClientError, Timeouts};
-use tfhe_sbc_service::protocol::Selection;
-use tfhe_sbc_service::role::Role;
+use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
-use tfhe_sbc_service::store::BlobId;
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::protocol::Selection;
+use tfhe_sbc_transport::role::Role;
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T, ClientError>, expected_status: u16) -> String {

@@ -9,15 +9,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_service::backend::{
-    Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary,
-};
-use tfhe_sbc_service::certificates::{self, CertificateFiles, TlsFiles};
-use tfhe_sbc_service::client::{Client, ClientError};
-use tfhe_sbc_service::identity::Identity;
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
+use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::Store;
-use tfhe_sbc_service::tls;
+use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::identity::CertificateFiles;
+use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_transport::tls;
 use tokio::sync::oneshot;
 
 /// Takes uploads that start with "readings"; answers a query with the readings

@@ -19,7 +19,7 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{Answer, Results};
 use tfhe_sbc_service::backend::{Backend, BackendError};
-use tfhe_sbc_service::evaluator::KeyBackend;
+use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io;
 
 /// The first cause of type `T` in the chain of an error, itself included.
-pub(crate) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+pub fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     let mut current = Some(error);
     while let Some(error) = current {
         if let Some(found) = error.downcast_ref::<T>() {

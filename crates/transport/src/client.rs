@@ -20,11 +20,10 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::identity::Identity;
-use crate::metrics;
 use crate::protocol::{
-    BOOTSTRAPS_HEADER, ErrorBody, HEALTH_PATH, METRICS_PATH, QUERY_PATH, READINGS_PATH,
-    ReadingsEntry, ReadingsList, RunningQuery, SECONDS_HEADER, STATUS_PATH, Selection, Status,
-    TAG_HEADER, UploadReceipt,
+    BOOTSTRAPS_HEADER, BOOTSTRAPS_METRIC, ErrorBody, HEALTH_PATH, METRICS_PATH, QUERY_PATH,
+    READINGS_PATH, ReadingsEntry, ReadingsList, RunningQuery, SECONDS_HEADER, STATUS_PATH,
+    Selection, Status, TAG_HEADER, UploadReceipt,
 };
 use connection::{Connection, Endpoint, SendError};
 pub use error::ClientError;
@@ -184,8 +183,8 @@ impl Client {
     /// running queries included.
     pub fn metrics_bootstraps(&self) -> Result<u64, ClientError> {
         let text = self.metrics()?;
-        metrics::find_counter(&text, metrics::BOOTSTRAPS)
-            .ok_or_else(|| self.bad_reply(format!("its metrics have no {}", metrics::BOOTSTRAPS)))
+        find_counter(&text, BOOTSTRAPS_METRIC)
+            .ok_or_else(|| self.bad_reply(format!("its metrics have no {BOOTSTRAPS_METRIC}")))
     }
 
     /// The server's metrics, as Prometheus reads them.
@@ -340,4 +339,15 @@ struct Ask {
     action: &'static str,
     timeout: Duration,
     fresh_connection: bool,
+}
+
+/// Returns the value of a counter without labels in Prometheus's text.
+fn find_counter(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .strip_prefix(' ')?
+            .trim()
+            .parse()
+            .ok()
+    })
 }

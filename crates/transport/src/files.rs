@@ -37,7 +37,9 @@ pub enum FileError {
 }
 
 impl FileError {
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    /// Returns a function that turns an I/O error into a [`FileError::Io`] about `path`. `action` is
+    /// a verb with its object, such as "open".
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io {
             action,
@@ -77,7 +79,7 @@ pub fn write_atomic_with(
 
 /// [`write_atomic`], except that the file's name may be lost in a power cut until
 /// [`flush_directory`].
-pub(crate) fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+pub fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace(path, |file| file.write_all(bytes))
 }
 
@@ -116,7 +118,7 @@ pub fn create_private_directory(path: &Path) -> Result<(), FileError> {
 }
 
 /// Flushes a directory, so that names made or changed in it survive a power cut.
-pub(crate) fn flush_directory(path: &Path) -> Result<(), FileError> {
+pub fn flush_directory(path: &Path) -> Result<(), FileError> {
     // Windows has no such call, and opens no directory as a file.
     if cfg!(unix) {
         File::open(path)

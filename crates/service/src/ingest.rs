@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, interval};
 
-use super::answer::{Answer, CONTINUE};
-use super::connection::{Broker, Connection, MqttError};
-use super::packet::{Incoming, Outgoing};
-use super::part::{Assembly, Part, PartError};
-use super::{answer_topic, device_of};
-use crate::store::BlobId;
+use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::mqtt::answer::{Answer, CONTINUE};
+use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
+use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
+use tfhe_sbc_transport::mqtt::part::{Assembly, Part, PartError};
+use tfhe_sbc_transport::mqtt::topics::{answer_topic, device_of};
 
 /// Fewest bytes of a part, unless it is the last.
 const MIN_PART: usize = 64;
@@ -373,5 +373,4 @@ impl Pending {
 }
 
 #[cfg(test)]
-#[path = "ingest_tests.rs"]
 mod tests;

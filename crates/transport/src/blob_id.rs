@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct BlobId(blake3::Hash);
 
 impl BlobId {
-    /// The name of these bytes.
+    /// Returns the name of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(blake3::hash(bytes))
     }
 
-    /// The name of bytes with this hash.
-    pub(crate) fn from_hash(hash: [u8; 32]) -> Self {
+    /// Returns the name of bytes with this BLAKE3 hash.
+    pub fn from_hash(hash: [u8; 32]) -> Self {
         Self(blake3::Hash::from_bytes(hash))
     }
 }

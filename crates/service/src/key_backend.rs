@@ -3,9 +3,10 @@
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::readings::{ReadingsError, Upload};
 
-use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, UploadSummary};
+use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
 use tfhe_sbc_query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};

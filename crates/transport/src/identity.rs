@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::RootCertStore;
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use zeroize::Zeroizing;
 
-use crate::certificates::CertificateFiles;
-use crate::role::Peer;
+use crate::provider::provider;
+use crate::role::Subject;
 
 /// Why an identity could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -67,14 +66,33 @@ pub enum IdentityError {
     },
 }
 
+/// The files of a certificate and of its private key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate, readable by everyone.
+    pub certificate: PathBuf,
+    /// The private key, mode 0600.
+    pub key: PathBuf,
+}
+
+impl CertificateFiles {
+    /// Returns the paths `NAME.pem` and `NAME.key` in a directory.
+    pub fn named(directory: &Path, name: &str) -> Self {
+        Self {
+            certificate: directory.join(format!("{name}.pem")),
+            key: directory.join(format!("{name}.key")),
+        }
+    }
+}
+
 /// The authority that one trusts and the certificate, with its key, that one
 /// shows. Cheap to clone.
 #[derive(Clone)]
 pub struct Identity {
-    pub(crate) roots: Arc<RootCertStore>,
+    roots: Arc<RootCertStore>,
     /// The certificates that `roots` was made of.
-    pub(crate) authorities: Arc<[CertificateDer<'static>]>,
-    pub(crate) own: Option<Arc<CertifiedKey>>,
+    authorities: Arc<[CertificateDer<'static>]>,
+    own: Option<Arc<CertifiedKey>>,
 }
 
 impl Identity {
@@ -133,16 +151,31 @@ impl Identity {
         })
     }
 
-    /// Name and role in one's own certificate.
-    pub fn peer(&self) -> Option<Peer> {
-        Peer::from_certificate(self.own.as_ref()?.end_entity_cert().ok()?)
+    /// Returns the trusted authority, for verifying certificates.
+    pub fn roots(&self) -> &Arc<RootCertStore> {
+        &self.roots
+    }
+
+    /// Returns the certificates of the trusted authority.
+    pub fn authorities(&self) -> &[CertificateDer<'static>] {
+        &self.authorities
+    }
+
+    /// Returns one's own certificate and its private key; `None` if one shows none.
+    pub fn own(&self) -> Option<&Arc<CertifiedKey>> {
+        self.own.as_ref()
+    }
+
+    /// Returns name and role in one's own certificate; `None` without a certificate.
+    pub fn subject(&self) -> Option<Subject> {
+        Subject::from_certificate(self.own.as_ref()?.end_entity_cert().ok()?)
     }
 }
 
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity")
-            .field("own", &self.peer())
+            .field("own", &self.subject())
             .finish_non_exhaustive()
     }
 }
@@ -204,8 +237,3 @@ fn warn_if_exposed(key: &Path) {
 
 #[cfg(not(unix))]
 fn warn_if_exposed(_key: &Path) {}
-
-/// AWS-LC, its feature `prefer-post-quantum` on.
-pub(crate) fn provider() -> Arc<CryptoProvider> {
-    Arc::new(aws_lc_rs::default_provider())
-}

@@ -17,19 +17,26 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
-use crate::backend::UploadSummary;
-use crate::store::{BlobId, BlobIdError, StoredReadings};
+use crate::{BlobId, BlobIdError};
 
-pub(crate) const READINGS_PATH: &str = "/v1/readings";
-pub(crate) const QUERY_PATH: &str = "/v1/query/";
-pub(crate) const STATUS_PATH: &str = "/v1/status";
-pub(crate) const PAGE_PATH: &str = "/";
-pub(crate) const HEALTH_PATH: &str = "/healthz";
-pub(crate) const READY_PATH: &str = "/readyz";
-pub(crate) const METRICS_PATH: &str = "/metrics";
+/// The path that takes uploads and lists them.
+pub const READINGS_PATH: &str = "/v1/readings";
+/// The path of a query; a [`Selection`] follows.
+pub const QUERY_PATH: &str = "/v1/query/";
+/// The path of the [`Status`].
+pub const STATUS_PATH: &str = "/v1/status";
+/// The path of the status page.
+pub const PAGE_PATH: &str = "/";
+/// The path that answers as long as the server runs.
+pub const HEALTH_PATH: &str = "/healthz";
+/// The path that answers as long as the server takes requests.
+pub const READY_PATH: &str = "/readyz";
+/// The path of the metrics.
+pub const METRICS_PATH: &str = "/metrics";
+
+/// The name of the counter of bootstraps in the metrics, which moves while a query runs.
+pub const BOOTSTRAPS_METRIC: &str = "tfhe_sbc_bootstraps_total";
 
 /// The response header with the number of bootstraps that a query took.
 pub const BOOTSTRAPS_HEADER: &str = "x-tfhe-sbc-bootstraps";
@@ -109,6 +116,17 @@ impl FromStr for Selection {
     }
 }
 
+/// What an upload holds, as far as it shows without the secret key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UploadSummary {
+    /// The number of encrypted values in all.
+    pub elements: u64,
+    /// The number of rows, each with one value per column.
+    pub rows: u64,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+}
+
 /// The server's word that readings are on its disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadReceipt {
@@ -122,19 +140,6 @@ pub struct UploadReceipt {
     pub created_at: String,
     /// What they hold.
     pub summary: UploadSummary,
-}
-
-impl UploadReceipt {
-    pub(crate) fn new(stored: StoredReadings, created: bool) -> Self {
-        let created_at = rfc3339(stored.created_at);
-        Self {
-            id: stored.id,
-            bytes: stored.bytes,
-            created,
-            created_at,
-            summary: stored.summary,
-        }
-    }
 }
 
 /// The newest stored readings, newest first.
@@ -157,18 +162,6 @@ pub struct ReadingsEntry {
     pub uploader: String,
     /// What it holds.
     pub summary: UploadSummary,
-}
-
-impl From<StoredReadings> for ReadingsEntry {
-    fn from(stored: StoredReadings) -> Self {
-        Self {
-            id: stored.id,
-            bytes: stored.bytes,
-            created_at: rfc3339(stored.created_at),
-            uploader: stored.uploader,
-            summary: stored.summary,
-        }
-    }
 }
 
 /// What the server computes.
@@ -200,14 +193,4 @@ pub struct ErrorBody {
     pub error: String,
     /// What to do about it.
     pub hint: String,
-}
-
-/// A time as people and machines read it, to the second.
-pub(crate) fn rfc3339(time: std::time::SystemTime) -> String {
-    let time = OffsetDateTime::from(time);
-    // Only years past 9999 cannot be written.
-    time.replace_nanosecond(0)
-        .unwrap_or(time)
-        .format(&Rfc3339)
-        .unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::BlobId;
+use crate::BlobId;
 
 /// Parts are on their way: [`Answer::parts`] of them are there.
 pub const CONTINUE: u16 = 100;

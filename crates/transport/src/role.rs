@@ -73,26 +73,28 @@ impl fmt::Display for Action {
     }
 }
 
-/// The other end of a connection, as its verified certificate names it.
+/// The holder of a certificate, as the certificate names it.
 #[derive(Debug, Clone)]
-pub struct Peer {
+pub struct Subject {
     /// The common name of the certificate.
     pub name: Arc<str>,
     /// The role, unless the certificate names none or several.
     pub role: Option<Role>,
-    pub(crate) id: CertificateId,
+    /// Which certificate it is.
+    pub id: CertificateId,
 }
 
-/// Which certificate it is: who issued it, and its number there.
+/// The identity of a certificate: its issuer, and its serial number there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct CertificateId {
+pub struct CertificateId {
     issuer: Arc<[u8]>,
     serial: Arc<[u8]>,
 }
 
 impl CertificateId {
-    /// Of an issuer's name in DER and a serial number as DER has it.
-    pub(crate) fn new(issuer: &[u8], serial: &[u8]) -> Self {
+    /// Returns the identity of the certificate with this issuer's name and this serial number, both
+    /// as DER encodes them.
+    pub fn new(issuer: &[u8], serial: &[u8]) -> Self {
         Self {
             issuer: issuer.into(),
             serial: serial.into(),
@@ -100,7 +102,7 @@ impl CertificateId {
     }
 }
 
-impl Peer {
+impl Subject {
     /// Reads name and role from a certificate that TLS has verified already.
     /// `None` if it is not a readable certificate.
     pub fn from_certificate(der: &[u8]) -> Option<Self> {
@@ -123,7 +125,7 @@ impl Peer {
         })
     }
 
-    /// Whether this peer may do this.
+    /// Returns whether this holder may do this.
     pub fn may(&self, action: Action) -> bool {
         self.role.is_some_and(|role| role.may(action))
     }

@@ -1,0 +1,23 @@
+//! The topics under which devices and the server publish.
+
+/// The longest name of a device in a topic, in bytes.
+const MAX_DEVICE_BYTES: usize = 64;
+
+/// Returns the topic under which `device` publishes the parts of its uploads.
+pub fn up_topic(prefix: &str, device: &str) -> String {
+    format!("{prefix}/{device}/up")
+}
+
+/// Returns the topic under which the server answers `device`.
+pub fn answer_topic(prefix: &str, device: &str) -> String {
+    format!("{prefix}/{device}/answer")
+}
+
+/// Returns the name of the device that publishes parts under `topic`; `None` if no device does.
+pub fn device_of<'t>(prefix: &str, topic: &'t str) -> Option<&'t str> {
+    let rest = topic.strip_prefix(prefix)?.strip_prefix('/')?;
+    let device = rest.strip_suffix("/up")?;
+    let is_name =
+        (1..=MAX_DEVICE_BYTES).contains(&device.len()) && !device.contains(['/', '+', '#']);
+    is_name.then_some(device)
+}
