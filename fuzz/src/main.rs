@@ -1,9 +1,9 @@
-//! What reads bytes from outside, under libFuzzer.
+//! Fuzz targets for every reader of bytes from outside, under libFuzzer.
 //!
-//! A target ([`targets`]) is a function that takes any bytes, and inputs to begin with, most of
-//! them good files. All are in this one binary, so that there is one to build: the variable
-//! `FUZZ_TARGET` names the one to run; with `FUZZ_SEEDS` instead, a folder, every target's first inputs
-//! are written below it, and targets are listed. `cargo xtask fuzz` does all that.
+//! A target ([`targets`]) is a function that takes any bytes, with the inputs that a run begins with, most
+//! of them good files. All targets are in this one binary, so that only one is built. The variable
+//! `FUZZ_TARGET` names the target to run. If `FUZZ_SEEDS` names a folder instead, the program writes the first
+//! inputs of every target below it and lists the targets. `cargo xtask fuzz` does both.
 //!
 //! A finding is a panic, an arithmetic overflow, a broken assertion of a target, more than
 //! seconds, or memory out of all proportion ([`memory`]).

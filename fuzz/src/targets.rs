@@ -7,7 +7,7 @@ mod texts;
 mod tfhe_rs;
 mod tfhepp;
 
-/// What takes any bytes.
+/// A reader under test.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     /// Panics if something is wrong.

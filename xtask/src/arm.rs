@@ -1,14 +1,12 @@
-//! `cargo xtask arm`: what boards run, under QEMU.
+//! `cargo xtask arm`: runs the code of boards under QEMU.
 //!
-//! 1. Unless it is to record: the tests of `core`, `ckks`, `device` and `device-c` as AArch64 and ARMv7 programs,
-//!    all but long statistics.
-//!    Then the messages of the C library, from C and from Rust.
-//! 2. `firmware/count` on every Linux target, `firmware/cortex-m4` and `cortex-m4-ckks`: their messages are
-//!    the same bytes everywhere, and their instructions are counted by the plugin
-//!    `firmware/qemu/count.c`. Instructions are not cycles, but they repeat exactly, and a
-//!    change that costs time nearly always shows in them.
-//! 3. The counts against `firmware/instructions.json`, and the table of `docs/boards.md`
-//!    against the same file.
+//! 1. Without `--record`, the tests of `core`, `ckks`, `device` and `device-c` run as AArch64 and ARMv7
+//!    programs, except long statistics. Then the messages of the C library are compared with those of Rust.
+//! 2. `firmware/count` runs on every Linux target, and `firmware/cortex-m4` and `cortex-m4-ckks` on their
+//!    machines. Their messages must be the same bytes everywhere, and the plugin
+//!    `firmware/qemu/count.c` counts their instructions. Instructions are not cycles, but they repeat
+//!    exactly, and a change that costs time nearly always shows in them.
+//! 3. The counts are compared with `firmware/instructions.json`, and so is the table of `docs/boards.md`.
 
 mod c;
 mod count;
@@ -26,8 +24,8 @@ use count::Measured;
 use record::Record;
 use target::{AARCH64, ARMV7, Build, Compiler};
 
-/// Parts of the names of tests that take minutes under QEMU and say nothing of a target:
-/// statistics of values that other tests pin bit by bit.
+/// Parts of the names of tests that take minutes under QEMU and do not depend on the target: statistics of
+/// values that other tests compare bit by bit.
 const STATISTICS: [&str; 23] = [
     "a_variate_is_accurate",
     "bytes_bits_and_words_are_uniform",
@@ -54,7 +52,8 @@ const STATISTICS: [&str; 23] = [
     "whole_bodies_show_sigma",
 ];
 
-/// What boards run. Always together, so that every build of them has the same features.
+/// The packages that boards run. They are always selected together, so that every build of them has the
+/// same features.
 const PACKAGES: [&str; 8] = [
     "--package",
     "tfhe-sbc-core",
@@ -69,7 +68,7 @@ const PACKAGES: [&str; 8] = [
 /// The device library among them.
 const DEVICE: std::ops::Range<usize> = 4..8;
 
-/// What becomes of the counts.
+/// The use of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// The tests run, and the counts are compared with the recorded ones.
@@ -80,7 +79,7 @@ pub(crate) enum Mode {
     Record,
 }
 
-/// Where things are.
+/// The folders of this task.
 struct Places {
     /// The root of the repository.
     root: PathBuf,

@@ -15,15 +15,15 @@ const BARE_METAL_FEATURES: &str = "ntt,torus-32,torus-64,ckks,shake256,panic-han
 /// The messages of `firmware/same-bytes`, whatever the board.
 pub(crate) const SAME_BYTES: [&str; 3] = ["helpers.c", "same_bytes.c", "same_bytes_ckks.c"];
 
-/// What Rust's standard library asks of a Linux system.
+/// The system libraries that Rust's standard library needs on Linux.
 const SYSTEM_LIBS: &str = "-lgcc_s -lpthread -lm -ldl -lc";
 
-/// Makes the header of the crate's sources.
+/// Writes the header that the crate's sources make.
 pub(crate) fn header() -> Result<(), Failure> {
     write(&header_path(), &made_header()?)
 }
 
-/// Whether the header is that of the crate's sources.
+/// Checks that the header is the one that the sources make.
 fn check_header() -> Result<(), Failure> {
     if read(&header_path())? == made_header()? {
         return Ok(());
@@ -108,8 +108,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The header, an installation, programs by CMake and by pkg-config, the interface under
-/// the sanitizers, and the same bytes as from Rust.
+/// Checks the header, an installation, programs built with CMake and with pkg-config, the interface under
+/// the sanitizers, and that C makes the same bytes as Rust.
 pub(crate) fn test() -> Result<(), Failure> {
     check_header()?;
     let work = work_folder("host")?;
@@ -171,8 +171,8 @@ pub(crate) fn test() -> Result<(), Failure> {
     compare("C", &printed, &expected)
 }
 
-/// That the program makes a message and an upload of readings, and refuses a reading that
-/// has no code.
+/// Checks that the program makes a message and an upload of readings, and refuses a reading
+/// that has no code.
 fn encrypts(program: &Path, work: &Path) -> Result<(), Failure> {
     let key = work.join("device.tsbc");
     let run = |readings: &str, column: &[&str]| {
@@ -216,7 +216,7 @@ fn encrypts(program: &Path, work: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A folder for what the tests of the C library make.
+/// Makes a folder for the files of the C library's tests.
 pub(crate) fn work_folder(name: &str) -> Result<PathBuf, Failure> {
     let folder = std::path::absolute(target_folder().join("c-library").join(name))
         .map_err(|error| Failure(error.to_string()))?;
@@ -225,13 +225,13 @@ pub(crate) fn work_folder(name: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Writes `keys.h` and `device.tsbc`, keys that everybody knows, and gives their folder.
+/// Writes `keys.h` and `device.tsbc`, which hold public test keys, and returns their folder.
 pub(crate) fn keys_in_c(work: &Path) -> Result<PathBuf, Failure> {
     rust_lines(Some(work))?;
     Ok(work.to_path_buf())
 }
 
-/// What the example `same_bytes` prints on this machine.
+/// The lines that the example `same_bytes` prints on this machine.
 pub(crate) fn rust_lines(keys: Option<&Path>) -> Result<String, Failure> {
     // Of the workspace, so that the libraries are those that the tests have built.
     let mut cargo = cargo(&["build", "--quiet", "--workspace"]);
@@ -271,8 +271,8 @@ fn link(cc: &mut Command, prefix: &Path, program: &Path) -> Result<(), Failure> 
     succeed("C compiler", cc)
 }
 
-/// Whether the lines are those of Rust on this machine. A board without a memory plan
-/// prints fewer, and none twice.
+/// Checks that the lines are those of Rust on this machine. A board without a memory plan
+/// prints fewer lines, and none twice.
 pub(crate) fn compare(name: &str, printed: &str, expected: &str) -> Result<(), Failure> {
     let lines: Vec<_> = printed.lines().collect();
     let fails = |what: &str| Failure(format!("messages of {name}: {what}"));

@@ -1,15 +1,15 @@
-//! Why a task stopped, and commands whose failure is one.
+//! The failure of a task, and commands whose failure is one.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What is printed before the task exits with an error.
+/// The message that is printed before the task exits with an error.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
-/// Runs a command, its output going where ours goes.
+/// Runs a command. Its output goes to the output of this program.
 pub(crate) fn succeed(name: &str, command: &mut Command) -> Result<(), Failure> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -18,7 +18,7 @@ pub(crate) fn succeed(name: &str, command: &mut Command) -> Result<(), Failure> 
     }
 }
 
-/// Runs a command and gives what it prints.
+/// Runs a command and returns the text that it prints.
 pub(crate) fn output(name: &str, command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stderr(Stdio::inherit())
@@ -30,7 +30,7 @@ pub(crate) fn output(name: &str, command: &mut Command) -> Result<String, Failur
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a command that prints little, and ends it if it takes too long.
+/// Runs a command that prints little, and ends it if it takes longer than `limit`.
 pub(crate) fn output_within(
     limit: Duration,
     name: &str,

@@ -6,16 +6,16 @@ use std::process::Command;
 use crate::failure::{Failure, output, succeed};
 use crate::workspace::{root, step, target_folder};
 
-/// What makes the compiler count edges and comparisons for libFuzzer: what `cargo fuzz` gives,
-/// but for the address sanitizer, which only unstable compilers have.
+/// The flags with which the compiler counts edges and comparisons for libFuzzer. They are those of
+/// `cargo fuzz` without the address sanitizer, which only unstable compilers have.
 const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Runs the target of that name, or all, for so many seconds each, beginning with good inputs,
-/// those that found something once (`fuzz/findings/TARGET/`), and those of the runs before.
+/// Runs the target named `only`, or all of them, for `seconds` each. A run starts with good inputs, with the
+/// inputs that once found something (`fuzz/findings/TARGET/`), and with those that earlier runs kept.
 pub(crate) fn run(seconds: u32, only: Option<&str>) -> Result<(), Failure> {
     let binary = build()?;
     let corpora = target_folder().join("fuzz/corpus");

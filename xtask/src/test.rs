@@ -69,7 +69,7 @@ const STEPS: [(&str, &[&str]); 7] = [
     ("tests", &["test", "--profile", PROFILE, "--workspace"]),
 ];
 
-/// Which tests run.
+/// The tests that run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// All that are not marked with `#[ignore]`.

@@ -1,11 +1,11 @@
 //! `cargo xtask wheels`: the Python packages as wheels for Linux, as old as manylinux2014, on x86-64 and
 //! AArch64.
 //!
-//! maturin builds them and zig links them against the old C library; auditwheel says whether it was
-//! old enough, and `docs/wheels.md` how large they are. Then `python/wheels/check.py` uses
-//! them: keys, encryption with the client alone, computation and decryption on either
-//! processor, each with what the other one made. AArch64 is an emulated Cortex-A53, with the Python
-//! of the distribution's packages.
+//! maturin builds them, and zig links them against the old C library. auditwheel checks that the library was
+//! old enough, and the sizes are compared with `docs/wheels.md`. Then `python/wheels/check.py` uses
+//! the wheels on both processors: it makes keys, encrypts with the client alone, computes and decrypts, on
+//! each processor also the files that were made on the other. AArch64 is an emulated Cortex-A53 with the
+//! Python of the distribution's packages.
 
 use std::fs::{create_dir_all, read_dir, remove_dir_all};
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ const PYTHON_PACKAGES: [&str; 10] = [
     "libc6",
 ];
 
-/// How far a wheel may be from the size that the documentation states.
+/// The largest relative difference of a wheel's size from the documented one.
 const SIZE_TOLERANCE: f64 = 0.1;
 
 pub(crate) fn run() -> Result<(), Failure> {
@@ -107,9 +107,9 @@ pub(crate) fn run() -> Result<(), Failure> {
 struct Wheels {
     /// Python with the tools.
     python: PathBuf,
-    /// Where cargo builds.
+    /// The folder in which cargo builds.
     build: PathBuf,
-    /// Where wheels are put.
+    /// The folder for the wheels.
     out: PathBuf,
     /// Installed packages, in a folder for each processor and package.
     sites: PathBuf,
@@ -181,7 +181,7 @@ impl Wheels {
         }
     }
 
-    /// Holds the wheels against the table of `docs/wheels.md`.
+    /// Compares the wheels' sizes with the table of `docs/wheels.md`.
     fn check_sizes(&self) -> Result<(), Failure> {
         let page = read(&root().join("docs/wheels.md"))?;
         let mut wrong = Vec::new();
@@ -301,7 +301,7 @@ fn create(folder: &Path) -> Result<(), Failure> {
     create_dir_all(folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))
 }
 
-/// The folder, without what it had.
+/// Empties the folder, or makes it.
 fn empty(folder: &Path) -> Result<PathBuf, Failure> {
     let _ = remove_dir_all(folder);
     create(folder)?;

@@ -1,4 +1,4 @@
-//! Where things are, cargo as every task runs it, and steps that say how long they took.
+//! The folders of the repository, cargo as every task runs it, and steps whose time is printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

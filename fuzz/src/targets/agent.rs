@@ -1,7 +1,8 @@
-//! What boards keep on their disks and send over brokers, and what brokers send.
+//! The files that boards keep on their disks, the parts that they send over brokers, and the packets of
+//! brokers.
 //!
-//! Compiled in by their files: the crates that they are of bring along TLS and a database, which would take
-//! longer to build than everything else here.
+//! The files with the readers are included here, because their crates need TLS and a database, which would
+//! take longer to build than everything else here.
 
 #[allow(dead_code)]
 #[path = "../../../crates/service/src/mqtt/packet.rs"]
@@ -47,7 +48,7 @@ pub(super) const SPOOL_FILE: Target = Target {
     },
 };
 
-/// How far a CSV file was read.
+/// The cursor in a CSV file.
 pub(super) const CURSOR: Target = Target {
     name: "csv_cursor",
     run: |bytes| {

@@ -1,4 +1,4 @@
-//! The wire format: files of all kinds, and what a server and a key owner are sent.
+//! The wire format: files of all kinds, and the messages that a server and a key owner receive.
 
 use std::sync::OnceLock;
 
@@ -201,7 +201,7 @@ fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Of the smaller parameters.
+/// A server key of the smaller parameter set.
 fn server_key() -> Vec<u8> {
     let secret = secret_key(FROZEN_BOOLEAN, 1);
     SeededServerKey::<u32>::generate(&secret, &mut seeds(3), &|_| ())

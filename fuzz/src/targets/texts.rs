@@ -20,7 +20,7 @@ pub(super) const QUESTIONS: [&str; 8] = [
     "sum(level where depth == 1 or not level != 2)",
 ];
 
-/// What a person asks.
+/// The text of a question.
 pub(super) const QUESTION: Target = Target {
     name: "question",
     run: |bytes| {

@@ -1,4 +1,4 @@
-//! Keys of TFHE-rs, and what is made of them.
+//! Keys of TFHE-rs, and the device and public keys made from them.
 
 use tfhe::safe_serialization::safe_serialize;
 use tfhe::shortint::parameters::v1_8::*;
@@ -42,7 +42,7 @@ fn import(client: &ClientKey) -> DeviceKey {
 }
 
 impl Keys {
-    /// Those of the default configuration.
+    /// The keys of the default configuration.
     pub fn generate() -> Self {
         let (client, server) = generate_keys(ConfigBuilder::default().build());
         rayon::broadcast(|_| tfhe::set_server_key(server.clone()));

@@ -1,4 +1,4 @@
-//! The crate `tfhe-sbc-tfhe-rs`: what it makes without files in between is what files hold.
+//! The crate `tfhe-sbc-tfhe-rs`: the values that it makes without files equal those in files.
 
 use tfhe::prelude::*;
 use tfhe::{FheBool, FheInt32, FheUint16};

@@ -1,11 +1,11 @@
-//! What boards encrypt, held against a real TFHE-rs: its keys are imported, values are encrypted
-//! by the device library under them, symmetric and with a public key, converted, and then loaded,
-//! computed on and decrypted by TFHE-rs.
+//! Checks uploads of boards against a real TFHE-rs. Its keys are imported, the device library encrypts values
+//! under them, symmetric and with a public key, the uploads are converted, and TFHE-rs loads them, computes
+//! on them and decrypts the results.
 //!
-//! `cargo run --release -- [--values 1000] [--operations 1] [--sum 20]`: so many random values of
-//! each type are loaded and decrypted; on so many pairs of them TFHE-rs's server adds, multiplies,
-//! compares and takes the larger one; so many are summed up. `--sum 1000` has it compute on every
-//! value, which takes a quarter of an hour; `--operations 500` does so with every operator, in half a day.
+//! `cargo run --release -- [--values 1000] [--operations 1] [--sum 20]`: for each type, `--values` random
+//! values are loaded and decrypted; on `--operations` pairs of them, TFHE-rs's server adds, multiplies,
+//! compares and takes the larger one; and `--sum` values are added. `--sum 1000` computes on every value, which
+//! takes a quarter of an hour; `--operations 500` uses every value with every operator, in half a day.
 
 mod keys;
 mod library;
@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use keys::Keys;
 
-/// How much is checked of each type.
+/// The number of checks for each type.
 #[derive(Clone, Copy)]
 struct Options {
     values: usize,

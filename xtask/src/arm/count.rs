@@ -11,10 +11,10 @@ use super::Places;
 use super::target::{Build, Compiler};
 use crate::failure::{Failure, output, output_within, read, succeed};
 
-/// How long a counted program may take.
+/// The time limit of a counted program.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a target was measured to do.
+/// The figures and digests of a target.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     target: &'static str,
@@ -130,7 +130,7 @@ pub(super) fn on_linux(places: &Places, build: &Build, plugin: &Path) -> Result<
     Measured::parse(name, &printed, Some(&read(&counts)?))
 }
 
-/// Whether the firmware for the Cortex-M4 is there.
+/// Returns whether the firmware for the Cortex-M4 is in the repository.
 pub(super) fn has_cortex_m4(places: &Places) -> bool {
     places.root.join("firmware/cortex-m4/Cargo.toml").is_file()
 }
@@ -196,10 +196,10 @@ pub(super) fn ckks_on_cortex_m4(places: &Places, plugin: &Path) -> Result<Measur
 const CORTEX_M4: &str = "cortex-m4";
 const CORTEX_M4_CKKS: &str = "cortex-m4-ckks";
 
-/// What `firmware/count/src/ckks.rs` encrypts.
+/// The bytes of the values that `firmware/count/src/ckks.rs` encrypts.
 const CKKS_VALUES_BYTES: u64 = 4 * 2048;
 
-/// What a program prints on a Cortex-M4, counted.
+/// Runs a program on a Cortex-M4 with the plugin, and reads its figures.
 fn on_machine(
     machine: &str,
     plugin: &Path,
@@ -217,7 +217,7 @@ fn on_machine(
     output_within(LIMIT, machine, &mut qemu)
 }
 
-/// Builds a firmware in Rust, and gives the program's path.
+/// Builds a firmware in Rust and returns the path of the program.
 fn build_cortex_m4(places: &Places, name: &str, options: &[&str]) -> Result<PathBuf, Failure> {
     const TRIPLE: &str = "thumbv7em-none-eabihf";
     let folder = format!("firmware/{name}");
@@ -247,7 +247,7 @@ fn flash_bytes(program: &Path) -> Result<u64, Failure> {
     figures.ok_or_else(|| Failure(format!("no sizes in {text:?}")))
 }
 
-/// Messages of one name have one digest, whatever target made them.
+/// Checks that messages of one name have the same digest on every target.
 pub(super) fn same_bytes(measured: &[Measured]) -> Result<(), Failure> {
     let mut known: Vec<(&str, &str, &str)> = Vec::new();
     for one in measured {

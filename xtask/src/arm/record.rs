@@ -14,7 +14,7 @@ const DOCUMENT: &str = "docs/boards.md";
 const BEGIN: &str = "<!-- begin: made by cargo xtask arm --record -->\n";
 const END: &str = "<!-- end -->";
 
-/// How far a figure may be from the recorded one, in percent.
+/// The largest difference of a figure from the recorded one, in percent.
 const TOLERANCE: u64 = 5;
 
 /// Figures by name, and what they were made with.
@@ -71,7 +71,7 @@ impl Record {
     }
 }
 
-/// What changed since the record, for people.
+/// The differences from the record, as text.
 struct Comparison {
     text: String,
     failed: bool,
@@ -138,7 +138,7 @@ const TARGETS: [(&str, &str); 3] = [
     ("cortex_m4", "Cortex-M4F"),
 ];
 
-/// How rows of CKKS begin, which have tables of their own.
+/// The start of the names of CKKS's rows, which have tables of their own.
 const CKKS: &str = "ckks_";
 
 /// SEAL-Embedded's times for the same work in its paper's tables, in microseconds: on a Cortex-A7 of

@@ -47,7 +47,7 @@ pub(super) fn check() -> Result<(), Failure> {
     )))
 }
 
-/// Where a program of the search path is.
+/// The path of a program on the search path.
 fn find(program: &str) -> Option<std::path::PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|folder| folder.join(program))

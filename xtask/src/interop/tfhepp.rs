@@ -38,8 +38,8 @@ pub(super) fn run(programs: &Programs) -> Result<(), Failure> {
     page::run_with("tfhepp", programs, &[&key, &server])
 }
 
-/// What boards encrypt is read, decrypted and computed on by the server, and its results are
-/// read by us, in both archives and both shapes.
+/// Checks that the server reads, decrypts and computes on what boards encrypt, and that we read its
+/// results, in both archives and both shapes.
 fn check_archives(program: &Path, server: &Path, folder: &Path) -> Result<(), Failure> {
     write(&folder.join("columns.toml"), COLUMNS)?;
     write(&folder.join("readings.csv"), READINGS)?;

@@ -36,9 +36,9 @@ enum Fate {
     Passed,
     /// So long before each piece.
     Delayed(Duration),
-    /// So many bytes at a time, ten times a second.
+    /// Passes this number of bytes on ten times a second.
     Throttled(usize),
-    /// Ends after so many bytes from the agent, or from the server.
+    /// Ends after this number of bytes from the agent, or from the server.
     CutAsking(usize),
     CutAnswering(usize),
     /// Nothing arrives.
