@@ -38,10 +38,10 @@ fn ciphertexts<T: MaskTorus>(vectors: &[Vec<T>]) -> Vec<LweCiphertext<T>> {
         .collect()
 }
 
-/// Key switch bit for bit; bootstraps of uniform ciphertexts likewise over 32 bits, where
-/// every product is an integer that the transform finds exactly. Over 64 bits its error
-/// moves digits from one multiple to the next, and with them all of the mask: phases
-/// agree, up to the noise of two bootstraps.
+/// Compares the engine with the reference. Key switches agree bit for bit, and so do bootstraps of
+/// uniform ciphertexts over 32 bits, where every product is an integer that the transform computes
+/// exactly. Over 64 bits the error of the transform moves digits from one multiple to the next,
+/// and with them the whole mask, so that only the phases agree, up to the noise of two bootstraps.
 fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
     let (seeded, mut keys) = Keys::seeded::<T>(set, seed);
     let parameters = *keys.secret.parameters();
@@ -91,7 +91,7 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
         );
         assert!(noise.log2() < -20.0, "nothing can be told from {set:?}");
     }
-    // In the other order the key switch comes after.
+    // In the other order the key switch comes last.
     let mut small = ciphertexts(&uniform::<u32>(seed, 1, parameters.lwe_dimension.0 + 1));
     small.push(keys.encrypt_small(encoding.encode(2)));
     let jobs: Vec<_> = small

@@ -1,5 +1,5 @@
-//! Questions about columns against plain computations on the same numbers, rehearsed in the
-//! clear with the very lookups that an evaluation does.
+//! Computations on columns compared with plain ones on the same numbers, rehearsed in the clear
+//! with the same lookups as an evaluation.
 
 use proptest::prelude::*;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
@@ -51,7 +51,7 @@ fn stand_ins<S: Signedness>(circuit: &Circuit, values: &[i128], bits: u32) -> Ve
     values.iter().map(stand_in).collect()
 }
 
-/// What bits are as a number of that kind.
+/// The number that the bits stand for.
 fn number<S: Signedness>(bits: u32, raw: u64) -> i128 {
     let raw = i128::from(raw);
     match S::SIGNED {
@@ -295,7 +295,8 @@ proptest! {
     }
 }
 
-/// A tree of about so many nodes, whose thresholds may lie outside of what the readings are.
+/// Returns a tree of about `nodes` nodes, whose thresholds may be outside of the range of the
+/// readings.
 fn random_tree(mut seed: u64, nodes: usize, bits: u32) -> Tree {
     let mut random = |below: u64| {
         seed = seed
@@ -455,7 +456,7 @@ fn questions_that_make_no_sense_are_refused() {
         };
         let too_deep = Tree::new(chain(Tree::MAX_DEPTH + 1)).unwrap_err();
         assert_eq!(too_deep, AnalyticsError::Tree(2 * Tree::MAX_DEPTH + 1));
-        // The same question again and again.
+        // Every node asks the same question.
         let tree = Tree::new(chain(Tree::MAX_DEPTH)).unwrap();
         for (value, answer) in [(0, 1), (1, 2)] {
             let row = stand_ins::<Unsigned>(&c, &[value; 10], 3);

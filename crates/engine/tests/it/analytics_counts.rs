@@ -1,4 +1,4 @@
-//! What questions cost, in bootstraps: about what `docs/analytics.md` says, or less.
+//! The bootstraps of computations on columns: at most about as many as `docs/analytics.md` states.
 
 use rayon::ThreadPoolBuilder;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};

@@ -11,7 +11,7 @@ use crate::common::{Keys, small_set};
 
 #[test]
 fn every_value_comes_back_as_its_table_says_in_both_orders() {
-    let (mut keys, server) = Keys::generate::<u64>(MESSAGE_2_CARRY_2, 1);
+    let (mut keys, server) = Keys::shared(MESSAGE_2_CARRY_2, 101);
     let parameters = *keys.secret.parameters();
     let encoding = parameters.block_encoding();
     let f = |x: u64| (x * x + 3) % 16;
@@ -41,7 +41,7 @@ fn every_value_comes_back_as_its_table_says_in_both_orders() {
     {
         assert_eq!(keys.secret.decrypt_block(out), f(x as u64));
     }
-    // What has been switched goes on where it is, and can be looked up again after that.
+    // Outputs under the small key can be looked up without a key switch, and their outputs again.
     let on = evaluator.bootstrap_switched_batch(&small).unwrap();
     let again: Vec<_> = on
         .into_iter()

@@ -1,6 +1,7 @@
-//! What integer operators cost: bootstraps, and how many must follow one another, on fresh
-//! operands, with results in digits. `docs/integer-counts.md` has the table; it is held to what
-//! is counted here. `UPDATE_COUNTS=1 cargo test -p tfhe-sbc-engine bootstrap_counts` writes it anew.
+//! The bootstraps of integer operators, and how many of them must follow one another, on fresh
+//! operands and with results in digits. The test compares them with the table in
+//! `docs/integer-counts.md`. `UPDATE_COUNTS=1 cargo test -p tfhe-sbc-engine bootstrap_counts`
+//! writes the table anew.
 
 use std::fmt::Write as _;
 use std::path::Path;

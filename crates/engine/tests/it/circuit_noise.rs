@@ -1,5 +1,5 @@
-//! What the noise budget of circuits assumes: errors of different lookups are independent, and
-//! those of two outputs of one lookup add up to less than twice one of them.
+//! The assumptions of the noise budget of circuits: the errors of different lookups are
+//! independent, and the errors of two outputs of one lookup add up to less than twice one of them.
 
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
@@ -12,7 +12,7 @@ use tfhe_sbc_oracle::statistics::variance_within;
 
 use crate::common::Keys;
 
-/// Bootstrap outputs in a sum: as many as a group of bits has.
+/// The number of bootstrap outputs in a sum: that of a group of bits.
 const TERMS: usize = 15;
 const SUMS: usize = 160;
 /// More than three standard deviations of a measured variance of that many sums, and what a
@@ -25,7 +25,7 @@ fn different_lookups_are_independent_and_outputs_of_one_are_bounded() {
     let circuit = Circuit::new(server.parameters()).unwrap();
     let width = Width::new(2).unwrap();
     let wide = Width::new(4).unwrap();
-    // The same value and the same table of two functions everywhere.
+    // All lookups have the same value and the same table of two functions.
     let outputs: Vec<Block> = (0..SUMS * TERMS)
         .flat_map(|_| {
             let lwe = keys.encrypt(circuit.encoding().encode(3));

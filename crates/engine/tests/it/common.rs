@@ -1,5 +1,7 @@
 //! Keys and conversions that the engine's tests share.
 
+use std::sync::{Arc, Mutex, OnceLock};
+
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::glwe::GlweCiphertext;
@@ -19,7 +21,7 @@ use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 /// A key set of known seed, and a stream of fresh encryptions under its big key.
 pub(crate) struct Keys {
-    pub(crate) secret: SecretKey,
+    pub(crate) secret: Arc<SecretKey>,
     pub(crate) big: LweSecretKey,
     seeds: SeedSequence,
 }
@@ -73,10 +75,36 @@ impl Keys {
         let server = SeededServerKey::generate(&secret, &mut seeds, &|_| ()).unwrap();
         let keys = Self {
             big: secret.glwe().to_lwe_secret_key(),
-            secret,
+            secret: Arc::new(secret),
             seeds,
         };
         (server, keys)
+    }
+
+    /// The key set of a shipped parameter set that all tests of this program share, with a stream of
+    /// encryptions from `seed`. It is made once, by the first test that asks for it.
+    pub(crate) fn shared(set: ParameterSet, seed: u8) -> (Self, Arc<ServerKey<u64>>) {
+        type Shared = Arc<OnceLock<(Arc<SecretKey>, Arc<ServerKey<u64>>)>>;
+        static SETS: Mutex<Vec<(ParameterSet, Shared)>> = Mutex::new(Vec::new());
+        let shared = {
+            let mut sets = SETS.lock().unwrap();
+            let known = sets.iter().position(|(known, _)| *known == set);
+            let at = known.unwrap_or_else(|| {
+                sets.push((set, Shared::default()));
+                sets.len() - 1
+            });
+            sets[at].1.clone()
+        };
+        let (secret, server) = shared.get_or_init(|| {
+            let (keys, server) = Self::generate(set, 1);
+            (keys.secret, Arc::new(server))
+        });
+        let keys = Self {
+            big: secret.glwe().to_lwe_secret_key(),
+            secret: secret.clone(),
+            seeds: SeedSequence::new(Seed::from_bytes([seed; 32])),
+        };
+        (keys, server.clone())
     }
 
     /// A fresh encryption under the big key.

@@ -1,5 +1,5 @@
-//! The same bits on any number of threads, with any cut of a batch, from any copy of a
-//! key; and a key that is not what it should be is refused.
+//! Results are the same, bit for bit, on any number of threads, with any cut of a batch, and from
+//! any copy of a key; damaged keys are refused.
 
 use tfhe_sbc_core::glwe_product::MaskTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;

@@ -1,5 +1,5 @@
-//! The switch from a device's own key to the evaluation key: against the slow reference,
-//! the same on any number of threads, refused where it should be.
+//! The switch from a device's own key to the evaluation key: it agrees with the slow reference,
+//! gives the same bits on any number of threads, and refuses what does not fit.
 
 use std::path::Path;
 use std::process::Command;
@@ -75,7 +75,7 @@ fn threads_and_copies_do_not_change_a_bit() {
     check::<u64>();
 }
 
-/// They change only with the file format, the expanders or the scheme.
+/// These bytes change only with the file format, the expanders or the scheme.
 #[test]
 fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
     fn checksums<T: MaskTorus>() -> (u32, u32) {

@@ -1,4 +1,4 @@
-//! Questions about columns under real keys: what they decrypt to is what they rehearse to.
+//! Computations on columns under real keys decrypt to what they rehearse to.
 
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
@@ -64,7 +64,7 @@ fn digits<S: Signedness>(c: &Circuit, value: i64) -> Vec<u64> {
 }
 
 fn agree_with_their_rehearsal(set: ParameterSet) {
-    let (mut keys, server) = Keys::generate(set, 5);
+    let (mut keys, server) = Keys::shared(set, 105);
     let evaluator = Evaluator::new(&server);
     let width = Width::new(BITS).unwrap();
     let clear = Circuit::new(server.parameters()).unwrap();

@@ -1,5 +1,5 @@
-//! Integer circuits under real keys: what they decrypt to is what they rehearse to, and it
-//! is the same, bit for bit, for any number of threads.
+//! Integer circuits under real keys decrypt to what they rehearse to, and their results are the
+//! same, bit for bit, for any number of threads.
 
 use rayon::ThreadPoolBuilder;
 use tfhe_sbc_core::lwe::LweCiphertext;
@@ -65,7 +65,7 @@ fn outputs(c: &Circuit, inputs: &[FheUint]) -> Vec<Block> {
 }
 
 fn agrees_with_its_rehearsal(set: ParameterSet) {
-    let (mut keys, server) = Keys::generate(set, 2);
+    let (mut keys, server) = Keys::shared(set, 102);
     let evaluator = Evaluator::new(&server);
     let width = Width::new(8).unwrap();
     let clear = Circuit::new(server.parameters()).unwrap();
@@ -165,7 +165,7 @@ fn equal_ciphertexts_are_one_input_and_others_are_not() {
         c.input(lwe, 3).unwrap()
     };
     assert_eq!(input(&words), input(&words));
-    // The same body and the same end of the mask.
+    // The forged ciphertext has the same body and the same end of the mask.
     assert_ne!(input(&words), input(&forged));
 }
 

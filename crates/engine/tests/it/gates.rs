@@ -25,7 +25,7 @@ fn every_gate_has_its_truth_table_under_a_ternary_key() {
 }
 
 fn every_gate_has_its_truth_table_under(set: ParameterSet) {
-    let (mut keys, server) = Keys::generate::<u64>(set, 6);
+    let (mut keys, server) = Keys::shared(set, 106);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let mut encrypt = |bit| keys.encrypt::<u64>(boolean::encode(bit));
@@ -53,7 +53,7 @@ fn every_gate_has_its_truth_table_under(set: ParameterSet) {
 
 #[test]
 fn not_and_mux_and_chains_of_gates() {
-    let (mut keys, server) = Keys::generate::<u64>(GATES, 7);
+    let (mut keys, server) = Keys::shared(GATES, 107);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let bits = [false, true];
@@ -99,12 +99,12 @@ fn gates_refuse_a_set_for_smaller_sums_than_they_make() {
 
 #[test]
 fn gates_refuse_integers_and_foreign_ciphertexts() {
-    let (_, server) = Keys::generate::<u64>(MESSAGE_2_CARRY_2, 8);
+    let (_, server) = Keys::shared(MESSAGE_2_CARRY_2, 108);
     assert!(matches!(
         Gates::new(&Evaluator::new(&server)),
         Err(GateError::NotBoolean)
     ));
-    let (mut keys, server) = Keys::generate::<u64>(GATES, 8);
+    let (mut keys, server) = Keys::shared(GATES, 109);
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let good = keys.encrypt::<u64>(0);

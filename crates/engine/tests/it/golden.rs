@@ -1,4 +1,4 @@
-//! The bytes of device switch keys, recorded: they lie in files that must stay readable.
+//! The recorded bytes of device switch keys, which must stay readable.
 
 #[path = "../../../core/tests/common/mod.rs"]
 mod frozen;

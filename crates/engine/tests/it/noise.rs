@@ -1,6 +1,6 @@
-//! The noise of uploads, of switches between device keys and of modulus switches under keys of
-//! all block sizes, against the oracle's formulas. (That of every step of a bootstrap is
-//! the `measure` crate's to check.) Seeds are fixed: a failure is a change, not chance.
+//! The noise of uploads, of switches between device keys and of modulus switches under keys of all
+//! block sizes, compared with the oracle's formulas. (The crate `measure` checks that of every
+//! step of a bootstrap.) Seeds are fixed, so that a failure is due to a change, not to chance.
 
 use tfhe_sbc_core::dimensions::{LweDimension, PolynomialSize};
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
@@ -20,7 +20,7 @@ use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
 
 use crate::common::{self, Keys};
 
-/// How far a measured variance may be from the predicted one.
+/// The relative difference that a measured variance may have from the predicted one.
 const TOLERANCE: f64 = 0.1;
 /// Level of a test of normality, and how many this file makes.
 const NORMALITY_LEVEL: f64 = 0.01 / 60.0;
@@ -162,8 +162,8 @@ fn device_switch<T: MaskTorus>(set: ParameterSet) {
         },
     });
     check_variance("device switch", &errors, predicted);
-    // In all coefficients of a ciphertext the same rounding errors meet the key, turned:
-    // their mean gives error j the weight 1/2 - j/N, not the root of 1/2N.
+    // All coefficients of a ciphertext have the same rounding errors, multiplied by rotations of
+    // the key. Their mean gives error j the weight 1/2 - j/N, not the root of 1/2N.
     let shared = Variance(predicted.0 / 6.0 / CIPHERTEXTS as f64);
     check_mean("device switch", &errors, 0.0, predicted, shared);
     // Far enough from each other to be close to independent.

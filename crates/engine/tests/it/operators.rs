@@ -1,5 +1,5 @@
-//! Integer operators against plain integers: rehearsed in the clear for every block size and
-//! many widths, values and operands, with the very lookups that an evaluation does.
+//! Integer operators compared with plain integers, rehearsed in the clear for every block size and
+//! many widths, values and operands, with the same lookups as an evaluation.
 
 mod arithmetic;
 mod bits;
@@ -127,7 +127,7 @@ proptest! {
         }
     }
 
-    /// No sequence of lazy operators overflows a block: the rehearsal would say so.
+    /// No sequence of lazy operators overflows a block: the rehearsal would panic.
     #[test]
     fn chains_of_linear_operators_agree(
         (bits, a, b) in operands(),

@@ -1,6 +1,6 @@
-//! The bootstrap by the definitions, slowly: integer arithmetic and schoolbook products,
-//! keys in the standard domain. It reads the server key from its file format and shares
-//! with the engine no more than the expander and the schoolbook product.
+//! The bootstrap by its definition: integer arithmetic and schoolbook products, with keys in the
+//! standard domain. It reads the server key from its file format and shares only the expander and
+//! the schoolbook product with the engine.
 
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::polynomial::reference_multiply_add;
@@ -215,7 +215,7 @@ fn external_product<T: Torus>(
             parameters.pbs_body
         };
         let digits: Vec<Vec<i64>> = polynomial.iter().map(|&x| digits(x, gadget)).collect();
-        // Rows of a component go from the least significant weight up.
+        // The rows of a component are ordered from the least significant weight up.
         for level in (0..gadget.level_count.0).rev() {
             let digit: Vec<i64> = digits.iter().map(|digits| digits[level]).collect();
             for (out, key) in out.iter_mut().zip(rows.next().unwrap()) {

@@ -1,5 +1,5 @@
-//! The error of the floating transform in an external product, against the model that the
-//! oracle has of it, for every instruction set of this processor.
+//! The error of the floating-point transform in an external product, compared with the oracle's
+//! model, for every instruction set of this processor.
 
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet, Parameters};

@@ -1,5 +1,5 @@
-//! How often a look-up of an upload goes wrong, counted at decisions narrow enough to count,
-//! against the oracle's convolution of rounding and Gaussian noise.
+//! The failure rate of look-ups of uploads, counted at decisions that are narrow enough for
+//! counting, compared with the oracle's convolution of rounding and Gaussian noise.
 
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::torus::Torus;
@@ -15,7 +15,7 @@ use tfhe_sbc_oracle::upload::key_switch_offset_variance;
 use crate::common::Keys;
 
 const COUNT: usize = 8_000;
-/// So few that the rounding error is most of the noise.
+/// With this few bits the rounding error is most of the noise.
 const BODY_BITS: u32 = 10;
 
 /// Errors at the look-up, in steps of the modulus switch, of uploads of zero times the

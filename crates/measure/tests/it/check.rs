@@ -1,5 +1,5 @@
-//! Whether the noise of the shipped sets obeys, and whether a check notices where one does not.
-//! Seeds are fixed: a failure is a change, not chance.
+//! The noise of the shipped sets is as predicted, and a check notices noise that is not. Seeds are
+//! fixed, so that a failure is due to a change, not to chance.
 
 use tfhe_sbc_core::parameter_sets::{
     BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40,
@@ -53,7 +53,7 @@ fn obeys(set: ParameterSet) {
     show(&report);
     assert!(report.passes(), "{}", set.name);
     let failure = &report.failure;
-    // What splitting found is what the convolution has for the same variances.
+    // The result of splitting is that of the convolution for the same variances.
     let off = failure.splitting - failure.convolution_of_measured;
     assert!(off.abs() < 4.0 * failure.standard_error, "{failure:?}");
     assert!(failure.acceptance.iter().all(|&share| share > 0.25));
@@ -196,7 +196,7 @@ fn a_set_that_is_not_what_it_is_said_to_be_fails() {
     }
 }
 
-/// The same with an engine whose noise is not what its set says.
+/// The same with an engine whose noise is not the one that its set states.
 #[test]
 fn an_engine_with_other_noise_fails() {
     let set = MESSAGE_1_CARRY_1_P_FAIL_2M40;

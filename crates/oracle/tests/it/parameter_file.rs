@@ -1,4 +1,4 @@
-//! Parameter files: what is written is read again, and what was tampered with is refused.
+//! Parameter files: a written file is read again, and a file that was tampered with is refused.
 
 use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER, MESSAGE_2_CARRY_2, PAPER_N1024};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};

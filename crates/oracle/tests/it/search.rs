@@ -1,5 +1,5 @@
-//! What the search finds: that it meets the request, that nothing near it is cheaper, and what is
-//! said where there is nothing.
+//! The results of the search: they meet the request, nothing near them is cheaper, and an
+//! impossible request is explained.
 
 use tfhe_sbc_core::dimensions::LweDimension;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
@@ -303,7 +303,7 @@ fn the_impossible_says_what_binds() {
     };
     let found_binding = binding(&with(small_key));
     assert_eq!(found_binding.metric, Metric::KeyBytes);
-    // What it names is possible, and less is not.
+    // The named value is possible, and less is not.
     let at = |key_bytes| {
         with(Bounds {
             key_bytes,

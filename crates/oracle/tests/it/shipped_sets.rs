@@ -1,4 +1,4 @@
-//! What the shipped parameter sets state about themselves, recomputed.
+//! The statements of the shipped parameter sets about themselves, recomputed.
 
 use tfhe_sbc_core::parameter_sets::{
     ALL, FOR_COMPARISON, GATES, LOOSER, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3,
@@ -23,7 +23,7 @@ fn shipped() -> Vec<Parameters> {
         .collect()
 }
 
-/// What a set's uses stay below.
+/// The failure probability that all uses of a set stay below.
 fn target(set: &ParameterSet) -> f64 {
     if LOOSER.contains(set) {
         -40.0
@@ -67,7 +67,7 @@ fn the_stated_numbers_are_the_predicted_ones() {
 
 #[test]
 fn what_uploads_cost() {
-    // On bootstrap outputs, on symmetric uploads, on public-key uploads.
+    // The probabilities on bootstrap outputs, symmetric uploads and public-key uploads.
     let expected = [
         ("message_2_carry_2", -133.7, -129.6, -128.9),
         ("message_1_carry_1", -142.1, -133.6, -132.5),
@@ -101,7 +101,7 @@ fn uploads_have_as_few_bits_as_the_target_allows() {
         for kind in UploadKind::ALL {
             assert!(UploadPrediction::new(&set, kind).meets(target(&set)));
         }
-        // The same question put to sets with other numbers of bits.
+        // The same test for sets with other numbers of bits.
         let fewer_body = ParameterSet {
             body_bits: set.body_bits - 1,
             ..*set
@@ -133,7 +133,7 @@ fn every_gate_of_multiplexer_outputs_is_within_the_stated_probability() {
         assert!(log2_p_fail(DecisionHalfWidth::GATE, nand) <= set.log2_p_fail);
         assert!(log2_p_fail(DecisionHalfWidth::XOR_GATE, xor) <= set.log2_p_fail);
     }
-    // Which is what is stated, if not uploads are worse.
+    // The set states this probability, unless uploads are worse.
     assert_eq!(worst_norm_squared(&set), NormSquared(2.0 * 4.0));
 }
 
@@ -197,7 +197,7 @@ fn single_outputs_reach_the_target_when_the_bootstrap_comes_first() {
 
 #[test]
 fn results_fail_to_decrypt_less_often_than_bootstraps_fail() {
-    // They come back under the small key: a key switch, but no modulus switch.
+    // Results come back under the small key, after a key switch but no modulus switch.
     let set = MESSAGE_2_CARRY_2.validate().unwrap();
     let Prediction { budget, .. } = Prediction::new(&set);
     let norm = f64::from(set.max_noise_level);

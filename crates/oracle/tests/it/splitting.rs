@@ -1,4 +1,4 @@
-//! Splitting against tails that are known exactly, and against published sets.
+//! Splitting compared with tails that are known exactly, and with published sets.
 
 use tfhe_sbc_oracle::convolution::{BoundedSum, UniformErrors};
 use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_p_fail, log2_p_fail_with_rounding};
@@ -24,7 +24,7 @@ fn estimate(sum: &NoiseSum, target: f64) -> Combined {
                 .iter()
                 .all(|errors| errors.sum().abs() >= target)
         );
-        // None of a kind that there is nothing of.
+        // No proposal is accepted of a kind that the sum does not have.
         let share = run.acceptance.iter().filter(|&&share| share != 0.0);
         assert!(
             share.clone().all(|&share| share > 0.2),

@@ -1,7 +1,7 @@
-//! The noise of public-key encryption and of the switch between device keys, measured on
-//! slow textbook versions of both, mod 2^64. A key's bits have the mean 1/2, so that the
-//! coefficients of one ciphertext err together: it takes hundreds of ciphertexts, not of
-//! coefficients.
+//! The noise of public-key encryption and of the switch between device keys, measured on slow
+//! textbook versions of both, mod 2^64. The bits of a key have the mean 1/2, so that the errors of
+//! the coefficients of one ciphertext are correlated: the test needs hundreds of ciphertexts, not
+//! of coefficients.
 
 use tfhe_sbc_core::parameters::Decomposition;
 use tfhe_sbc_core::random::{

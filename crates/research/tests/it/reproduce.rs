@@ -1,4 +1,4 @@
-//! What others publish comes out, and does not when a constant is spoiled.
+//! The published figures are reproduced, and are not if a constant is changed.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn every_figure_that_is_compared_agrees() {
 #[test]
 fn spoiled_sets_of_tfhe_rs_differ() {
     type Spoil = fn(&mut PublishedSet);
-    // What it does to the set, and whether to the probability or the cost.
+    // The change of the set, and whether it changes the probability and the cost.
     let spoils: [(&str, Spoil, bool, bool); 7] = [
         ("precision", |set| set.precision += 1, true, false),
         ("norm", |set| set.norm *= 2, true, false),
@@ -206,8 +206,8 @@ fn his_rule_is_no_failure_probability() {
         .unwrap()
         .note;
     assert!(note.contains("2^-8.53"), "{note}");
-    // With the worst digits his sets break their budget; the key switch's cut-off alone
-    // does for the first.
+    // With the worst digits his sets exceed their budget; for the first set the rounding of the
+    // key switch alone does.
     for (entry, share) in TABLE_1.iter().zip([2.17, 2.32, 2.07, 1.43]) {
         let set = entry.new.set;
         let found = set.budget_share(entry.task, Digits::Worst);

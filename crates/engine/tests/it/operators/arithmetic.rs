@@ -1,8 +1,8 @@
-//! Products, sums with weights, and what overflows.
+//! Products, weighted sums, and overflow.
 
 use super::*;
 
-/// What a wrapped result and its overflow are read as.
+/// A wrapped result and whether it has overflowed.
 type Found = (u128, bool);
 
 fn found<S: Signedness>(c: &Circuit, result: (Integer<S>, FheBool)) -> Found {

@@ -1,4 +1,4 @@
-//! The widest integers, by what holds for all numbers.
+//! The widest integers, tested by identities that hold for all numbers.
 
 use super::*;
 
