@@ -1,17 +1,19 @@
-//! Questions about columns of readings.
+//! Computations on columns of readings.
 //!
-//! A column is a slice of integers of one width. Every question is a method of [`Circuit`]
-//! that records operators; like those, it may be asked beside others and shares with them
-//! what they have in common. Signed readings are ordered as unsigned ones, with their sign
-//! bits flipped: that takes a bootstrap a reading, once.
+//! A column is a slice of integers of the same width. The computations are methods of [`Circuit`]
+//! that record operators. Computations of one circuit share their common lookups. Signed readings
+//! are ordered as unsigned ones with their sign bits flipped, which takes one bootstrap per
+//! reading once.
 //!
-//! - [`extremes`]: smallest and largest, and where they are;
-//! - [`order`]: sorting, the first few, and [`rank`]: percentiles;
-//! - [`moments`]: what mean and variance are made of; [`parts`]: sums that were begun on whole
-//!   polynomials;
-//! - [`rows`]: conditions, counting and adding up the rows that meet them;
-//! - [`histogram`]: counts of bins;
-//! - [`tree`]: decision trees and forests; [`score`]: linear and logistic scoring.
+//! - [`extremes`]: the smallest and the largest reading, and their rows;
+//! - [`order`]: sorting, and the first readings in order;
+//! - [`rank`]: percentiles;
+//! - [`moments`]: the sums that give mean and variance;
+//! - [`parts`]: sums that were begun on whole polynomials;
+//! - [`rows`]: conditions, and the number and the sum of the rows that meet them;
+//! - [`histogram`]: counts by bins;
+//! - [`tree`]: decision trees and forests;
+//! - [`score`]: linear scores and logistic models.
 
 pub mod extremes;
 pub mod histogram;
@@ -28,69 +30,69 @@ use thiserror::Error;
 use crate::circuit::{Block, Circuit};
 use crate::integer::{Clear, FheBool, FheUint, Integer, IntegerError, Signedness, Width};
 
-/// What questions about columns refuse.
+/// The reason for which a computation on columns is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AnalyticsError {
-    /// An operand.
+    /// An integer operator refuses an operand.
     #[error(transparent)]
     Integer(#[from] IntegerError),
-    /// A column of no rows.
+    /// A column has no rows.
     #[error("a column has no rows")]
     NoRows,
-    /// Columns, or truth values, for different numbers of rows.
+    /// Columns or truth values have different numbers of rows.
     #[error("{0} rows and {1} rows do not belong together")]
     Rows(usize, usize),
-    /// No such column.
+    /// There is no column of this index.
     #[error("there is no column {column} among {count}")]
     NoColumn {
-        /// The column that was asked for.
+        /// The index that was given.
         column: usize,
-        /// Number of columns.
+        /// The number of columns.
         count: usize,
     },
-    /// A clear number that a column of this width cannot hold.
+    /// A clear number does not fit the width of the column.
     #[error("{value} is no number of {bits} bits")]
     OutOfRange {
         /// The number.
         value: i128,
-        /// The width.
+        /// The width in bits.
         bits: u32,
     },
-    /// More rows than there are, or a percentage above 100.
+    /// A rank or a number of rows is above the number of rows, or a percentage above 100.
     #[error("there is no rank {rank} among {count}")]
     Rank {
-        /// The rank, row count or percentage that was asked for.
+        /// The rank, number of rows or percentage that was given.
         rank: usize,
-        /// The most that there is.
+        /// The largest value that is allowed.
         count: usize,
     },
-    /// Bins that are none.
+    /// The list of bins is empty.
     #[error("there are no bins")]
     NoBins,
-    /// A bin without values.
+    /// A bin has no values.
     #[error("bin {0} is empty")]
     EmptyBin(usize),
-    /// A bin that starts before the one before it ends.
+    /// A bin starts before the previous one ends.
     #[error("bin {0} starts before the one before it ends")]
     BinOrder(usize),
-    /// A tree that is none.
+    /// The nodes do not form a tree.
     #[error(
         "node {0} is no node of a tree: a branch's children come after it, each once, and not \
          below 64 others"
     )]
     Tree(usize),
-    /// Weights for another number of columns, or whose sums do not fit 126 bits.
+    /// The number of weights is not the number of columns, or the sums do not fit 126 bits.
     #[error("the weights do not fit the columns or their sums overflow")]
     Weights,
-    /// Parts of a sum that do not make one.
+    /// The parts of a sum do not fit together.
     #[error("the parts of a sum have more readings than a block can hold, or digits of others")]
     Parts,
-    /// A probability scale that cannot be.
+    /// The levels or the step of a probability are out of range.
     #[error("a probability needs 2 to 256 levels and a positive step")]
     Levels,
 }
 
-/// What a number of that kind and width may be, if an `i128` holds it.
+/// The range of integers of this kind and width, as far as an `i128` holds it.
 fn range_of<S: Signedness>(width: Width) -> (i128, i128) {
     match (S::SIGNED, width.bits()) {
         (true, 128..) => (i128::MIN, i128::MAX),
@@ -101,7 +103,8 @@ fn range_of<S: Signedness>(width: Width) -> (i128, i128) {
 }
 
 impl Circuit {
-    /// Checks that a column has rows, of this circuit and of one width, and tells the width.
+    /// Checks that a column has rows, all of this circuit and of the same width, and returns the
+    /// width.
     fn check_column<S: Signedness>(&self, column: &[Integer<S>]) -> Result<Width, AnalyticsError> {
         let first = column.first().ok_or(AnalyticsError::NoRows)?;
         self.check(&column.iter().collect::<Vec<_>>())?;
@@ -115,7 +118,7 @@ impl Circuit {
         Ok(self.check_own_bools(bits)?)
     }
 
-    /// A clear number of that width.
+    /// A clear number of this width, if it fits.
     fn clear_in_range<S: Signedness>(
         &self,
         value: i128,
@@ -131,7 +134,8 @@ impl Circuit {
         }
     }
 
-    /// Unsigned integers in the order of these, in digits: signed ones plus 2^(width - 1).
+    /// Unsigned integers in the order of these, in digits: signed ones are increased by 2^(width -
+    /// 1).
     fn ordered<S: Signedness>(&self, column: &[Integer<S>]) -> Vec<FheUint> {
         let ordered = column.iter().map(|x| match S::SIGNED {
             true => self.flip_sign(&x.clone().reinterpret()),
@@ -140,7 +144,7 @@ impl Circuit {
         ordered.collect()
     }
 
-    /// What [`ordered`](Self::ordered) has made unsigned.
+    /// The inverse of [`ordered`](Self::ordered).
     fn unordered<S: Signedness>(&self, x: &FheUint) -> Integer<S> {
         match S::SIGNED {
             true => self.flip_sign(x).reinterpret(),
@@ -181,7 +185,7 @@ impl Circuit {
         fits.then(|| packed.known_in(0, values - 1))
     }
 
-    /// `x` where the bit is 1, and 0 where it is not. In digits if `x` is.
+    /// `x` if the bit is 1, and 0 if not, in digits if `x` is.
     fn masked(&self, bit: &Block, x: &FheUint) -> FheUint {
         let digits = self.digits(x, 2);
         let blocks = digits.blocks().iter();

@@ -1,7 +1,7 @@
-//! Smallest and largest reading of a column, and which row it is in.
+//! The smallest and the largest reading of a column, and the rows that they are in.
 //!
-//! For the row, a reading becomes the high part of an integer whose low part is its index:
-//! one tournament finds both, and equal readings are told apart by their index.
+//! To find the row, a reading becomes the high part of an integer whose low part is its index. One
+//! tournament finds both, and equal readings are distinguished by their index.
 
 use super::AnalyticsError;
 use crate::circuit::{Block, Circuit};
@@ -10,13 +10,13 @@ use crate::integer::{FheUint, Integer, Signedness, Width};
 /// A reading, and the row that it is in.
 #[derive(Clone, Debug)]
 pub struct Indexed<S> {
-    /// The row, from 0, as narrow as the last row allows.
+    /// The row, from 0, in the width that the last row needs.
     pub index: FheUint,
     /// The reading.
     pub value: Integer<S>,
 }
 
-/// Ascending or descending.
+/// An order of readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The smallest first.
@@ -26,7 +26,10 @@ pub enum Order {
 }
 
 impl Circuit {
-    /// The smallest reading.
+    /// Returns the smallest reading.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn min_of<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -34,7 +37,10 @@ impl Circuit {
         self.extreme(Order::Ascending, column)
     }
 
-    /// The largest reading.
+    /// Returns the largest reading.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn max_of<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -42,7 +48,10 @@ impl Circuit {
         self.extreme(Order::Descending, column)
     }
 
-    /// The smallest reading and the first row that it is in.
+    /// Returns the smallest reading and the first row that it is in.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn arg_min<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -50,7 +59,10 @@ impl Circuit {
         self.arg_extreme(Order::Ascending, column)
     }
 
-    /// The largest reading and the first row that it is in.
+    /// Returns the largest reading and the first row that it is in.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn arg_max<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -87,7 +99,7 @@ impl Circuit {
     }
 }
 
-/// How indices are put below readings.
+/// The widths of readings with indices below them.
 pub(super) struct Tags {
     /// The width of an index.
     index: Width,
@@ -115,8 +127,8 @@ impl Tags {
         })
     }
 
-    /// The readings with their indices below them. Where the largest comes first, indices
-    /// are counted down, so that of equal readings the first comes first.
+    /// The readings with their indices below them. If the largest comes first, indices are counted
+    /// down, so that the first of equal readings comes first.
     pub(super) fn tagged<S: Signedness>(
         &self,
         circuit: &Circuit,
@@ -137,7 +149,7 @@ impl Tags {
         Ok(tagged.collect())
     }
 
-    /// A reading and its index.
+    /// Splits an integer into a reading and its index.
     pub(super) fn split<S: Signedness>(&self, circuit: &Circuit, x: &FheUint) -> Indexed<S> {
         let digits = circuit.propagate_unchecked(x);
         let (index, value) = digits.blocks().split_at(circuit.block_count(self.index));

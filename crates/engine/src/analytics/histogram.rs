@@ -1,8 +1,8 @@
 //! Counts of readings by bins.
 //!
-//! A reading is compared once with every edge, even one that two bins share, and the
-//! readings from an edge upwards are counted: a bin's count is the difference of two of
-//! those. Readings so narrow that a block holds one get several edges from each bootstrap.
+//! A reading is compared once with every edge, also with one that two bins share, and the readings
+//! at or above an edge are counted. The count of a bin is the difference of two such counts. If a
+//! block can hold a whole reading, one bootstrap compares it with several edges.
 
 use std::ops::Range;
 
@@ -12,9 +12,13 @@ use crate::integer::sum::Columns;
 use crate::integer::{Comparison, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
 
 impl Circuit {
-    /// How many readings are in each bin. Bins are ranges of values that the width can hold
-    /// (so that the last ends at most one above the largest), in ascending order; there may be
-    /// gaps between them.
+    /// Returns the number of readings in each bin. Bins are ranges of values that the width can
+    /// hold (the last one ends at most one above the largest value), in ascending order; there may
+    /// be gaps between them.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, there are no bins, or a bin is
+    /// empty, out of range or out of order.
     pub fn histogram<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -36,7 +40,7 @@ impl Circuit {
         bins.iter().map(count).collect()
     }
 
-    /// How many readings there are from each edge upwards.
+    /// The number of readings at or above each edge.
     fn counts_from(
         &self,
         rows: &[FheUint],
@@ -44,7 +48,7 @@ impl Circuit {
         (low, high): (i128, i128),
     ) -> Result<Vec<FheUint>, IntegerError> {
         let width = Width::new(rows.len().ilog2() + 1)?;
-        // From the smallest value upwards are all, from above the largest none.
+        // All readings are at or above the smallest value, and none is above the largest.
         let inner: Vec<i128> = edges
             .iter()
             .filter(|&&edge| low < edge && edge <= high)
@@ -69,7 +73,7 @@ impl Circuit {
         Ok(edges.iter().map(count).collect())
     }
 
-    /// For each of these numbers, whether `x` is at least that.
+    /// For each of these numbers, whether `x` is at least the number.
     fn at_least(&self, x: &FheUint, limits: &[i128]) -> Result<Vec<Block>, IntegerError> {
         if let Some(packed) = self.packed(x) {
             let steps: Vec<_> = limits

@@ -1,11 +1,11 @@
-//! What mean and variance are made of: count, sum, and sum of squares.
+//! The sums that give mean and variance: count, sum, and sum of squares.
 //!
-//! Dividing is left to whoever decrypts, who then has exact answers: see [`mean`] and
-//! [`variance`]. Signed readings are counted from the lowest number of their width, so that
-//! all sums are unsigned.
+//! The division takes place after decryption, so that the results are exact: see [`mean`] and
+//! [`variance`]. Signed readings are counted from the lowest number of their width, so that all
+//! sums are unsigned.
 //!
-//! A square is made of the squares of digits, and of twice the product of each pair of them:
-//! half the products of a multiplication.
+//! A square is the sum of the squares of its digits and of twice the product of each pair of them,
+//! which is half the products of a multiplication.
 
 use super::AnalyticsError;
 use crate::circuit::{Block, Circuit};
@@ -15,7 +15,7 @@ use crate::integer::{FheUint, Integer, Signedness, Width};
 /// Sums over a column.
 #[derive(Clone, Debug)]
 pub struct Moments {
-    /// Number of readings.
+    /// The number of readings.
     pub count: usize,
     /// The number that readings are counted from: 0, or `-2^(width - 1)` if they are signed.
     pub origin: i128,
@@ -30,8 +30,8 @@ pub fn mean(count: usize, origin: i128, sum: u128) -> f64 {
     origin as f64 + sum as f64 / count as f64
 }
 
-/// `n·Σx² - (Σx)²`, which is n² times the variance of the readings, and n·(n - 1) times that
-/// of what they are a sample of. `None` if it does not fit.
+/// Returns `n·Σx² - (Σx)²`, which is n² times the variance of the readings, and n·(n - 1) times
+/// the variance estimated for the population that they are a sample of. `None` if it does not fit.
 pub fn variance_numerator(count: usize, sum: u128, sum_of_squares: u128) -> Option<u128> {
     let first = sum_of_squares.checked_mul(count as u128)?;
     first.checked_sub(sum.checked_mul(sum)?)
@@ -43,17 +43,21 @@ pub fn variance(count: usize, sum: u128, sum_of_squares: u128) -> Option<f64> {
     (count > 0).then(|| numerator as f64 / (count as f64 * count as f64))
 }
 
-/// The variance of what the readings are a sample of.
+/// The variance estimated for the population that the readings are a sample of, from their
+/// decrypted sums.
 pub fn sample_variance(count: usize, sum: u128, sum_of_squares: u128) -> Option<f64> {
     let numerator = variance_numerator(count, sum, sum_of_squares)?;
     (count > 1).then(|| numerator as f64 / (count as f64 * (count as f64 - 1.0)))
 }
 
 impl Circuit {
-    /// Sum and sum of squares of a column. What is not evaluated is not computed: the sum
-    /// alone costs no more than alone.
+    /// Returns the sum and the sum of squares of a column. Lookups that no requested block needs
+    /// are not evaluated, so that the sum alone costs no more than it would by itself.
     ///
-    /// Readings have at most 127 bits, and the sum of squares must fit 256.
+    /// Readings may have at most 127 bits, and the sum of squares must fit 256 bits.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn moments<S: Signedness>(&self, column: &[Integer<S>]) -> Result<Moments, AnalyticsError> {
         let width = self.check_column(column)?;
         let origin = match S::SIGNED {

@@ -1,9 +1,9 @@
-//! Sorting, and the first few of a sorted column.
+//! Sorting, and the first readings in order.
 //!
-//! A network of comparators is the same for all readings. This one merges odd and even
-//! halves (Batcher; Knuth, The Art of Computer Programming, volume 3, section 5.2.2,
-//! algorithm M, for any number of rows). Who wants the first few only gets the comparators
-//! that lead to them.
+//! A network of comparators does the same for all readings. This one merges odd and even halves
+//! (Batcher; Knuth, The Art of Computer Programming, volume 3, section 5.2.2, algorithm M, for any
+//! number of rows). For the first few readings, only the comparators that lead to them are
+//! recorded.
 
 use super::AnalyticsError;
 use super::extremes::{Indexed, Order, Tags};
@@ -11,7 +11,10 @@ use crate::circuit::Circuit;
 use crate::integer::{FheUint, Integer, Signedness};
 
 impl Circuit {
-    /// The readings in order.
+    /// Returns the readings in order.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn sort<S: Signedness>(
         &self,
         order: Order,
@@ -20,8 +23,11 @@ impl Circuit {
         self.sorted_first(order, column, column.len())
     }
 
-    /// The readings in order, and the rows that they are in; those of equal readings in
-    /// order too.
+    /// Returns the readings in order, and the rows that they are in, which are in order too for
+    /// equal readings.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn sort_indexed<S: Signedness>(
         &self,
         order: Order,
@@ -30,7 +36,11 @@ impl Circuit {
         self.sorted_first_indexed(order, column, column.len())
     }
 
-    /// The first `count` readings in order: with [`Order::Descending`] the largest.
+    /// Returns the first `count` readings in order; with [`Order::Descending`] these are the
+    /// largest.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, or has fewer rows.
     pub fn sorted_first<S: Signedness>(
         &self,
         order: Order,
@@ -42,8 +52,11 @@ impl Circuit {
         Ok(sorted.iter().map(|x| self.unordered(x)).collect())
     }
 
-    /// The first `count` readings in order, and the rows that they are in; those of equal
-    /// readings in order too.
+    /// Returns the first `count` readings in order, and the rows that they are in, which are in
+    /// order too for equal readings.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, or has fewer rows.
     pub fn sorted_first_indexed<S: Signedness>(
         &self,
         order: Order,
@@ -82,8 +95,8 @@ impl Circuit {
     }
 }
 
-/// The comparators of a network that sorts `len` elements, the first of each to get what
-/// comes first.
+/// The comparators of a network that sorts `len` elements. The first index of each receives the
+/// element that comes first.
 fn network(len: usize) -> Vec<(usize, usize)> {
     let mut comparators = Vec::new();
     let top = len.next_power_of_two() / 2;
@@ -104,7 +117,7 @@ fn network(len: usize) -> Vec<(usize, usize)> {
     comparators
 }
 
-/// Those comparators that the first `count` outputs depend on.
+/// The comparators that the first `count` outputs depend on.
 fn leading_to(comparators: Vec<(usize, usize)>, len: usize, count: usize) -> Vec<(usize, usize)> {
     let mut wanted: Vec<bool> = (0..len).map(|i| i < count).collect();
     let mut leading: Vec<_> = comparators

@@ -1,7 +1,8 @@
-//! Sums of readings that were begun before there were LWE ciphertexts.
+//! Sums of readings that were begun on GLWE ciphertexts.
 //!
-//! Adding up rows is linear, so it may be done on whole GLWE ciphertexts, before digits are
-//! extracted from them: as many rows as a block can hold. What comes out enters a circuit here.
+//! The addition of rows is linear, so it can be done on whole GLWE ciphertexts, before digits are
+//! extracted from them, for as many rows as a block can hold. The extracted sums enter a circuit
+//! here.
 
 use tfhe_sbc_core::lwe::LweCiphertext;
 
@@ -13,34 +14,38 @@ use crate::integer::{FheUint, Width};
 /// The sum of a digit of some readings.
 #[derive(Clone, Debug)]
 pub struct PartialSum {
-    /// Which digit, the least significant being 0.
+    /// The place of the digit; the least significant one is 0.
     pub place: usize,
-    /// Of how many readings.
+    /// The number of readings in the sum.
     pub count: u32,
     /// The sum.
     pub sum: SumInput,
 }
 
-/// What a [`PartialSum`] enters a circuit as.
+/// The input of a circuit for a [`PartialSum`].
 #[derive(Clone, Debug)]
 pub enum SumInput {
-    /// To be evaluated.
+    /// The ciphertext of the sum.
     Ciphertext(LweCiphertext<u64>),
-    /// The value that a stand-in has, at most as much as so many digits come to: for counting
-    /// and rehearsing.
+    /// A stand-in of this value, for counting and rehearsing. The value is at most the largest sum
+    /// of the digits.
     StandIn(u64),
 }
 
 impl Circuit {
-    /// The most readings that a [`PartialSum`] may have: their digits must not overflow a
-    /// block, nor their noise the budget.
+    /// The largest number of readings of a [`PartialSum`]. Their digits must not overflow a block,
+    /// nor their noise the budget.
     pub fn most_in_a_part(&self) -> u32 {
         let digits = (self.block_modulus() - 1) / (self.message_modulus() - 1);
         self.parameters().max_noise_level.min(digits as u32)
     }
 
-    /// The sum of unsigned readings of a width, from the partial sums of their digits. There
-    /// are as many readings for every digit.
+    /// Returns the sum of unsigned readings of a width, from the partial sums of their digits. The
+    /// number of readings must be the same for every digit.
+    ///
+    /// # Errors
+    /// If the parts do not fit together, have more readings than a block can hold, or the circuit
+    /// refuses a ciphertext.
     pub fn sum_of_parts(
         &self,
         parts: Vec<PartialSum>,

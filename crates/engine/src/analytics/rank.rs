@@ -1,10 +1,10 @@
 //! Readings of a given rank, percentiles and the median.
 //!
-//! The digits are found one after the other, from the most significant one: the rows whose
-//! higher digits are those found so far are counted by their next digit, and the counts
-//! tell which digit the wanted row has, and which rank it has among those that share it
-//! (a radix selection). So the price of a row is that of its digits, whatever the number
-//! of rows; a sorting network's grows with it.
+//! The digits of the result are found one after the other, from the most significant one (a radix
+//! selection). The rows whose higher digits are those found so far are counted by their next
+//! digit. The counts give the next digit of the wanted row, and its rank among the rows that share
+//! this digit. The price of a row is that of its digits, whatever the number of rows; the price
+//! per row of a sorting network grows with the number of rows.
 
 use super::AnalyticsError;
 use crate::circuit::{Block, Circuit};
@@ -14,7 +14,11 @@ use crate::integer::{
 };
 
 impl Circuit {
-    /// The reading before which `rank` others come in ascending order.
+    /// Returns the reading with the given rank, from 0, in ascending order.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, or the rank is not below the
+    /// number of rows.
     pub fn nth_smallest<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -32,8 +36,11 @@ impl Circuit {
         Ok(self.unordered(&found))
     }
 
-    /// The `percent`th percentile, by nearest rank: the smallest reading that at least that
-    /// share of the readings does not exceed. 0 is the smallest, 50 the (lower) median.
+    /// Returns the `percent`th percentile by nearest rank: the smallest reading that is not below
+    /// at least this share of the readings. 0 gives the smallest reading, 50 the (lower) median.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, or `percent` is above 100.
     pub fn percentile<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -49,7 +56,10 @@ impl Circuit {
         self.nth_smallest(column, rank.saturating_sub(1))
     }
 
-    /// The lower median.
+    /// Returns the lower median.
+    ///
+    /// # Errors
+    /// If the column is empty, or its readings have different widths or belong to another circuit.
     pub fn median<S: Signedness>(
         &self,
         column: &[Integer<S>],
@@ -61,13 +71,13 @@ impl Circuit {
         let width = rows[0].width();
         let count_width = Width::new(rows.len().ilog2() + 1)?;
         let mut rank: FheUint = self.clear(rank as u64, count_width);
-        // Which rows have the digits found so far.
+        // Whether each row has the digits found so far.
         let mut left = vec![Block::clear(1); rows.len()];
         let mut digits = Vec::new();
         for i in (0..self.block_count(width)).rev() {
             let modulus = self.digit_modulus(width, i);
             let counts = self.counts_below(rows, &left, i, modulus, count_width);
-            // The digit is the number of counts that the rank is not below.
+            // The digit is the number of counts that are at most the rank.
             let passed = counts
                 .iter()
                 .map(|count| {
@@ -90,7 +100,7 @@ impl Circuit {
         Ok(Integer::new(digits, width))
     }
 
-    /// How many of the rows left have a digit below 1, 2, and so on.
+    /// The numbers of remaining rows whose digit is below 1, 2, and so on.
     fn counts_below(
         &self,
         rows: &[FheUint],
@@ -121,7 +131,7 @@ impl Circuit {
         ones.into_iter().map(count).collect()
     }
 
-    /// The last of the counts that the rank is not below, or 0.
+    /// The last of the counts that is at most the rank, or 0.
     fn last_passed(&self, counts: &[FheUint], passed: &[Block]) -> FheUint {
         let width = counts[0].width();
         let mut blocks = vec![Block::clear(0); self.block_count(width)];
@@ -138,7 +148,7 @@ impl Circuit {
         Integer::new(digits.collect(), width)
     }
 
-    /// Whether a row that was left has this digit too.
+    /// Whether a remaining row also has this digit.
     fn still(&self, left: &Block, own: &Block, digit: &Block) -> Block {
         let difference = own - digit;
         if left.clear_value().is_some() || 2 * difference.span() <= self.block_modulus() {

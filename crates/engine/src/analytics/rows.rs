@@ -1,13 +1,13 @@
-//! Rows that meet conditions: which they are, how many, and the sum of their readings.
+//! Rows that meet conditions: the rows themselves, their number, and the sum of their readings.
 
 use super::AnalyticsError;
 use crate::circuit::{Block, Circuit};
 use crate::integer::{Comparison, FheBool, FheUint, Integer, Signedness, Width};
 
-/// What a row of a table may be asked. Limits are encrypted, or [`Circuit::clear`].
+/// A condition on a row of a table. Limits are encrypted, or clear ([`Circuit::clear`]).
 #[derive(Clone, Debug)]
 pub enum Condition<S> {
-    /// How the reading of a column compares with a limit.
+    /// A comparison of the reading of a column with a limit.
     Compare(usize, Comparison, Integer<S>),
     /// Whether the reading of a column is at least the first limit and at most the second.
     Between(usize, Integer<S>, Integer<S>),
@@ -15,14 +15,19 @@ pub enum Condition<S> {
     OneOf(usize, Vec<Integer<S>>),
     /// Whether the condition does not hold.
     Not(Box<Self>),
-    /// Whether all of them hold.
+    /// Whether all conditions hold.
     All(Vec<Self>),
-    /// Whether any of them holds.
+    /// Whether at least one of the conditions holds.
     Any(Vec<Self>),
 }
 
 impl Circuit {
-    /// Which rows of a table of columns meet a condition.
+    /// Returns, for each row of a table of columns, whether it meets a condition.
+    ///
+    /// # Errors
+    /// If a column is empty or not of one width and this circuit, the columns have different
+    /// numbers of rows, or the condition names a column that does not exist or a limit of another
+    /// width.
     pub fn rows_where<S: Signedness>(
         &self,
         columns: &[&[Integer<S>]],
@@ -41,8 +46,11 @@ impl Circuit {
         self.side_by_side(rows, |c| c.meet(columns, rows, condition))
     }
 
-    /// Number of rows of a table of columns that meet a condition, as narrow as the number of
-    /// rows allows.
+    /// Returns the number of rows of a table of columns that meet a condition, in the width that
+    /// the number of rows needs.
+    ///
+    /// # Errors
+    /// As for [`rows_where`](Self::rows_where).
     pub fn count_where<S: Signedness>(
         &self,
         columns: &[&[Integer<S>]],
@@ -52,7 +60,11 @@ impl Circuit {
         Ok(self.propagate_unchecked(&self.count(&met)?))
     }
 
-    /// The sum of the readings of those rows whose truth value holds.
+    /// Returns the sum of the readings of the rows whose truth value holds.
+    ///
+    /// # Errors
+    /// If the column is empty or not of one width and this circuit, or the number of truth values
+    /// is not that of its rows.
     pub fn sum_where(
         &self,
         column: &[FheUint],
@@ -62,7 +74,10 @@ impl Circuit {
         Ok(self.propagate_unchecked(&self.sum(&kept)?))
     }
 
-    /// The readings of those rows whose truth value holds, and 0 in the others.
+    /// Returns the readings of the rows whose truth value holds, and 0 for the others.
+    ///
+    /// # Errors
+    /// As for [`sum_where`](Self::sum_where).
     pub fn keep_where(
         &self,
         column: &[FheUint],
@@ -123,7 +138,7 @@ impl Circuit {
         }
     }
 
-    /// How each reading compares with a limit.
+    /// The comparison of each reading with a limit.
     fn compare_all<S: Signedness>(
         &self,
         comparison: Comparison,
@@ -135,7 +150,7 @@ impl Circuit {
             let compared = column.iter().map(|x| self.compare(comparison, x, limit));
             return Ok(compared.collect::<Result<_, _>>()?);
         }
-        // With the limit's sign flipped once, rather than in each comparison.
+        // The sign of the limit is flipped once, rather than in each comparison.
         self.check(&[&column[0], limit])?;
         let limits = self.ordered(std::slice::from_ref(limit));
         let readings = self.ordered(column);
@@ -172,7 +187,7 @@ impl Circuit {
         column.iter().map(is_one).collect()
     }
 
-    /// The bits of a narrow integer that is no secret.
+    /// The bits of a narrow clear integer.
     fn clear_value<S: Signedness>(&self, x: &Integer<S>, width: Width) -> Option<i64> {
         if width.bits() > 62 {
             return None;

@@ -1,12 +1,12 @@
-//! Linear scores with clear weights, and what a logistic model makes of them.
+//! Linear scores with clear weights, and the decisions and probabilities of logistic models.
 //!
-//! A weight is written in digits from `-m/2 + 1` to `m/2` of the radix `m`: a multiple of a
-//! reading's digit by one of them is a weight of a linear combination, and what negative
-//! ones would subtract is the complement of the digit. So a score is a carry-save addition of
-//! weighted digits, without a product.
+//! A weight is written in digits from `-m/2 + 1` to `m/2` of the radix `m`. A digit of a reading
+//! is multiplied by a digit of a weight in a linear combination; for a negative digit, the
+//! complement of the reading's digit is taken instead of a subtraction. A score is thus a
+//! carry-save addition of weighted digits, without products.
 //!
-//! Weights are integers: a model's are to be multiplied by a common scale and rounded, which
-//! changes the score of a row by at most half the sum of its readings over that scale.
+//! Weights are integers: those of a model must be multiplied by a common scale and rounded, which
+//! changes the score of a row by at most half the sum of its readings divided by the scale.
 
 use super::{AnalyticsError, range_of};
 use crate::circuit::Circuit;
@@ -15,10 +15,10 @@ use crate::integer::{
     Clear, Comparison, FheBool, FheInt, FheUint, Integer, Signedness, Unsigned, Width,
 };
 
-/// A linear score of a row, less the smallest that any row may have.
+/// A linear score of a row, minus the smallest score that any row may have.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// The score less `lowest`, in digits.
+    /// The score minus `lowest`, in digits.
     pub above_lowest: FheUint,
     /// The smallest score.
     pub lowest: i128,
@@ -26,11 +26,16 @@ pub struct Score {
     pub highest: i128,
 }
 
-/// A weight's multiple of its reading is within this.
+/// The largest magnitude of the product of a weight and its reading.
 const LARGEST: i128 = 1 << 120;
 
 impl Circuit {
-    /// `bias + Σ weight·reading` of a row, where every reading has a weight.
+    /// Returns `bias + Σ weight·reading` of a row, with one weight for every reading. The readings
+    /// may have different widths.
+    ///
+    /// # Errors
+    /// If the row is empty, the numbers of readings and weights differ, the sums do not fit 126
+    /// bits, or a reading belongs to another circuit.
     pub fn linear_score<S: Signedness>(
         &self,
         row: &[Integer<S>],
@@ -57,7 +62,7 @@ impl Circuit {
         let width = Width::new((highest - lowest).max(1).ilog2() + 1)?;
         let digits = self.block_count(width);
         let mut columns: Columns = vec![Vec::new(); digits];
-        // What the terms below are more than the score less the lowest.
+        // The amount by which the sum of the terms below exceeds the score minus the lowest.
         let mut excess = lowest - i128::from(bias);
         for (reading, &weight) in row.iter().zip(weights) {
             let origin = range_of::<S>(reading.width()).0;
@@ -92,10 +97,10 @@ impl Circuit {
         })
     }
 
-    /// Whether a score is at least a limit.
+    /// Returns whether a score is at least a limit.
     ///
-    /// This is what a logistic model decides: a probability is at least `p` where the score
-    /// is at least `ln(p / (1 - p))`.
+    /// This is the decision of a logistic model: a probability is at least `p` if the score is at
+    /// least `ln(p / (1 - p))`.
     pub fn score_at_least(&self, score: &Score, limit: i128) -> Result<FheBool, AnalyticsError> {
         if limit <= score.lowest || limit > score.highest {
             return Ok(self.clear_bool(limit <= score.lowest));
@@ -109,8 +114,8 @@ impl Circuit {
     /// values: the code `c` of a probability `p` is `p·(levels - 1)` rounded to the nearest
     /// integer, so that `c / (levels - 1)` is within `1 / (2·(levels - 1))` of `p`.
     ///
-    /// The sigmoid is monotone, so a code is the number of those scores passed at which
-    /// it changes: a comparison for each level but the first.
+    /// The sigmoid is monotone, so that a code is the number of the scores at which it changes
+    /// that are at most the score: one comparison for each level but the first.
     pub fn probability(
         &self,
         score: &Score,
@@ -124,7 +129,7 @@ impl Circuit {
         Ok(self.propagate_unchecked(&self.count(&passed)?))
     }
 
-    /// The score itself, in two's complement.
+    /// Returns the score itself, in two's complement.
     pub fn score_value(&self, score: &Score) -> Result<FheInt, AnalyticsError> {
         let most = score.highest.max(-score.lowest - 1).max(0);
         let bits = score
@@ -141,8 +146,11 @@ impl Circuit {
     }
 }
 
-/// The scores at which [`Circuit::probability`] goes from one code to the next: the smallest
-/// of each code but 0.
+/// Returns the scores at which [`Circuit::probability`] changes from one code to the next: the
+/// smallest score of each code but 0.
+///
+/// # Errors
+/// If the levels or the step are out of range.
 pub fn probability_limits(step: f64, levels: u32) -> Result<Vec<i128>, AnalyticsError> {
     let is_step = step.is_finite() && step > 0.0;
     if !(2..=256).contains(&levels) || !is_step {
@@ -155,8 +163,7 @@ pub fn probability_limits(step: f64, levels: u32) -> Result<Vec<i128>, Analytics
     Ok((1..levels).map(limit).collect())
 }
 
-/// The digits of a number from `-modulus/2 + 1` to `modulus/2` that are not 0, with their
-/// places.
+/// The nonzero digits of a number, from `-modulus/2 + 1` to `modulus/2`, with their places.
 fn signed_digits(number: i64, modulus: i64) -> Vec<(usize, i64)> {
     let mut rest = i128::from(number);
     let modulus = i128::from(modulus);
@@ -164,8 +171,8 @@ fn signed_digits(number: i64, modulus: i64) -> Vec<(usize, i64)> {
     let mut place = 0;
     while rest != 0 {
         let mut digit = rest.rem_euclid(modulus);
-        // With the radix 2 a negative number has no end in digits 0 and 1: its ends are
-        // those of its opposite.
+        // In radix 2, a negative number has no finite expansion in the digits 0 and 1, so it takes
+        // the negated digits of its absolute value.
         if digit > modulus / 2 || (modulus == 2 && digit == 1 && rest < 0) {
             digit -= modulus;
         }

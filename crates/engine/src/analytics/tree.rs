@@ -1,10 +1,10 @@
 //! Decision trees with clear thresholds, on rows of encrypted readings.
 //!
-//! Every branch compares once, all of them together. The cost of a leaf is the number of
-//! branches on its path at which the row turns away from it, a sum of comparisons (Tai, Ma,
-//! Zhao, Chow: Privacy-Preserving Decision Trees Evaluation via Linear Functions, ESORICS
-//! 2017): it is 0 for one leaf. One lookup of the cost gives a digit of the leaf's
-//! value or nothing, and the answer is the sum of those.
+//! Every branch makes one comparison, all of them together. The cost of a leaf is the number of
+//! branches on its path at which the row turns away from it, a sum of results of comparisons, and
+//! is 0 for exactly one leaf (Tai, Ma, Zhao, Chow: Privacy-Preserving Decision Trees Evaluation
+//! via Linear Functions, ESORICS 2017). One lookup of the cost gives a digit of the leaf's value
+//! or 0, and the answer is the sum of these.
 
 use super::{AnalyticsError, range_of};
 use crate::circuit::{Block, Circuit};
@@ -15,22 +15,22 @@ use crate::integer::{
 /// A node of a decision tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// Whether the reading of a column is below a threshold.
+    /// A branch: whether the reading of a column is below a threshold.
     Branch {
         /// The column.
         column: usize,
         /// The threshold.
         threshold: i128,
-        /// The node to go to if it is below.
+        /// The node to go to if the reading is below the threshold.
         below: usize,
-        /// The node to go to if it is not.
+        /// The node to go to otherwise.
         otherwise: usize,
     },
-    /// The answer.
+    /// A leaf with its answer.
     Leaf(u64),
 }
 
-/// A decision tree: a list of nodes, of which the first is the root.
+/// A decision tree: a list of nodes, the first of which is the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     nodes: Vec<Node>,
@@ -40,16 +40,20 @@ pub struct Tree {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Leaf {
     value: u64,
-    /// The branches above it, and whether it is on the side of what is below the threshold.
+    /// The branches above the leaf, and for each whether the leaf is on the side below the
+    /// threshold.
     path: Vec<(usize, bool)>,
 }
 
 impl Tree {
-    /// The most branches on the way to a leaf.
+    /// The largest number of branches on the way to a leaf.
     pub const MAX_DEPTH: usize = 64;
 
-    /// Checks that the nodes are a tree: the children of a branch come after it, every node
-    /// but the first is the child of one branch, and none is deeper than
+    /// Makes a tree of its nodes.
+    ///
+    /// # Errors
+    /// If the nodes are not a tree: the children of a branch must come after it, every node but
+    /// the first must be the child of exactly one branch, and no node may be deeper than
     /// [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub fn new(nodes: Vec<Node>) -> Result<Self, AnalyticsError> {
         let mut paths: Vec<Option<Vec<(usize, bool)>>> = vec![None; nodes.len()];
@@ -77,13 +81,13 @@ impl Tree {
         Ok(Self { nodes, leaves })
     }
 
-    /// Its nodes.
+    /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The answer for a clear row. `None` if the row has not all the columns that it asks
-    /// for.
+    /// Returns the answer for a clear row; `None` if the row does not have all columns that the
+    /// tree asks for.
     pub fn decide(&self, row: &[i128]) -> Option<u64> {
         let mut at = 0;
         loop {
@@ -109,7 +113,11 @@ impl Tree {
 }
 
 impl Circuit {
-    /// The answer of a tree for a row, as narrow as its largest leaf allows.
+    /// Returns the answer of a tree for a row, in the width that its largest leaf needs.
+    ///
+    /// # Errors
+    /// If the tree asks for a column or a threshold that the row cannot have, or the readings have
+    /// different widths or belong to another circuit.
     pub fn decide<S: Signedness>(
         &self,
         tree: &Tree,
@@ -117,7 +125,7 @@ impl Circuit {
     ) -> Result<FheUint, AnalyticsError> {
         let costs = self.leaf_costs(tree, row)?;
         let width = width_of(tree.largest())?;
-        // The most frequent leaf's value is where the sum starts: it needs no lookup.
+        // The sum starts with the value of the most frequent leaf, which then needs no lookup.
         let times = |leaf: &Leaf| tree.leaves.iter().filter(|l| l.value == leaf.value).count();
         let base = tree.leaves.iter().max_by_key(|leaf| times(leaf));
         let base: FheUint = self.clear(base.map_or(0, |leaf| leaf.value), width);
@@ -134,7 +142,7 @@ impl Circuit {
             let steps: Vec<_> = steps.iter().map(|f| f as &dyn Fn(i64) -> i64).collect();
             let steps = self.look_up_all(cost, &steps);
             for (i, (sum, step)) in sums.iter_mut().zip(steps).enumerate() {
-                // One step at most is not 0, so that all sums on the way are digits.
+                // At most one term is nonzero, so that all partial sums are digits.
                 let digit = |sum: Block| sum.known_in(0, self.digit_modulus(width, i) - 1);
                 let next = digit(&*sum + &step);
                 *sum = match next.norm_squared() <= self.max_norm_squared() / 4 {
@@ -146,7 +154,10 @@ impl Circuit {
         Ok(Integer::new(sums, width))
     }
 
-    /// The sum of the answers of several trees for a row.
+    /// Returns the sum of the answers of several trees for a row.
+    ///
+    /// # Errors
+    /// As for [`decide`](Self::decide), or if there are no trees.
     pub fn decide_forest<S: Signedness>(
         &self,
         trees: &[Tree],
@@ -159,8 +170,11 @@ impl Circuit {
         Ok(self.propagate_unchecked(&self.sum(&answers)?))
     }
 
-    /// How many of several trees answer 0, 1, and so on below `classes` for a row. The
-    /// majority is [`arg_max`](Self::arg_max) of that.
+    /// Returns the number of trees that answer 0, 1, and so on below `classes` for a row.
+    /// [`arg_max`](Self::arg_max) of the result is the majority.
+    ///
+    /// # Errors
+    /// As for [`decide`](Self::decide).
     pub fn votes<S: Signedness>(
         &self,
         trees: &[Tree],
@@ -186,7 +200,7 @@ impl Circuit {
         votes.iter().map(count).collect()
     }
 
-    /// For each leaf a block that is 0 if the row gets there, and positive if it does not.
+    /// For each leaf, a block that is 0 if the row gets there, and positive if it does not.
     fn leaf_costs<S: Signedness>(
         &self,
         tree: &Tree,
@@ -210,12 +224,13 @@ impl Circuit {
         let cost = |leaf: &Leaf| {
             let mut turns: Vec<Block> = Vec::with_capacity(leaf.path.len());
             for turn in leaf.path.iter().map(turns_away) {
-                // The same question twice would count twice, and its noise too.
+                // An equal comparison on the same path would count twice, and so would its noise.
                 if !turns.contains(&turn) {
                     turns.push(turn);
                 }
             }
-            // A path longer than a block can count: whether there are any, for each part.
+            // If a path is longer than a block can count, each part of it is reduced to whether
+            // the row turns away in it.
             while turns.len() > most {
                 let part = |part: &[Block]| match part {
                     [one] => one.clone(),

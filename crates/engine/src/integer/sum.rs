@@ -1,10 +1,10 @@
-//! Sums of many: carry-save addition in columns, until what is left of a column fits a block.
+//! Sums of many integers, by carry-save addition in columns until the rest of each column fits a
+//! block.
 //!
-//! A lookup of a group of blocks gives a digit and a carry into the next column. Where a group
-//! spans at most half of the values below the padding bit, both come out of one bootstrap, else
-//! they take two; full groups save more for each bootstrap, halves are for what remains.
-//! Columns are lowered either to where they fit a lazy integer, or to where none carries more
-//! than 1, whichever makes digits of them sooner.
+//! A lookup of a group of blocks gives a digit and a carry into the next column. If a group spans
+//! at most half of the values below the padding bit, one bootstrap gives both, otherwise two. Full
+//! groups save more per bootstrap; half groups are for the rest. Columns are lowered either until
+//! they fit a lazy integer, or until none carries more than 1, whichever gives digits sooner.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -106,7 +106,7 @@ impl Pile {
     }
 }
 
-/// What is left of columns.
+/// The rest of columns after lowering.
 struct Lowered {
     blocks: Vec<Block>,
     /// Carries out of the width.
@@ -114,7 +114,10 @@ struct Lowered {
 }
 
 impl Circuit {
-    /// The sum of many integers, as wide as it needs to be.
+    /// Returns the sum of many integers, in the width that it needs.
+    ///
+    /// # Errors
+    /// If the list is empty, or the integers have different widths or belong to another circuit.
     pub fn sum<S: Signedness>(&self, integers: &[Integer<S>]) -> Result<Integer<S>, IntegerError> {
         let widest = integers.iter().map(|integer| integer.width.0).max();
         let widest = widest.ok_or(IntegerError::Empty)?;
@@ -124,7 +127,10 @@ impl Circuit {
         self.weighted_sum(integers, &weights, width)
     }
 
-    /// The number of truth values that hold.
+    /// Returns the number of truth values that hold.
+    ///
+    /// # Errors
+    /// If a truth value belongs to another circuit.
     pub fn count(&self, bits: &[FheBool]) -> Result<FheUint, IntegerError> {
         if bits.is_empty() {
             return Err(IntegerError::Empty);
@@ -135,7 +141,7 @@ impl Circuit {
         Ok(self.add_column(bits, width))
     }
 
-    /// The sum of blocks, which is below 2^width.
+    /// The sum of blocks, which must be below 2^width.
     pub(super) fn add_column(&self, column: Vec<Block>, width: Width) -> FheUint {
         let mut columns = self.columns(width);
         columns[0] = column;
@@ -147,13 +153,13 @@ impl Circuit {
         vec![Vec::new(); self.block_count(width)]
     }
 
-    /// Adds columns up. What the last one carries out is dropped.
+    /// Adds the columns. The carry of the last one is dropped.
     pub(crate) fn add_columns<S: Signedness>(&self, columns: Columns, width: Width) -> Integer<S> {
         Integer::new(self.lowered(columns, width).blocks, width)
     }
 
-    /// Adds columns of numbers from 0 up, into digits, and says whether they overflow. What has
-    /// spilled already comes to what spills here.
+    /// Adds columns of nonnegative numbers into digits, and tells whether the sum overflows the
+    /// width. `spilled` holds blocks beyond the width already.
     pub(super) fn overflowing_columns(
         &self,
         columns: Columns,
@@ -172,7 +178,7 @@ impl Circuit {
         let start = self.lookup_count();
         let room = self.block_modulus() - 1 - self.largest_carry();
         let roomy = self.lower(columns.clone(), width, |_| room);
-        // What nobody carries more than 1 out of.
+        // The columns, lowered until none carries more than 1.
         let ready = self.lower(columns, width, |modulus| 2 * modulus - 2);
         if roomy.blocks == ready.blocks {
             return ready;
@@ -190,16 +196,16 @@ impl Circuit {
         }
     }
 
-    /// Looks groups up until the sum of each column, begun in `[0, message_modulus)`, is at
+    /// Looks up groups until the sum of each column, which starts in `[0, message_modulus)`, is at
     /// most `most` of its modulus.
     fn lower(&self, columns: Columns, width: Width, most: impl Fn(i64) -> i64) -> Lowered {
         let mut spilled = Vec::new();
         let mut piles: Vec<Pile> = columns.into_iter().map(Pile::new).collect();
         loop {
-            // Every round takes what is there at its start, so that it is one lookup deep.
+            // A round takes only blocks that exist at its start, so that it is one lookup deep.
             let mut next: Vec<Pile> = piles.iter().map(|_| Pile::default()).collect();
             let mut progress = false;
-            // What the columns below have lent, to begin at 0.
+            // The amount that the columns below have lent, so that they begin at 0.
             let mut lent = 0;
             for (c, pile) in piles.iter_mut().enumerate() {
                 let modulus = self.digit_modulus(width, c);
@@ -220,13 +226,14 @@ impl Circuit {
                         lent = low.div_euclid(modulus);
                         break;
                     };
-                    // From 0 up, it carries least; what that takes off stays in the column.
+                    // A group that starts at 0 has the smallest carry; the offset stays in the
+                    // column.
                     let (group, offset) = (&group - group.low(), group.low());
                     if offset != 0 {
                         next[c].push(Block::clear(offset));
                     }
                     let (digit, carry) = self.split(&group, modulus);
-                    // A block too noisy for company comes back alone.
+                    // A block that is too noisy for a group comes back alone.
                     let digit = match digit == group {
                         true => self.refresh(&digit),
                         false => digit,
@@ -255,11 +262,11 @@ impl Circuit {
         }
     }
 
-    /// Takes blocks out of a column that is too high by `excess`, as many as fit one lookup, or
-    /// as few as are enough. `None` if it is better to wait for what comes to the column.
+    /// Takes blocks out of a column that is too high by `excess`: as many as fit one lookup, or as
+    /// few as are enough. `None` if it is better to wait for further blocks of the column.
     fn take_group(&self, pile: &mut Pile, excess: i64, wait: bool) -> Option<Block> {
         let (modulus, digit) = (self.block_modulus(), self.message_modulus() - 1);
-        // Half a group lowers a column by no more than this.
+        // Half a group lowers a column by at most this much.
         if excess < modulus / 2 - digit {
             let half = self.pick(pile, modulus / 2);
             let lowers = half.sum.span() - 1 - digit;
@@ -275,10 +282,11 @@ impl Circuit {
         Some(pile.remove(full))
     }
 
-    /// Finds blocks of a column, the widest first, of `span` values in all.
+    /// Finds blocks of a column with `span` values together, the widest first.
     fn pick(&self, pile: &Pile, span: i64) -> Group {
-        /// Blocks of one span that are too noisy for the group before the others of that span
-        /// are taken to be, too: a group is found in a time that does not grow with the column.
+        /// The number of blocks of one span that may be too noisy for the group before the others
+        /// of that span are skipped, so that the time to find a group does not grow with the
+        /// column.
         const MOST_MISSES: usize = 64;
         let max_norm_squared = self.max_norm_squared();
         let mut group: Option<Group> = None;
@@ -323,7 +331,7 @@ impl Circuit {
         group
     }
 
-    /// The same number with every block from 0 up: whole multiples of the modulus are moved to
+    /// The same number with every block nonnegative: whole multiples of the modulus are moved to
     /// the next block, and out of the width.
     pub(super) fn brought_to_zero(&self, mut blocks: Vec<Block>, width: Width) -> Vec<Block> {
         let mut lent = 0;
