@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tfhe_sbc_columns::{Computed, Exported, Progress, joined};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::keys::SecretKey as Secret;
 use tfhe_sbc_core::parameters::{Parameters as Set, PlaintextKind};
@@ -18,9 +19,8 @@ use tfhe_sbc_python_shared::errors::{self, TfheSbcError, refused};
 use tfhe_sbc_python_shared::files;
 use tfhe_sbc_upload::fresh_seeds;
 
-use crate::compute::{Backend, Exported, export, joined};
+use crate::errors::refused as error;
 use crate::mask::Mask;
-use crate::node::{Node, Op};
 use crate::number::Number;
 use crate::params::Parameters;
 use crate::watch::watched;
@@ -166,8 +166,8 @@ impl SecretKey {
     /// The codes of a computed number.
     fn codes(&self, py: Python<'_>, number: &Number) -> PyResult<Vec<u128>> {
         let encoding = self.secret.parameters().block_encoding();
-        let each = encoding.block_count(number.node.bits());
-        let blocks = match self.opened(py, &number.backend, &number.node)? {
+        let each = encoding.block_count(number.0.bits());
+        let blocks = match self.opened(py, &Computed::Number(number.0.clone()))? {
             Opened::Rehearsed(codes) => return Ok(codes),
             Opened::Blocks(blocks) => blocks,
         };
@@ -183,7 +183,7 @@ impl SecretKey {
 
     /// The truth values of a computed mask.
     fn truths(&self, py: Python<'_>, mask: &Mask) -> PyResult<Vec<bool>> {
-        let bits = match self.opened(py, &mask.backend, &mask.node)? {
+        let bits = match self.opened(py, &Computed::Mask(mask.0.clone()))? {
             Opened::Rehearsed(bits) => bits,
             Opened::Blocks(blocks) => blocks.into_iter().map(u128::from).collect(),
         };
@@ -203,24 +203,24 @@ impl SecretKey {
         blocks.map(|lwe| self.secret.decrypt_block(lwe)).collect()
     }
 
-    fn opened(&self, py: Python<'_>, backend: &Backend, node: &Node) -> PyResult<Opened> {
-        if let Some(found) = backend.fingerprint()
+    fn opened(&self, py: Python<'_>, value: &Computed) -> PyResult<Opened> {
+        if let Some(found) = value.fingerprint()
             && found != self.secret.fingerprint()
         {
             let expected = self.secret.fingerprint();
             return Err(errors::wire(WireError::WrongKey { expected, found }));
         }
         let opened = watched(py, None, |progress| {
-            Some(match export(backend, node, progress)? {
+            Ok(match value.export(progress)? {
                 Exported::Clear(values) => Opened::Rehearsed(values),
                 Exported::Sealed(ciphertexts) => Opened::Blocks(self.blocks(&ciphertexts)),
             })
         })?;
-        opened.ok_or_else(not_computed)
+        opened.map_err(error)
     }
 }
 
-/// What a computed node holds, in the clear.
+/// The content of a computed value in the clear.
 enum Opened {
     /// The codes or bits of a rehearsal.
     Rehearsed(Vec<u128>),
@@ -229,38 +229,29 @@ enum Opened {
 }
 
 fn implausible() -> PyErr {
-    refused(
-        "this decrypts to values that it cannot have",
-        "the data was changed, or encrypted with another key",
-    )
-}
-
-pub(crate) fn not_computed() -> PyErr {
-    refused("nothing is computed", "call compute() first")
+    error(tfhe_sbc_columns::Error::Implausible)
 }
 
 /// The codes of what a rehearsal computed.
 #[pyfunction]
 pub(crate) fn rehearsed_codes(number: &Number) -> PyResult<Vec<u128>> {
-    rehearsed(&number.node)
+    rehearsed(&Computed::Number(number.0.clone()))
 }
 
 /// The truth values of what a rehearsal computed.
 #[pyfunction]
 pub(crate) fn rehearsed_truths(mask: &Mask) -> PyResult<Vec<bool>> {
-    let bits = rehearsed(&mask.node)?;
+    let bits = rehearsed(&Computed::Mask(mask.0.clone()))?;
     Ok(bits.into_iter().map(|bit| bit == 1).collect())
 }
 
-fn rehearsed(node: &Node) -> PyResult<Vec<u128>> {
-    match &*node.op() {
-        Op::Clear(values) => Ok(values.clone()),
-        Op::Constant(truth) => Ok(vec![u128::from(*truth); node.len()]),
-        Op::Sealed(_) | Op::Known(_) => Err(refused(
-            "this is encrypted",
-            "decrypt it with the secret key",
-        )),
-        _ => Err(not_computed()),
+fn rehearsed(value: &Computed) -> PyResult<Vec<u128>> {
+    if value.is_computed() && value.fingerprint().is_some() {
+        return Err(error(tfhe_sbc_columns::Error::Encrypted));
+    }
+    match value.export(&Progress::default()).map_err(error)? {
+        Exported::Clear(values) => Ok(values),
+        Exported::Sealed(_) => Err(error(tfhe_sbc_columns::Error::Encrypted)),
     }
 }
 

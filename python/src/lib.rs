@@ -1,18 +1,17 @@
-//! The extension module of `tfhe_sbc`. What users see is written in Python on top of it.
+//! The extension module of `tfhe_sbc`: bindings of the crate `tfhe-sbc-columns` and of keys. The
+//! classes that users see are written in Python on top of it.
 //!
-//! The path of a computation: [`server`] loads uploads as [`number`]s, whose operators and
-//! those of [`mask`]s make a graph of [`node`]s; [`compute`] has [`record`] write what is asked for
-//! into a circuit, and evaluates that, as [`watch`] shows; [`results`] seals what came out, and
+//! [`server`] loads uploads as [`number`]s, whose operators and those of [`mask`]s make new ones;
+//! [`compute`] computes them, watched by [`watch`]; [`results`] seals what was computed, and
 //! [`keys`] decrypts it.
 #![forbid(unsafe_code)]
 
 mod compute;
+mod errors;
 mod keys;
 mod mask;
-mod node;
 mod number;
 mod params;
-mod record;
 mod results;
 mod server;
 mod watch;

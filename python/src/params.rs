@@ -127,6 +127,7 @@ pub(crate) fn find_parameters(
     };
     let set = ParameterSet { name, ..*set }.validate();
     let set = set.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
-    crate::compute::new_circuit(&set)?;
+    // Refuses sets that carry no integers.
+    tfhe_sbc_columns::Server::rehearsal(&set).map_err(crate::errors::refused)?;
     Ok(Parameters { set })
 }

@@ -1,24 +1,22 @@
 //! Results: what was computed, as bytes, under the small key.
 
-use std::sync::Arc;
-
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_columns::{Computed, Exported, decimal};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
 use tfhe_sbc_query::results::{
     AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
 };
 
-use crate::compute::{Backend, Computable, Exported, export};
-use crate::keys::{SecretKey, not_computed};
+use crate::compute::Computable;
+use crate::errors::refused as error;
+use crate::keys::SecretKey;
 use crate::mask::Mask;
-use crate::node::{Node, Op};
-use crate::number::Number;
-use crate::number::decimal::{decimals_of, rounded};
+use crate::number::{Number, number};
 use crate::server::Server;
 use crate::watch::watched;
 
@@ -47,19 +45,19 @@ pub(crate) fn seal<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mut ciphertexts = Vec::new();
     let mut sealed = Vec::with_capacity(answers.len());
-    let mut by: Option<Arc<Backend>> = None;
+    let mut first: Option<Computed> = None;
     for (kind, name, parts, unit, labels) in answers {
         let mut blocks = Vec::with_capacity(parts.len());
         for (place, part) in parts.iter().enumerate() {
-            let backend = part.backend();
-            match &by {
-                Some(first) => first.check_same(backend)?,
-                None => by = Some(Arc::clone(backend)),
+            let part = part.computed();
+            match &first {
+                Some(first) => first.check_same(&part).map_err(error)?,
+                None => first = Some(part.clone()),
             }
             let start = ciphertexts.len();
             // The column that a spread is of only tells its encoding.
             if !(is_spread(&kind) && place == 0) {
-                ciphertexts.extend(sealed_blocks(py, backend, part.node())?);
+                ciphertexts.extend(sealed_blocks(py, &part)?);
             }
             blocks.push((ciphertexts.len() - start) as u32);
         }
@@ -70,30 +68,23 @@ pub(crate) fn seal<'py>(
             meaning,
         });
     }
-    let Some((backend, key)) = by.and_then(|by| by.fingerprint().map(|key| (by, key))) else {
+    let server = first.map(|first| first.server());
+    let Some((server, key)) = server.and_then(|by| by.fingerprint().map(|key| (by, key))) else {
         return Err(refused(
             "a rehearsal, or nothing, has no encrypted result",
             "seal what a Server computed",
         ));
     };
     let results = Results::new(sealed, bootstraps);
-    let bytes = results.seal(backend.parameters(), key, &ciphertexts);
+    let bytes = results.seal(server.parameters(), key, &ciphertexts);
     let bytes = bytes.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
-fn sealed_blocks(
-    py: Python<'_>,
-    backend: &Backend,
-    node: &Node,
-) -> PyResult<Vec<LweCiphertext<u32>>> {
-    match watched(py, None, |progress| export(backend, node, progress))? {
-        Some(Exported::Sealed(ciphertexts)) => Ok(ciphertexts),
-        Some(Exported::Clear(_)) => Err(refused(
-            "a rehearsal has no ciphertexts",
-            "seal what a Server computed",
-        )),
-        None => Err(not_computed()),
+fn sealed_blocks(py: Python<'_>, part: &Computed) -> PyResult<Vec<LweCiphertext<u32>>> {
+    match watched(py, None, |progress| part.export(progress))?.map_err(error)? {
+        Exported::Sealed(ciphertexts) => Ok(ciphertexts),
+        Exported::Clear(_) => Err(error(tfhe_sbc_columns::Error::NoCiphertexts)),
     }
 }
 
@@ -113,9 +104,9 @@ fn meaning(
     let column = |number: &Number| Column {
         name: name.to_owned(),
         unit: unit.clone(),
-        offset: number.offset,
-        scale: number.scale,
-        bits: number.node.bits(),
+        offset: number.0.offset(),
+        scale: number.0.scale(),
+        bits: number.0.bits(),
     };
     Ok(match (kind, parts) {
         ("count", [Computable::Number(_)]) => Meaning::Count,
@@ -141,7 +132,7 @@ fn meaning(
             ],
         ) => Meaning::Spread {
             column: column(of),
-            rows: of.node.len() as u32,
+            rows: of.0.row_count() as u32,
             sum_blocks: blocks[1],
             measure: Spread {
                 sample: kind.starts_with("sample"),
@@ -177,7 +168,6 @@ pub(crate) fn open_result(
             _ => None,
         };
         let is_count = matches!(answer.meaning, Meaning::Count);
-        let decimals = decimals(&answer.meaning);
         let answer = answer.read(parameters, &blocks).map_err(results_error)?;
         let truth = |block: &u64| *block == 1;
         let value = match truths {
@@ -186,7 +176,7 @@ pub(crate) fn open_result(
                 let truths = blocks.iter().map(truth).collect();
                 PyArray1::<bool>::from_vec(py, truths).into_py_any(py)?
             }
-            None => python_value(py, answer.value, is_count, decimals)?,
+            None => python_value(py, answer.value, is_count)?,
         };
         opened.push((answer.name, value));
     }
@@ -198,41 +188,25 @@ fn is_single(labels: &[String]) -> bool {
     matches!(labels, [label] if label.is_empty())
 }
 
-/// The decimals of what an answer's codes stand for.
-fn decimals(meaning: &Meaning) -> Option<usize> {
-    match meaning {
-        Meaning::Reading(column)
-        | Meaning::Range(column)
-        | Meaning::Sum(column, _)
-        | Meaning::Place(column, ..)
-        | Meaning::Readings(column, _)
-        | Meaning::Scores(column, _) => decimals_of(column.offset, column.scale),
-        _ => None,
-    }
-}
-
 fn python_value(
     py: Python<'_>,
     value: AnswerValue,
     is_count: bool,
-    decimals: Option<usize>,
 ) -> PyResult<Py<PyAny>> {
-    let rounded = |value| rounded(value, decimals);
     match value {
         AnswerValue::Number { value, .. } if is_count => (value as u64).into_py_any(py),
-        AnswerValue::Number { value, .. } => rounded(value).into_py_any(py),
-        AnswerValue::Row { row, value, .. } => (row, rounded(value)).into_py_any(py),
+        AnswerValue::Number { value, .. } => value.into_py_any(py),
+        AnswerValue::Row { row, value, .. } => (row, value).into_py_any(py),
         AnswerValue::Rows(labels) => labels.into_py_any(py),
         AnswerValue::Histogram { bins, .. } => {
             let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
             PyArray1::from_vec(py, counts).into_py_any(py)
         }
         AnswerValue::Values { values, .. } => {
-            let values = values.into_iter().map(rounded).collect();
             PyArray1::from_vec(py, values).into_py_any(py)
         }
         AnswerValue::Scores { rows, .. } => {
-            let values = rows.into_iter().map(|row| rounded(row.value)).collect();
+            let values = rows.into_iter().map(|row| row.value).collect();
             PyArray1::from_vec(py, values).into_py_any(py)
         }
         AnswerValue::Leaves { rows } => {
@@ -252,9 +226,9 @@ pub(crate) fn load_result(
     server: &Server,
     bytes: &[u8],
 ) -> PyResult<Vec<LoadedAnswer>> {
-    let backend = &server.backend;
-    let parameters = backend.parameters();
-    let Some(key) = backend.fingerprint() else {
+    let server = &server.0;
+    let parameters = server.parameters();
+    let Some(key) = server.fingerprint() else {
         return Err(refused(
             "a rehearsal loads no results",
             "load them with a Server",
@@ -266,7 +240,7 @@ pub(crate) fn load_result(
     let mut loaded = Vec::with_capacity(results.answers.len());
     for answer in results.answers {
         let count = answer.blocks as usize;
-        let op = Op::Sealed(ciphertexts.by_ref().take(count).collect());
+        let sealed: Vec<_> = ciphertexts.by_ref().take(count).collect();
         let bits_of = |rows: usize| answer.blocks / rows.max(1) as u32 * encoding.message_bits();
         let fits = |column: &Column, rows: usize| {
             encoding.block_count(column.bits) * rows == count && rows > 0
@@ -285,11 +259,18 @@ pub(crate) fn load_result(
         }
         let (unit, labels, value) = match answer.meaning {
             Meaning::Count => {
-                let number = Number::counting(backend, None, bits_of(1), op)?;
+                let counting = Column {
+                    name: String::new(),
+                    unit: String::new(),
+                    offset: 0.0,
+                    scale: 1.0,
+                    bits: bits_of(1),
+                };
+                let number = number(server.number_of(None, &counting, sealed))?;
                 (String::new(), None, Py::new(py, number)?.into_any())
             }
             Meaning::Reading(column) if fits(&column, 1) => {
-                let number = Number::of_column(backend, None, &column, op)?;
+                let number = number(server.number_of(None, &column, sealed))?;
                 (column.unit, None, Py::new(py, number)?.into_any())
             }
             Meaning::Sum(column, rows) | Meaning::Mean(column, rows) if rows == 0 => {
@@ -297,14 +278,11 @@ pub(crate) fn load_result(
             }
             Meaning::Sum(column, rows) => {
                 let sum = Column {
-                    offset: rounded(
-                        column.offset * f64::from(rows),
-                        decimals_of(column.offset, 0.0),
-                    ),
+                    offset: decimal::product(column.offset, f64::from(rows)),
                     bits: bits_of(1),
                     ..column
                 };
-                let number = Number::of_column(backend, None, &sum, op)?;
+                let number = number(server.number_of(None, &sum, sealed))?;
                 (sum.unit, None, Py::new(py, number)?.into_any())
             }
             Meaning::Mean(column, rows) => {
@@ -313,21 +291,21 @@ pub(crate) fn load_result(
                     bits: bits_of(1),
                     ..column
                 };
-                let number = Number::of_column(backend, None, &mean, op)?;
+                let number = number(server.number_of(None, &mean, sealed))?;
                 (mean.unit, None, Py::new(py, number)?.into_any())
             }
             Meaning::Readings(column, rows) if fits(&column, rows as usize) => {
                 let labels = (0..rows).map(|row| row.to_string()).collect();
-                let number = Number::of_column(backend, Some(rows as usize), &column, op)?;
+                let number = number(server.number_of(Some(rows as usize), &column, sealed))?;
                 (column.unit, Some(labels), Py::new(py, number)?.into_any())
             }
             Meaning::Scores(column, labels) if fits(&column, labels.len()) => {
-                let number = Number::of_column(backend, Some(labels.len()), &column, op)?;
+                let number = number(server.number_of(Some(labels.len()), &column, sealed))?;
                 (column.unit, Some(labels), Py::new(py, number)?.into_any())
             }
             Meaning::Rows(labels) if labels.len() == count && count > 0 => {
                 let rows = (!is_single(&labels)).then_some(count);
-                let mask = Mask::new(backend, rows, op)?;
+                let mask = Mask::made(Ok(server.mask_of(rows, sealed)))?;
                 (String::new(), Some(labels), Py::new(py, mask)?.into_any())
             }
             _ => return Err(unfit(&name)),

@@ -1,31 +1,29 @@
-//! Who computes: servers and rehearsals. What they load, and questions in words.
+//! Bindings of servers and rehearsals: what they load, and questions in words.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
+use tfhe_sbc_columns as columns;
+use tfhe_sbc_columns::device_keys::DeviceKeys;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{Session, column};
-use tfhe_sbc_python_shared::errors::{self, KeyMismatch, RangeError, TfheSbcError};
+use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::device_keys::DeviceKeys;
-use tfhe_sbc_query::evaluate::{EvaluateError, evaluate, expand, first_header, joined};
+use tfhe_sbc_query::evaluate::{EvaluateError, evaluate, first_header};
 use tfhe_sbc_query::request::Request;
+use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 
-use crate::compute::{Backend, ServerBackend, new_circuit};
+use crate::errors::refused;
 use crate::keys::ServerKey;
-use crate::node::{Content, Kind, Op, Source};
-use crate::number::Number;
+use crate::number::{Number, number};
 use crate::params::Parameters;
 use crate::watch::{check_process, watched};
 
-/// Who computes.
+/// A server that computes on ciphertexts, or a rehearsal.
 #[pyclass(frozen)]
-pub(crate) struct Server {
-    pub(crate) backend: Arc<Backend>,
-}
+pub(crate) struct Server(pub(crate) columns::Server);
 
 /// A column of a loaded table: name, unit, number.
 type LoadedColumn = (String, String, Number);
@@ -58,51 +56,40 @@ impl Server {
             Ok(seeded.prepare(&|steps| progress.add_bootstraps(steps)))
         })?;
         let key = prepared.map_err(errors::wire)?;
-        new_circuit(key.parameters())?;
         let devices = match devices {
             None => DeviceKeys::none(&key),
             Some(directory) => DeviceKeys::in_directory(&key, &directory)
                 .map_err(|error| TfheSbcError::new_err(error.to_string()))?,
         };
-        let backend = Backend::Server(Box::new(ServerBackend::new(key, devices)));
-        Ok(Self {
-            backend: Arc::new(backend),
-        })
+        let server = columns::Server::with_devices(key, devices);
+        server.check_parameters().map_err(refused)?;
+        Ok(Self(server))
     }
 
     /// Computes in the clear.
     #[staticmethod]
     fn rehearsal(parameters: &Parameters) -> PyResult<Self> {
-        new_circuit(&parameters.set)?;
-        Ok(Self {
-            backend: Arc::new(Backend::Rehearsal(parameters.set)),
-        })
+        let server = columns::Server::rehearsal(&parameters.set);
+        Ok(Self(server.map_err(refused)?))
     }
 
     #[getter]
     fn fingerprint(&self) -> Option<String> {
-        self.backend.fingerprint().map(|key| key.to_string())
+        self.0.fingerprint().map(|key| key.to_string())
     }
 
     #[getter]
     fn parameters(&self) -> Parameters {
         Parameters {
-            set: *self.backend.parameters(),
+            set: *self.0.parameters(),
         }
     }
 
     /// Loads uploads of the same columns, their rows one after the other.
     fn load(&self, py: Python<'_>, boxes: Vec<Bound<'_, PyBytes>>) -> PyResult<Loaded> {
-        let Backend::Server(server) = &*self.backend else {
-            return Err(errors::refused(
-                "a rehearsal loads no ciphertexts",
-                "give it readings with load_clear",
-            ));
-        };
         check_process()?;
         let boxes: Vec<&[u8]> = boxes.iter().map(|bytes| bytes.as_bytes()).collect();
-        let source = py.detach(|| load(server, &boxes)).map_err(query_error)?;
-        self.columns(source)
+        loaded(py.detach(|| self.0.load(&boxes)))
     }
 
     /// Readings of a rehearsal.
@@ -116,33 +103,7 @@ impl Server {
             columns: columns.into_iter().map(column).collect(),
             rows,
         };
-        metadata.check().map_err(errors::readings)?;
-        let mut codes = Vec::with_capacity(values.len());
-        for (column, values) in metadata.columns.iter().zip(&values) {
-            let encoding = column.fixed_point();
-            let encoding = encoding.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
-            let encode = |(row, value): (usize, &f64)| {
-                encoding.encode(*value).map_err(|error| {
-                    RangeError::new_err(format!(
-                        "row {} ({}), column '{}': {error}",
-                        row + 1,
-                        metadata.rows[row],
-                        column.name
-                    ))
-                })
-            };
-            codes.push(
-                values
-                    .iter()
-                    .enumerate()
-                    .map(encode)
-                    .collect::<PyResult<_>>()?,
-            );
-        }
-        self.columns(Source {
-            metadata,
-            content: Content::Codes(codes),
-        })
+        loaded(self.0.load_clear(metadata, &values))
     }
 
     /// Answers questions as the service does: the bytes of a result.
@@ -155,7 +116,7 @@ impl Server {
         max_bootstraps: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let Backend::Server(server) = &*self.backend else {
+        let Some(key) = self.0.key() else {
             return Err(errors::refused(
                 "a rehearsal answers no questions in words",
                 "use its columns",
@@ -175,80 +136,43 @@ impl Server {
             .first()
             .ok_or_else(|| errors::refused("there are no readings", "give at least one upload"))?;
         let header = first_header(first).map_err(errors::wire)?;
-        let upload = Upload::parse(first, server.key.parameters(), header.key);
+        let upload = Upload::parse(first, key.parameters(), header.key);
         let metadata = upload.map_err(errors::readings)?.metadata;
-        let parameters = server.key.parameters();
+        let parameters = key.parameters();
         let request = match &session {
             None => Request::seal(
                 &questions,
                 &metadata,
                 parameters,
-                server.key.fingerprint(),
+                key.fingerprint(),
                 None,
             ),
             Some(session) => {
                 let session = session.get();
-                let key = session.key();
+                let device = session.key();
                 session.with_encryptor(|encrypt| {
-                    Request::seal(&questions, &metadata, parameters, key, Some(encrypt))
+                    Request::seal(&questions, &metadata, parameters, device, Some(encrypt))
                 })?
             }
         };
         let request = request.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
         let answered = watched(py, progress, |progress| {
-            evaluate(
-                &server.key,
-                &server.devices,
-                &boxes,
-                &request,
-                max_bootstraps,
-                progress,
-            )
+            evaluate(&self.0, &boxes, &request, max_bootstraps, progress)
         })?;
         let (result, _) = answered.map_err(query_error)?;
         Ok(PyBytes::new(py, &result))
     }
 }
 
-impl Server {
-    fn columns(&self, source: Source) -> PyResult<Loaded> {
-        let source = Arc::new(source);
-        let rows = Some(source.metadata.rows.len());
-        let number = |(place, column): (usize, &Column)| {
-            let op = Op::Load {
-                source: Arc::clone(&source),
-                column: place,
-            };
-            let number = Number::of_column(&self.backend, rows, column, op)?;
-            debug_assert_eq!(number.node.kind, Kind::Code(column.bits));
-            Ok((column.name.clone(), column.unit.clone(), number))
-        };
-        let columns = source.metadata.columns.iter().enumerate().map(number);
+/// Returns a loaded table for Python.
+fn loaded(table: Result<columns::Table, columns::Error>) -> PyResult<Loaded> {
+    let table = table.map_err(refused)?;
+    let columns = table.columns().map(|(column, values)| {
         Ok((
-            columns.collect::<PyResult<_>>()?,
-            source.metadata.rows.clone(),
+            column.name.clone(),
+            column.unit.clone(),
+            number(values.clone())?,
         ))
-    }
-}
-
-fn load(server: &ServerBackend, boxes: &[&[u8]]) -> Result<Source, EvaluateError> {
-    let parameters = server.key.parameters();
-    let mut uploads = Vec::with_capacity(boxes.len());
-    for bytes in boxes {
-        let header = first_header(bytes).map_err(|error| EvaluateError::Readings(error.into()))?;
-        let switch = server
-            .devices
-            .switch_key(&header)
-            .map_err(tfhe_sbc_query::evaluate::device_key_of("readings"))?;
-        uploads.push((Upload::parse(bytes, parameters, header.key)?, switch));
-    }
-    let metadata = joined(uploads.iter().map(|(upload, _)| &upload.metadata))?;
-    let tables = uploads.into_iter().map(|(upload, switch)| {
-        let list = expand(&upload.list, parameters, switch.as_ref());
-        (upload.metadata.rows.len(), list)
     });
-    Ok(Source {
-        metadata,
-        content: Content::Ciphertexts(tables.collect()),
-    })
+    Ok((columns.collect::<PyResult<_>>()?, table.labels().to_vec()))
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_columns::Progress;
 
 /// Between looks at signals and progress.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Does `work` on another thread. `callback` is told how much of how much is done, the latter
-/// 0 until that is known. A signal, or an exception in the callback, calls the work off.
+/// 0 until that is known: while a computation is recorded, it is told so again and again. A signal,
+/// or an exception in the callback, calls the work off.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -31,7 +32,7 @@ pub(crate) fn watched<R: Send>(
                 result
             });
             let mut stopped = None;
-            let mut told = (0, 0);
+            let mut told = (0, 0, 0);
             while !worker.is_finished() {
                 thread::park_timeout(TICK);
                 if stopped.is_none()
@@ -64,15 +65,19 @@ fn look(
     py: Python<'_>,
     progress: &Progress,
     callback: Option<&Py<PyAny>>,
-    told: &mut (u64, u64),
+    told: &mut (u64, u64, u64),
 ) -> PyResult<()> {
     py.check_signals()?;
-    let now = (progress.bootstraps(), progress.expected_bootstraps());
+    let (done, expected) = (progress.bootstraps(), progress.expected_bootstraps());
+    let recorded = match expected {
+        0 => progress.recorded_lookups(),
+        _ => told.2,
+    };
     if let Some(callback) = callback
-        && now != *told
+        && (done, expected, recorded) != *told
     {
-        *told = now;
-        callback.call1(py, now)?;
+        *told = (done, expected, recorded);
+        callback.call1(py, (done, expected))?;
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ mod cost;
 mod evaluate;
 mod look_up;
 mod table;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -41,6 +42,8 @@ use block::{Source, Term};
 pub(crate) use cost::round_cost;
 pub use evaluate::EvaluateError;
 use table::{Table, TableKey};
+pub use watch::Watch;
+use watch::Watched;
 
 /// The reason for which a circuit refuses a parameter set or an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -90,6 +93,7 @@ struct Graph {
     known_lookups: HashMap<LookupKey, u32>,
     tables: Vec<Table>,
     known_tables: HashMap<TableKey, u32>,
+    watched: Watched,
 }
 
 /// An input of a circuit.

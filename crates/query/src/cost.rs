@@ -1,84 +1,63 @@
-//! What questions cost, known without evaluating them and without a key.
+//! The cost of questions, known without evaluating them and without a key.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::time::{Duration, Instant};
-
-use serde::Serialize;
-use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_columns::{self as columns, Progress, Server};
+use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_engine::bootstrap::Evaluator;
-use tfhe_sbc_engine::circuit::{Block, Circuit};
-use tfhe_sbc_engine::integer::{Comparison, FheUint, Width};
-use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::Question;
 use crate::evaluate::EvaluateError;
-use crate::record::{Inputs, Loading, Recorder};
+use crate::graph::{Graph, Thresholds};
 use crate::request::{RequestError, encoding_of};
 use crate::results::{Answer, EncryptedAnswer};
 
-/// Most bootstraps that a request may cost if nobody says otherwise: about an hour of two
-/// cores.
+pub use tfhe_sbc_columns::cost::{Cost, Speed};
+
+/// The most bootstraps that a request may take unless the server is told otherwise: about an hour
+/// of two cores.
 pub const MAX_BOOTSTRAPS: u64 = 2_000_000;
 
-/// What one question or several cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cost {
-    /// Bootstraps.
-    pub bootstraps: u64,
-    /// How many of them must follow one another.
-    pub depth: u32,
-}
-
-impl Cost {
-    pub(super) fn of(circuit: &Circuit, blocks: &[&Block]) -> Self {
-        Self {
-            bootstraps: circuit.bootstrap_count(blocks),
-            depth: circuit.bootstrap_depth(blocks),
-        }
-    }
-}
-
-/// What each of these questions about such readings costs by itself, and what all of them
-/// cost together: less than the sum if they have work in common. Nothing is needed of the
-/// readings but what they mean, and thresholds need not be encrypted.
+/// Returns the cost of each question about uploads of this metadata by itself, and that of all of
+/// them together: less than the sum if they have work in common. Thresholds need not be encrypted.
 ///
 /// # Errors
-/// Questions that the server would refuse; those that cost too much are none of them.
+/// Questions that the server would refuse, other than for their cost.
 pub fn costs(
     parameters: &Parameters,
     readings: &ReadingsMetadata,
     questions: &[Question],
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
-    let circuit = Circuit::new(parameters)?;
-    let inputs = Inputs::StandIns(None);
-    let loading = Loading::of(readings, questions)?;
-    let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
-    let mut each = Vec::with_capacity(questions.len());
-    let mut together = Vec::new();
-    for question in questions {
-        question.check(readings)?;
-        bound(&circuit, readings, [question], MAX_COUNTED)?;
-        let blocks = recorder.record(question)?.blocks;
-        let alone = match loading.shares_rows(readings, question)? {
-            true => {
-                let loading = Loading::of(readings, [question])?;
-                let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
-                &recorder.record(question)?.blocks
-            }
-            false => &blocks,
-        };
-        each.push(Cost::of(&circuit, &alone.iter().collect::<Vec<_>>()));
-        together.extend(blocks);
-    }
-    let together: Vec<&Block> = together.iter().collect();
-    Ok((each, Cost::of(&circuit, &together)))
+    costs_watched(parameters, readings, questions, &Progress::default())
 }
 
-/// What the server's lookups make of these readings, column by column, in the clear: the
-/// answers, for tests of questions without keys.
+/// As [`costs`]; `progress` sees the lookups that are recorded and can call that off.
+///
+/// # Errors
+/// Those of [`costs`], and a recording that is called off.
+pub fn costs_watched(
+    parameters: &Parameters,
+    readings: &ReadingsMetadata,
+    questions: &[Question],
+    progress: &Progress,
+) -> Result<(Vec<Cost>, Cost), EvaluateError> {
+    let server = Server::rehearsal(parameters)?;
+    let table = server.describe(readings.clone());
+    let graph = Graph {
+        table: &table,
+        thresholds: &Thresholds::StandIns,
+        encoding: parameters.block_encoding(),
+    };
+    let parts = questions.iter().map(|question| {
+        question.check(readings)?;
+        bound(graph.encoding, readings, [question], MAX_COUNTED)?;
+        Ok(graph.answer(question)?.parts)
+    });
+    let parts: Vec<_> = parts.collect::<Result<_, EvaluateError>>()?;
+    Ok(server.costs(&parts, progress)?)
+}
+
+/// Computes questions in the clear, with the lookups of a server, and returns their answers: for
+/// trying questions out without keys. `values` has the readings of each column.
 ///
 /// # Errors
 /// Questions that the server would refuse, and readings that their columns cannot encode.
@@ -88,53 +67,78 @@ pub fn rehearse(
     values: &[Vec<f64>],
     questions: &[Question],
 ) -> Result<Vec<Answer>, EvaluateError> {
-    let mut codes = Vec::with_capacity(values.len());
     for (column, values) in readings.columns.iter().zip(values) {
         let encoding = encoding_of(column)?;
-        let code = |value: &f64| {
-            let code = encoding.encode(*value);
-            code.map_err(|error| RequestError::Threshold {
-                name: column.name.clone(),
-                error,
-            })
-        };
-        codes.push(values.iter().map(code).collect::<Result<Vec<u64>, _>>()?);
+        for value in values {
+            encoding
+                .encode(*value)
+                .map_err(|error| RequestError::Threshold {
+                    name: column.name.clone(),
+                    error,
+                })?;
+        }
     }
-    let circuit = Circuit::new(parameters)?;
-    let inputs = Inputs::StandIns(Some(codes));
-    let loading = Loading::of(readings, questions)?;
-    let recorder = Recorder::new(&circuit, readings, &inputs, &loading);
+    let server = Server::rehearsal(parameters)?;
+    let table = server.load_clear(readings.clone(), values)?;
+    let graph = Graph {
+        table: &table,
+        thresholds: &Thresholds::StandIns,
+        encoding: parameters.block_encoding(),
+    };
     let answer = |question: &Question| {
         question.check(readings)?;
-        bound(&circuit, readings, [question], MAX_COUNTED)?;
-        let recorded = recorder.record(question)?;
-        let blocks = circuit.rehearse(&recorded.blocks.iter().collect::<Vec<_>>())?;
-        let blocks: Vec<u64> = blocks.into_iter().map(|block| block as u64).collect();
+        bound(graph.encoding, readings, [question], MAX_COUNTED)?;
+        let asked = graph.answer(question)?;
+        server.compute_all(&asked.parts, &Progress::default())?;
+        let mut blocks = Vec::new();
+        for part in &asked.parts {
+            blocks.extend(digits(part, graph.encoding)?);
+        }
         let answer = EncryptedAnswer {
             name: question.public_text(),
             blocks: blocks.len() as u32,
-            meaning: recorded.meaning,
+            meaning: asked.meaning,
         };
         Ok(answer.read(parameters, &blocks)?)
     };
     questions.iter().map(answer).collect()
 }
 
-/// Most bootstraps that are counted: what is written down takes memory.
+/// The blocks of a rehearsed value, as they would be decrypted.
+fn digits(part: &columns::Computed, encoding: BlockEncoding) -> Result<Vec<u64>, EvaluateError> {
+    let columns::Exported::Clear(codes) = part.export(&Progress::default())? else {
+        return Err(columns::Error::Encrypted.into());
+    };
+    let each = match part {
+        columns::Computed::Number(number) => encoding.block_count(number.bits()),
+        columns::Computed::Mask(_) => 1,
+    };
+    let bits = encoding.message_bits() as usize;
+    let digit = |code: u128, place: usize| {
+        let rest = code.checked_shr((place * bits) as u32).unwrap_or(0);
+        (rest % (1 << bits)) as u64
+    };
+    let codes = codes.into_iter();
+    Ok(codes
+        .flat_map(|code| (0..each).map(move |place| digit(code, place)))
+        .collect())
+}
+
+/// The most bootstraps that are counted: recorded lookups take memory.
 const MAX_COUNTED: u64 = 20_000_000;
 
-/// Refuses questions that cost far more than `most` bootstraps, before they are written down.
+/// Refuses questions that take far more than `most` bootstraps, before they are recorded.
 pub(super) fn bound<'q>(
-    circuit: &Circuit,
+    encoding: BlockEncoding,
     readings: &ReadingsMetadata,
     questions: impl IntoIterator<Item = &'q Question>,
     most: u64,
 ) -> Result<(), EvaluateError> {
     let mut bootstraps = 0.0;
     for question in questions {
-        bootstraps += estimate(circuit, readings, question)?;
+        bootstraps += estimate(encoding, readings, question)?;
     }
-    // It is an estimate: what it lets pass is counted.
+    // Questions that this estimate lets pass are counted exactly.
     match bootstraps > 4.0 * most as f64 + 100_000.0 {
         true => Err(EvaluateError::TooCostly {
             bootstraps: bootstraps as u64,
@@ -144,17 +148,17 @@ pub(super) fn bound<'q>(
     }
 }
 
-/// About how many bootstraps a question takes.
+/// Returns an estimate of the number of bootstraps that a question takes.
 fn estimate(
-    circuit: &Circuit,
+    encoding: BlockEncoding,
     readings: &ReadingsMetadata,
     question: &Question,
 ) -> Result<f64, EvaluateError> {
     let rows = readings.rows.len() as f64;
     let mut blocks = 0.0;
     for of in question.expressions() {
-        let bits = of.linear(readings)?.column.bits;
-        blocks += of.terms.len() as f64 * circuit.encoding().block_count(bits) as f64;
+        let bits = of.encoding(readings)?.bits;
+        blocks += of.terms.len() as f64 * encoding.block_count(bits) as f64;
     }
     let rounds = rows.log2().ceil().max(1.0);
     let each = match question {
@@ -166,57 +170,4 @@ fn estimate(
         _ => 2.0,
     };
     Ok(rows * blocks * each)
-}
-
-/// How fast a machine bootstraps.
-#[derive(Clone, Copy, Debug)]
-pub struct Speed {
-    /// One of many.
-    each: Duration,
-    /// One alone.
-    alone: Duration,
-}
-
-impl Speed {
-    /// Tries a server key.
-    ///
-    /// # Errors
-    /// A key whose parameters do not carry integers.
-    pub fn measure(key: &ServerKey<u64>) -> Result<Self, EvaluateError> {
-        /// Batches for every thread.
-        const MANY: usize = 32;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let many = MANY * threads;
-        Ok(Self {
-            alone: time(key, 1)?.min(time(key, 1)?),
-            each: time(key, many)? / many as u32,
-        })
-    }
-
-    /// How long questions take that cost so much.
-    pub fn predict(&self, cost: &Cost) -> Duration {
-        let all = self.each.as_secs_f64() * cost.bootstraps as f64;
-        let one_by_one = self.alone.as_secs_f64() * f64::from(cost.depth);
-        Duration::from_secs_f64(all.max(one_by_one))
-    }
-}
-
-/// How long so many bootstraps of arbitrary ciphertexts take.
-fn time(key: &ServerKey<u64>, count: usize) -> Result<Duration, EvaluateError> {
-    let parameters = key.parameters();
-    let circuit = Circuit::new(parameters)?;
-    let width = Width::new(parameters.message_bits.0)?;
-    let limit: FheUint = circuit.clear(1u64, width);
-    let random = RandomState::new();
-    let words = parameters.big_lwe_dimension().0 + 1;
-    let bits = (0..count).map(|i| {
-        let words = (0..words).map(|word| random.hash_one((i, word))).collect();
-        let ciphertexts = LweCiphertext::from_vec(words).into_iter().collect();
-        let x: FheUint = circuit.encrypted(ciphertexts, width)?;
-        Ok(circuit.bit(&circuit.compare(Comparison::Lt, &x, &limit)?))
-    });
-    let bits: Vec<Block> = bits.collect::<Result<_, EvaluateError>>()?;
-    let start = Instant::now();
-    circuit.evaluate(&Evaluator::new(key), &bits.iter().collect::<Vec<_>>())?;
-    Ok(start.elapsed())
 }

@@ -1,74 +1,59 @@
 //! Evaluation of a request on one or more uploads, blindly.
 //!
-//! Whatever key an upload is under, it is brought under the evaluation key first; from
-//! there on the rows of all uploads are rows of one table. All questions are written down
-//! before the first bootstrap: what they have in common is done once, and what is ready is
-//! done together, whichever question it belongs to.
+//! Whatever key an upload is under, it is brought under the evaluation key first; from then on the
+//! rows of all uploads are rows of one table. All questions are recorded before the first bootstrap:
+//! work that they have in common is done once, and lookups that are ready are done together,
+//! whichever question they belong to.
 
+use std::collections::HashSet;
+
+use tfhe_sbc_columns::device_keys::DeviceKeyError;
+use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
-use tfhe_sbc_core::wire::{Header, Message, WireError};
-use tfhe_sbc_engine::analytics::AnalyticsError;
-use tfhe_sbc_engine::bootstrap::Evaluator;
-use tfhe_sbc_engine::circuit::{self, Block, Circuit, CircuitError};
-use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
-use tfhe_sbc_engine::integer::IntegerError;
-use tfhe_sbc_engine::server_key::ServerKey;
-use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
+use tfhe_sbc_engine::circuit;
 use tfhe_sbc_upload::metadata::MetadataError;
-use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata};
 use thiserror::Error;
 
-use crate::device_keys::{DeviceKeyError, DeviceKeys};
-use crate::progress::Progress;
+pub use tfhe_sbc_columns::{MAX_LOADED_BLOCKS, first_header};
 
-use crate::Question;
 use crate::cost;
-use crate::record::{Inputs, Loading, Recorder, Table};
-use crate::request::{Request, RequestError};
+use crate::graph::{Asked, Graph, Thresholds};
+use crate::request::{Request, RequestError, known_column};
 use crate::results::{EncryptedAnswer, Results, ResultsError};
-
-/// Most blocks that the questions of a request may load: of readings, or of sums of several
-/// where only their sum is asked for. At the default parameters each is an LWE ciphertext of
-/// 16 KiB, and an evaluation holds up to six times as many at once: about 3 GiB.
-pub const MAX_LOADED_BLOCKS: u64 = 1 << 15;
+use crate::{Aggregate, Question};
 
 /// Why a request could not be evaluated.
 #[derive(Debug, Error)]
 pub enum EvaluateError {
-    /// The upload.
+    /// An upload.
     #[error("the readings: {0}")]
     Readings(#[from] ReadingsError),
     /// The request.
     #[error("the query: {0}")]
     Request(#[from] RequestError),
-    /// The key's parameters do not carry it.
-    #[error(transparent)]
-    Circuit(#[from] CircuitError),
-    /// An operator.
-    #[error(transparent)]
-    Integer(#[from] IntegerError),
-    /// The computation.
+    /// The evaluation.
     #[error(transparent)]
     Evaluate(#[from] circuit::EvaluateError),
-    /// More bootstraps than a query may cost.
+    /// More bootstraps than a query may take.
     #[error("the questions take about {bootstraps} bootstraps, more than the {most} of one query")]
     TooCostly {
-        /// What they take.
+        /// The number that they take.
         bootstraps: u64,
-        /// What they may take.
+        /// The number that they may take.
         most: u64,
     },
-    /// A question about columns.
+    /// The computation.
     #[error(transparent)]
-    Analytics(#[from] AnalyticsError),
+    Columns(columns::Error),
     /// The result does not fit its envelope.
     #[error("the result: {0}")]
     Results(#[from] MetadataError),
-    /// An answer that cannot be read: of a rehearsal.
+    /// An answer of a rehearsal that cannot be read.
     #[error(transparent)]
     Answer(#[from] ResultsError),
-    /// More readings than a server should hold at once.
+    /// More blocks than an evaluation may load.
     #[error(
         "the questions load {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that one \
          query may load"
@@ -77,165 +62,217 @@ pub enum EvaluateError {
     /// More ciphertexts than a server should expand at once.
     #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
     TooMany(usize),
-    /// Uploads of different columns.
+    /// Uploads of different columns; the place of the first that differs, counted from 1.
     #[error("readings number {0} have other columns than the first")]
     OtherColumns(usize),
-    /// A key that leads nowhere.
+    /// An upload or a request under a key that is not known.
     #[error("the {of}: {error}")]
     DeviceKey {
-        /// Whose: the readings' or the query's.
+        /// What is under the key: "readings" or "query".
         of: &'static str,
-        /// Why.
+        /// What is wrong with the key.
         error: DeviceKeyError,
     },
 }
 
-/// The header of the first message of an upload or request, whose key is that of all.
-pub fn first_header(bytes: &[u8]) -> Result<Header, WireError> {
-    Ok(Message::parse(bytes)?.0.header)
+impl From<columns::Error> for EvaluateError {
+    fn from(error: columns::Error) -> Self {
+        match error {
+            columns::Error::Readings(error) => Self::Readings(error),
+            columns::Error::Evaluate(error) => Self::Evaluate(error),
+            columns::Error::TooCostly { bootstraps, most } => Self::TooCostly { bootstraps, most },
+            columns::Error::TooLarge(blocks) => Self::TooLarge(blocks),
+            columns::Error::TooMany(blocks) => Self::TooMany(blocks),
+            columns::Error::OtherColumns(place) => Self::OtherColumns(place),
+            columns::Error::DeviceKey { of, error } => Self::DeviceKey { of, error },
+            error => Self::Columns(error),
+        }
+    }
 }
 
-/// The error of the key of readings or a query.
+/// Returns a function that makes an error of the key of `of`: "readings" or "query".
 pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
     move |error| EvaluateError::DeviceKey { of, error }
 }
 
-/// Ciphertexts of a list under the evaluation key: `switch` brings them there if they are
-/// under another one.
-pub fn expand(
-    list: &UploadedGlweList<'_>,
-    parameters: &Parameters,
-    switch: Option<&DeviceSwitchKey<u64>>,
-) -> ExpandedGlweList<u64> {
-    let mut expanded = ExpandedGlweList::expand(list, parameters);
-    if let Some(switch) = switch {
-        switch.switch_batch(expanded.ciphertexts_mut());
-    }
-    expanded
-}
-
-/// Evaluates a request on uploads, their rows one after the other, and gives the bytes of
-/// the result and the number of bootstraps. Uploads and request may each be under the
-/// evaluation key or one of the keys of `devices`. `progress` is told how many bootstraps it
-/// will take and of each as they are done, and can call the evaluation off.
+/// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
+/// result and the number of bootstraps. Uploads and request may each be under the evaluation key or
+/// a key of one of the server's devices. `progress` sees the lookups that are recorded and the
+/// bootstraps that are done, and can call the evaluation off.
 ///
 /// # Errors
 /// Among others, questions that take more than `max_bootstraps` bootstraps.
 pub fn evaluate(
-    key: &ServerKey<u64>,
-    devices: &DeviceKeys,
-    readings: &[&[u8]],
+    server: &Server,
+    uploads: &[&[u8]],
     request: &[u8],
     max_bootstraps: u64,
     progress: &Progress,
 ) -> Result<(Vec<u8>, u64), EvaluateError> {
+    let (Some(key), Some(devices)) = (server.key(), server.devices()) else {
+        return Err(columns::Error::RehearsalLoads.into());
+    };
     let (parameters, fingerprint) = (key.parameters(), key.fingerprint());
-    let mut uploads = Vec::with_capacity(readings.len());
-    for bytes in readings {
-        let header = first_header(bytes).map_err(ReadingsError::from)?;
-        let switch = devices
-            .switch_key(&header)
-            .map_err(device_key_of("readings"))?;
-        uploads.push((Upload::parse(bytes, parameters, header.key)?, switch));
-    }
-    let metadata = joined(uploads.iter().map(|(upload, _)| &upload.metadata))?;
-    let blocks = uploads
-        .iter()
-        .map(|(upload, _)| upload.list.element_count());
-    match blocks.sum() {
-        0..=MAX_ELEMENTS => {}
-        blocks => return Err(EvaluateError::TooMany(blocks)),
-    }
+    let encoding = parameters.block_encoding();
+    let uploads = Uploads::parse(parameters, devices, uploads)?;
+    uploads.check_count()?;
+    let metadata = uploads.metadata().clone();
     let header = first_header(request).map_err(RequestError::from)?;
     let switch = devices
         .switch_key(&header)
         .map_err(device_key_of("query"))?;
     let (request, thresholds) = Request::parse(request, parameters, header.key)?;
-    let observer = |count| progress.add_bootstraps(count);
-    let evaluator = Evaluator::with_observer(key, &observer);
-    let circuit = Circuit::new(parameters)?;
-    let questions = || request.questions.iter().map(|(_, question)| question);
-    let loading = Loading::of(&metadata, questions())?;
-    let rows = uploads.iter().map(|(upload, _)| upload.metadata.rows.len());
-    let rows: Vec<usize> = rows.collect();
-    check_size(questions(), |question| {
-        loading.block_count(&circuit, &metadata, &rows, question)
-    })?;
-    for question in questions() {
+    let questions: Vec<&Question> = request.questions.iter().map(|(_, q)| q).collect();
+    check_size(parameters, &metadata, &uploads.row_counts(), &questions)?;
+    for question in &questions {
         question.check(&metadata)?;
     }
-    cost::bound(&circuit, &metadata, questions(), max_bootstraps)?;
-    let inputs = Inputs::Ciphertexts {
-        thresholds: thresholds.map(|list| expand(&list, parameters, switch.as_ref())),
-        tables: uploads
-            .into_iter()
-            .map(|(upload, switch)| Table {
-                ciphertexts: expand(&upload.list, parameters, switch.as_ref()),
-                rows: upload.metadata.rows.len(),
-            })
-            .collect(),
+    cost::bound(
+        encoding,
+        &metadata,
+        questions.iter().copied(),
+        max_bootstraps,
+    )?;
+    let thresholds = thresholds.map(|list| columns::expand(&list, parameters, switch.as_ref()));
+    let asked: Vec<Asked> = {
+        let table = server.load_parsed(uploads);
+        let thresholds = Thresholds::Encrypted(thresholds);
+        let graph = Graph {
+            table: &table,
+            thresholds: &thresholds,
+            encoding,
+        };
+        let asked = questions.iter().map(|question| graph.answer(question));
+        asked.collect::<Result<_, _>>()?
     };
-    let recorder = Recorder::new(&circuit, &metadata, &inputs, &loading);
-    let recorded = questions().map(|question| recorder.record(question));
-    let recorded: Vec<_> = recorded.collect::<Result<_, _>>()?;
-    drop(recorder);
-    drop(inputs);
-
-    let blocks: Vec<&Block> = recorded.iter().flat_map(|answer| &answer.blocks).collect();
-    let bootstraps = circuit.bootstrap_count(&blocks);
-    if bootstraps > max_bootstraps {
-        return Err(EvaluateError::TooCostly {
-            bootstraps,
-            most: max_bootstraps,
+    let parts = asked.iter().flat_map(|asked| asked.parts.iter().cloned());
+    let parts: Vec<Computed> = parts.collect();
+    let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
+    let mut ciphertexts = Vec::new();
+    let mut answers = Vec::with_capacity(asked.len());
+    for ((name, _), asked) in request.questions.iter().zip(asked) {
+        let start = ciphertexts.len();
+        for part in &asked.parts {
+            let Exported::Sealed(sealed) = part.export(progress)? else {
+                return Err(columns::Error::NoCiphertexts.into());
+            };
+            ciphertexts.extend(sealed);
+        }
+        answers.push(EncryptedAnswer {
+            name: name.clone(),
+            blocks: (ciphertexts.len() - start) as u32,
+            meaning: asked.meaning,
         });
     }
-    progress.expect_bootstraps(bootstraps);
-    let go_on = || !progress.is_cancelled();
-    let ciphertexts = circuit.export_while(&evaluator, &blocks, &go_on)?;
-    let answers = request.questions.iter().zip(&recorded);
-    let answers = answers.map(|((name, _), answer)| EncryptedAnswer {
-        name: name.clone(),
-        blocks: answer.blocks.len() as u32,
-        meaning: answer.meaning.clone(),
-    });
-    let bootstraps = evaluator.bootstrap_count();
-    let results = Results::new(answers.collect(), bootstraps);
+    let results = Results::new(answers, bootstraps);
     Ok((
         results.seal(parameters, fingerprint, &ciphertexts)?,
         bootstraps,
     ))
 }
 
-/// The columns that all uploads have, and the rows of all of them.
-///
-/// # Errors
-/// Uploads of different columns.
-pub fn joined<'m>(
-    uploads: impl Iterator<Item = &'m ReadingsMetadata>,
-) -> Result<ReadingsMetadata, EvaluateError> {
-    let mut joined = ReadingsMetadata {
-        columns: Vec::new(),
-        rows: Vec::new(),
-    };
-    for (i, metadata) in uploads.enumerate() {
-        if i == 0 {
-            joined.columns.clone_from(&metadata.columns);
-        } else if joined.columns != metadata.columns {
-            return Err(EvaluateError::OtherColumns(i + 1));
-        }
-        joined.rows.extend_from_slice(&metadata.rows);
+/// Refuses questions that load more blocks than a server should hold. Each column counts as often as
+/// questions name it.
+fn check_size(
+    parameters: &Parameters,
+    readings: &ReadingsMetadata,
+    uploads: &[usize],
+    questions: &[&Question],
+) -> Result<(), EvaluateError> {
+    let blocks = loaded_blocks(parameters, readings, uploads, questions)?;
+    match blocks.iter().sum() {
+        blocks if blocks > MAX_LOADED_BLOCKS => Err(EvaluateError::TooLarge(blocks)),
+        _ => Ok(()),
     }
-    Ok(joined)
 }
 
-/// Refuses questions that load more blocks than a server should hold.
-fn check_size<'q>(
-    questions: impl Iterator<Item = &'q Question>,
-    loaded: impl Fn(&Question) -> Result<u64, EvaluateError>,
-) -> Result<(), EvaluateError> {
-    let blocks = questions.map(loaded).sum::<Result<u64, _>>()?;
-    match blocks > MAX_LOADED_BLOCKS {
-        true => Err(EvaluateError::TooLarge(blocks)),
-        false => Ok(()),
+/// Returns the number of blocks that each question loads from uploads of these numbers of rows. Of
+/// a column whose rows no question needs, sums of several rows are loaded.
+fn loaded_blocks(
+    parameters: &Parameters,
+    readings: &ReadingsMetadata,
+    uploads: &[usize],
+    questions: &[&Question],
+) -> Result<Vec<u64>, EvaluateError> {
+    let mut by_row = HashSet::new();
+    for question in questions {
+        if summed_column(readings, question)?.is_none() {
+            for name in question.columns() {
+                by_row.insert(known_column(readings, name)?.0);
+            }
+        }
+    }
+    let rows = uploads.iter().sum::<usize>() as u64;
+    let loaded = |question: &&Question| {
+        if let Some(place) = summed_column(readings, question)?
+            && !by_row.contains(&place)
+        {
+            let blocks = columns::summed_blocks(parameters, readings, uploads, place)?;
+            return Ok(blocks);
+        }
+        let mut blocks = 0;
+        for name in question.columns() {
+            let (_, column) = known_column(readings, name)?;
+            blocks += rows * parameters.block_encoding().block_count(column.bits) as u64;
+        }
+        Ok(blocks)
+    };
+    questions.iter().map(loaded).collect()
+}
+
+/// The place of the column whose sum of codes answers a question, if nothing else is needed.
+fn summed_column(
+    readings: &ReadingsMetadata,
+    question: &Question,
+) -> Result<Option<usize>, RequestError> {
+    match question {
+        Question::Aggregate(Aggregate::Sum | Aggregate::Mean, of) => match &of.terms[..] {
+            [(name, weight)] if *weight > 0.0 => Ok(Some(known_column(readings, name)?.0)),
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+    use tfhe_sbc_upload::readings::Column;
+
+    use super::*;
+
+    fn loaded(uploads: &[usize], texts: &[&str]) -> Vec<u64> {
+        let column = |name: &str, bits| Column {
+            name: name.to_owned(),
+            unit: String::new(),
+            offset: 0.0,
+            scale: 0.5,
+            bits,
+        };
+        let readings = ReadingsMetadata {
+            columns: vec![column("a", 8), column("b", 3)],
+            rows: vec![String::new(); uploads.iter().sum()],
+        };
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let questions: Vec<Question> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let questions: Vec<&Question> = questions.iter().collect();
+        loaded_blocks(&parameters, &readings, uploads, &questions).unwrap()
+    }
+
+    #[test]
+    fn of_a_column_that_is_only_summed_no_rows_are_loaded() {
+        // Five rows to a sum: of 25 and 35 rows in two uploads, 12 sums of 4 and of 2 blocks.
+        let uploads = [25, 35];
+        let sums = ["sum(a)", "mean(2 * b + 1)"];
+        assert_eq!(loaded(&uploads, &sums), [48, 24]);
+        assert_eq!(loaded(&uploads, &["sum(a)", "max(b)"]), [48, 120]);
+        // A column whose rows are there anyway is added up from them.
+        assert_eq!(loaded(&uploads, &["sum(a)", "max(a)"]), [240, 240]);
+        assert_eq!(loaded(&uploads, &["sum(a)", "sum(a - b)"]), [240, 360]);
+        // Over several polynomials.
+        let [blocks] = loaded(&[1000, 3000], &["sum(a)"])[..] else {
+            unreachable!()
+        };
+        assert!((3200..3300).contains(&blocks), "{blocks}");
     }
 }

@@ -14,13 +14,10 @@
 
 pub mod condition;
 pub mod cost;
-pub mod device_keys;
 pub mod evaluate;
 pub mod expression;
-mod nearest;
+mod graph;
 pub mod parse;
-pub mod progress;
-mod record;
 pub mod request;
 pub mod results;
 pub mod tree;
@@ -31,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use condition::{Condition, HIDDEN_THRESHOLD, Threshold};
 use expression::Expression;
-pub use record::{begun_sums, stand_in_sums};
+pub use tfhe_sbc_columns::{device_keys, progress};
 use tree::Tree;
 
 /// A question about the columns of an upload.

@@ -30,11 +30,11 @@ mod token;
 
 use std::str::FromStr;
 
+use tfhe_sbc_columns::nearest::did_you_mean;
 use thiserror::Error;
 
 use crate::condition::{Condition, Relation, Threshold};
 use crate::expression::Expression;
-use crate::nearest::did_you_mean;
 use crate::request::MAX_DEPTH;
 use crate::tree::Tree;
 use crate::{Aggregate, Question};

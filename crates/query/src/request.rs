@@ -4,6 +4,8 @@
 //! GLWE list of their blocks, seeded or with masks.
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_columns::nearest::did_you_mean;
+use tfhe_sbc_columns::threshold::threshold_code;
 use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
@@ -13,9 +15,8 @@ use tfhe_sbc_upload::metadata::{self, MetadataError};
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use thiserror::Error;
 
-use crate::condition::{Threshold, threshold_code};
+use crate::condition::Threshold;
 use crate::expression::Expression;
-use crate::nearest::did_you_mean;
 use crate::tree::TreeError;
 use crate::{Aggregate, Question};
 
@@ -185,7 +186,7 @@ impl Request {
                     let Threshold::ToEncrypt(value) = *threshold else {
                         return Ok(());
                     };
-                    let column = of.linear(readings)?.column;
+                    let column = of.encoding(readings)?;
                     let fixed_point = encoding_of(&column)?;
                     let code = threshold_code(&fixed_point, relation, value)
                         .ok_or_else(|| no_code(&column, &fixed_point, value))?;
@@ -329,7 +330,7 @@ impl Question {
     pub fn check(&self, readings: &ReadingsMetadata) -> Result<(), RequestError> {
         check(self)?;
         for expression in self.expressions() {
-            expression.linear(readings)?;
+            expression.encoding(readings)?;
         }
         let rows = readings.rows.len();
         match *self {

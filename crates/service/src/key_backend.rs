@@ -7,16 +7,16 @@ use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::readings::{ReadingsError, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
+use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
 use tfhe_sbc_query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 
-/// A server key at the service's disposal, and the devices with keys of their own.
+/// A server that computes with its key on the uploads of its devices, for the service.
 pub struct KeyBackend {
-    key: ServerKey<u64>,
-    devices: DeviceKeys,
+    server: Server,
     max_bootstraps: u64,
 }
 
@@ -25,8 +25,7 @@ impl KeyBackend {
     /// own device key or under the keys of these devices.
     pub fn new(key: ServerKey<u64>, devices: DeviceKeys) -> Self {
         Self {
-            key,
-            devices,
+            server: Server::with_devices(key, devices),
             max_bootstraps: MAX_BOOTSTRAPS,
         }
     }
@@ -42,10 +41,11 @@ impl KeyBackend {
 
     fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {
         let header = first_header(bytes).map_err(ReadingsError::from)?;
-        self.devices
-            .check_upload(&header)
-            .map_err(device_key_of("readings"))?;
-        Ok(Upload::parse(bytes, self.key.parameters(), header.key)?)
+        if let Some(devices) = self.server.devices() {
+            let checked = devices.check_upload(&header);
+            checked.map_err(device_key_of("readings"))?;
+        }
+        Ok(Upload::parse(bytes, self.server.parameters(), header.key)?)
     }
 }
 
@@ -70,8 +70,7 @@ impl Backend for KeyBackend {
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
-        let (key, devices) = (&self.key, &self.devices);
-        let evaluated = evaluate(key, devices, readings, query, self.max_bootstraps, progress);
+        let evaluated = evaluate(&self.server, readings, query, self.max_bootstraps, progress);
         let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::evaluate::evaluate;
 use tfhe_sbc_query::progress::Progress;
@@ -60,13 +61,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let readings = output::read_input(&arguments.readings)?;
     let key = keys::read_server_key(&arguments.key)?;
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
+    let server = Server::with_devices(key, devices);
     let start = Instant::now();
     let spinner = progress::spinner("computing");
     let counter = Progress::default();
     let show = || spinner.reach(counter.bootstraps(), counter.expected_bootstraps());
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
         let most = arguments.max_bootstraps;
-        evaluate(&key, &devices, &[&readings], &request, most, &counter)
+        evaluate(&server, &[&readings], &request, most, &counter)
     })
     .advise(
         "no answer",

@@ -75,11 +75,21 @@ impl Circuit {
             count: column.len(),
             origin,
             sum: self.propagate_unchecked(&self.sum(&readings)?),
-            sum_of_squares: self.sum_of_squares(&readings, width)?,
+            sum_of_squares: self.sum_of_row_squares(&readings, width)?,
         })
     }
 
-    fn sum_of_squares(&self, rows: &[FheUint], width: Width) -> Result<FheUint, AnalyticsError> {
+    /// The sum of the squares of the readings, of at most 127 bits, alone.
+    pub fn sum_of_squares(&self, column: &[FheUint]) -> Result<FheUint, AnalyticsError> {
+        let width = self.check_column(column)?;
+        self.sum_of_row_squares(&self.ordered(column), width)
+    }
+
+    fn sum_of_row_squares(
+        &self,
+        rows: &[FheUint],
+        width: Width,
+    ) -> Result<FheUint, AnalyticsError> {
         let carry_bits = usize::BITS - (rows.len() - 1).leading_zeros();
         let squares = Width::new(2 * width.bits() + carry_bits)?;
         let mut columns: Columns = vec![Vec::new(); self.block_count(squares)];

@@ -117,6 +117,7 @@ impl Circuit {
             x.norm_squared()
         );
         let graph = &mut *self.graph_mut();
+        graph.watched.tick(graph.lookups.len());
         let next = graph.tables.len() as u32;
         let table = *graph.known_tables.entry(key.clone()).or_insert(next);
         if table == next {

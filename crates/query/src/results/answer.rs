@@ -1,8 +1,8 @@
 //! Decrypted answers.
 
 use serde::Serialize;
+use tfhe_sbc_columns::decimal::Decoder;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_engine::analytics::moments;
 use tfhe_sbc_upload::readings::Column;
 
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
@@ -175,7 +175,7 @@ impl EncryptedAnswer {
 fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue>, ResultsError> {
     Ok(match meaning {
         Meaning::Reading(column) => {
-            let decode = decoder(&column)?;
+            let decode = decode(&column)?;
             blocks.rest().map(|code| AnswerValue::Number {
                 value: decode(code),
                 unit: column.unit,
@@ -184,19 +184,19 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
         Meaning::Range(column) => blocks.numbers(2).and_then(|ends| {
             let range = ends[1].checked_sub(ends[0])?;
             Some(AnswerValue::Number {
-                value: range as f64 * column.scale,
+                value: decoder(&column).difference(range),
                 unit: column.unit,
             })
         }),
         Meaning::Sum(_, 0) | Meaning::Mean(_, 0) => None,
         Meaning::Sum(column, rows) => blocks.rest().map(|sum| AnswerValue::Number {
-            value: sum as f64 * column.scale + f64::from(rows) * column.offset,
+            value: decoder(&column).sum(sum, rows),
             unit: column.unit,
         }),
         Meaning::Mean(column, rows) => {
-            let encoding = column.fixed_point()?;
+            column.fixed_point()?;
             blocks.rest().map(|sum| AnswerValue::Number {
-                value: encoding.decode(sum as f64 / f64::from(rows)),
+                value: decoder(&column).mean(sum, rows),
                 unit: column.unit,
             })
         }
@@ -212,7 +212,7 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
                 .and_then(|(sum, squares)| spread(&column, rows, (sum, squares), measure))
         }
         Meaning::Place(column, code_blocks, labels) => {
-            let decode = decoder(&column)?;
+            let decode = decode(&column)?;
             let code = blocks.number(code_blocks as usize);
             let place = blocks.rest();
             code.zip(place).and_then(|(code, place)| {
@@ -240,7 +240,7 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
         } => (blocks.numbers(edges.len().saturating_sub(1)))
             .and_then(|counts| histogram(column.unit, &edges, &counts, rows)),
         Meaning::Readings(column, count) => {
-            let decode = decoder(&column)?;
+            let decode = decode(&column)?;
             blocks
                 .numbers(count as usize)
                 .map(|codes| AnswerValue::Values {
@@ -249,11 +249,11 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
                 })
         }
         Meaning::Scores(column, labels) => {
-            let decode = decoder(&column)?;
+            let decode = decode(&column)?;
             scores(blocks, labels, column.unit, decode)
         }
         Meaning::Logistic(column, labels) => {
-            let decode = decoder(&column)?;
+            let decode = decode(&column)?;
             scores(blocks, labels, String::new(), |code| {
                 1.0 / (1.0 + (-decode(code)).exp())
             })
@@ -270,10 +270,16 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
     })
 }
 
-/// What codes of a column mean.
-fn decoder(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, ResultsError> {
-    let encoding = column.fixed_point()?;
-    Ok(move |code| encoding.decode(code as f64))
+/// The decimal values of codes of a column.
+fn decoder(column: &Column) -> Decoder {
+    Decoder::new(column.offset, column.scale)
+}
+
+/// Returns the function from codes of a column to their values.
+fn decode(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, ResultsError> {
+    column.fixed_point()?;
+    let decoder = decoder(column);
+    Ok(move |code| decoder.value(code))
 }
 
 fn scores(
@@ -307,29 +313,21 @@ fn histogram(unit: String, edges: &[f64], counts: &[u128], rows: u32) -> Option<
     })
 }
 
-/// The measure of so many values, from the sum of their codes and that of the squares.
+/// Returns the measure of `rows` values, from the sum of their codes and that of the squares.
 fn spread(
     column: &Column,
     rows: u32,
     (sum, squares): (u128, u128),
     measure: Spread,
 ) -> Option<AnswerValue> {
-    let codes = match measure.sample {
-        true => moments::sample_variance(rows as usize, sum, squares),
-        false => moments::variance(rows as usize, sum, squares),
-    };
-    let variance = codes? * column.scale * column.scale;
-    Some(match measure.root {
-        true => AnswerValue::Number {
-            value: variance.sqrt(),
-            unit: column.unit.clone(),
-        },
-        false => AnswerValue::Number {
-            value: variance,
-            unit: match column.unit.as_str() {
-                "" => String::new(),
-                unit => format!("({unit})²"),
-            },
+    let Spread { sample, root } = measure;
+    let spread = tfhe_sbc_columns::Spread { sample, root };
+    Some(AnswerValue::Number {
+        value: spread.of_sums(&decoder(column), rows, sum, squares)?,
+        unit: match column.unit.as_str() {
+            "" => String::new(),
+            unit if root => unit.to_owned(),
+            unit => format!("({unit})²"),
         },
     })
 }

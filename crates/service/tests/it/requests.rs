@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::key_set::{self, Table, key_set, questions, table};
 use ciborium::Value;
+use tfhe_sbc_columns::Server;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
 use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
-use tfhe_sbc_query::device_keys::DeviceKeys;
 use tfhe_sbc_query::evaluate::{EvaluateError, evaluate};
 use tfhe_sbc_query::expression::Expression;
 use tfhe_sbc_query::progress::Progress;
@@ -287,11 +287,11 @@ fn a_request_that_would_take_too_long_is_refused() {
     let table = small_table();
     let request = keys.seal(&table, &questions(&["max(a)"])).unwrap();
     let key = keys.server.prepare(&|_| ());
-    let devices = DeviceKeys::none(&key);
+    let server = Server::new(key);
     let ask = |most| {
         let progress = Progress::default();
         let uploads = [&keys.upload(&table)[..]];
-        let evaluated = evaluate(&key, &devices, &uploads, &request, most, &progress);
+        let evaluated = evaluate(&server, &uploads, &request, most, &progress);
         evaluated.map(|(_, bootstraps)| bootstraps)
     };
     let taken = ask(1000).unwrap();

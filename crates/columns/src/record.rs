@@ -1,21 +1,25 @@
-//! Nodes written down in a circuit: on ciphertexts, or on stand-ins for them.
+//! Nodes recorded in a circuit: on ciphertexts, or on stand-ins for them.
 
 mod inputs;
 
+pub(crate) use inputs::sum_plan;
+
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_engine::analytics::AnalyticsError;
-use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::analytics::extremes::{Indexed, Order};
 use tfhe_sbc_engine::analytics::rows::Condition;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Unsigned, Width};
 
 use crate::node::{Kind, Logic, Node, Op, PlacePart};
 
-/// What a node is in a circuit.
+/// The values of a node in a circuit, row by row.
 enum Values {
     Codes(Vec<FheUint>),
     Truths(Vec<FheBool>),
@@ -23,18 +27,25 @@ enum Values {
 
 type Recording = Result<Values, AnalyticsError>;
 
-/// Writes nodes down.
+/// Extremes of nodes and their rows, found once for both.
+type Places = HashMap<(*const Node, Order), Indexed<Unsigned>>;
+
+/// Records nodes.
 pub(crate) struct Recorder<'a> {
     circuit: &'a Circuit,
-    /// Inputs are stand-ins, whatever there is.
+    /// All inputs are stand-ins, even where there are ciphertexts.
     stand_ins: bool,
     /// Nodes all of whose rows are wanted.
     wanted: HashSet<*const Node>,
     values: HashMap<*const Node, Rc<Values>>,
+    places: RefCell<Places>,
+    /// Sums of columns that were begun on polynomials.
+    sums: RefCell<HashMap<*const Node, FheUint>>,
 }
 
-/// The nodes that these depend on and that are not known, each after those that it is made
-/// of. A column that is only summed up, or of which only some rows are taken, is none of them.
+/// Returns the nodes that `outputs` depend on up to those that are known, each after those that it
+/// is made of. A column that is only summed up, or of which only some rows are taken, is none of
+/// them.
 pub(crate) fn in_order(outputs: &[Arc<Node>]) -> Vec<Arc<Node>> {
     let mut order = Vec::new();
     let mut seen: HashSet<*const Node> = HashSet::new();
@@ -59,13 +70,13 @@ pub(crate) fn in_order(outputs: &[Arc<Node>]) -> Vec<Arc<Node>> {
             stack.push((Arc::clone(child), false));
         }
     }
-    // Who would load a column by itself takes it from here if it is loaded anyway.
+    // Operators that load from a column take its rows from here if they are loaded anyway.
     order.sort_by_key(|node| !matches!(*node.op(), Op::Load { .. }));
     order
 }
 
-/// Whether an operator gets what it needs out of a column by itself.
-fn loads_itself(op: &Op) -> bool {
+/// Whether an operator loads the part of a column that it needs.
+pub(crate) fn loads_itself(op: &Op) -> bool {
     match op {
         Op::Sum(of) | Op::Take { of, .. } => matches!(*of.op(), Op::Load { .. }),
         _ => false,
@@ -79,17 +90,19 @@ impl<'a> Recorder<'a> {
             stand_ins,
             wanted: order.iter().map(Arc::as_ptr).collect(),
             values: HashMap::new(),
+            places: RefCell::default(),
+            sums: RefCell::default(),
         }
     }
 
-    /// Writes down a node whose parts are written down.
+    /// Records a node whose operands are recorded.
     pub(crate) fn record(&mut self, node: &Arc<Node>) -> Result<(), AnalyticsError> {
         let values = self.values_of(node)?;
         self.values.insert(Arc::as_ptr(node), Rc::new(values));
         Ok(())
     }
 
-    /// The blocks of a node that is written down: digits of each row, or a bit of each.
+    /// Returns the blocks of a recorded node: digits of each row, or a bit of each.
     pub(crate) fn blocks(&self, node: &Arc<Node>) -> Result<Vec<Block>, AnalyticsError> {
         Ok(match &*self.get(node)? {
             Values::Codes(codes) => {
@@ -110,7 +123,7 @@ impl<'a> Recorder<'a> {
     fn get(&self, node: &Arc<Node>) -> Result<Rc<Values>, AnalyticsError> {
         match self.values.get(&Arc::as_ptr(node)) {
             Some(values) => Ok(Rc::clone(values)),
-            // Another thread has computed what a column was to be loaded for.
+            // Another thread has computed it since the order was made.
             None if node.is_known() => Ok(Rc::new(self.values_of(node)?)),
             None => Err(AnalyticsError::NoRows),
         }
@@ -138,7 +151,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A code made of all of another node's.
+    /// A single code made of all rows of another node.
     fn code_of(
         &self,
         of: &Arc<Node>,
@@ -213,6 +226,10 @@ impl<'a> Recorder<'a> {
                     Values::Truths(truths) => Values::Truths(picked(truths, rows)),
                 },
             },
+            Op::Stack(nodes) => {
+                let first = |node| self.codes(node, |codes| Ok(at(codes, 0).clone()));
+                Values::Codes(nodes.iter().map(first).collect::<Result<_, _>>()?)
+            }
             Op::Select {
                 mask,
                 then,
@@ -243,23 +260,20 @@ impl<'a> Recorder<'a> {
                 Order::Ascending => circuit.min_of(codes),
                 Order::Descending => circuit.max_of(codes),
             })?,
-            Op::Place { of, order, part } => self.code_of(of, |circuit, codes| {
-                let found = match order {
-                    Order::Ascending => circuit.arg_min(codes)?,
-                    Order::Descending => circuit.arg_max(codes)?,
-                };
-                Ok(match part {
+            Op::Place { of, order, part } => {
+                let found = self.place(of, *order)?;
+                Values::Codes(vec![match part {
                     PlacePart::Index => found.index,
                     PlacePart::Value => found.value,
-                })
-            })?,
+                }])
+            }
             Op::Rank { of, rank } => {
                 self.code_of(of, |circuit, codes| circuit.nth_smallest(codes, *rank))?
             }
             Op::Sum(of) => self.sum(of)?,
-            Op::SumOfSquares(of) => self.code_of(of, |circuit, codes| {
-                Ok(circuit.moments(codes)?.sum_of_squares)
-            })?,
+            Op::SumOfSquares(of) => {
+                self.code_of(of, |circuit, codes| circuit.sum_of_squares(codes))?
+            }
             Op::Count(of) => self.truths(of, |truths| {
                 let count = circuit.propagate(&circuit.count(truths)?)?;
                 Ok(Values::Codes(vec![count]))
@@ -280,9 +294,9 @@ impl<'a> Recorder<'a> {
                 Ok(Values::Truths(circuit.rows_where(&[codes], &condition)?))
             })?,
             Op::OneOf(of, list) => self.codes(of, |codes| {
-                let width = Width::new(of.bits())?;
-                let list = list.iter().map(|&code| circuit.clear(code, width));
-                let condition = Condition::<Unsigned>::OneOf(0, list.collect());
+                let single = |node| self.codes(node, |codes| Ok(at(codes, 0).clone()));
+                let list = list.iter().map(single).collect::<Result<_, _>>()?;
+                let condition = Condition::<Unsigned>::OneOf(0, list);
                 Ok(Values::Truths(circuit.rows_where(&[codes], &condition)?))
             })?,
             Op::Not(of) => self.truths(of, |truths| {
@@ -310,7 +324,56 @@ impl<'a> Recorder<'a> {
             Op::Any(of) => {
                 self.truths(of, |truths| Ok(Values::Truths(vec![circuit.any(truths)?])))?
             }
+            Op::AllOf(nodes) => self.row_by_row(nodes, rows, |bits| circuit.all(bits))?,
+            Op::AnyOf(nodes) => self.row_by_row(nodes, rows, |bits| circuit.any(bits))?,
+            Op::Decide { tree, columns } => {
+                let columns = columns.iter().map(|column| self.get(column));
+                let columns: Vec<Rc<Values>> = columns.collect::<Result<_, _>>()?;
+                let columns = all_codes(&columns)?;
+                let decided = circuit.side_by_side(rows, |circuit| {
+                    let decide = |row: usize| {
+                        let row: Vec<FheUint> =
+                            columns.iter().map(|codes| at(codes, row).clone()).collect();
+                        circuit.decide(tree, &row)
+                    };
+                    (0..rows).map(decide).collect::<Result<Vec<_>, _>>()
+                })?;
+                Values::Codes(decided)
+            }
         })
+    }
+
+    /// The extreme of a node and its row.
+    fn place(&self, of: &Arc<Node>, order: Order) -> Result<Indexed<Unsigned>, AnalyticsError> {
+        let key = (Arc::as_ptr(of), order);
+        if let Some(found) = self.places.borrow().get(&key) {
+            return Ok(found.clone());
+        }
+        let found = self.codes(of, |codes| match order {
+            Order::Ascending => self.circuit.arg_min(codes),
+            Order::Descending => self.circuit.arg_max(codes),
+        })?;
+        self.places.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// An operator on the truth values that several nodes have in each row.
+    fn row_by_row(
+        &self,
+        nodes: &[Arc<Node>],
+        rows: usize,
+        operator: impl Fn(Vec<&FheBool>) -> Result<FheBool, IntegerError>,
+    ) -> Recording {
+        let lists = nodes.iter().map(|node| self.get(node));
+        let lists: Vec<Rc<Values>> = lists.collect::<Result<_, _>>()?;
+        let lists = lists.iter().map(|values| match &**values {
+            Values::Truths(truths) => Ok(&truths[..]),
+            Values::Codes(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
+        });
+        let lists: Vec<&[FheBool]> = lists.collect::<Result<_, _>>()?;
+        let row = |row: usize| operator(lists.iter().map(|truths| at(truths, row)).collect());
+        let met = (0..rows).map(row).collect::<Result<Vec<_>, _>>()?;
+        Ok(Values::Truths(met))
     }
 
     fn compare(
@@ -337,13 +400,7 @@ impl<'a> Recorder<'a> {
         let parts = terms.iter().map(|(node, _)| self.get(node));
         let parts: Vec<Rc<Values>> = parts.collect::<Result<_, _>>()?;
         let weights: Vec<i64> = terms.iter().map(|&(_, weight)| weight).collect();
-        let parts: Vec<&[FheUint]> = parts
-            .iter()
-            .map(|values| match &**values {
-                Values::Codes(codes) => Ok(&codes[..]),
-                Values::Truths(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
-            })
-            .collect::<Result<_, _>>()?;
+        let parts = all_codes(&parts)?;
         self.circuit.side_by_side(rows, |circuit| {
             let row = |row: usize| {
                 let codes: Vec<FheUint> = parts.iter().map(|part| at(part, row).clone()).collect();
@@ -362,7 +419,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    fn histogram(&self, of: &Arc<Node>, bins: &[std::ops::Range<u64>], width: Width) -> Recording {
+    fn histogram(&self, of: &Arc<Node>, bins: &[Range<u64>], width: Width) -> Recording {
         let filled = bins.iter().filter(|bin| !bin.is_empty());
         let filled: Vec<_> = filled
             .map(|bin| i128::from(bin.start)..i128::from(bin.end))
@@ -381,7 +438,15 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The largest value of a block of a node, from its place among all of them.
+fn all_codes(values: &[Rc<Values>]) -> Result<Vec<&[FheUint]>, AnalyticsError> {
+    let codes = values.iter().map(|values| match &**values {
+        Values::Codes(codes) => Ok(&codes[..]),
+        Values::Truths(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
+    });
+    codes.collect()
+}
+
+/// Returns the largest value of the block of a node that is at `place` among all of them.
 pub(crate) fn degree_at(kind: Kind, encoding: BlockEncoding, place: usize) -> u64 {
     let Kind::Code(bits) = kind else {
         return 1;
@@ -391,7 +456,7 @@ pub(crate) fn degree_at(kind: Kind, encoding: BlockEncoding, place: usize) -> u6
     (1 << encoding.message_bits().min(bits - below)) - 1
 }
 
-/// The value of a row, of which a single one is in all rows.
+/// Returns the value of a row; a single one is in all rows.
 fn at<V>(values: &[V], row: usize) -> &V {
     match values {
         [only] => only,

@@ -1,18 +1,19 @@
-//! What enters a circuit: rows of columns, sums of them, and what was computed.
+//! The inputs of a circuit: rows of columns, sums of them, and values that were computed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use tfhe_sbc_upload::sums::ColumnBlocks;
 use tfhe_sbc_engine::analytics::AnalyticsError;
-use tfhe_sbc_engine::circuit::Block;
+use tfhe_sbc_engine::analytics::parts::{PartialSum, SumInput};
+use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Clear, FheUint, IntegerError, Width};
-use tfhe_sbc_query::{begun_sums, stand_in_sums};
+use tfhe_sbc_upload::sums::{ColumnBlocks, SumPlan, sum_rows};
 
 use super::{Recorder, Recording, Values};
 use crate::node::{Content, Kind, KnownBlock, Node, Op, Source};
 
 impl Recorder<'_> {
-    /// The sum of a node, of a column begun on polynomials unless its rows are wanted too.
+    /// The sum of a node: of a column, it is begun on polynomials unless the rows are wanted too.
     pub(super) fn sum(&self, of: &Arc<Node>) -> Recording {
         let op = of.op();
         let Op::Load { source, column } = &*op else {
@@ -20,6 +21,9 @@ impl Recorder<'_> {
         };
         if self.wanted.contains(&Arc::as_ptr(of)) {
             return self.sum_of_rows(of);
+        }
+        if let Some(sum) = self.sums.borrow().get(&Arc::as_ptr(of)) {
+            return Ok(Values::Codes(vec![sum.clone()]));
         }
         let circuit = self.circuit;
         let encoding = circuit.encoding();
@@ -44,8 +48,14 @@ impl Recorder<'_> {
                     codes[row]
                 })?
             }
+            Content::Unknown => {
+                let rows = source.metadata.rows.len();
+                stand_in_sums(circuit, &[blocks(rows)], row_blocks, |_, _| 0)?
+            }
         };
-        Ok(Values::Codes(vec![circuit.sum_of_parts(parts, width)?]))
+        let sum = circuit.sum_of_parts(parts, width)?;
+        self.sums.borrow_mut().insert(Arc::as_ptr(of), sum.clone());
+        Ok(Values::Codes(vec![sum]))
     }
 
     fn sum_of_rows(&self, of: &Arc<Node>) -> Recording {
@@ -71,6 +81,9 @@ impl Recorder<'_> {
                 let codes = &codes[column];
                 return Ok(rows.map(|row| self.stand_in(codes[row], width)).collect());
             }
+            Content::Unknown => {
+                return Ok(rows.map(|_| self.stand_in(0, width)).collect());
+            }
             Content::Ciphertexts(_) if self.stand_ins => {
                 return Ok(rows.map(|_| self.stand_in(0, width)).collect());
             }
@@ -88,8 +101,7 @@ impl Recorder<'_> {
                     codes.push(encrypted(blocks.by_ref().take(each).collect())?);
                 }
             }
-            let all: Vec<FheUint> = codes;
-            return Ok(rows.map(|row| all[row].clone()).collect());
+            return Ok(rows.map(|row: usize| FheUint::clone(&codes[row])).collect());
         }
         let code = |row: usize| {
             let mut row = row;
@@ -137,4 +149,68 @@ impl Recorder<'_> {
             }
         })
     }
+}
+
+/// Returns the sums of as many rows as a block holds, of columns under the evaluation key whose
+/// rows have `row_blocks` blocks: begun on polynomials, for [`Circuit::sum_of_parts`].
+///
+/// # Errors
+/// Blocks that are not there, or that are no whole rows.
+fn begun_sums(
+    circuit: &Circuit,
+    columns: &[ColumnBlocks<'_, u64>],
+    row_blocks: usize,
+) -> Result<Vec<PartialSum>, AnalyticsError> {
+    let sums = sum_rows(columns, row_blocks, circuit.most_in_a_part());
+    let sums = sums.ok_or(AnalyticsError::Parts)?.into_iter();
+    let parts = sums.map(|sum| PartialSum {
+        place: sum.place,
+        count: sum.rows,
+        sum: SumInput::Ciphertext(sum.ciphertext),
+    });
+    Ok(parts.collect())
+}
+
+/// Returns stand-ins for what [`begun_sums`] gives of columns in these blocks of lists, where
+/// `code_of` is given a list and a row and returns the code there.
+///
+/// # Errors
+/// Blocks that are no whole rows.
+fn stand_in_sums(
+    circuit: &Circuit,
+    columns: &[Range<usize>],
+    row_blocks: usize,
+    code_of: impl Fn(usize, usize) -> u64,
+) -> Result<Vec<PartialSum>, AnalyticsError> {
+    let plan = sum_plan(circuit, columns, row_blocks)?;
+    let bits = circuit.encoding().message_bits();
+    let digit = |code: u64, place: usize| {
+        let rest = code.checked_shr(place as u32 * bits).unwrap_or(0);
+        rest & ((1 << bits) - 1)
+    };
+    let sum = |rows: &[(usize, usize)], place| {
+        rows.iter()
+            .map(|&(list, row)| digit(code_of(list, row), place))
+            .sum()
+    };
+    let parts = plan.sums().map(|planned| PartialSum {
+        place: planned.place,
+        count: planned.rows.len() as u32,
+        sum: SumInput::StandIn(sum(&planned.rows, planned.place)),
+    });
+    Ok(parts.collect())
+}
+
+/// Returns how the rows of a column are added up on polynomials.
+///
+/// # Errors
+/// Blocks that are no whole rows.
+pub(crate) fn sum_plan(
+    circuit: &Circuit,
+    columns: &[Range<usize>],
+    row_blocks: usize,
+) -> Result<SumPlan, AnalyticsError> {
+    let size = circuit.parameters().polynomial_size().get();
+    let plan = SumPlan::new(columns, size, row_blocks, circuit.most_in_a_part());
+    plan.ok_or(AnalyticsError::Parts)
 }

@@ -1,27 +1,33 @@
 //! Computations as users write them down: a graph of [`Node`]s.
 //!
-//! A node stands for encrypted numbers, of whole codes, or truth values, in rows or a
-//! single one. What it costs is decided when it is computed, with everything else that is
-//! computed with it ([`crate::record`]); then it forgets how it was made and keeps its
-//! ciphertexts.
+//! A node stands for encrypted codes or truth values, in rows or a single one. It is recorded
+//! with everything else that is computed with it ([`crate::record`]); afterwards it holds its
+//! ciphertexts, and what it was made of is dropped.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use tfhe_sbc_upload::extract::ExpandedGlweList;
-use tfhe_sbc_upload::readings::ReadingsMetadata;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::analytics::tree::Tree;
 use tfhe_sbc_engine::integer::Comparison;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
-/// Most steps one after the other that are not computed yet: recording them is recursive in
-/// the user's hands, and a chain that long is a loop that wants intermediate results.
+use crate::error::Error;
+
+/// The most operators one after the other that are not computed yet: a chain that long is a
+/// loop that should compute intermediate results.
 pub(crate) const MAX_DEPTH: u32 = 1000;
 
 /// What is computed, or known.
 pub(crate) enum Op {
     /// A column of uploads.
-    Load { source: Arc<Source>, column: usize },
+    Load {
+        source: Arc<Source>,
+        /// The place of the column.
+        column: usize,
+    },
     /// Ciphertexts under the small key, of digits or bits: of an earlier evaluation.
     Sealed(Vec<LweCiphertext<u32>>),
     /// Ciphertexts under the big key, of digits or bits: computed.
@@ -40,7 +46,13 @@ pub(crate) enum Op {
     /// `a·b`.
     Product(Arc<Node>, Arc<Node>),
     /// Some rows.
-    Take { of: Arc<Node>, rows: Vec<usize> },
+    Take {
+        of: Arc<Node>,
+        /// The places of the rows.
+        rows: Vec<usize>,
+    },
+    /// Single numbers of one width as rows.
+    Stack(Vec<Arc<Node>>),
     /// A number where a condition holds, another one elsewhere.
     Select {
         mask: Arc<Node>,
@@ -68,7 +80,7 @@ pub(crate) enum Op {
         order: Order,
         part: PlacePart,
     },
-    /// The one that so many others come before.
+    /// The number that `rank` others come before.
     Rank { of: Arc<Node>, rank: usize },
     /// The sum.
     Sum(Arc<Node>),
@@ -82,24 +94,30 @@ pub(crate) enum Op {
     Compare(Comparison, Arc<Node>, Arc<Node>),
     /// A comparison with a clear code.
     CompareCode(Comparison, Arc<Node>, u64),
-    /// Whether it is one of these codes.
-    OneOf(Arc<Node>, Vec<u64>),
+    /// Whether it is one of these codes, each a single number of its width.
+    OneOf(Arc<Node>, Vec<Arc<Node>>),
     /// Not.
     Not(Arc<Node>),
     /// An operator on two truth values.
     Logic(Logic, Arc<Node>, Arc<Node>),
-    /// Whether all hold.
+    /// Whether all rows hold.
     All(Arc<Node>),
-    /// Whether any holds.
+    /// Whether any row holds.
     Any(Arc<Node>),
+    /// For each row, whether it holds in all of these.
+    AllOf(Vec<Arc<Node>>),
+    /// For each row, whether it holds in any of these.
+    AnyOf(Vec<Arc<Node>>),
+    /// For each row, the answer of a tree whose columns these are.
+    Decide { tree: Tree, columns: Vec<Arc<Node>> },
 }
 
-/// Which part of a place.
+/// A part of the place of an extreme.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlacePart {
     /// The row.
     Index,
-    /// What is there.
+    /// The number in it.
     Value,
 }
 
@@ -114,10 +132,10 @@ pub(crate) enum Logic {
     Xor,
 }
 
-/// What was computed.
+/// Computed ciphertexts.
 pub(crate) struct Known {
     pub(crate) blocks: Vec<KnownBlock>,
-    /// The same under the small key, once somebody has asked for that.
+    /// The same under the small key, once they were exported.
     pub(crate) switched: OnceLock<Vec<LweCiphertext<u32>>>,
 }
 
@@ -128,33 +146,35 @@ impl From<Vec<KnownBlock>> for Known {
     }
 }
 
-/// A ciphertext that was computed, and what its lookups may assume.
+/// A ciphertext under the big key, and the bounds that its lookups may assume.
 pub(crate) struct KnownBlock {
     pub(crate) ciphertext: LweCiphertext<u64>,
     /// The largest value.
     pub(crate) degree: u64,
-    /// Its noise, in that of a fresh one.
+    /// The number of fresh ciphertexts whose noise it has.
     pub(crate) level: u32,
 }
 
-/// What a column is loaded from.
+/// A table that columns are loaded from.
 pub(crate) struct Source {
     pub(crate) metadata: ReadingsMetadata,
     pub(crate) content: Content,
 }
 
-/// The readings of a [`Source`].
+/// The values of a [`Source`].
 pub(crate) enum Content {
-    /// Uploads: their rows, and their ciphertexts under the evaluation key.
+    /// The number of rows of each upload, and its ciphertexts under the evaluation key.
     Ciphertexts(Vec<(usize, ExpandedGlweList<u64>)>),
     /// The codes of a rehearsal, column by column.
     Codes(Vec<Vec<u64>>),
+    /// None: the computation is only counted.
+    Unknown,
 }
 
-/// What a node holds in each row.
+/// The kind of value that a node has in each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A code of so many bits.
+    /// A code of this number of bits.
     Code(u32),
     /// A truth value.
     Truth,
@@ -187,19 +207,27 @@ impl Node {
         })
     }
 
-    /// How it is made.
+    /// The operator that makes it.
     pub(crate) fn op(&self) -> Arc<Op> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&state.op)
     }
 
-    /// The largest number of steps to what is known.
+    /// The largest number of operators between it and what is known.
     pub(crate) fn depth(&self) -> u32 {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         state.depth
     }
 
-    /// Forgets how it was made: it is known.
+    /// Checks that it is not too many operators away from what is known.
+    pub(crate) fn check_depth(&self) -> Result<(), Error> {
+        match self.depth() > MAX_DEPTH {
+            true => Err(Error::TooDeep),
+            false => Ok(()),
+        }
+    }
+
+    /// Replaces its operator by a known value.
     pub(crate) fn set(&self, op: Op) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(
@@ -221,7 +249,7 @@ impl Node {
         )
     }
 
-    /// Number of rows, a single one being one.
+    /// Number of rows; 1 if it is a single value.
     pub(crate) fn len(&self) -> usize {
         self.rows.unwrap_or(1)
     }
@@ -236,7 +264,7 @@ impl Node {
 }
 
 impl Op {
-    /// What it is made of.
+    /// The operands.
     pub(crate) fn children(&self) -> Vec<&Arc<Node>> {
         match self {
             Self::Load { .. }
@@ -253,6 +281,11 @@ impl Op {
                 otherwise,
             } => vec![mask, then, otherwise],
             Self::Keep { of, mask } => vec![of, mask],
+            Self::Stack(nodes)
+            | Self::AllOf(nodes)
+            | Self::AnyOf(nodes)
+            | Self::Decide { columns: nodes, .. } => nodes.iter().collect(),
+            Self::OneOf(of, list) => [of].into_iter().chain(list).collect(),
             Self::Take { of, .. }
             | Self::Sorted { of, .. }
             | Self::Histogram { of, .. }
@@ -264,10 +297,35 @@ impl Op {
             | Self::Count(of)
             | Self::Bits(of)
             | Self::CompareCode(_, of, _)
-            | Self::OneOf(of, _)
             | Self::Not(of)
             | Self::All(of)
             | Self::Any(of) => vec![of],
         }
+    }
+}
+
+impl Drop for Node {
+    /// Drops a long chain of nodes without recursion.
+    fn drop(&mut self) {
+        let mut ops = vec![self.take_op()];
+        while let Some(op) = ops.pop() {
+            let Some(op) = Arc::into_inner(op) else {
+                continue;
+            };
+            let children: Vec<Arc<Node>> = op.children().into_iter().cloned().collect();
+            drop(op);
+            for child in children {
+                if let Some(mut child) = Arc::into_inner(child) {
+                    ops.push(child.take_op());
+                }
+            }
+        }
+    }
+}
+
+impl Node {
+    fn take_op(&mut self) -> Arc<Op> {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut state.op, Arc::new(Op::Constant(false)))
     }
 }

@@ -1,0 +1,317 @@
+//! Computed values on their way to the key owner.
+
+use std::sync::Arc;
+
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::KeyFingerprint;
+use tfhe_sbc_core::wire::WireError;
+
+use crate::compute::{export, joined};
+use crate::decimal::Decoder;
+use crate::error::Error;
+use crate::mask::Mask;
+use crate::node::Node;
+use crate::number::Number;
+use crate::progress::Progress;
+use crate::server::Backend;
+use crate::statistics::{Spread, Statistic};
+
+/// An encrypted value: what a server computes.
+#[derive(Clone, Debug)]
+pub enum Computed {
+    /// Numbers.
+    Number(Number),
+    /// Truth values.
+    Mask(Mask),
+}
+
+impl Computed {
+    pub(crate) fn backend(&self) -> &Arc<Backend> {
+        match self {
+            Self::Number(number) => &number.backend,
+            Self::Mask(mask) => &mask.backend,
+        }
+    }
+
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        match self {
+            Self::Number(number) => &number.node,
+            Self::Mask(mask) => &mask.node,
+        }
+    }
+
+    /// Whether it is computed, or was clear from the start.
+    pub fn is_computed(&self) -> bool {
+        self.node().is_known()
+    }
+
+    /// Checks that two values may meet in one computation or one result.
+    ///
+    /// # Errors
+    /// Values of two key sets or of two rehearsals.
+    pub fn check_same(&self, other: &Self) -> Result<(), Error> {
+        self.backend().check_same(other.backend())
+    }
+
+    /// The fingerprint of its key set; `None` in a rehearsal.
+    pub fn fingerprint(&self) -> Option<KeyFingerprint> {
+        self.backend().fingerprint()
+    }
+
+    /// The encoding of its blocks.
+    pub fn block_encoding(&self) -> BlockEncoding {
+        self.backend().parameters().block_encoding()
+    }
+
+    /// Returns a server that computes values like this one.
+    pub fn server(&self) -> crate::Server {
+        crate::Server {
+            backend: Arc::clone(self.backend()),
+        }
+    }
+
+    /// Returns its content as the key owner needs it.
+    ///
+    /// # Errors
+    /// [`Error::NotComputed`], or an export that is called off.
+    pub fn export(&self, progress: &Progress) -> Result<Exported, Error> {
+        export(self.backend(), self.node(), progress)
+    }
+
+    /// The content and the blocks of each value.
+    fn part(&self, progress: &Progress) -> Result<Part, Error> {
+        Ok(Part {
+            content: self.export(progress)?,
+            each: match self {
+                Self::Number(number) => self.block_encoding().block_count(number.bits()),
+                Self::Mask(_) => 1,
+            },
+        })
+    }
+}
+
+impl Computable for Number {
+    fn parts(&self) -> Vec<Computed> {
+        vec![Computed::Number(self.clone())]
+    }
+
+    fn form(&self) -> Form {
+        Form::Number(Decoder::new(self.offset, self.scale), self.rows().is_none())
+    }
+}
+
+impl Computable for Mask {
+    fn parts(&self) -> Vec<Computed> {
+        vec![Computed::Mask(self.clone())]
+    }
+
+    fn form(&self) -> Form {
+        Form::Mask(self.rows().is_none())
+    }
+}
+
+impl Computable for Statistic {
+    fn parts(&self) -> Vec<Computed> {
+        self.parts.clone()
+    }
+
+    fn form(&self) -> Form {
+        match self.spread {
+            None => Form::Mean(self.decoder, self.rows),
+            Some(spread) => Form::Spread(self.decoder, self.rows, spread),
+        }
+    }
+}
+
+/// A value that a [`Server`](crate::Server) computes: a [`Number`], a [`Mask`] or a [`Statistic`].
+pub trait Computable {
+    /// The encrypted values that it is made of.
+    fn parts(&self) -> Vec<Computed>;
+
+    /// How the key owner reads them.
+    #[doc(hidden)]
+    fn form(&self) -> Form;
+}
+
+/// How the parts of an answer are read.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// Codes, and whether there is a single one.
+    Number(Decoder, bool),
+    /// Truth values, and whether there is a single one.
+    Mask(bool),
+    /// The sum of the codes of a number of values, whose mean is asked for.
+    Mean(Decoder, u32),
+    /// The same and the sum of the squares of the codes.
+    Spread(Decoder, u32, Spread),
+}
+
+/// The content of a computed value.
+#[derive(Clone, Debug)]
+pub enum Exported {
+    /// Ciphertexts under the small key: digits, least significant first, or bits.
+    Sealed(Vec<LweCiphertext<u32>>),
+    /// Codes or bits of a rehearsal.
+    Clear(Vec<u128>),
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    content: Exported,
+    /// The number of blocks of a code.
+    each: usize,
+}
+
+/// A computed value that the key owner decrypts.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    parts: Vec<Part>,
+    key: Option<KeyFingerprint>,
+    form: Form,
+}
+
+/// A decrypted value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A single number.
+    Number(f64),
+    /// Numbers in rows.
+    Numbers(Vec<f64>),
+    /// A single truth value.
+    Truth(bool),
+    /// Truth values in rows.
+    Truths(Vec<bool>),
+}
+
+impl Answer {
+    /// The answer that computed parts make.
+    pub(crate) fn new(parts: &[Computed], form: Form, progress: &Progress) -> Result<Self, Error> {
+        Ok(Self {
+            key: parts.first().and_then(Computed::fingerprint),
+            parts: parts
+                .iter()
+                .map(|part| part.part(progress))
+                .collect::<Result<_, _>>()?,
+            form,
+        })
+    }
+
+    /// The number of its ciphertexts, which are under the small key.
+    pub fn ciphertext_count(&self) -> usize {
+        let count = |part: &Part| match &part.content {
+            Exported::Sealed(ciphertexts) => ciphertexts.len(),
+            Exported::Clear(_) => 0,
+        };
+        self.parts.iter().map(count).sum()
+    }
+
+    /// Decrypts it.
+    ///
+    /// # Errors
+    /// A secret key of another key set, and ciphertexts that decrypt to values that they cannot
+    /// have.
+    pub fn decrypt(&self, secret: &SecretKey) -> Result<Value, Error> {
+        let expected = secret.fingerprint();
+        if let Some(found) = self.key
+            && found != expected
+        {
+            return Err(WireError::WrongKey { expected, found }.into());
+        }
+        let encoding = secret.parameters().block_encoding();
+        let limit = match self.form {
+            Form::Mask(_) => 2,
+            _ => encoding.message_modulus(),
+        };
+        let open = |part: &Part| {
+            let ciphertexts = match &part.content {
+                Exported::Clear(codes) => return Ok(codes.clone()),
+                Exported::Sealed(ciphertexts) => ciphertexts,
+            };
+            let blocks = ciphertexts.iter().map(|lwe| secret.decrypt_block(lwe));
+            let blocks: Vec<u64> = blocks.collect();
+            if blocks.iter().any(|&block| block >= limit) {
+                return Err(Error::Implausible);
+            }
+            let codes = blocks.chunks(part.each.max(1));
+            let code = |digits: &[u64]| joined(digits.iter().copied().map(u128::from), encoding);
+            Ok(codes.map(code).collect())
+        };
+        let codes = self.parts.iter().map(open);
+        self.value(&codes.collect::<Result<Vec<Vec<u128>>, _>>()?)
+    }
+
+    /// Returns the value of a rehearsal.
+    ///
+    /// # Errors
+    /// [`Error::Encrypted`] if a server computed it.
+    pub fn rehearsed(&self) -> Result<Value, Error> {
+        let codes = self.parts.iter().map(|part| match &part.content {
+            Exported::Clear(codes) => Ok(codes.clone()),
+            Exported::Sealed(_) => Err(Error::Encrypted),
+        });
+        self.value(&codes.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    fn value(&self, parts: &[Vec<u128>]) -> Result<Value, Error> {
+        let single = |part: &[u128]| match *part {
+            [code] => Ok(code),
+            _ => Err(Error::Implausible),
+        };
+        Ok(match (self.form, parts) {
+            (Form::Number(decoder, true), [code]) => Value::Number(decoder.value(single(code)?)),
+            (Form::Number(decoder, false), [codes]) => {
+                Value::Numbers(codes.iter().map(|&code| decoder.value(code)).collect())
+            }
+            (Form::Mask(true), [bit]) => Value::Truth(single(bit)? == 1),
+            (Form::Mask(false), [bits]) => {
+                Value::Truths(bits.iter().map(|&bit| bit == 1).collect())
+            }
+            (Form::Mean(decoder, rows @ 1..), [sum]) => {
+                Value::Number(decoder.mean(single(sum)?, rows))
+            }
+            (Form::Spread(decoder, rows, spread), [sum, squares]) => {
+                let (sum, squares) = (single(sum)?, single(squares)?);
+                let value = spread.of_sums(&decoder, rows, sum, squares);
+                Value::Number(value.ok_or(Error::Implausible)?)
+            }
+            _ => return Err(Error::Implausible),
+        })
+    }
+}
+
+impl Value {
+    /// The number, if it is a single one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The numbers, if they are in rows.
+    pub fn numbers(&self) -> Option<&[f64]> {
+        match self {
+            Self::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if it is a single one.
+    pub fn truth(&self) -> Option<bool> {
+        match self {
+            Self::Truth(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    /// The truth values, if they are in rows.
+    pub fn truths(&self) -> Option<&[bool]> {
+        match self {
+            Self::Truths(truths) => Some(truths),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Comparisons whose thresholds may be encrypted, and decision trees: what questions have beside
+//! the operators of [`Number`] and [`Mask`].
+
+use std::sync::Arc;
+
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_engine::analytics::tree::{Node as Turn, Tree};
+
+use crate::encoding::bits_of;
+use crate::error::Error;
+use crate::mask::Mask;
+use crate::node::{Kind, KnownBlock, Node, Op};
+use crate::number::{Number, common_rows};
+use crate::record::degree_at;
+use crate::threshold::{CodeCondition, Relation, code_condition};
+
+/// A code that a number is compared with, of the number's width.
+#[derive(Clone)]
+pub enum Limit {
+    /// A clear code.
+    Clear(u64),
+    /// An encrypted code, from [`Number::encrypted_limit`] or [`Number::rehearsed_limit`].
+    Encrypted(EncryptedLimit),
+}
+
+/// An encrypted code that a number is compared with.
+#[derive(Clone)]
+pub struct EncryptedLimit(Arc<Node>);
+
+impl Number {
+    /// An encrypted code of this number's width, from its blocks under the evaluation key, which
+    /// are fresh.
+    pub fn encrypted_limit(&self, blocks: Vec<LweCiphertext<u64>>) -> EncryptedLimit {
+        let encoding = self.backend.parameters().block_encoding();
+        let blocks = blocks.into_iter().enumerate();
+        let blocks: Vec<KnownBlock> = blocks
+            .map(|(place, ciphertext)| KnownBlock {
+                ciphertext,
+                degree: degree_at(self.node.kind, encoding, place),
+                level: 1,
+            })
+            .collect();
+        EncryptedLimit(Node::new(None, self.node.kind, Op::Known(blocks.into())))
+    }
+
+    /// The stand-in for an encrypted code, for counting and rehearsing.
+    pub fn rehearsed_limit(&self, code: u64) -> EncryptedLimit {
+        EncryptedLimit(Node::new(
+            None,
+            self.node.kind,
+            Op::Clear(vec![u128::from(code)]),
+        ))
+    }
+
+    /// One clear truth value for all rows.
+    pub fn same_for_all(&self, truth: bool) -> Mask {
+        Mask::new(&self.backend, self.node.rows, Op::Constant(truth))
+    }
+
+    /// Whether the codes are in this relation to a code.
+    pub fn compare_codes(&self, relation: Relation, limit: &Limit) -> Mask {
+        let (comparison, of) = (relation.comparison(), Arc::clone(&self.node));
+        let op = match limit {
+            Limit::Clear(code) => Op::CompareCode(comparison, of, *code),
+            Limit::Encrypted(EncryptedLimit(limit)) => {
+                Op::Compare(comparison, of, Arc::clone(limit))
+            }
+        };
+        Mask::new(&self.backend, self.node.rows, op)
+    }
+
+    /// Whether the codes are in this relation to those of another number of the same width.
+    ///
+    /// # Errors
+    /// Operands that do not belong together.
+    pub fn compare_codes_of(&self, relation: Relation, other: &Self) -> Result<Mask, Error> {
+        self.backend.check_same(&other.backend)?;
+        let rows = common_rows(&[&self.node, &other.node])?;
+        let (a, b) = (Arc::clone(&self.node), Arc::clone(&other.node));
+        let op = Op::Compare(relation.comparison(), a, b);
+        Ok(Mask::new(&self.backend, rows, op))
+    }
+
+    /// Whether the codes are among these.
+    pub fn codes_among(&self, limits: &[Limit]) -> Mask {
+        let limit = |limit: &Limit| match limit {
+            Limit::Clear(code) => Node::new(None, self.node.kind, Op::Public(vec![*code])),
+            Limit::Encrypted(EncryptedLimit(limit)) => Arc::clone(limit),
+        };
+        let op = match limits {
+            [] => Op::Constant(false),
+            _ => Op::OneOf(Arc::clone(&self.node), limits.iter().map(limit).collect()),
+        };
+        Mask::new(&self.backend, self.node.rows, op)
+    }
+}
+
+/// The question of a node of a decision tree.
+pub enum Decision<'a> {
+    /// Whether a number is in a relation to a clear value.
+    Compare(&'a Number, Relation, f64),
+    /// Whether a mask holds.
+    Holds(&'a Mask),
+}
+
+/// A branch of a decision tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch {
+    /// To another node, which comes later in the list.
+    Node(usize),
+    /// To a leaf.
+    Leaf(u64),
+}
+
+/// Returns the leaf of a decision tree that each row comes to. Each node has its question, the
+/// branch of the rows in which it holds, and the branch of the others; the first is the root.
+///
+/// # Errors
+/// Nodes that are no tree, operands that do not belong together, and numbers of more than 52 bits.
+pub fn decide(nodes: &[(Decision<'_>, Branch, Branch)]) -> Result<Number, Error> {
+    let backend = match nodes.first() {
+        Some((Decision::Compare(number, ..), ..)) => &number.backend,
+        Some((Decision::Holds(mask), ..)) => &mask.backend,
+        None => return Err(Error::NoRows),
+    };
+    let mut columns: Vec<Arc<Node>> = Vec::with_capacity(nodes.len());
+    // The engine's leaves are nodes: behind the inner ones, one for each branch to a leaf.
+    let (mut turns, mut leaves) = (Vec::with_capacity(2 * nodes.len() + 1), Vec::new());
+    let mut largest = 0;
+    for (decision, then, otherwise) in nodes {
+        let (other, column, threshold, below_is_then) = turn(decision)?;
+        backend.check_same(other)?;
+        let mut place = |branch: &Branch| match *branch {
+            Branch::Node(node) => node,
+            Branch::Leaf(leaf) => {
+                largest = leaf.max(largest);
+                leaves.push(Turn::Leaf(leaf));
+                nodes.len() + leaves.len() - 1
+            }
+        };
+        let (then, otherwise) = (place(then), place(otherwise));
+        let (below, otherwise) = match below_is_then {
+            true => (then, otherwise),
+            false => (otherwise, then),
+        };
+        turns.push(Turn::Branch {
+            column: columns.len(),
+            threshold,
+            below,
+            otherwise,
+        });
+        columns.push(column);
+    }
+    turns.extend(leaves);
+    let tree = Tree::new(turns)?;
+    let rows = common_rows(&columns.iter().map(|column| &**column).collect::<Vec<_>>())?;
+    let op = Op::Decide { tree, columns };
+    Ok(Number::counting(backend, rows, bits_of(largest), op))
+}
+
+/// A turn of the engine's trees: a column is below a threshold on one side of the node.
+type ColumnTurn<'a> = (&'a Arc<crate::server::Backend>, Arc<Node>, i128, bool);
+
+/// A number that is compared with a clear value, or else the truth value of the question.
+fn turn<'a>(decision: &Decision<'a>) -> Result<ColumnTurn<'a>, Error> {
+    match *decision {
+        Decision::Compare(number, relation, value) => {
+            let condition = code_condition(&number.encoding()?, relation, value);
+            if let CodeCondition::Compare(relation, code) = condition {
+                let code = i128::from(code);
+                let below = match relation {
+                    Relation::Lt => Some((code, true)),
+                    Relation::Le => Some((code + 1, true)),
+                    Relation::Gt => Some((code + 1, false)),
+                    Relation::Ge => Some((code, false)),
+                    Relation::Eq | Relation::Ne => None,
+                };
+                if let Some((threshold, below_is_then)) = below {
+                    let column = Arc::clone(&number.node);
+                    return Ok((&number.backend, column, threshold, below_is_then));
+                }
+            }
+            let truth = number.compare(relation, value)?;
+            Ok((&number.backend, bits(&truth), 1, false))
+        }
+        Decision::Holds(mask) => Ok((&mask.backend, bits(mask), 1, false)),
+    }
+}
+
+/// Integers of one bit.
+fn bits(mask: &Mask) -> Arc<Node> {
+    Node::new(
+        mask.node.rows,
+        Kind::Code(1),
+        Op::Bits(Arc::clone(&mask.node)),
+    )
+}

@@ -1,0 +1,87 @@
+//! Computations on encrypted columns.
+//!
+//! A board uploads a table of readings that only the key owner can decrypt. A [`Server`] loads
+//! uploads as a [`Table`]; its columns are [`Number`]s, which have the operators and reductions of
+//! an array: arithmetic, comparisons, which give [`Mask`]s, sums, extremes, percentiles, histograms.
+//! Nothing is computed until [`Server::compute`] is asked for some of them, which it computes
+//! together. The key owner decrypts the [`Answer`]s.
+//!
+//! A rehearsal does the same in the clear, with the same lookups: programs are tried out without
+//! keys, and [`Server::cost`] counts their bootstraps.
+//!
+//! ```
+//! use tfhe_sbc_columns::{Column, Error, ReadingsMetadata, Server};
+//! use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Server::rehearsal(&MESSAGE_2_CARRY_2.validate()?)?;
+//! let readings = server.load_clear(
+//!     ReadingsMetadata {
+//!         columns: vec![Column {
+//!             name: "temperature_c".into(),
+//!             unit: "°C".into(),
+//!             offset: -40.0,
+//!             scale: 0.1,
+//!             bits: 11,
+//!         }],
+//!         rows: ["10:00", "11:00", "12:00"].map(String::from).to_vec(),
+//!     },
+//!     &[vec![28.4, 30.2, 31.9]],
+//! )?;
+//! let temperature = readings.column("temperature_c")?;
+//! let hot = temperature.gt(30.0)?.count();
+//! let warmest = temperature.max();
+//! let [hot, warmest] = server.compute([&hot, &warmest])?;
+//! assert_eq!(hot.rehearsed()?.number(), Some(2.0));
+//! assert_eq!(warmest.rehearsed()?.number(), Some(31.9));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! With keys, [`Server::new`] takes a server key, [`Server::load`] the bytes of uploads, and
+//! [`Answer::decrypt`] the secret key; the rest is the same.
+//!
+//! The path of a computation through this crate: operators make a graph of nodes (`node`), whose
+//! encodings are combined in decimal arithmetic (`encoding`, [`decimal`]); one recorder (`record`)
+//! writes the nodes of what is asked for into a circuit of the engine; `compute` counts, rehearses
+//! or evaluates that.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod compute;
+mod condition;
+pub mod cost;
+pub mod decimal;
+pub mod device_keys;
+mod encoding;
+mod error;
+mod mask;
+pub mod nearest;
+mod node;
+mod number;
+pub mod progress;
+mod record;
+mod server;
+mod statistics;
+mod table;
+pub mod threshold;
+mod uploads;
+
+#[doc(hidden)]
+pub mod doc;
+
+pub use answer::{Answer, Computable, Computed, Exported, Value};
+pub use compute::{MAX_LOADED_BLOCKS, joined, summed_blocks};
+pub use condition::{Branch, Decision, EncryptedLimit, Limit, decide};
+pub use cost::Cost;
+pub use encoding::{Combined, combine};
+pub use error::Error;
+pub use mask::Mask;
+pub use number::{Number, Operand};
+pub use progress::Progress;
+pub use server::Server;
+pub use statistics::{Spread, Statistic};
+pub use table::{Table, known_column};
+pub use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
+pub use threshold::Relation;
+pub use uploads::{Uploads, device_key_of, expand, first_header, joined as joined_metadata};

@@ -1,0 +1,84 @@
+//! Tables of encrypted columns.
+
+use std::sync::Arc;
+
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
+
+use crate::error::Error;
+use crate::nearest::did_you_mean;
+use crate::node::{Op, Source};
+use crate::number::Number;
+use crate::server::Backend;
+
+/// The encrypted columns of one upload or several, their rows one after the other.
+#[derive(Clone)]
+pub struct Table {
+    source: Arc<Source>,
+    numbers: Vec<Number>,
+}
+
+impl Table {
+    pub(crate) fn new(backend: &Arc<Backend>, source: Source) -> Self {
+        let source = Arc::new(source);
+        let rows = Some(source.metadata.rows.len());
+        let columns = source.metadata.columns.iter().enumerate();
+        let numbers = columns.map(|(place, column)| {
+            let op = Op::Load {
+                source: Arc::clone(&source),
+                column: place,
+            };
+            Number::of_column(backend, rows, column, op)
+        });
+        Self {
+            numbers: numbers.collect(),
+            source,
+        }
+    }
+
+    /// The names, units and encodings of the columns, and the labels of the rows.
+    pub fn metadata(&self) -> &ReadingsMetadata {
+        &self.source.metadata
+    }
+
+    /// The labels of the rows, which are not encrypted.
+    pub fn labels(&self) -> &[String] {
+        &self.source.metadata.rows
+    }
+
+    /// The number of rows.
+    pub fn row_count(&self) -> usize {
+        self.source.metadata.rows.len()
+    }
+
+    /// The columns with their names, units and encodings.
+    pub fn columns(&self) -> impl Iterator<Item = (&Column, &Number)> {
+        self.source.metadata.columns.iter().zip(&self.numbers)
+    }
+
+    /// The values of a column.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the names that there are.
+    pub fn column(&self, name: &str) -> Result<&Number, Error> {
+        let (place, _) = known_column(&self.source.metadata, name)?;
+        Ok(&self.numbers[place])
+    }
+}
+
+/// Returns the place of a column and its encoding.
+///
+/// # Errors
+/// [`Error::UnknownColumn`], with the names that there are.
+pub fn known_column<'m>(
+    metadata: &'m ReadingsMetadata,
+    name: &str,
+) -> Result<(usize, &'m Column), Error> {
+    metadata.column(name).ok_or_else(|| {
+        let names: Vec<_> = metadata.columns.iter().map(|c| c.name.as_str()).collect();
+        Error::UnknownColumn {
+            name: name.to_owned(),
+            known: names.join(", "),
+            hint: did_you_mean(name, names),
+        }
+    })
+}

@@ -1,0 +1,130 @@
+//! Uploads and requests under whatever key, brought under the evaluation key.
+
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
+use tfhe_sbc_core::wire::{Header, Message, WireError};
+use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata, Upload};
+
+use crate::device_keys::{DeviceKeyError, DeviceKeys};
+use crate::error::Error;
+use crate::node::{Content, Source};
+
+/// Returns the header of the first message of an upload or a request: all of its messages are under
+/// the key of that.
+///
+/// # Errors
+/// Bytes that are no message.
+pub fn first_header(bytes: &[u8]) -> Result<Header, WireError> {
+    Ok(Message::parse(bytes)?.0.header)
+}
+
+/// Returns a function that makes an error of the key of `of`: "readings" or "query".
+pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> Error {
+    move |error| Error::DeviceKey { of, error }
+}
+
+/// Expands a list and brings its ciphertexts under the evaluation key with `switch`, which is
+/// `None` if they are under that already.
+pub fn expand(
+    list: &UploadedGlweList<'_>,
+    parameters: &Parameters,
+    switch: Option<&DeviceSwitchKey<u64>>,
+) -> ExpandedGlweList<u64> {
+    let mut expanded = ExpandedGlweList::expand(list, parameters);
+    if let Some(switch) = switch {
+        switch.switch_batch(expanded.ciphertexts_mut());
+    }
+    expanded
+}
+
+/// Checked uploads of the same columns.
+pub struct Uploads<'a> {
+    metadata: ReadingsMetadata,
+    uploads: Vec<(Upload<'a>, Option<DeviceSwitchKey<u64>>)>,
+}
+
+impl<'a> Uploads<'a> {
+    /// Parses uploads, each under the evaluation key or one of the keys of `devices`.
+    ///
+    /// # Errors
+    /// Bytes that are no uploads of one key set and the same columns, keys that are not known, and
+    /// more ciphertexts than one upload may have.
+    pub fn parse(
+        parameters: &Parameters,
+        devices: &DeviceKeys,
+        all: &[&'a [u8]],
+    ) -> Result<Self, Error> {
+        let mut uploads = Vec::with_capacity(all.len());
+        for bytes in all {
+            let header = first_header(bytes).map_err(ReadingsError::from)?;
+            let switch = devices.switch_key(&header);
+            let switch = switch.map_err(device_key_of("readings"))?;
+            uploads.push((Upload::parse(bytes, parameters, header.key)?, switch));
+        }
+        let metadata = joined(uploads.iter().map(|(upload, _)| &upload.metadata))?;
+        Ok(Self { metadata, uploads })
+    }
+
+    /// Refuses more ciphertexts than one upload may have.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`].
+    pub fn check_count(&self) -> Result<(), Error> {
+        let lists = self.uploads.iter();
+        match lists.map(|(upload, _)| upload.list.element_count()).sum() {
+            0..=MAX_ELEMENTS => Ok(()),
+            blocks => Err(Error::TooMany(blocks)),
+        }
+    }
+
+    /// The columns that all uploads have, and the rows of all of them.
+    pub fn metadata(&self) -> &ReadingsMetadata {
+        &self.metadata
+    }
+
+    /// The number of rows of each upload.
+    pub fn row_counts(&self) -> Vec<usize> {
+        let uploads = self.uploads.iter();
+        uploads
+            .map(|(upload, _)| upload.metadata.rows.len())
+            .collect()
+    }
+
+    pub(crate) fn expand(self, parameters: &Parameters) -> Source {
+        let uploads = self.uploads.into_iter().map(|(upload, switch)| {
+            let list = expand(&upload.list, parameters, switch.as_ref());
+            (upload.metadata.rows.len(), list)
+        });
+        Source {
+            metadata: self.metadata,
+            content: Content::Ciphertexts(uploads.collect()),
+        }
+    }
+}
+
+/// Returns the columns that all uploads have, and the rows of all of them.
+///
+/// # Errors
+/// Uploads of different columns.
+pub fn joined<'m>(
+    uploads: impl Iterator<Item = &'m ReadingsMetadata>,
+) -> Result<ReadingsMetadata, Error> {
+    let mut joined = ReadingsMetadata {
+        columns: Vec::new(),
+        rows: Vec::new(),
+    };
+    for (i, metadata) in uploads.enumerate() {
+        if i == 0 {
+            joined.columns.clone_from(&metadata.columns);
+        } else if joined.columns != metadata.columns {
+            return Err(Error::OtherColumns(i + 1));
+        }
+        joined.rows.extend_from_slice(&metadata.rows);
+    }
+    match joined.columns.is_empty() {
+        true => Err(Error::NoUploads),
+        false => Ok(joined),
+    }
+}

@@ -1,0 +1,94 @@
+//! Recordings that can be called off.
+//!
+//! Operators record lookups without asking anybody, and none of them can fail for somebody who no
+//! longer waits. A recording is therefore ended by unwinding to [`Circuit::record_watched`], as the
+//! query engines of compilers end theirs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use super::{Circuit, EvaluateError};
+
+/// Lookups between two looks at whether a recording is called off.
+const INTERVAL: u32 = 1 << 10;
+
+/// Shared between a recording and whoever waits for it.
+#[derive(Debug, Default)]
+pub struct Watch {
+    lookups: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Watch {
+    /// The number of lookups recorded so far.
+    pub fn lookups(&self) -> u64 {
+        self.lookups.load(Ordering::Relaxed)
+    }
+
+    /// Calls the recording off.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the recording is called off.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// The payload of the unwinding of a recording that was called off.
+struct CalledOff;
+
+/// A watch, and the number of lookups asked for since the last look at it.
+#[derive(Default)]
+pub(super) struct Watched {
+    watch: Option<Arc<Watch>>,
+    asked: u32,
+}
+
+impl Watched {
+    /// Counts a lookup of a graph of `lookups` lookups.
+    pub(super) fn tick(&mut self, lookups: usize) {
+        let Some(watch) = &self.watch else {
+            return;
+        };
+        self.asked += 1;
+        if self.asked < INTERVAL {
+            return;
+        }
+        self.asked = 0;
+        watch.lookups.store(lookups as u64, Ordering::Relaxed);
+        if watch.is_cancelled() {
+            resume_unwind(Box::new(CalledOff));
+        }
+    }
+}
+
+impl Circuit {
+    /// Records what `operators` does, which `watch` sees and may call off. A circuit whose
+    /// recording was called off is of no use any more.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Cancelled`].
+    pub fn record_watched<R>(
+        &self,
+        watch: &Arc<Watch>,
+        operators: impl FnOnce(&Self) -> R,
+    ) -> Result<R, EvaluateError> {
+        self.set_watch(Some(Arc::clone(watch)));
+        let recorded = catch_unwind(AssertUnwindSafe(|| operators(self)));
+        self.set_watch(None);
+        match recorded {
+            Ok(recorded) if !watch.is_cancelled() => Ok(recorded),
+            Ok(_) => Err(EvaluateError::Cancelled),
+            Err(payload) if payload.is::<CalledOff>() => Err(EvaluateError::Cancelled),
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    fn set_watch(&self, watch: Option<Arc<Watch>>) {
+        let mut graph = self.graph.write().unwrap_or_else(PoisonError::into_inner);
+        graph.watched = Watched { watch, asked: 0 };
+    }
+}

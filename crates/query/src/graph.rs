@@ -1,0 +1,329 @@
+//! Questions as graphs of operators on columns.
+//!
+//! [`Graph::answer`] is the one place where a question becomes operators.
+
+use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
+use tfhe_sbc_columns::{
+    self as columns, Computed, Decision, Limit, Mask, Number, Relation, Table, decide,
+};
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::readings::Column;
+
+use crate::condition::{Condition, Threshold};
+use crate::evaluate::EvaluateError;
+use crate::expression::Expression;
+use crate::request::{RequestError, encoding_of};
+use crate::results::{Meaning, Spread};
+use crate::tree::{Branch, Tree};
+use crate::{Aggregate, Question};
+
+/// The encrypted thresholds of a request.
+pub(crate) enum Thresholds {
+    /// Their blocks under the evaluation key, if there are any.
+    Encrypted(Option<ExpandedGlweList<u64>>),
+    /// Stand-ins: the questions are counted or rehearsed.
+    StandIns,
+}
+
+/// Makes graphs of questions about a table.
+pub(crate) struct Graph<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) thresholds: &'a Thresholds,
+    pub(crate) encoding: BlockEncoding,
+}
+
+/// The values that answer a question, and what they mean together.
+pub(crate) struct Asked {
+    pub(crate) parts: Vec<Computed>,
+    pub(crate) meaning: Meaning,
+}
+
+impl Asked {
+    fn new(parts: impl IntoIterator<Item = Number>, meaning: Meaning) -> Self {
+        Self {
+            parts: parts.into_iter().map(Computed::Number).collect(),
+            meaning,
+        }
+    }
+}
+
+/// A threshold as codes are compared with it.
+enum CodeLimit {
+    /// All codes have the same answer.
+    Always(bool),
+    Code(Relation, Limit),
+}
+
+impl Graph<'_> {
+    /// Returns what answers a question.
+    pub(crate) fn answer(&self, question: &Question) -> Result<Asked, EvaluateError> {
+        let labels = || self.table.labels().to_vec();
+        Ok(match question {
+            Question::Aggregate(aggregate, of) => self.aggregate(*aggregate, of)?,
+            Question::Count(condition) => {
+                Asked::new([self.met(condition)?.count()], Meaning::Count)
+            }
+            Question::Rows(condition) => Asked {
+                parts: vec![Computed::Mask(self.met(condition)?)],
+                meaning: Meaning::Rows(labels()),
+            },
+            Question::Percentile(of, percent) => self.percentile(of, *percent)?,
+            Question::Histogram(of, edges) => {
+                let (number, column) = self.values(of)?;
+                let meaning = Meaning::Histogram {
+                    column,
+                    edges: edges.clone(),
+                    rows: self.row_count(),
+                };
+                Asked::new([number.histogram(edges, false)?], meaning)
+            }
+            Question::Sort(of) => {
+                let (number, column) = self.values(of)?;
+                let sorted = number.smallest(number.row_count())?;
+                Asked::new([sorted], Meaning::Readings(column, self.row_count()))
+            }
+            Question::TopK(of, count) => {
+                let (number, column) = self.values(of)?;
+                let largest = number.largest(*count as usize)?;
+                Asked::new([largest], Meaning::Readings(column, *count))
+            }
+            Question::Score(of) => {
+                let (number, column) = self.values(of)?;
+                Asked::new([number], Meaning::Scores(column, labels()))
+            }
+            Question::Logistic(of) => {
+                let (number, column) = self.values(of)?;
+                Asked::new([number], Meaning::Logistic(column, labels()))
+            }
+            Question::Tree(tree) => self.tree(tree)?,
+        })
+    }
+
+    fn row_count(&self) -> u32 {
+        self.table.row_count() as u32
+    }
+
+    /// The values of an expression and their encoding.
+    fn values(&self, of: &Expression) -> Result<(Number, Column), EvaluateError> {
+        let column = of.encoding(self.table.metadata())?;
+        Ok((of.number(self.table)?, column))
+    }
+
+    fn aggregate(&self, aggregate: Aggregate, of: &Expression) -> Result<Asked, EvaluateError> {
+        let (number, column) = self.values(of)?;
+        let rows = self.row_count();
+        let spread = |sample, root, column| {
+            let sum = number.sum();
+            let meaning = Meaning::Spread {
+                column,
+                rows,
+                sum_blocks: self.encoding.block_count(sum.bits()) as u32,
+                measure: Spread { sample, root },
+            };
+            Asked::new([sum, number.sum_of_squared_codes()], meaning)
+        };
+        let place = |(index, value): (Number, Number), column| {
+            let code_blocks = self.encoding.block_count(value.bits()) as u32;
+            let labels = self.table.labels().to_vec();
+            Asked::new([value, index], Meaning::Place(column, code_blocks, labels))
+        };
+        Ok(match aggregate {
+            Aggregate::Min => Asked::new([number.min()], Meaning::Reading(column)),
+            Aggregate::Max => Asked::new([number.max()], Meaning::Reading(column)),
+            Aggregate::Range => Asked::new([number.min(), number.max()], Meaning::Range(column)),
+            Aggregate::Sum => Asked::new([number.sum()], Meaning::Sum(column, rows)),
+            Aggregate::Mean => Asked::new([number.sum()], Meaning::Mean(column, rows)),
+            Aggregate::Argmin => place(number.arg_min(), column),
+            Aggregate::Argmax => place(number.arg_max(), column),
+            Aggregate::Variance => spread(false, false, column),
+            Aggregate::Std => spread(false, true, column),
+            Aggregate::SampleVariance => spread(true, false, column),
+            Aggregate::SampleStd => spread(true, true, column),
+            Aggregate::Median => self.percentile(of, 50.0)?,
+        })
+    }
+
+    fn percentile(&self, of: &Expression, percent: f64) -> Result<Asked, EvaluateError> {
+        let (number, column) = self.values(of)?;
+        Ok(Asked::new(
+            [number.percentile(percent)?],
+            Meaning::Reading(column),
+        ))
+    }
+
+    /// Whether each row meets a condition.
+    fn met(&self, condition: &Condition) -> Result<Mask, EvaluateError> {
+        let all_met = |list: &[Condition]| {
+            let met = list.iter().map(|condition| self.met(condition));
+            met.collect::<Result<Vec<Mask>, _>>()
+        };
+        Ok(match condition {
+            Condition::Compare {
+                of,
+                relation,
+                threshold,
+            } => self.compare(of, *relation, threshold)?,
+            Condition::Between { of, low, high } => {
+                let ends = [
+                    self.compare(of, Relation::Ge, low)?,
+                    self.compare(of, Relation::Le, high)?,
+                ];
+                Mask::all_of(&[&ends[0], &ends[1]])?
+            }
+            Condition::In { of, values } => {
+                let (number, column) = self.values(of)?;
+                let mut limits = Vec::with_capacity(values.len());
+                for value in values {
+                    // Thresholds that no value can be equal to are left out.
+                    if let CodeLimit::Code(_, limit) =
+                        self.limit(&number, &column, Relation::Eq, value)?
+                    {
+                        limits.push(limit);
+                    }
+                }
+                number.codes_among(&limits)
+            }
+            Condition::All(list) => {
+                let met = all_met(list)?;
+                Mask::all_of(&met.iter().collect::<Vec<_>>())?
+            }
+            Condition::Any(list) => {
+                let met = all_met(list)?;
+                Mask::any_of(&met.iter().collect::<Vec<_>>())?
+            }
+            Condition::Not(condition) => self.met(condition)?.negated(),
+        })
+    }
+
+    fn compare(
+        &self,
+        of: &Expression,
+        relation: Relation,
+        threshold: &Threshold,
+    ) -> Result<Mask, EvaluateError> {
+        let (number, column) = self.values(of)?;
+        let (relation, limit) = match self.limit(&number, &column, relation, threshold)? {
+            CodeLimit::Always(answer) => return Ok(number.same_for_all(answer)),
+            CodeLimit::Code(relation, limit) => (relation, limit),
+        };
+        match self.two_columns(of, &limit)? {
+            Some([a, b]) => Ok(a.compare_codes_of(relation, &b)?),
+            None => Ok(number.compare_codes(relation, &limit)),
+        }
+    }
+
+    /// The columns of a difference whose codes are equal where it is at the limit: comparing them
+    /// is cheaper than subtracting them.
+    fn two_columns(
+        &self,
+        of: &Expression,
+        limit: &Limit,
+    ) -> Result<Option<[Number; 2]>, EvaluateError> {
+        let Limit::Clear(code) = *limit else {
+            return Ok(None);
+        };
+        let [(a, weight), (b, other)] = &of.terms[..] else {
+            return Ok(None);
+        };
+        let named = |name: &str| Expression::from(name).number(self.table);
+        let (a, b) = (named(a)?, named(b)?);
+        let factors = columns::combine(
+            &[(a.encoding()?, *weight), (b.encoding()?, *other)],
+            of.constant,
+        )?
+        .factors;
+        let shift = (1u64 << b.bits()) - 1;
+        let same = factors == [1, -1] && a.bits() == b.bits() && code == shift;
+        Ok(same.then_some([a, b]))
+    }
+
+    /// A threshold as codes of an expression are compared with it.
+    fn limit(
+        &self,
+        number: &Number,
+        column: &Column,
+        relation: Relation,
+        threshold: &Threshold,
+    ) -> Result<CodeLimit, EvaluateError> {
+        let encoding = encoding_of(column)?;
+        let misfit = || RequestError::ThresholdEncoding {
+            name: column.name.clone(),
+        };
+        let encrypted = match (threshold, self.thresholds) {
+            (Threshold::Clear(value), _) => {
+                return Ok(match code_condition(&encoding, relation, *value) {
+                    CodeCondition::Always(answer) => CodeLimit::Always(answer),
+                    CodeCondition::Compare(relation, code) => {
+                        CodeLimit::Code(relation, Limit::Clear(code))
+                    }
+                });
+            }
+            (
+                Threshold::Encrypted {
+                    first_block,
+                    offset,
+                    scale,
+                    bits,
+                },
+                Thresholds::Encrypted(list),
+            ) if (*offset, *scale, *bits) == (column.offset, column.scale, column.bits) => {
+                let first = *first_block as usize;
+                let blocks = self.encoding.block_count(column.bits);
+                let ciphertexts = list
+                    .as_ref()
+                    .and_then(|list| list.extract(first..first.checked_add(blocks)?))
+                    .ok_or_else(misfit)?;
+                number.encrypted_limit(ciphertexts)
+            }
+            (Threshold::ToEncrypt(value), Thresholds::StandIns) => {
+                let code = threshold_code(&encoding, relation, *value);
+                number.rehearsed_limit(code.unwrap_or(0))
+            }
+            _ => return Err(misfit().into()),
+        };
+        Ok(CodeLimit::Code(relation, Limit::Encrypted(encrypted)))
+    }
+
+    fn tree(&self, tree: &Tree) -> Result<Asked, EvaluateError> {
+        let mut leaves: Vec<String> = tree.leaves.clone();
+        leaves.sort();
+        leaves.dedup();
+        let branch = |branch| match branch {
+            Branch::Node(node) => columns::Branch::Node(node as usize),
+            Branch::Leaf(leaf) => {
+                let text = tree.leaves.get(leaf as usize);
+                let place = text.and_then(|text| leaves.binary_search(text).ok());
+                columns::Branch::Leaf(place.unwrap_or_default() as u64)
+            }
+        };
+        /// A condition that is a number and a clear threshold, or the truth values of another one.
+        enum Asks {
+            Compare(Number, Relation, f64),
+            Holds(Mask),
+        }
+        let asks = tree.nodes.iter().map(|node| match &node.condition {
+            Condition::Compare {
+                of,
+                relation,
+                threshold: Threshold::Clear(threshold),
+            } if !matches!(relation, Relation::Eq | Relation::Ne) => {
+                Ok(Asks::Compare(of.number(self.table)?, *relation, *threshold))
+            }
+            condition => Ok(Asks::Holds(self.met(condition)?)),
+        });
+        let asks: Vec<Asks> = asks.collect::<Result<_, EvaluateError>>()?;
+        let nodes = tree.nodes.iter().zip(&asks).map(|(node, asks)| {
+            let decision = match asks {
+                Asks::Compare(number, relation, value) => {
+                    Decision::Compare(number, *relation, *value)
+                }
+                Asks::Holds(mask) => Decision::Holds(mask),
+            };
+            (decision, branch(node.then), branch(node.otherwise))
+        });
+        let decided = decide(&nodes.collect::<Vec<_>>())?;
+        let meaning = Meaning::Leaves(self.table.labels().to_vec(), leaves);
+        Ok(Asked::new([decided], meaning))
+    }
+}
