@@ -54,7 +54,7 @@ impl Scene {
         Ok(Self {
             about: format!(
                 "keys of the set {} in {:.1} s",
-                parameters.name,
+                parameters.name(),
                 start.elapsed().as_secs_f64()
             ),
             parameters,
@@ -87,7 +87,7 @@ impl Scene {
         let key = self.secret.fingerprint();
         let mut upload = metadata::write(self.parameters.fingerprint(), key, &described)?;
         let plan = MemoryPlan::recommended();
-        let bytes = workspace_bytes(&self.parameters, plan, KeyMode::Symmetric);
+        let bytes = workspace_bytes(self.parameters.as_set(), plan, KeyMode::Symmetric);
         let mut workspace = HeapWorkspace::new(bytes);
         let mut device = Encryptor::<u64>::new(
             &self.device,
@@ -131,7 +131,7 @@ impl Scene {
         let blocks: Vec<&Block> = answers.iter().flat_map(|answer| &answer.0).collect();
         let results = circuit.export_while(&evaluator, &blocks, &|| true)?;
         let seconds = start.elapsed().as_secs_f64();
-        let bytes = results.len() * 4 * (self.parameters.lwe_dimension.0 + 1);
+        let bytes = results.len() * 4 * (self.parameters.lwe_dimension().0 + 1);
         report.say(format!(
             "server:    {} bootstraps, {} one after the other, in {seconds:.2} s on {} threads",
             evaluator.bootstrap_count(),

@@ -37,10 +37,10 @@ fn plain(error: impl std::fmt::Display) -> PyErr {
 
 /// Refuses sets that no readings can be encrypted under.
 fn require_integers(set: &Set) -> PyResult<()> {
-    match (set.plaintext, set.torus_bits) {
+    match (set.plaintext(), set.torus_bits()) {
         (PlaintextKind::Radix, 64) => Ok(()),
         _ => Err(refused(
-            format_args!("the set '{}' is for gates, not for integers", set.name),
+            format_args!("the set '{}' is for gates, not for integers", set.name()),
             "use one that `params.find` gives, or the default",
         )),
     }
@@ -58,7 +58,7 @@ impl SecretKey {
             && !parameters.is_shipped()
         {
             return Err(refused(
-                format_args!("no keys for {}: {weakness}", set.name),
+                format_args!("no keys for {}: {weakness}", set.name()),
                 "ask params.find for another set; for tests, not for readings that matter, give \
                  insecure_for_tests=True",
             ));

@@ -18,7 +18,7 @@ pub(crate) struct Parameters {
 impl Parameters {
     /// Whether it comes with the library.
     pub(crate) fn is_shipped(&self) -> bool {
-        parameter_sets::by_name(self.set.name.as_str())
+        parameter_sets::by_name(self.set.name().as_str())
             .and_then(Result::ok)
             .is_some_and(|shipped| shipped == self.set)
     }
@@ -52,27 +52,27 @@ impl Parameters {
 
     #[getter]
     fn name(&self) -> String {
-        self.set.name.to_string()
+        self.set.name().to_string()
     }
 
     #[getter]
     fn message_bits(&self) -> u32 {
-        self.set.message_bits.0
+        self.set.message_bits().0
     }
 
     #[getter]
     fn carry_bits(&self) -> u32 {
-        self.set.carry_bits.0
+        self.set.carry_bits().0
     }
 
     #[getter]
     fn lwe_dimension(&self) -> usize {
-        self.set.lwe_dimension.0
+        self.set.lwe_dimension().0
     }
 
     #[getter]
     fn glwe_dimension(&self) -> usize {
-        self.set.glwe_dimension.0
+        self.set.glwe_dimension().0
     }
 
     #[getter]
@@ -82,12 +82,12 @@ impl Parameters {
 
     #[getter]
     fn security_bits(&self) -> f64 {
-        self.set.security_bits
+        self.set.security_bits()
     }
 
     #[getter]
     fn log2_p_fail(&self) -> f64 {
-        self.set.log2_p_fail
+        self.set.log2_p_fail()
     }
 }
 
@@ -125,7 +125,11 @@ pub(crate) fn find_parameters(
     let (Some(name), Some(set)) = (name, found.best.set) else {
         return Err(TfheSbcError::new_err("the set that was found has no name"));
     };
-    let set = ParameterSet { name, ..*set }.validate();
+    let set = ParameterSet {
+        name,
+        ..*set.as_set()
+    }
+    .validate();
     let set = set.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
     // Refuses sets that carry no integers.
     tfhe_sbc_columns::Server::rehearsal(&set).map_err(crate::errors::refused)?;

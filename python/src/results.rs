@@ -4,13 +4,13 @@ use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
 use tfhe_sbc_query::results::{
     AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
 };
+use tfhe_sbc_upload::readings::Column;
 
 use crate::compute::Computable;
 use crate::errors::refused as error;
@@ -188,11 +188,7 @@ fn is_single(labels: &[String]) -> bool {
     matches!(labels, [label] if label.is_empty())
 }
 
-fn python_value(
-    py: Python<'_>,
-    value: AnswerValue,
-    is_count: bool,
-) -> PyResult<Py<PyAny>> {
+fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<Py<PyAny>> {
     match value {
         AnswerValue::Number { value, .. } if is_count => (value as u64).into_py_any(py),
         AnswerValue::Number { value, .. } => value.into_py_any(py),
@@ -202,9 +198,7 @@ fn python_value(
             let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
             PyArray1::from_vec(py, counts).into_py_any(py)
         }
-        AnswerValue::Values { values, .. } => {
-            PyArray1::from_vec(py, values).into_py_any(py)
-        }
+        AnswerValue::Values { values, .. } => PyArray1::from_vec(py, values).into_py_any(py),
         AnswerValue::Scores { rows, .. } => {
             let values = rows.into_iter().map(|row| row.value).collect();
             PyArray1::from_vec(py, values).into_py_any(py)

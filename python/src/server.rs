@@ -140,13 +140,7 @@ impl Server {
         let metadata = upload.map_err(errors::readings)?.metadata;
         let parameters = key.parameters();
         let request = match &session {
-            None => Request::seal(
-                &questions,
-                &metadata,
-                parameters,
-                key.fingerprint(),
-                None,
-            ),
+            None => Request::seal(&questions, &metadata, parameters, key.fingerprint(), None),
             Some(session) => {
                 let session = session.get();
                 let device = session.key();

@@ -104,7 +104,7 @@ impl<T: MaskTorus> Board<T> {
     /// Blocks or bits, all values among them.
     pub(crate) fn values(&self, count: usize) -> Vec<u8> {
         let parameters = self.parameters();
-        let modulus = match parameters.plaintext {
+        let modulus = match parameters.plaintext() {
             PlaintextKind::Boolean => 2,
             PlaintextKind::Radix => parameters.block_encoding().message_modulus(),
         };
@@ -115,7 +115,7 @@ impl<T: MaskTorus> Board<T> {
 
     /// Encrypts blocks or bits into the board's buffer, and gives the message's length.
     pub(crate) fn encrypt(&mut self, values: &[u8]) -> Result<usize, BenchError> {
-        let plaintext = self.secret.parameters().plaintext;
+        let plaintext = self.secret.parameters().plaintext();
         let needed = match &self.session {
             Session::Symmetric(session) => session.message_len(values.len()),
             Session::Public(session) => session.message_len(values.len()),
@@ -153,7 +153,7 @@ impl<T: MaskTorus> Board<T> {
                 break;
             };
             let phases = key.phase(&ciphertext);
-            values.extend(phases.iter().map(|&phase| match parameters.plaintext {
+            values.extend(phases.iter().map(|&phase| match parameters.plaintext() {
                 PlaintextKind::Boolean => u8::from(boolean::decode(phase)),
                 PlaintextKind::Radix => parameters.block_encoding().decode(phase) as u8,
             }));

@@ -159,7 +159,11 @@ fn encryption(
     }
 
     let plan = MemoryPlan::recommended();
-    let mut workspace = HeapWorkspace::new(workspace_bytes(&parameters, plan, KeyMode::Symmetric));
+    let mut workspace = HeapWorkspace::new(workspace_bytes(
+        parameters.as_set(),
+        plan,
+        KeyMode::Symmetric,
+    ));
     let mut message = Vec::new();
     let (t, measurements) = welch(budget, |which| {
         // A copy hides the place in memory.

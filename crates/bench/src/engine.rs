@@ -249,7 +249,7 @@ impl Table {
     /// Our bootstraps by threads and size of batch.
     fn sweep(&mut self, keys: &Keys<u64>, cases: &Cases<u64>) -> Result<(), BenchError> {
         for limits in &self.limits {
-            let name = keys.parameters().name;
+            let name = keys.parameters().name();
             eprintln!(
                 "{}: timing batches, threads: {}",
                 name.as_str(),

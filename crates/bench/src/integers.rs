@@ -71,7 +71,7 @@ impl IntegersReport {
         let mut rows = Vec::new();
         for definition in definitions {
             let keys = match &mut keys {
-                Some(keys) if **keys.parameters() == definition.set => keys,
+                Some(keys) if *keys.parameters().as_set() == definition.set => keys,
                 keys => {
                     eprintln!("{}: making keys", definition.set.name);
                     keys.insert(pool.install(|| Keys::generate(definition.set))?)

@@ -66,7 +66,7 @@ impl<T: MaskTorus> Keys<T> {
         let (mask, noise) = self.seeds.next_pair()?;
         Ok(self.big.encrypt(
             plaintext,
-            self.parameters().glwe_noise,
+            self.parameters().glwe_noise(),
             &mut ExpanderKind::ChaCha20.mask_stream(&mask, 0),
             &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
         ))
@@ -101,7 +101,7 @@ impl<T: MaskTorus> Keys<T> {
 
     /// Whether a difference of phases is below half the distance of two plaintexts.
     fn is_noise<U: MaskTorus>(&self, difference: U) -> bool {
-        let distance = match self.parameters().plaintext {
+        let distance = match self.parameters().plaintext() {
             PlaintextKind::Boolean => 0.25,
             PlaintextKind::Radix => {
                 0.5f64.powi(self.parameters().block_encoding().plaintext_bits() as i32)
@@ -115,15 +115,15 @@ impl<T: MaskTorus> Keys<T> {
 pub(crate) fn describe(parameters: &Parameters) -> String {
     format!(
         "{}: q 2^{}, n {}, k {}, N {}, PBS 2^{} x {}, KS 2^{} x {}, p_fail 2^{:.0}",
-        parameters.name.as_str(),
-        parameters.torus_bits,
-        parameters.lwe_dimension.0,
-        parameters.glwe_dimension.0,
+        parameters.name().as_str(),
+        parameters.torus_bits(),
+        parameters.lwe_dimension().0,
+        parameters.glwe_dimension().0,
         parameters.polynomial_size().get(),
-        parameters.pbs.base_log.0,
-        parameters.pbs.level_count.0,
-        parameters.key_switch.base_log.0,
-        parameters.key_switch.level_count.0,
-        parameters.log2_p_fail,
+        parameters.pbs().base_log.0,
+        parameters.pbs().level_count.0,
+        parameters.key_switch().base_log.0,
+        parameters.key_switch().level_count.0,
+        parameters.log2_p_fail(),
     )
 }

@@ -62,14 +62,14 @@ pub(crate) fn device_keys(key: &ServerKey<u64>, directory: Option<&Path>) -> Out
 
 /// Refuses the key of a parameter set that readings cannot be encrypted under.
 pub(crate) fn require_integers(path: &Path, parameters: &Parameters) -> Outcome<()> {
-    if parameters.plaintext == PlaintextKind::Radix {
+    if parameters.plaintext() == PlaintextKind::Radix {
         Ok(())
     } else {
         Err(failure(
             format_args!(
                 "{}: the set '{}' is for gates, not for integers",
                 path.display(),
-                parameters.name
+                parameters.name()
             ),
             "make keys of an integer set with `tfhe-sbc keygen`",
         ))

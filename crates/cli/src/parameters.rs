@@ -55,12 +55,12 @@ impl Chosen {
     /// for comparison say it in their names.
     pub(crate) fn for_keys(self, insecure_for_tests: bool) -> Outcome<Parameters> {
         let set = self.0;
-        let shipped = parameter_sets::by_name(set.name.as_str())
+        let shipped = parameter_sets::by_name(set.name().as_str())
             .and_then(Result::ok)
             .is_some_and(|shipped| shipped == set);
         match weakness(&set) {
             Some(weakness) if !insecure_for_tests && !shipped => Err(failure(
-                format_args!("no keys for {}: {weakness}", set.name),
+                format_args!("no keys for {}: {weakness}", set.name()),
                 "ask `tfhe-sbc params find` for another set; for tests, not for readings that \
                  matter, add --insecure-for-tests",
             )),

@@ -295,7 +295,7 @@ pub(crate) fn export(
         (Op::Constant(truth), Backend::Server(keys)) => {
             let parameters = keys.key.parameters();
             let bit = parameters.block_encoding().encode(i64::from(*truth));
-            let bit = LweCiphertext::trivial(parameters.lwe_dimension, bit);
+            let bit = LweCiphertext::trivial(parameters.lwe_dimension(), bit);
             Exported::Sealed(vec![bit; node.len()])
         }
         (Op::Known(known), Backend::Server(keys)) => {

@@ -68,7 +68,7 @@ impl Speed {
 fn time(key: &ServerKey<u64>, count: usize) -> Result<Duration, Error> {
     let parameters = key.parameters();
     let circuit = Circuit::new(parameters)?;
-    let width = Width::new(parameters.message_bits.0)?;
+    let width = Width::new(parameters.message_bits().0)?;
     let limit: FheUint = circuit.clear(1u64, width);
     let random = RandomState::new();
     let words = parameters.big_lwe_dimension().0 + 1;

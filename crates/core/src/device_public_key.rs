@@ -62,11 +62,11 @@ fn zero_bodies<T: MaskTorus>(
     let mut mask = alloc::vec![T::ZERO; parameters.big_lwe_dimension().0];
     let mut scratch = zeroize::Zeroizing::new(alloc::vec![0.0; key.scratch_len::<T>()]);
     let mut bytes = Vec::new();
-    for row in 0..parameters.glwe_dimension.0 as u32 {
+    for row in 0..parameters.glwe_dimension().0 as u32 {
         let mut body = alloc::vec![T::ZERO; parameters.polynomial_size().get()];
         fill_uniform(&mut expander.mask_stream(mask_seed, row), &mut mask);
         let mut noise_stream = expander.noise_stream(noise_seed, row);
-        let noise = parameters.glwe_noise;
+        let noise = parameters.glwe_noise();
         key.encrypt_body_into(&mut body, &mask, noise, &mut noise_stream, &mut scratch);
         for scalar in body {
             let width = T::BITS as usize / 8;
@@ -85,7 +85,7 @@ impl DevicePublicKey {
     ) -> Result<Self, EntropyError> {
         let (mask_seed, noise_seed) = seeds.next_pair()?;
         let expander = ExpanderKind::ChaCha20;
-        let bodies = match parameters.torus_bits {
+        let bodies = match parameters.torus_bits() {
             32 => zero_bodies::<u32>(parameters, key, expander, &mask_seed, &noise_seed),
             _ => zero_bodies::<u64>(parameters, key, expander, &mask_seed, &noise_seed),
         };

@@ -41,14 +41,14 @@ impl SecretKey {
             parameters,
             fingerprint,
             glwe: GlweSecretKey::generate(
-                parameters.glwe_secret,
-                parameters.glwe_dimension,
+                parameters.glwe_secret(),
+                parameters.glwe_dimension(),
                 parameters.polynomial_size(),
                 &mut draw(0),
             ),
             lwe: LweSecretKey::generate(
-                parameters.lwe_dimension,
-                parameters.lwe_block_size,
+                parameters.lwe_dimension(),
+                parameters.lwe_block_size(),
                 &mut draw(1),
             ),
         })
@@ -114,8 +114,8 @@ impl SecretKey {
                 issue: Some(issue),
             },
             glwe: GlweSecretKey::generate(
-                self.parameters.glwe_secret,
-                self.parameters.glwe_dimension,
+                self.parameters.glwe_secret(),
+                self.parameters.glwe_dimension(),
                 self.parameters.polynomial_size(),
                 &mut ExpanderKind::ChaCha20.noise_stream(&secret, 0),
             ),
@@ -130,7 +130,7 @@ impl SecretKey {
             self.fingerprint,
             None,
             &[
-                (self.parameters.glwe_secret, self.glwe.coefficients()),
+                (self.parameters.glwe_secret(), self.glwe.coefficients()),
                 (GlweSecret::Binary, self.lwe.coefficients()),
             ],
         )
@@ -140,8 +140,8 @@ impl SecretKey {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let read = KeyBytes::parse_secret_key(bytes)?;
         let parameters = read.parameters;
-        let small = unpack(GlweSecret::Binary, read.lwe, parameters.lwe_dimension.0);
-        let lwe = LweSecretKey::from_coefficients(small, parameters.lwe_block_size)
+        let small = unpack(GlweSecret::Binary, read.lwe, parameters.lwe_dimension().0);
+        let lwe = LweSecretKey::from_coefficients(small, parameters.lwe_block_size())
             .map_err(|error| WireError::Field(field_of(error)))?;
         Ok(Self {
             parameters,
@@ -184,7 +184,7 @@ impl DeviceKey {
         let coefficients = glwe.coefficients();
         let is_such_key = coefficients
             .iter()
-            .fold(true, |all, &s| all & parameters.glwe_secret.holds(s));
+            .fold(true, |all, &s| all & parameters.glwe_secret().holds(s));
         if glwe.polynomial_size() != size
             || coefficients.len() != parameters.big_lwe_dimension().0
             || !is_such_key
@@ -239,7 +239,7 @@ impl DeviceKey {
             &self.parameters,
             self.fingerprint,
             Some(&self.binding),
-            &[(self.parameters.glwe_secret, self.glwe.coefficients())],
+            &[(self.parameters.glwe_secret(), self.glwe.coefficients())],
         )
     }
 
@@ -267,7 +267,7 @@ fn field_of(error: LweKeyError) -> &'static str {
 
 /// Reads the GLWE key of a key file.
 fn glwe_key(read: &KeyBytes<'_>) -> Result<GlweSecretKey, WireError> {
-    let secret = read.parameters.glwe_secret;
+    let secret = read.parameters.glwe_secret();
     let coefficients = unpack(secret, read.glwe, read.parameters.big_lwe_dimension().0);
     GlweSecretKey::from_coefficients(secret, coefficients, read.parameters.polynomial_size())
         .ok_or(WireError::Field("GLWE key coefficient"))

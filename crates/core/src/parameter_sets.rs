@@ -131,7 +131,7 @@ mod tests {
     fn every_set_is_found_by_name_and_only_weak_ones_are_not_offered() {
         for set in ALL.into_iter().chain(LOOSER).chain(FOR_COMPARISON) {
             let found = by_name(set.name.as_str()).unwrap().unwrap();
-            assert_eq!(*found, set);
+            assert_eq!(*found.as_set(), set);
             let offered = ALL.iter().any(|other| other.name == set.name);
             assert_eq!(
                 offered,

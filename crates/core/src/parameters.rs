@@ -256,12 +256,59 @@ pub struct Parameters {
     polynomial_size: PolynomialSize,
 }
 
-impl core::ops::Deref for Parameters {
-    type Target = ParameterSet;
+macro_rules! accessors {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
+        impl Parameters {
+            $($(#[$doc])*
+            pub const fn $field(&self) -> $type {
+                self.set.$field
+            })*
+        }
+    };
+}
 
-    fn deref(&self) -> &ParameterSet {
-        &self.set
-    }
+accessors! {
+    /// The name; see [`ParameterSet::name`].
+    name: ParameterName,
+    /// log2 of the modulus; see [`ParameterSet::torus_bits`].
+    torus_bits: u32,
+    /// The dimension of the small LWE key.
+    lwe_dimension: LweDimension,
+    /// The size of the small LWE key's blocks; see [`ParameterSet::lwe_block_size`].
+    lwe_block_size: u32,
+    /// The noise under the small LWE key.
+    lwe_noise: NoiseDistribution,
+    /// The dimension of the GLWE key.
+    glwe_dimension: GlweDimension,
+    /// The distribution of the coefficients of the GLWE key.
+    glwe_secret: GlweSecret,
+    /// The noise under the GLWE key.
+    glwe_noise: NoiseDistribution,
+    /// The decomposition of masks in the external product; see [`ParameterSet::pbs`].
+    pbs: Decomposition,
+    /// The decomposition of bodies in the external product; see [`ParameterSet::pbs_body`].
+    pbs_body: Decomposition,
+    /// The decomposition inside the key switch.
+    key_switch: Decomposition,
+    /// The form of plaintexts.
+    plaintext: PlaintextKind,
+    /// The number of message bits of a radix block; see [`ParameterSet::message_bits`].
+    message_bits: MessageBits,
+    /// The number of carry bits of a radix block; see [`ParameterSet::carry_bits`].
+    carry_bits: CarryBits,
+    /// The largest noise level of a bootstrap; see [`ParameterSet::max_noise_level`].
+    max_noise_level: u32,
+    /// The modulus switch before blind rotation.
+    modulus_switch: ModulusSwitch,
+    /// The number of bits kept of body coefficients; see [`ParameterSet::body_bits`].
+    body_bits: u32,
+    /// The number of bits kept of mask coefficients in public-key uploads; see
+    /// [`ParameterSet::public_key_mask_bits`].
+    public_key_mask_bits: u32,
+    /// log2 of the failure probability of a bootstrap; see [`ParameterSet::log2_p_fail`].
+    log2_p_fail: f64,
+    /// The security level in bits; see [`ParameterSet::security_bits`].
+    security_bits: f64,
 }
 
 /// The identity of a parameter set in keys and ciphertexts: the first 16 bytes of the
@@ -295,6 +342,11 @@ macro_rules! show_as_hex {
 show_as_hex!(ParameterFingerprint, KeyFingerprint);
 
 impl Parameters {
+    /// The set as plain data.
+    pub const fn as_set(&self) -> &ParameterSet {
+        &self.set
+    }
+
     /// The polynomial size as its checked type.
     pub fn polynomial_size(&self) -> PolynomialSize {
         self.polynomial_size
@@ -302,18 +354,18 @@ impl Parameters {
 
     /// Returns the number of bytes of a packed GLWE key.
     pub fn packed_glwe_key_len(&self) -> usize {
-        packed_len(self.big_lwe_dimension().0, self.glwe_secret.packed_bits())
+        packed_len(self.big_lwe_dimension().0, self.glwe_secret().packed_bits())
     }
 
     /// Returns the dimension of the LWE ciphertexts that sample extraction yields.
     pub fn big_lwe_dimension(&self) -> LweDimension {
-        self.glwe_dimension
+        self.glwe_dimension()
             .extracted_lwe_dimension(self.polynomial_size)
     }
 
     /// Returns the encoding of radix blocks.
     pub fn block_encoding(&self) -> BlockEncoding {
-        BlockEncoding::new(self.message_bits, self.carry_bits)
+        BlockEncoding::new(self.message_bits(), self.carry_bits())
     }
 
     /// Returns the decomposition of the GLWE key switch from a device's own key to the
@@ -333,11 +385,11 @@ impl Parameters {
     /// bits are noise that need not be sent. Over 2^32 all bits are kept, because there the key's noise
     /// causes most failures. The number follows from the noise, so that no file carries it.
     pub fn bootstrap_key_body_bits(&self) -> u32 {
-        let most = self.glwe_noise.variance(self.torus_bits) / 16.0;
+        let most = self.glwe_noise().variance(self.torus_bits()) / 16.0;
         let rounding = |bits| exp2_neg(2 * bits) / 12.0;
-        (1..self.torus_bits)
-            .find(|&bits| self.torus_bits == 64 && rounding(bits) <= most)
-            .unwrap_or(self.torus_bits)
+        (1..self.torus_bits())
+            .find(|&bits| self.torus_bits() == 64 && rounding(bits) <= most)
+            .unwrap_or(self.torus_bits())
     }
 
     /// Returns the fingerprint that keys and ciphertexts of this set carry.

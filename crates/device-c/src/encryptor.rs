@@ -283,7 +283,7 @@ unsafe fn init<K: KeyKind>(
         // SAFETY: as above, and nothing that is used here overlaps it.
         workspace: unsafe { memory::output(workspace, options.workspace_len)? },
     };
-    let torus_bits = K::parameters(opening.key)?.torus_bits;
+    let torus_bits = K::parameters(opening.key)?.torus_bits();
     let seeds = SeedSequence::with_reseeding(source, ReseedPolicy::default())?;
     match torus_bits {
         #[cfg(feature = "torus-32")]

@@ -65,7 +65,13 @@ pub unsafe extern "C" fn tfhe_sbc_workspace_bytes(
     plan: u32,
     bytes: *mut usize,
 ) -> i32 {
-    let needed = |key: &Key| Ok(workspace_bytes(&key.parameters, plan_of(plan)?, key.mode));
+    let needed = |key: &Key| {
+        Ok(workspace_bytes(
+            key.parameters.as_set(),
+            plan_of(plan)?,
+            key.mode,
+        ))
+    };
     // SAFETY: what the header asks of every caller.
     Status::of(unsafe { answer(key, key_len, bytes, needed) })
 }
@@ -84,8 +90,8 @@ pub unsafe extern "C" fn tfhe_sbc_upload_bytes(
         let parameters = &key.parameters;
         let blocks = parameters.block_encoding().block_count(bits_per_reading);
         let size = match key.mode {
-            KeyMode::Symmetric => UploadSize::symmetric(parameters, reading_count, blocks),
-            KeyMode::Public => UploadSize::public_key(parameters, reading_count, blocks),
+            KeyMode::Symmetric => UploadSize::symmetric(parameters.as_set(), reading_count, blocks),
+            KeyMode::Public => UploadSize::public_key(parameters.as_set(), reading_count, blocks),
         };
         size.map(|size| size.total_bytes())
             .ok_or(Status::ElementCount)
@@ -118,21 +124,21 @@ impl Key {
     fn info(&self) -> KeyInfo {
         let set = &self.parameters;
         let mut parameters = [0; NAME_BYTES];
-        for (place, &byte) in parameters.iter_mut().zip(set.name.as_bytes()) {
+        for (place, &byte) in parameters.iter_mut().zip(set.name().as_bytes()) {
             *place = byte as c_char;
         }
         KeyInfo {
             parameters,
             key: self.fingerprint,
             is_public: u32::from(self.mode == KeyMode::Public),
-            is_boolean: u32::from(set.plaintext == PlaintextKind::Boolean),
-            torus_bits: set.torus_bits,
-            glwe_dimension: set.glwe_dimension.0 as u32,
-            polynomial_size: set.polynomial_size as u32,
-            message_bits: set.message_bits.0,
-            carry_bits: set.carry_bits.0,
-            body_bits: set.body_bits,
-            public_key_mask_bits: set.public_key_mask_bits,
+            is_boolean: u32::from(set.plaintext() == PlaintextKind::Boolean),
+            torus_bits: set.torus_bits(),
+            glwe_dimension: set.glwe_dimension().0 as u32,
+            polynomial_size: set.polynomial_size().get() as u32,
+            message_bits: set.message_bits().0,
+            carry_bits: set.carry_bits().0,
+            body_bits: set.body_bits(),
+            public_key_mask_bits: set.public_key_mask_bits(),
         }
     }
 }

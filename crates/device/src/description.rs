@@ -52,7 +52,7 @@ where
         columns: C,
         rows: R,
     ) -> Result<Self, DeviceError> {
-        if parameters.plaintext != PlaintextKind::Radix {
+        if parameters.plaintext() != PlaintextKind::Radix {
             return Err(DeviceError::PlaintextKind);
         }
         let has_rows = rows.clone().next().is_some();

@@ -70,7 +70,7 @@ fn check(
     values: &[u8],
     modulus: u64,
 ) -> Result<(), DeviceError> {
-    if parameters.plaintext != kind {
+    if parameters.plaintext() != kind {
         return Err(DeviceError::PlaintextKind);
     }
     if values.is_empty() || values.len() > MAX_ELEMENTS {

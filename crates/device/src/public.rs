@@ -70,14 +70,14 @@ impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
     ) -> Result<Self, DeviceError> {
         let key = PublicKeyBytes::parse(public_key)?;
         let parameters = &key.parameters;
-        if parameters.public_key_mask_bits == 0 {
+        if parameters.public_key_mask_bits() == 0 {
             return Err(DeviceError::NoPublicKeyUploads);
         }
         let header = masked_header(parameters, key.key, 0);
         let mode = KeyMode::Public;
         let (state, mut carver) =
             State::carve(parameters, plan, mode, header, expander, workspace)?;
-        let (size, k) = (state.body.len(), parameters.glwe_dimension.0);
+        let (size, k) = (state.body.len(), parameters.glwe_dimension().0);
         let rows = carver.take(match plan {
             MemoryPlan::Small => 0,
             MemoryPlan::Balanced | MemoryPlan::Fast => k * (k + 1) * size,
@@ -98,7 +98,7 @@ impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
 
 /// Overwrites `rows` with the masks and the body of every row.
 fn expand_rows<T: Torus>(key: &PublicKeyBytes<'_>, rows: &mut [T], size: usize) {
-    let k = key.parameters.glwe_dimension.0;
+    let k = key.parameters.glwe_dimension().0;
     let bodies = key.bodies.chunks_exact(size * (T::BITS as usize / 8));
     for ((stream, row), bytes) in (0..).zip(rows.chunks_exact_mut((k + 1) * size)).zip(bodies) {
         let (masks, body) = row.split_at_mut(k * size);
@@ -150,7 +150,7 @@ impl<T: MaskTorus> Mode<T> for Public<'_, T> {
     const FORGETS: bool = true;
 
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {
-        masked_payload_len(parameters, element_count)
+        masked_payload_len(parameters.as_set(), element_count)
     }
 
     fn header(template: &Header, _seeds: &MessageSeeds) -> Header {
@@ -167,10 +167,10 @@ impl<T: MaskTorus> Mode<T> for Public<'_, T> {
         plaintexts: Plaintexts<'_, T>,
         out: &mut dyn Output<T>,
     ) -> Result<(), DeviceError> {
-        let (size, dimension) = (state.body.len(), state.parameters.glwe_dimension.0);
+        let (size, dimension) = (state.body.len(), state.parameters.glwe_dimension().0);
         let first_stream = index * (dimension as u32 + 2);
         let mut random = state.expander.noise_stream(&seeds.noise, first_stream);
-        let secret = state.parameters.glwe_secret;
+        let secret = state.parameters.glwe_secret();
         for row in 0..dimension {
             let fill = &mut |packed: &mut [u8]| fill_packed_secret(secret, &mut random, packed);
             state.product.set_secret(secret, row, fill);
@@ -178,10 +178,10 @@ impl<T: MaskTorus> Mode<T> for Public<'_, T> {
         for (component, stream) in (0..=dimension).zip(first_stream + 1..) {
             let (used, bits) = if component < dimension {
                 state.body.fill(T::ZERO);
-                (size, state.parameters.public_key_mask_bits)
+                (size, state.parameters.public_key_mask_bits())
             } else {
                 plaintexts.encode_into(state.body);
-                (plaintexts.len(), state.parameters.body_bits)
+                (plaintexts.len(), state.parameters.body_bits())
             };
             let mut noise = state.expander.noise_stream(&seeds.noise, stream);
             state.add_noise(&mut noise, used);

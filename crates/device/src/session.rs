@@ -87,13 +87,13 @@ impl<'w, T: MaskTorus> State<'w, T> {
         expander: ExpanderKind,
         workspace: &'w mut [u8],
     ) -> Result<(Self, Carver<'w>), DeviceError> {
-        if parameters.torus_bits != T::BITS {
-            return Err(DeviceError::TorusBits(parameters.torus_bits));
+        if parameters.torus_bits() != T::BITS {
+            return Err(DeviceError::TorusBits(parameters.torus_bits()));
         }
         if !plan.is_built() {
             return Err(DeviceError::PlanNotBuilt(plan));
         }
-        let needed = workspace_bytes(parameters, plan, mode);
+        let needed = workspace_bytes(parameters.as_set(), plan, mode);
         let mut carver = Carver::new(workspace, needed)?;
         let size = parameters.polynomial_size().get();
         let uniform_len = match mode {
@@ -120,7 +120,7 @@ impl<'w, T: MaskTorus> State<'w, T> {
 
     /// Adds noise from a stream to the first `used` coefficients.
     pub(crate) fn add_noise(&mut self, stream: &mut AnyExpander, used: usize) {
-        add_noise(self.parameters.glwe_noise, stream, &mut self.body[..used]);
+        add_noise(self.parameters.glwe_noise(), stream, &mut self.body[..used]);
     }
 }
 

@@ -57,10 +57,10 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
         let mode = KeyMode::Symmetric;
         let (mut state, _) = State::carve(parameters, plan, mode, header, expander, workspace)?;
         let mut packed = key.glwe;
-        for index in 0..parameters.glwe_dimension.0 {
+        for index in 0..parameters.glwe_dimension().0 {
             state
                 .product
-                .set_secret(parameters.glwe_secret, index, &mut |out| {
+                .set_secret(parameters.glwe_secret(), index, &mut |out| {
                     let (piece, rest) = packed.split_at(out.len());
                     out.copy_from_slice(piece);
                     packed = rest;
@@ -81,7 +81,7 @@ impl<T: MaskTorus> Mode<T> for Symmetric {
         payload_len(
             element_count,
             parameters.polynomial_size().get(),
-            parameters.body_bits,
+            parameters.body_bits(),
         )
     }
 
@@ -110,6 +110,6 @@ impl<T: MaskTorus> Mode<T> for Symmetric {
         let mut noise = state.expander.noise_stream(&seeds.noise, index);
         state.add_noise(&mut noise, used);
         state.product.add_sum(&mut masks, state.body);
-        out.packed(&state.body[..used], state.parameters.body_bits)
+        out.packed(&state.body[..used], state.parameters.body_bits())
     }
 }

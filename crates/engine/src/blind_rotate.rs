@@ -30,7 +30,7 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
     scratch: &mut GadgetProductScratch,
 ) {
     let size = parameters.polynomial_size().get();
-    let dimension = parameters.lwe_dimension.0;
+    let dimension = parameters.lwe_dimension().0;
     let acc_len = parameters.big_lwe_dimension().0 + size;
     assert_eq!(accs.len(), tables.len() * acc_len);
     assert_eq!(exponents.len(), tables.len() * (dimension + 1));
@@ -71,7 +71,7 @@ pub(crate) fn blind_rotate_together<T: MaskTorus>(
 ) {
     let size = parameters.polynomial_size().get();
     assert_eq!(acc.len(), parameters.big_lwe_dimension().0 + size);
-    assert_eq!(exponents.len(), parameters.lwe_dimension.0 + 1);
+    assert_eq!(exponents.len(), parameters.lwe_dimension().0 + 1);
     let (&body, mask) = exponents.split_last().unwrap_or((&0, &[]));
     start(key.product().isa(), acc, table, body);
     together::turn_by_all_blocks(key, mask, acc, threads);

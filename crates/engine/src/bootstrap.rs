@@ -189,7 +189,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         &self,
         jobs: &[Job<'_, T, u32>],
     ) -> Result<Vec<LweCiphertext<T>>, BootstrapError> {
-        self.check_jobs(jobs, self.parameters().lwe_dimension)?;
+        self.check_jobs(jobs, self.parameters().lwe_dimension())?;
         Ok(self.look_up_all(jobs, |jobs| {
             let inputs = jobs.iter().flat_map(|job| job.input.as_slice());
             inputs.copied().collect()
@@ -215,7 +215,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     pub(crate) fn switch_all(&self, inputs: &[LweCiphertext<T>]) -> Vec<LweCiphertext<u32>> {
         let inputs: Vec<&[T]> = inputs.iter().map(LweCiphertext::as_slice).collect();
         self.key_switch(&inputs)
-            .chunks_exact(self.parameters().lwe_dimension.0 + 1)
+            .chunks_exact(self.parameters().lwe_dimension().0 + 1)
             .filter_map(|lwe| LweCiphertext::from_vec(lwe.to_vec()))
             .collect()
     }
@@ -252,7 +252,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     /// The key switch of ciphertexts under the big key. The outputs lie one after the other, `n + 1`
     /// scalars each.
     fn key_switch(&self, inputs: &[&[T]]) -> Vec<u32> {
-        let mut small = vec![0; inputs.len() * (self.parameters().lwe_dimension.0 + 1)];
+        let mut small = vec![0; inputs.len() * (self.parameters().lwe_dimension().0 + 1)];
         self.key.key_switch.switch_batch_into(inputs, &mut small);
         small
     }
@@ -314,7 +314,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
         threads: usize,
     ) {
         let lockstep = lockstep(tables.len(), threads);
-        let lwe_len = self.parameters().lwe_dimension.0 + 1;
+        let lwe_len = self.parameters().lwe_dimension().0 + 1;
         let inputs = small.chunks(lockstep * lwe_len);
         let mut passes = Vec::with_capacity(tables.len().div_ceil(lockstep));
         for (tables, small) in tables.chunks(lockstep).zip(inputs) {
@@ -340,7 +340,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
     /// The modulus switch of ciphertexts under the small key: `n + 1` exponents mod `2N` for each.
     fn switch_modulus(&self, small: &[u32]) -> Vec<u32> {
         let parameters = self.parameters();
-        let lwe_len = parameters.lwe_dimension.0 + 1;
+        let lwe_len = parameters.lwe_dimension().0 + 1;
         let mut exponents = vec![0; small.len()];
         let inputs = small.chunks_exact(lwe_len);
         for (exponents, lwe) in exponents.chunks_exact_mut(lwe_len).zip(inputs) {
@@ -348,8 +348,8 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
                 exponents,
                 lwe,
                 parameters.polynomial_size(),
-                parameters.modulus_switch,
-                parameters.lwe_block_size,
+                parameters.modulus_switch(),
+                parameters.lwe_block_size(),
             );
         }
         exponents

@@ -21,7 +21,8 @@ use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_
 
 /// The number of rows of a GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
-    parameters.glwe_dimension.0 * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0
+    parameters.glwe_dimension().0 * parameters.pbs().level_count.0
+        + parameters.pbs_body().level_count.0
 }
 
 /// The bootstrapping key in seeded form. Row `r` of the GGSW ciphertext of coefficient `i` is
@@ -40,7 +41,7 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
 
     /// The number of scalars of all bodies.
     pub fn body_count(parameters: &Parameters) -> usize {
-        parameters.lwe_dimension.0 * row_count(parameters) * parameters.polynomial_size().get()
+        parameters.lwe_dimension().0 * row_count(parameters) * parameters.polynomial_size().get()
     }
 
     pub(crate) fn generate(
@@ -55,7 +56,7 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
             row_plaintext_into(out, parameters, glwe, lwe_bits[row / rows], row % rows);
         };
         let rows = Rows {
-            count: rows * parameters.lwe_dimension.0,
+            count: rows * parameters.lwe_dimension().0,
             a_step: rows,
             body_bits: parameters.bootstrap_key_body_bits(),
         };
@@ -75,14 +76,14 @@ fn row_plaintext_into<T: MaskTorus>(
     bit: i8,
     row: usize,
 ) {
-    let k = parameters.glwe_dimension.0;
-    let component = (row / parameters.pbs.level_count.0).min(k);
+    let k = parameters.glwe_dimension().0;
+    let component = (row / parameters.pbs().level_count.0).min(k);
     let gadget = if component < k {
-        parameters.pbs
+        parameters.pbs()
     } else {
-        parameters.pbs_body
+        parameters.pbs_body()
     };
-    let level = gadget.level_count.0 - (row - component * parameters.pbs.level_count.0);
+    let level = gadget.level_count.0 - (row - component * parameters.pbs().level_count.0);
     let weight = digit_weight::<T>(gadget.base_log.0, level);
     let weight = weight.mul(T::from_i64(i64::from(bit)));
     if component < k {
@@ -114,7 +115,7 @@ impl BootstrapKey {
     /// those of a real key.
     pub(crate) fn of_filler_words(parameters: &Parameters) -> Self {
         let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
-        let steps = parameters.lwe_dimension.0 / product.shape().block_size;
+        let steps = parameters.lwe_dimension().0 / product.shape().block_size;
         let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
         let mut fourier = cache_aligned(0.0, steps * product.key_len());
         let values = fourier.iter_mut().zip(filler_words());

@@ -140,12 +140,12 @@ impl Circuit {
     /// [`CircuitError::Parameters`] if the parameter set does not carry radix blocks.
     pub fn new(parameters: &Parameters) -> Result<Self, CircuitError> {
         let encoding = parameters.block_encoding();
-        let carried = parameters.plaintext == PlaintextKind::Radix
-            && parameters.torus_bits == u64::BITS
-            && parameters.carry_bits.0 >= parameters.message_bits.0
-            && u64::from(parameters.max_noise_level) > encoding.message_modulus();
+        let carried = parameters.plaintext() == PlaintextKind::Radix
+            && parameters.torus_bits() == u64::BITS
+            && parameters.carry_bits().0 >= parameters.message_bits().0
+            && u64::from(parameters.max_noise_level()) > encoding.message_modulus();
         if !carried {
-            return Err(CircuitError::Parameters(parameters.name));
+            return Err(CircuitError::Parameters(parameters.name()));
         }
         static CIRCUITS: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
@@ -225,7 +225,7 @@ impl Circuit {
 
     /// The largest squared 2-norm of a lookup's weights.
     pub(crate) fn max_norm_squared(&self) -> u64 {
-        u64::from(self.parameters.max_noise_level).pow(2)
+        u64::from(self.parameters.max_noise_level()).pow(2)
     }
 
     /// Adds an input: a block that a device has encrypted, of a value in `[0, degree]`. The
@@ -297,7 +297,7 @@ impl Circuit {
     }
 
     fn check_input(&self, degree: u64, level: u32) -> Result<(), CircuitError> {
-        let levels = 1..=self.parameters.max_noise_level;
+        let levels = 1..=self.parameters.max_noise_level();
         match degree < self.encoding().block_modulus() && levels.contains(&level) {
             true => Ok(()),
             false => Err(CircuitError::Input { degree, level }),

@@ -31,15 +31,17 @@ pub struct GadgetProductScratch {
 impl GadgetProduct {
     /// Returns the plan of the external products of a blind rotation.
     pub fn of_blind_rotation(parameters: &Parameters, isa: Isa) -> Self {
-        let k = parameters.glwe_dimension.0;
-        let gadgets = (0..k).map(|_| parameters.pbs).chain([parameters.pbs_body]);
-        let block_size = parameters.lwe_block_size as usize;
+        let k = parameters.glwe_dimension().0;
+        let gadgets = (0..k)
+            .map(|_| parameters.pbs())
+            .chain([parameters.pbs_body()]);
+        let block_size = parameters.lwe_block_size() as usize;
         Self::new(parameters, isa, gadgets, block_size)
     }
 
     /// Returns the plan of a device's key switch, which decomposes the masks only.
     pub(crate) fn of_device_switch(parameters: &Parameters, isa: Isa) -> Self {
-        let k = parameters.glwe_dimension.0;
+        let k = parameters.glwe_dimension().0;
         let gadgets = (0..k).map(|_| parameters.device_switch());
         Self::new(parameters, isa, gadgets, 1)
     }
@@ -55,7 +57,7 @@ impl GadgetProduct {
             .flat_map(|(component, gadget)| {
                 let (base_log, levels) = (gadget.base_log.0, gadget.level_count.0);
                 (0..levels).map(move |level| {
-                    let bits = parameters.torus_bits;
+                    let bits = parameters.torus_bits();
                     (component, DigitPlace::new(bits, base_log, levels, level))
                 })
             })
@@ -63,7 +65,7 @@ impl GadgetProduct {
         let shape = ProductShape {
             block_size,
             rows: digits.len(),
-            outputs: parameters.glwe_dimension.0 + 1,
+            outputs: parameters.glwe_dimension().0 + 1,
         };
         Self {
             plan: ExternalProductPlan::new(parameters.polynomial_size(), shape, isa),

@@ -132,12 +132,12 @@ impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
     /// If the plaintexts of the set are not booleans, or its noise level is below [`NOISE_LEVEL`].
     pub fn new(evaluator: &'e Evaluator<'k, T>) -> Result<Self, GateError> {
         let parameters = evaluator.parameters();
-        if parameters.plaintext != PlaintextKind::Boolean {
+        if parameters.plaintext() != PlaintextKind::Boolean {
             return Err(GateError::NotBoolean);
         }
-        if parameters.max_noise_level < NOISE_LEVEL {
+        if parameters.max_noise_level() < NOISE_LEVEL {
             return Err(GateError::NoiseLevel {
-                found: parameters.max_noise_level,
+                found: parameters.max_noise_level(),
             });
         }
         Ok(Self {

@@ -47,7 +47,7 @@ pub struct SeededDeviceSwitchKey<T> {
 /// The number of rows of a switch key: one for each digit of each polynomial, the least
 /// significant digit of a polynomial first.
 fn row_count(parameters: &Parameters) -> usize {
-    parameters.glwe_dimension.0 * parameters.device_switch().level_count.0
+    parameters.glwe_dimension().0 * parameters.device_switch().level_count.0
 }
 
 impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
@@ -132,7 +132,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
         self.rows.write_bodies(&mut message);
         let header = Header {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
-            dimension: self.parameters.glwe_dimension.0 as u32,
+            dimension: self.parameters.glwe_dimension().0 as u32,
             torus_bits: T::BITS as u8,
             expander: Some(ExpanderKind::ChaCha20),
             mask_seed: self.rows.mask_seed,
@@ -155,7 +155,7 @@ impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
         let message = Message::parse_only(bytes, Kind::DeviceSwitchKey)?;
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
-        check_header::<T>(&header, &parameters, parameters.glwe_dimension.0)?;
+        check_header::<T>(&header, &parameters, parameters.glwe_dimension().0)?;
         let (binding, bodies) = Binding::parse(header.key, rest)?;
         let expected = Self::message_len(&parameters);
         if bytes.len() != expected {

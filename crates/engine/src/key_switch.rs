@@ -33,7 +33,7 @@ pub struct SeededKeySwitchKey {
 impl SeededKeySwitchKey {
     /// The number of rows: one for each digit of each coefficient of the big key.
     pub fn row_count(parameters: &Parameters) -> usize {
-        parameters.big_lwe_dimension().0 * parameters.key_switch.level_count.0
+        parameters.big_lwe_dimension().0 * parameters.key_switch().level_count.0
     }
 
     pub(crate) fn generate(
@@ -46,7 +46,7 @@ impl SeededKeySwitchKey {
         let Decomposition {
             base_log,
             level_count,
-        } = parameters.key_switch;
+        } = parameters.key_switch();
         let mut noise_stream = ExpanderKind::ChaCha20.noise_stream(noise_seed, 0);
         let mut bodies: Vec<u32> = from
             .iter()
@@ -55,9 +55,9 @@ impl SeededKeySwitchKey {
                     .map(move |level| (i32::from(s) as u32) << (u32::BITS - base_log.0 * level))
             })
             .collect();
-        random::add_noise(parameters.lwe_noise, &mut noise_stream, &mut bodies);
+        random::add_noise(parameters.lwe_noise(), &mut noise_stream, &mut bodies);
         let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&mask_seed, 0);
-        let mut mask = vec![0u32; parameters.lwe_dimension.0];
+        let mut mask = vec![0u32; parameters.lwe_dimension().0];
         for body in &mut bodies {
             random::fill_uniform(&mut mask_stream, &mut mask);
             *body = body.wrapping_add(to.mask_product(&mask));
@@ -77,7 +77,7 @@ pub struct KeySwitchKey {
 
 impl KeySwitchKey {
     pub(crate) fn prepare(parameters: &Parameters, seeded: &SeededKeySwitchKey) -> Self {
-        let output = parameters.lwe_dimension;
+        let output = parameters.lwe_dimension();
         let rows = SeededKeySwitchKey::row_count(parameters);
         let tile_count = (output.0 + 1).div_ceil(TILE);
         let mut tiles = cache_aligned([0u32; TILE], rows * tile_count);
@@ -94,14 +94,14 @@ impl KeySwitchKey {
             isa: Isa::detect(),
             input: parameters.big_lwe_dimension(),
             output,
-            decomposition: parameters.key_switch,
+            decomposition: parameters.key_switch(),
             tiles,
         }
     }
 
     /// Returns a key that encrypts nothing: every scalar is a filler word.
     pub(crate) fn of_filler_words(parameters: &Parameters) -> Self {
-        let output = parameters.lwe_dimension;
+        let output = parameters.lwe_dimension();
         let tile_count = (output.0 + 1).div_ceil(TILE);
         let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
         let mut tiles = cache_aligned([0u32; TILE], row_count);
@@ -111,7 +111,7 @@ impl KeySwitchKey {
             isa: Isa::detect(),
             input: parameters.big_lwe_dimension(),
             output,
-            decomposition: parameters.key_switch,
+            decomposition: parameters.key_switch(),
             tiles,
         }
     }

@@ -77,7 +77,7 @@ impl<T: MaskTorus> SeededRows<T> {
                         prepared.encrypt_body_into(
                             body,
                             mask,
-                            parameters.glwe_noise,
+                            parameters.glwe_noise(),
                             &mut expander.noise_stream(noise_seed, stream),
                             scratch,
                         );
@@ -179,7 +179,7 @@ pub(crate) fn check_header<T: MaskTorus>(
     dimension: usize,
 ) -> Result<(), WireError> {
     let wrong = |what| Err(WireError::Field(what));
-    if parameters.torus_bits != T::BITS || u32::from(header.torus_bits) != T::BITS {
+    if parameters.torus_bits() != T::BITS || u32::from(header.torus_bits) != T::BITS {
         return wrong("torus bits");
     }
     if header.polynomial_size as usize != parameters.polynomial_size().get() {

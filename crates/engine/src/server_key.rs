@@ -46,7 +46,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
     /// The number of steps that [`generate`](Self::generate) and [`prepare`](Self::prepare) report
     /// to their progress.
     pub fn step_count(parameters: &Parameters) -> u64 {
-        parameters.lwe_dimension.0 as u64
+        parameters.lwe_dimension().0 as u64
     }
 
     /// Makes the server key of a secret key, on all threads of the current rayon pool.
@@ -109,7 +109,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         }
         let header = Header {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
-            dimension: self.parameters.lwe_dimension.0 as u32,
+            dimension: self.parameters.lwe_dimension().0 as u32,
             torus_bits: T::BITS as u8,
             expander: Some(ExpanderKind::ChaCha20),
             mask_seed: self.bootstrap.rows.mask_seed,
@@ -132,7 +132,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
         let message = Message::parse_only(bytes, Kind::ServerKey)?;
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
-        check_header::<T>(&header, &parameters, parameters.lwe_dimension.0)?;
+        check_header::<T>(&header, &parameters, parameters.lwe_dimension().0)?;
         let expected = Self::message_len(&parameters);
         if bytes.len() != expected {
             return Err(WireError::PayloadLength {
@@ -181,12 +181,12 @@ impl<T: MaskTorus> SeededServerKey<T> {
 }
 
 pub(crate) fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
-    if parameters.torus_bits == T::BITS {
+    if parameters.torus_bits() == T::BITS {
         Ok(())
     } else {
         Err(ServerKeyError::TorusBits {
             expected: T::BITS,
-            found: parameters.torus_bits,
+            found: parameters.torus_bits(),
         })
     }
 }

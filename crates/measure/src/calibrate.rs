@@ -71,7 +71,7 @@ pub struct Comparison {
 
 impl Comparison {
     fn new(model: &CostModel, case: &Case, sample: &Sample) -> Self {
-        let set: &ParameterSet = &case.parameters;
+        let set: &ParameterSet = case.parameters.as_set();
         let breakdown = model.breakdown(set, sample.batch, sample.threads);
         Self {
             torus_bits: set.torus_bits,

@@ -193,7 +193,7 @@ pub fn measure(
 ) -> Result<Measured, CheckError> {
     let key = |number: usize| {
         let seed = (seed, number as u64);
-        match parameters.torus_bits {
+        match parameters.torus_bits() {
             64 => measure_key::<u64>(parameters, effort, seed, progress),
             _ => measure_key::<u32>(parameters, effort, seed, progress),
         }
@@ -221,8 +221,8 @@ fn measure_key<T: MaskTorus>(
 /// level on one output, for gates half of it on each of two, see
 /// [`Prediction::new`](tfhe_sbc_oracle::prediction::Prediction::new).
 fn worst_weights(parameters: &Parameters) -> Vec<i64> {
-    let level = i64::from(parameters.max_noise_level);
-    match parameters.plaintext {
+    let level = i64::from(parameters.max_noise_level());
+    match parameters.plaintext() {
         PlaintextKind::Radix => vec![level],
         PlaintextKind::Boolean => vec![level / 2; 2],
     }
@@ -231,6 +231,6 @@ fn worst_weights(parameters: &Parameters) -> Vec<i64> {
 /// The weights of the linear step that is measured by itself: the noise level on two outputs, with
 /// different signs.
 fn linear_weights(parameters: &Parameters) -> Vec<i64> {
-    let level = i64::from(parameters.max_noise_level);
+    let level = i64::from(parameters.max_noise_level());
     vec![level - level / 2, -(level / 2)]
 }

@@ -36,8 +36,10 @@ impl DecisionHalfWidth {
     /// XOR doubles both the half width and the weights, so that the noise of the key switch and
     /// of the modulus switch matters less.
     pub fn of_worst_look_up(parameters: &Parameters) -> Self {
-        match parameters.plaintext {
-            PlaintextKind::Radix => Self::radix(parameters.message_bits.0, parameters.carry_bits.0),
+        match parameters.plaintext() {
+            PlaintextKind::Radix => {
+                Self::radix(parameters.message_bits().0, parameters.carry_bits().0)
+            }
             PlaintextKind::Boolean => Self::GATE,
         }
     }

@@ -54,26 +54,26 @@ impl From<&Parameters> for PbsParameters {
     fn from(set: &Parameters) -> Self {
         Self {
             small_key: KeyBlocks {
-                dimension: set.lwe_dimension.0,
-                block_size: set.lwe_block_size,
+                dimension: set.lwe_dimension().0,
+                block_size: set.lwe_block_size(),
             },
             shared_coefficients: 0,
-            lwe_variance: Variance(set.lwe_noise.variance(SMALL_TORUS_LOG2)),
-            glwe_secret: set.glwe_secret,
-            glwe_dimension: set.glwe_dimension.0,
+            lwe_variance: Variance(set.lwe_noise().variance(SMALL_TORUS_LOG2)),
+            glwe_secret: set.glwe_secret(),
+            glwe_dimension: set.glwe_dimension().0,
             polynomial_size: set.polynomial_size().get(),
-            glwe_variance: Variance(set.glwe_noise.variance(set.torus_bits)),
+            glwe_variance: Variance(set.glwe_noise().variance(set.torus_bits())),
             key_rounding: truncation_variance(set.bootstrap_key_body_bits()),
-            torus_log2: set.torus_bits,
+            torus_log2: set.torus_bits(),
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::Blocks,
             pbs: GgswGadgets {
-                mask: set.pbs.into(),
-                body: set.pbs_body.into(),
+                mask: set.pbs().into(),
+                body: set.pbs_body().into(),
             },
-            ks_base_log: set.key_switch.base_log.0,
-            ks_level: set.key_switch.level_count.0,
-            centred_modulus_switch: match set.modulus_switch {
+            ks_base_log: set.key_switch().base_log.0,
+            ks_level: set.key_switch().level_count.0,
+            centred_modulus_switch: match set.modulus_switch() {
                 parameters::ModulusSwitch::Plain => false,
                 parameters::ModulusSwitch::MeanCompensated => true,
             },

@@ -173,15 +173,15 @@ pub fn to_toml(set: &Parameters, command: &str) -> Result<String, ParameterFileE
         let (base_log, level_count) = (decomposition.base_log.0, decomposition.level_count.0);
         format!("{{ base_log = {base_log}, level_count = {level_count} }}")
     };
-    let plaintext = match set.plaintext {
+    let plaintext = match set.plaintext() {
         PlaintextKind::Boolean => "boolean",
         PlaintextKind::Radix => "radix",
     };
-    let glwe_secret = match set.glwe_secret {
+    let glwe_secret = match set.glwe_secret() {
         GlweSecret::Binary => "",
         GlweSecret::Ternary => "glwe_secret = \"ternary\"\n",
     };
-    let modulus_switch = match set.modulus_switch {
+    let modulus_switch = match set.modulus_switch() {
         ModulusSwitch::Plain => "plain",
         ModulusSwitch::MeanCompensated => "mean_compensated",
     };
@@ -220,24 +220,27 @@ pub fn to_toml(set: &Parameters, command: &str) -> Result<String, ParameterFileE
          log2_p_fail = {:?}\n\
          security_bits = {:?}\n",
         command.replace(char::is_control, " "),
-        set.name.as_str().replace('\\', "\\\\").replace('"', "\\\""),
-        set.message_bits.0,
-        set.carry_bits.0,
-        set.max_noise_level,
-        set.torus_bits,
-        set.lwe_dimension.0,
-        set.lwe_block_size,
-        noise(set.lwe_noise)?,
-        set.glwe_dimension.0,
+        set.name()
+            .as_str()
+            .replace('\\', "\\\\")
+            .replace('"', "\\\""),
+        set.message_bits().0,
+        set.carry_bits().0,
+        set.max_noise_level(),
+        set.torus_bits(),
+        set.lwe_dimension().0,
+        set.lwe_block_size(),
+        noise(set.lwe_noise())?,
+        set.glwe_dimension().0,
         set.polynomial_size().get(),
-        noise(set.glwe_noise)?,
-        levels(set.pbs),
-        levels(set.pbs_body),
-        levels(set.key_switch),
-        set.body_bits,
-        set.public_key_mask_bits,
-        set.log2_p_fail,
-        set.security_bits,
+        noise(set.glwe_noise())?,
+        levels(set.pbs()),
+        levels(set.pbs_body()),
+        levels(set.key_switch()),
+        set.body_bits(),
+        set.public_key_mask_bits(),
+        set.log2_p_fail(),
+        set.security_bits(),
     ))
 }
 
@@ -288,16 +291,16 @@ pub fn from_toml(text: &str) -> Result<Parameters, ParameterFileError> {
     // The allowance for a value that was rounded to tenths.
     const SLACK: f64 = 1e-6;
     let found = worst_log2_p_fail(&parameters);
-    if found > parameters.log2_p_fail + SLACK {
+    if found > parameters.log2_p_fail() + SLACK {
         return Err(ParameterFileError::PFail {
-            stated: parameters.log2_p_fail,
+            stated: parameters.log2_p_fail(),
             found,
         });
     }
     let levels = KeyLevels::of_set(&parameters).ok_or(ParameterFileError::UnknownSecurity)?;
-    if levels.bits() < parameters.security_bits - SLACK {
+    if levels.bits() < parameters.security_bits() - SLACK {
         return Err(ParameterFileError::Security {
-            stated: parameters.security_bits,
+            stated: parameters.security_bits(),
             found: levels.bits(),
         });
     }
@@ -331,11 +334,11 @@ pub enum Weakness {
 /// Returns the weakness of a set, by its own statements: security below 128 bits, or a failure
 /// probability above 2^-128 that its name does not state ("p_fail_2m40").
 pub fn weakness(parameters: &Parameters) -> Option<Weakness> {
-    if parameters.security_bits < TARGET_SECURITY_BITS {
-        return Some(Weakness::Security(parameters.security_bits));
+    if parameters.security_bits() < TARGET_SECURITY_BITS {
+        return Some(Weakness::Security(parameters.security_bits()));
     }
-    let log2_p_fail = parameters.log2_p_fail;
-    let named = p_fail_of_name(parameters.name.as_str());
+    let log2_p_fail = parameters.log2_p_fail();
+    let named = p_fail_of_name(parameters.name().as_str());
     (log2_p_fail > named.unwrap_or(TARGET_LOG2_P_FAIL)).then_some(Weakness::PFail { log2_p_fail })
 }
 
@@ -403,26 +406,26 @@ pub fn to_rust(set: &Parameters, name: &str, command: &str) -> String {
          \x20   log2_p_fail: {:?},\n\
          \x20   security_bits: {:?},\n\
          }};\n",
-        set.name.as_str(),
-        set.torus_bits,
-        set.lwe_dimension.0,
-        set.lwe_block_size,
-        noise(set.lwe_noise),
-        set.glwe_dimension.0,
+        set.name().as_str(),
+        set.torus_bits(),
+        set.lwe_dimension().0,
+        set.lwe_block_size(),
+        noise(set.lwe_noise()),
+        set.glwe_dimension().0,
         set.polynomial_size().get(),
-        set.glwe_secret,
-        noise(set.glwe_noise),
-        levels(set.pbs),
-        levels(set.pbs_body),
-        levels(set.key_switch),
-        set.plaintext,
-        set.message_bits.0,
-        set.carry_bits.0,
-        set.max_noise_level,
-        set.modulus_switch,
-        set.body_bits,
-        set.public_key_mask_bits,
-        set.log2_p_fail,
-        set.security_bits,
+        set.glwe_secret(),
+        noise(set.glwe_noise()),
+        levels(set.pbs()),
+        levels(set.pbs_body()),
+        levels(set.key_switch()),
+        set.plaintext(),
+        set.message_bits().0,
+        set.carry_bits().0,
+        set.max_noise_level(),
+        set.modulus_switch(),
+        set.body_bits(),
+        set.public_key_mask_bits(),
+        set.log2_p_fail(),
+        set.security_bits(),
     )
 }

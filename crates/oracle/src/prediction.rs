@@ -66,8 +66,8 @@ impl Prediction {
 
 /// The ν² of the worst look-up on bootstrap outputs, see [`Prediction::new`].
 pub fn worst_norm_squared(parameters: &Parameters) -> NormSquared {
-    let level = f64::from(parameters.max_noise_level);
-    match parameters.plaintext {
+    let level = f64::from(parameters.max_noise_level());
+    match parameters.plaintext() {
         PlaintextKind::Radix => NormSquared::of_norm(level),
         PlaintextKind::Boolean => NormSquared(0.5 * level * level),
     }

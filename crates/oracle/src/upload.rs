@@ -54,10 +54,10 @@ impl UploadNoise {
                 UploadKind::Symmetric => glwe.variance,
                 UploadKind::PublicKey => {
                     public_key_variance(&glwe)
-                        + mask_rounding_variance(&glwe, parameters.public_key_mask_bits)
+                        + mask_rounding_variance(&glwe, parameters.public_key_mask_bits())
                 }
             },
-            rounding: rounding_bound(parameters.body_bits),
+            rounding: rounding_bound(parameters.body_bits()),
         }
     }
 
@@ -134,8 +134,8 @@ fn rounding_bound(bits: u32) -> f64 {
 /// one upload. A gate takes two ciphertexts with weights ±1; XOR doubles both the weights
 /// and the distance.
 pub fn largest_upload_weight(parameters: &Parameters) -> u32 {
-    match parameters.plaintext {
-        PlaintextKind::Radix => parameters.max_noise_level,
+    match parameters.plaintext() {
+        PlaintextKind::Radix => parameters.max_noise_level(),
         PlaintextKind::Boolean => 2,
     }
 }
@@ -226,9 +226,9 @@ impl UploadBits {
         order: BootstrapOrder,
         log2_p_fail: f64,
     ) -> Option<Self> {
-        let torus_bits = parameters.torus_bits;
+        let torus_bits = parameters.torus_bits();
         let mut noise = UploadNoise::new(parameters, UploadKind::Symmetric).switched(parameters);
-        let smallest = parameters.message_bits.0 + parameters.carry_bits.0 + 2;
+        let smallest = parameters.message_bits().0 + parameters.carry_bits().0 + 2;
         let body = fewest(smallest..=torus_bits, |bits| {
             noise.rounding = rounding_bound(bits);
             UploadPrediction::of_noise(parameters, noise, order).meets(log2_p_fail)

@@ -24,7 +24,7 @@ impl<T: Torus> ExpandedGlweList<T> {
     /// # Panics
     /// Panics if `T` is not the torus of the parameters.
     pub fn expand(list: &UploadedGlweList<'_>, parameters: &Parameters) -> Self {
-        assert_eq!(parameters.torus_bits, T::BITS);
+        assert_eq!(parameters.torus_bits(), T::BITS);
         let size = parameters.polynomial_size().get();
         let ciphertexts = (0..ciphertext_count(list.element_count(), size))
             .into_par_iter()

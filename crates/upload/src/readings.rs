@@ -173,7 +173,7 @@ impl<'a> Upload<'a> {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, ReadingsError> {
-        match parameters.plaintext {
+        match parameters.plaintext() {
             PlaintextKind::Radix => Self::parse_any(bytes, parameters, key),
             PlaintextKind::Boolean => Err(ReadingsError::NotRadix),
         }

@@ -53,16 +53,16 @@ impl DeviceSession {
             (KeyMode::Symmetric, key.parameters, key.key)
         };
         // Bits over a 32-bit torus are for servers that run other libraries.
-        match (parameters.plaintext, parameters.torus_bits) {
+        match (parameters.plaintext(), parameters.torus_bits()) {
             (PlaintextKind::Radix, _) | (PlaintextKind::Boolean, 32) => {}
             (PlaintextKind::Boolean, _) => {
                 return Err(UploadError::Gates {
-                    set: parameters.name.to_string(),
+                    set: parameters.name().to_string(),
                 });
             }
         }
         Ok(Self {
-            workspace: HeapWorkspace::new(workspace_bytes(&parameters, plan, mode)),
+            workspace: HeapWorkspace::new(workspace_bytes(parameters.as_set(), plan, mode)),
             bytes,
             mode,
             plan,
@@ -88,7 +88,7 @@ impl DeviceSession {
     pub fn encryptor(&mut self, expander: ExpanderKind) -> Result<AnyEncryptor<'_>, UploadError> {
         let (key, plan, seeds) = (&self.bytes, self.plan, fresh_seeds()?);
         let workspace = self.workspace.as_mut_slice();
-        match (self.mode, self.parameters.plaintext) {
+        match (self.mode, self.parameters.plaintext()) {
             (KeyMode::Symmetric, PlaintextKind::Radix) => {
                 Encryptor::new(key, plan, expander, seeds, workspace).map(AnyEncryptor::Symmetric)
             }
@@ -214,7 +214,7 @@ fn message<T: MaskTorus, K: SessionMode<T>>(
     blocks: &[u8],
 ) -> Result<Vec<u8>, DeviceError> {
     let mut message = vec![0; session.message_len(blocks.len())];
-    match session.parameters().plaintext {
+    match session.parameters().plaintext() {
         PlaintextKind::Radix => session.encrypt_blocks(blocks, &mut message)?,
         PlaintextKind::Boolean => session.encrypt_bits(blocks, &mut message)?,
     };

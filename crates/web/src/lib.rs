@@ -81,9 +81,9 @@ pub fn decrypt(key: &[u8], result: &[u8]) -> Result<Decryption, Failure> {
         bootstraps,
         key: KeyFacts {
             fingerprint: secret.fingerprint().to_string(),
-            parameter_set: parameters.name.to_string(),
-            security_bits: parameters.security_bits,
-            log2_p_fail: parameters.log2_p_fail,
+            parameter_set: parameters.name().to_string(),
+            security_bits: parameters.security_bits(),
+            log2_p_fail: parameters.log2_p_fail(),
         },
     })
 }

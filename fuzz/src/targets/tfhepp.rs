@@ -18,7 +18,7 @@ pub(super) const SECRET_KEY: Target = Target {
         if let Ok(key) = SecretKey::parse(bytes) {
             assert!(described.is_some());
             let parameters = key.parameters().unwrap();
-            let secret = parameters.glwe_secret;
+            let secret = parameters.glwe_secret();
             assert!(key.glwe().coefficients().iter().all(|&s| secret.holds(s)));
         }
     },

@@ -3,12 +3,12 @@
 use tfhe::safe_serialization::safe_serialize;
 use tfhe::shortint::parameters::v1_8::*;
 use tfhe::{ClientKey, Config, ConfigBuilder, ServerKey, generate_keys};
-use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{Encryptor, KeyMode, MemoryPlan, PublicEncryptor, workspace_bytes};
+use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
 pub struct Keys {
@@ -51,11 +51,11 @@ impl Keys {
         let parameters = device.parameters();
         eprintln!(
             "{}: {} bits of a body travel, {} of a public key's mask; p_fail 2^{:.1}, {:.1} bits",
-            parameters.name,
-            parameters.body_bits,
-            parameters.public_key_mask_bits,
+            parameters.name(),
+            parameters.body_bits(),
+            parameters.public_key_mask_bits(),
             parameters.log2_p_fail,
-            parameters.security_bits
+            parameters.security_bits()
         );
         let public = device.public_key(&mut seeds(1)).unwrap();
         Self {
@@ -74,7 +74,8 @@ impl Keys {
     /// The message of these blocks, by the device library.
     pub fn encrypt(&self, mode: KeyMode, expander: ExpanderKind, blocks: &[u8]) -> Vec<u8> {
         let plan = MemoryPlan::recommended();
-        let mut workspace = HeapWorkspace::new(workspace_bytes(self.parameters(), plan, mode));
+        let mut workspace =
+            HeapWorkspace::new(workspace_bytes(self.parameters().as_set(), plan, mode));
         let workspace = workspace.as_mut_slice();
         match mode {
             KeyMode::Symmetric => {
@@ -116,7 +117,7 @@ pub fn other_sets_are_imported() {
     ] {
         let config = ConfigBuilder::with_custom_parameters(set).build();
         let device = import(&ClientKey::generate(config));
-        assert_eq!(device.parameters().lwe_dimension.0, set.lwe_dimension.0);
-        assert_eq!(device.parameters().glwe_dimension.0, set.glwe_dimension.0);
+        assert_eq!(device.parameters().lwe_dimension().0, set.lwe_dimension.0);
+        assert_eq!(device.parameters().glwe_dimension().0, set.glwe_dimension.0);
     }
 }

@@ -2,12 +2,12 @@
 
 use tfhe::prelude::*;
 use tfhe::{FheBool, FheInt32, FheUint16};
-use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
-use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::{SeededGlweList, UploadedGlweList};
 use tfhe_sbc_device::KeyMode;
+use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
+use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_tfhe_rs::{Error, device_key, seeded_glwe, values};
 
 use crate::keys::Keys;

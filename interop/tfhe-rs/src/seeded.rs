@@ -3,11 +3,11 @@
 use tfhe::core_crypto::prelude::*;
 use tfhe::prelude::*;
 use tfhe::{CompressedFheBool, CompressedFheInt16, CompressedFheUint8, CompressedFheUint64};
-use tfhe_sbc_foreign::tfhe_rs::compressed::Compressed;
 use tfhe_sbc_core::random::{ExpanderKind, tfhe_rs_seed};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::{SeededGlweList, UploadedGlweList};
 use tfhe_sbc_device::KeyMode;
+use tfhe_sbc_foreign::tfhe_rs::compressed::Compressed;
 
 use crate::keys::{Keys, serialized};
 

@@ -5,14 +5,14 @@ use tfhe::conformance::ParameterSetConformant;
 use tfhe::prelude::*;
 use tfhe::safe_serialization::safe_deserialize_conformant;
 use tfhe::*;
-use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
-use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
-use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_device::KeyMode;
+use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
+use tfhe_sbc_foreign::tfhe_rs::upload::Values;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
 
 use crate::Options;
 use crate::keys::{Keys, serialized};

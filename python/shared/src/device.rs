@@ -7,7 +7,6 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;
@@ -15,6 +14,7 @@ use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_device::{DeviceError, MemoryPlan};
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::readings::Column;
 use zeroize::Zeroizing;
 
 use crate::{errors, files};
@@ -81,7 +81,7 @@ impl DeviceKey {
     /// Its parameter set's name.
     #[getter]
     pub fn parameter_set(&self) -> String {
-        self.parameters.name.to_string()
+        self.parameters.name().to_string()
     }
 
     /// Number of bytes of its file.

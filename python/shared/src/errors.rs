@@ -5,10 +5,10 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tfhe_sbc_upload::metadata::MetadataError;
-use tfhe_sbc_upload::readings::ReadingsError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_upload::UploadError;
+use tfhe_sbc_upload::metadata::MetadataError;
+use tfhe_sbc_upload::readings::ReadingsError;
 
 create_exception!(
     tfhe_sbc,

@@ -53,7 +53,8 @@ fn measure(budget: Duration) -> Result<Vec<Row>, BenchError> {
     for bits in WIDTHS {
         for (mode, expander) in modes {
             let device = Device::new(&key, mode, bits)?;
-            let mut workspace = HeapWorkspace::new(workspace_bytes(&device.parameters, PLAN, mode));
+            let mut workspace =
+                HeapWorkspace::new(workspace_bytes(device.parameters.as_set(), PLAN, mode));
             let (mut ours, bytes) = device.subject(expander, workspace.as_mut_slice())?;
             let name = format!(
                 "tfhe_rs_1024x{bits}_{}_{}",

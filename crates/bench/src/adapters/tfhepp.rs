@@ -148,7 +148,8 @@ pub(super) fn rows(budget: Duration) -> Result<Vec<Row>, BenchError> {
 
 fn encrypt(device: &DeviceKey, bits: &[u8]) -> Result<Vec<u8>, BenchError> {
     let (plan, mode) = (MemoryPlan::recommended(), KeyMode::Symmetric);
-    let mut workspace = HeapWorkspace::new(workspace_bytes(device.parameters(), plan, mode));
+    let mut workspace =
+        HeapWorkspace::new(workspace_bytes(device.parameters().as_set(), plan, mode));
     let seeds = SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: not for secrets!"));
     let key = device.to_bytes()?;
     let workspace = workspace.as_mut_slice();

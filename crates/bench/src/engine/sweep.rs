@@ -71,7 +71,7 @@ pub(super) fn batches(
         let each = |bytes: f64| bytes / batch as f64;
         let key_rate = each(passes * bootstrap_key) / rotation;
         Ok(Batch {
-            set: keys.parameters().name.as_str().to_owned(),
+            set: keys.parameters().name().as_str().to_owned(),
             threads,
             batch,
             bootstrap: bootstrap.median,
@@ -94,16 +94,16 @@ pub(super) fn batches(
 /// and whatever a kernel does beyond that.
 fn operations(parameters: &Parameters) -> f64 {
     let size = parameters.polynomial_size().get() as f64;
-    let block_size = f64::from(parameters.lwe_block_size);
-    let k = parameters.glwe_dimension.0;
-    let rows = (k * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0) as f64;
+    let block_size = f64::from(parameters.lwe_block_size());
+    let k = parameters.glwe_dimension().0;
+    let rows = (k * parameters.pbs().level_count.0 + parameters.pbs_body().level_count.0) as f64;
     let outputs = (k + 1) as f64;
     let points = size / 2.0;
     let transform = points / 2.0 * points.log2() * 6.0;
     // For each point and bit: complex multiply-adds of every row and output, the factor X^a - 1,
     // and a complex multiply-add of it for every output.
     let pointwise = points * block_size * (4.0 * rows * outputs + 4.0 + 4.0 * outputs);
-    let steps = parameters.lwe_dimension.0 as f64 / block_size;
+    let steps = parameters.lwe_dimension().0 as f64 / block_size;
     steps * ((rows + outputs) * transform + pointwise)
 }
 

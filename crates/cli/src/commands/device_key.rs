@@ -144,7 +144,7 @@ pub(super) fn issue_keys(secret: &SecretKey, issue: DeviceIssue) -> Outcome<Issu
     let device = secret
         .issue_device_key(issue, &mut seeds)
         .explain("no device key")?;
-    let switch = if secret.parameters().torus_bits == 64 {
+    let switch = if secret.parameters().torus_bits() == 64 {
         switch_key_bytes::<u64>(secret, &device, &mut seeds)?
     } else {
         switch_key_bytes::<u32>(secret, &device, &mut seeds)?

@@ -246,32 +246,40 @@ fn issued_to(binding: &Binding) -> String {
 }
 
 fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {
-    say("parameter set", parameters.name.to_string().into());
+    say("parameter set", parameters.name().to_string().into());
     say(
         "security",
-        format!("{:.1} bits", parameters.security_bits).into(),
+        format!("{:.1} bits", parameters.security_bits()).into(),
     );
     say(
         "failure of a bootstrap",
-        format!("2^{:.1}", parameters.log2_p_fail).into(),
+        format!("2^{:.1}", parameters.log2_p_fail()).into(),
     );
     say(
         "message and carry bits",
-        format!("{} + {}", parameters.message_bits, parameters.carry_bits).into(),
+        format!(
+            "{} + {}",
+            parameters.message_bits(),
+            parameters.carry_bits()
+        )
+        .into(),
     );
-    say("LWE dimension", (parameters.lwe_dimension.0 as u64).into());
+    say(
+        "LWE dimension",
+        (parameters.lwe_dimension().0 as u64).into(),
+    );
     say(
         "LWE key in blocks of",
-        u64::from(parameters.lwe_block_size).into(),
+        u64::from(parameters.lwe_block_size()).into(),
     );
     say(
         "GLWE",
         format!(
             "dimension {}, polynomial size {}, {}-bit torus, {} key",
-            parameters.glwe_dimension,
+            parameters.glwe_dimension(),
             parameters.polynomial_size(),
-            parameters.torus_bits,
-            match parameters.glwe_secret {
+            parameters.torus_bits(),
+            match parameters.glwe_secret() {
                 GlweSecret::Binary => "binary",
                 GlweSecret::Ternary => "ternary",
             }

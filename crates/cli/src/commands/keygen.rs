@@ -62,7 +62,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     files.say();
     output::note(format_args!(
         "{}: {:.0}-bit security, a bootstrap fails with probability 2^{:.1}",
-        parameters.name, parameters.security_bits, parameters.log2_p_fail
+        parameters.name(),
+        parameters.security_bits(),
+        parameters.log2_p_fail()
     ));
     Ok(())
 }
@@ -84,7 +86,7 @@ fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
     refuse_existing([&**secret_path, device_path, server_path])?;
     let mut seeds = fresh_seeds()?;
     let secret = SecretKey::generate(*parameters, &mut seeds).explain("no keys")?;
-    let server = if parameters.torus_bits == 64 {
+    let server = if parameters.torus_bits() == 64 {
         server_key_bytes::<u64>(&secret, &mut seeds)?
     } else {
         server_key_bytes::<u32>(&secret, &mut seeds)?

@@ -14,28 +14,28 @@ impl Parameters {
             bytes: [0; PARAMETERS_BYTES],
             at: 0,
         };
-        writer.put(self.name.as_bytes());
-        writer.u32(self.torus_bits);
-        writer.u32(self.lwe_dimension.0 as u32);
-        writer.u32(self.lwe_block_size);
-        writer.noise(self.lwe_noise);
-        writer.u32(self.glwe_dimension.0 as u32);
+        writer.put(self.name().as_bytes());
+        writer.u32(self.torus_bits());
+        writer.u32(self.lwe_dimension().0 as u32);
+        writer.u32(self.lwe_block_size());
+        writer.noise(self.lwe_noise());
+        writer.u32(self.glwe_dimension().0 as u32);
         writer.u32(self.polynomial_size.get() as u32);
-        writer.noise(self.glwe_noise);
-        for decomposition in [self.pbs, self.pbs_body, self.key_switch] {
+        writer.noise(self.glwe_noise());
+        for decomposition in [self.pbs(), self.pbs_body(), self.key_switch()] {
             writer.u32(decomposition.base_log.0);
             writer.u32(decomposition.level_count.0 as u32);
         }
-        writer.u32(self.plaintext as u32);
-        writer.u32(self.message_bits.0);
-        writer.u32(self.carry_bits.0);
-        writer.u32(self.max_noise_level);
-        writer.u16(self.modulus_switch as u16);
-        writer.u16(self.glwe_secret as u16);
-        writer.u16(self.body_bits as u16);
-        writer.u16(self.public_key_mask_bits as u16);
-        writer.put(&self.log2_p_fail.to_le_bytes());
-        writer.put(&self.security_bits.to_le_bytes());
+        writer.u32(self.plaintext() as u32);
+        writer.u32(self.message_bits().0);
+        writer.u32(self.carry_bits().0);
+        writer.u32(self.max_noise_level());
+        writer.u16(self.modulus_switch() as u16);
+        writer.u16(self.glwe_secret() as u16);
+        writer.u16(self.body_bits() as u16);
+        writer.u16(self.public_key_mask_bits() as u16);
+        writer.put(&self.log2_p_fail().to_le_bytes());
+        writer.put(&self.security_bits().to_le_bytes());
         writer.bytes
     }
 

@@ -48,12 +48,12 @@ pub const fn payload_len(element_count: usize, polynomial_size: usize, body_bits
 fn list_header(kind: Kind, parameters: &Parameters, key: KeyFingerprint) -> Header {
     Header {
         polynomial_size: parameters.polynomial_size().get() as u32,
-        dimension: parameters.glwe_dimension.0 as u32,
-        torus_bits: parameters.torus_bits as u8,
-        body_bits: parameters.body_bits as u8,
-        plaintext: Some(parameters.plaintext),
-        message_bits: parameters.message_bits.0 as u8,
-        carry_bits: parameters.carry_bits.0 as u8,
+        dimension: parameters.glwe_dimension().0 as u32,
+        torus_bits: parameters.torus_bits() as u8,
+        body_bits: parameters.body_bits() as u8,
+        plaintext: Some(parameters.plaintext()),
+        message_bits: parameters.message_bits().0 as u8,
+        carry_bits: parameters.carry_bits().0 as u8,
         ..Header::new(kind, parameters.fingerprint(), key)
     }
 }
@@ -73,14 +73,14 @@ fn check_list(
     header.check_belongs(parameters.fingerprint(), key)?;
     header.check_shape(
         parameters,
-        parameters.glwe_dimension.0,
-        parameters.torus_bits,
+        parameters.glwe_dimension().0,
+        parameters.torus_bits(),
     )?;
     let size = parameters.polynomial_size().get();
     if header.polynomial_size as usize != size {
         return Err(WireError::Field("polynomial size"));
     }
-    if u32::from(header.body_bits) != parameters.body_bits {
+    if u32::from(header.body_bits) != parameters.body_bits() {
         return Err(WireError::Field("body bits"));
     }
     let count = header.element_count as usize;
@@ -95,7 +95,7 @@ fn check_list(
         });
     }
     // Whole polynomials end at a byte, so only the last body has padding.
-    if !padding_is_zero(message.payload, count % size, parameters.body_bits) {
+    if !padding_is_zero(message.payload, count % size, parameters.body_bits()) {
         return Err(WireError::Field("padding"));
     }
     Ok(())

@@ -328,15 +328,15 @@ impl Header {
         check(self.dimension as usize == dimension, "dimension")?;
         check(u32::from(self.torus_bits) == torus_bits, "torus bits")?;
         check(
-            self.plaintext == Some(parameters.plaintext),
+            self.plaintext == Some(parameters.plaintext()),
             "plaintext kind",
         )?;
         check(
-            u32::from(self.message_bits) == parameters.message_bits.0,
+            u32::from(self.message_bits) == parameters.message_bits().0,
             "message bits",
         )?;
         check(
-            u32::from(self.carry_bits) == parameters.carry_bits.0,
+            u32::from(self.carry_bits) == parameters.carry_bits().0,
             "carry bits",
         )
     }

@@ -29,7 +29,7 @@ pub fn secret_key_len(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
         + parameters.packed_glwe_key_len()
-        + packed_len(parameters.lwe_dimension.0, 1)
+        + packed_len(parameters.lwe_dimension().0, 1)
 }
 
 /// Reads the parameters at the beginning of any key message, and returns them with what follows.
@@ -151,10 +151,10 @@ impl<'a> KeyBytes<'a> {
         };
         let (glwe, lwe) = coefficients.split_at(parameters.packed_glwe_key_len());
         // The GLWE key fills its bytes, because N is a multiple of 8.
-        if !padding_is_zero(lwe, parameters.lwe_dimension.0, 1) {
+        if !padding_is_zero(lwe, parameters.lwe_dimension().0, 1) {
             return Err(WireError::Field("padding"));
         }
-        if !is_packed_secret(parameters.glwe_secret, glwe) {
+        if !is_packed_secret(parameters.glwe_secret(), glwe) {
             return Err(WireError::Field("GLWE key coefficient"));
         }
         Ok(Self {

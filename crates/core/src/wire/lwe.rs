@@ -18,7 +18,7 @@ pub fn write(
     key: KeyFingerprint,
     ciphertexts: &[LweCiphertext<u32>],
 ) -> Vec<u8> {
-    let dimension = parameters.lwe_dimension;
+    let dimension = parameters.lwe_dimension();
     let count = u32::try_from(ciphertexts.len()).expect("fewer than 2^32 ciphertexts");
     let mut message =
         Vec::with_capacity(ENVELOPE_BYTES + ciphertexts.len() * (dimension.0 + 1) * 4);
@@ -33,9 +33,9 @@ pub fn write(
         dimension: dimension.0 as u32,
         torus_bits: 32,
         body_bits: 32,
-        plaintext: Some(parameters.plaintext),
-        message_bits: parameters.message_bits.0 as u8,
-        carry_bits: parameters.carry_bits.0 as u8,
+        plaintext: Some(parameters.plaintext()),
+        message_bits: parameters.message_bits().0 as u8,
+        carry_bits: parameters.carry_bits().0 as u8,
         element_count: count,
         ..Header::new(Kind::LweList, parameters.fingerprint(), key)
     };
@@ -53,11 +53,11 @@ pub fn read(
     message.expect(Kind::LweList)?;
     let header = message.header;
     header.check_belongs(parameters.fingerprint(), key)?;
-    header.check_shape(parameters, parameters.lwe_dimension.0, 32)?;
+    header.check_shape(parameters, parameters.lwe_dimension().0, 32)?;
     if header.body_bits != 32 {
         return Err(WireError::Field("body bits"));
     }
-    let bytes_each = (parameters.lwe_dimension.0 + 1) * 4;
+    let bytes_each = (parameters.lwe_dimension().0 + 1) * 4;
     let expected = u64::from(header.element_count) * bytes_each as u64;
     if message.payload.len() as u64 != expected {
         return Err(WireError::PayloadLength {

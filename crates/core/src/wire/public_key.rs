@@ -14,7 +14,7 @@ pub fn device_public_key_len(parameters: &Parameters) -> usize {
 }
 
 fn bodies_len(parameters: &Parameters) -> usize {
-    parameters.big_lwe_dimension().0 * (parameters.torus_bits as usize / 8)
+    parameters.big_lwe_dimension().0 * (parameters.torus_bits() as usize / 8)
 }
 
 /// Makes the header of a device public key.
@@ -26,8 +26,8 @@ pub fn public_key_header(
 ) -> Header {
     Header {
         polynomial_size: parameters.polynomial_size().get() as u32,
-        dimension: parameters.glwe_dimension.0 as u32,
-        torus_bits: parameters.torus_bits as u8,
+        dimension: parameters.glwe_dimension().0 as u32,
+        torus_bits: parameters.torus_bits() as u8,
         expander: Some(expander),
         mask_seed,
         ..Header::new(Kind::DevicePublicKey, parameters.fingerprint(), key)

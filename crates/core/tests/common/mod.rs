@@ -131,7 +131,7 @@ pub(crate) fn lwe_list(secret: &SecretKey, values: &[i64], seed: u8) -> Vec<u8> 
             let (mask, noise) = seeds.next_pair().unwrap();
             secret.lwe().encrypt(
                 parameters.block_encoding().encode(value),
-                parameters.lwe_noise,
+                parameters.lwe_noise(),
                 &mut ExpanderKind::ChaCha20.mask_stream(&mask, 0),
                 &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
             )

@@ -108,7 +108,7 @@ pub(crate) fn seeded_list(key: &SecretKey, count: usize) -> Vec<u8> {
         count as u32,
     );
     let size = parameters.polynomial_size().get();
-    let payload = message_len(count, size, parameters.body_bits) - ENVELOPE_BYTES;
+    let payload = message_len(count, size, parameters.body_bits()) - ENVELOPE_BYTES;
     resealed(&header, &vec![0; payload])
 }
 
@@ -121,7 +121,10 @@ pub(crate) fn read_seeded_list(bytes: &[u8], key: &SecretKey) -> Result<(), Wire
 pub(crate) fn masked_list(key: &SecretKey, count: usize) -> Vec<u8> {
     let parameters = key.parameters();
     let header = masked_header(parameters, key.fingerprint(), count as u32);
-    resealed(&header, &vec![0; masked_payload_len(parameters, count)])
+    resealed(
+        &header,
+        &vec![0; masked_payload_len(parameters.as_set(), count)],
+    )
 }
 
 pub(crate) fn read_masked_list(bytes: &[u8], key: &SecretKey) -> Result<(), WireError> {

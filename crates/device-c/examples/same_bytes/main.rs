@@ -112,7 +112,7 @@ fn two_messages<T: MaskTorus, K: SessionMode<T>, S: EntropySource>(
         sent.add(piece);
         Ok(())
     };
-    match session.parameters().plaintext {
+    match session.parameters().plaintext() {
         PlaintextKind::Boolean => {
             let bits: Vec<u8> = (0..BITS).map(|i| (i * i / 5 % 2) as u8).collect();
             session.encrypt_bits_to(&bits, &mut sink)?;

@@ -24,7 +24,7 @@ impl<'w, T: MaskTorus> FourierProduct<'w, T> {
         uniform_len: usize,
         carver: &mut Carver<'w>,
     ) -> Result<Self, DeviceError> {
-        let (size, dimension) = (parameters.polynomial_size(), parameters.glwe_dimension);
+        let (size, dimension) = (parameters.polynomial_size(), parameters.glwe_dimension());
         let twiddles = carver.take(twiddle_len(size))?;
         Ok(Self {
             plan: FftPlan::new(size, Isa::detect(), twiddles).map_err(|short| {

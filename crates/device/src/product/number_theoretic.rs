@@ -83,7 +83,7 @@ impl<'w> RemadeProduct<'w> {
         let size = parameters.polynomial_size();
         Ok(Self {
             size,
-            secret: parameters.glwe_secret,
+            secret: parameters.glwe_secret(),
             prepared: carver.take(size.get())?,
             work: carver.take(size.get())?,
             packed: carver.take(parameters.packed_glwe_key_len())?,

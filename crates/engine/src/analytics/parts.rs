@@ -37,7 +37,7 @@ impl Circuit {
     /// nor their noise the budget.
     pub fn most_in_a_part(&self) -> u32 {
         let digits = (self.block_modulus() - 1) / (self.message_modulus() - 1);
-        self.parameters().max_noise_level.min(digits as u32)
+        self.parameters().max_noise_level().min(digits as u32)
     }
 
     /// Returns the sum of unsigned readings of a width, from the partial sums of their digits. The

@@ -77,7 +77,7 @@ impl Circuit {
     pub fn parity<S: Signedness>(&self, a: &Integer<S>) -> Result<FheBool, IntegerError> {
         self.check(&[a])?;
         let mut bits = self.of_digits(a, |digit, _| i64::from(digit.count_ones() % 2));
-        let most = (self.block_modulus() - 1).min(i64::from(self.parameters().max_noise_level));
+        let most = (self.block_modulus() - 1).min(i64::from(self.parameters().max_noise_level()));
         loop {
             let sum = |group: &[Block]| super::carry::total(group);
             if bits.len() as i64 <= most {

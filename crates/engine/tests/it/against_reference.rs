@@ -92,7 +92,7 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
         assert!(noise.log2() < -20.0, "nothing can be told from {set:?}");
     }
     // In the other order the key switch comes last.
-    let mut small = ciphertexts(&uniform::<u32>(seed, 1, parameters.lwe_dimension.0 + 1));
+    let mut small = ciphertexts(&uniform::<u32>(seed, 1, parameters.lwe_dimension().0 + 1));
     small.push(keys.encrypt_small(encoding.encode(2)));
     let jobs: Vec<_> = small
         .iter()

@@ -112,7 +112,7 @@ impl Keys {
         let (mask, noise) = self.seeds.next_pair().unwrap();
         self.big.encrypt(
             plaintext,
-            self.secret.parameters().glwe_noise,
+            self.secret.parameters().glwe_noise(),
             &mut ExpanderKind::ChaCha20.mask_stream(&mask, 0),
             &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
         )
@@ -123,7 +123,7 @@ impl Keys {
         let (mask, noise) = self.seeds.next_pair().unwrap();
         self.secret.lwe().encrypt(
             plaintext,
-            self.secret.parameters().lwe_noise,
+            self.secret.parameters().lwe_noise(),
             &mut ExpanderKind::ChaCha20.mask_stream(&mask, 0),
             &mut ExpanderKind::ChaCha20.noise_stream(&noise, 0),
         )

@@ -108,7 +108,7 @@ fn gates_refuse_integers_and_foreign_ciphertexts() {
     let evaluator = Evaluator::new(&server);
     let gates = Gates::new(&evaluator).unwrap();
     let good = keys.encrypt::<u64>(0);
-    let small = LweCiphertext::trivial(server.parameters().lwe_dimension, 0u64);
+    let small = LweCiphertext::trivial(server.parameters().lwe_dimension(), 0u64);
     assert!(matches!(
         gates.gate(Gate::And, &good, &small),
         Err(GateError::Dimension { .. })

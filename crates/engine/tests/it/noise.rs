@@ -88,7 +88,7 @@ fn fresh_and_truncated<T: MaskTorus>(set: ParameterSet) {
         prepared.encrypt_body_into(
             &mut body,
             &mask,
-            parameters.glwe_noise,
+            parameters.glwe_noise(),
             &mut ExpanderKind::ChaCha20.noise_stream(&noise_seed, 0),
             &mut scratch,
         );
@@ -101,7 +101,7 @@ fn fresh_and_truncated<T: MaskTorus>(set: ParameterSet) {
                 .collect::<Vec<_>>()
         };
         fresh.extend(errors(&body));
-        let bits = parameters.body_bits;
+        let bits = parameters.body_bits();
         for b in &mut body {
             *b = T::from_top_bits(b.round_to_bits(bits), bits);
         }

@@ -57,9 +57,9 @@ impl<T: Torus> ReferenceKey<T> {
     /// bodies of the bootstrapping key; bodies of the key-switching key.
     pub(crate) fn from_message(parameters: &Parameters, message: &[u8]) -> Self {
         let size = parameters.polynomial_size().get();
-        let k = parameters.glwe_dimension.0;
-        let n = parameters.lwe_dimension.0;
-        let rows = k * parameters.pbs.level_count.0 + parameters.pbs_body.level_count.0;
+        let k = parameters.glwe_dimension().0;
+        let n = parameters.lwe_dimension().0;
+        let rows = k * parameters.pbs().level_count.0 + parameters.pbs_body().level_count.0;
         let big = k * size;
 
         let bootstrap_seed = seed_at(message, MASK_SEED_AT);
@@ -87,7 +87,7 @@ impl<T: Torus> ReferenceKey<T> {
             .collect();
 
         let bodies: Vec<u32> = words(key_switch);
-        assert_eq!(bodies.len(), big * parameters.key_switch.level_count.0);
+        assert_eq!(bodies.len(), big * parameters.key_switch().level_count.0);
         let mut masks = ExpanderKind::ChaCha20.mask_stream(&key_switch_seed, 0);
         let key_switch = bodies
             .iter()
@@ -106,9 +106,9 @@ impl<T: Torus> ReferenceKey<T> {
 
     /// `(0, …, 0, round(b)) - Σ digit · row`.
     pub(crate) fn key_switch(&self, lwe: &[T]) -> Vec<u32> {
-        let gadget = self.parameters.key_switch;
+        let gadget = self.parameters.key_switch();
         let (body, mask) = lwe.split_last().unwrap();
-        let mut out = vec![0u32; self.parameters.lwe_dimension.0 + 1];
+        let mut out = vec![0u32; self.parameters.lwe_dimension().0 + 1];
         *out.last_mut().unwrap() = round_to_multiple(*body, 32) as u32;
         let mut rows = self.key_switch.iter();
         for &a in mask {
@@ -124,9 +124,9 @@ impl<T: Torus> ReferenceKey<T> {
     /// `X^-φ · table` for the exponents of a phase φ, as a GLWE ciphertext.
     pub(crate) fn blind_rotate(&self, table: &[T], exponents: &[u32]) -> Vec<Vec<T>> {
         let (body, mask) = exponents.split_last().unwrap();
-        let mut acc = vec![vec![T::ZERO; table.len()]; self.parameters.glwe_dimension.0];
+        let mut acc = vec![vec![T::ZERO; table.len()]; self.parameters.glwe_dimension().0];
         acc.push(rotate(table, -i64::from(*body)));
-        let block_size = self.parameters.lwe_block_size as usize;
+        let block_size = self.parameters.lwe_block_size() as usize;
         for (ggsws, exponents) in self.ggsws.chunks(block_size).zip(mask.chunks(block_size)) {
             turn_by_block(&self.parameters, &mut acc, ggsws, exponents);
         }
@@ -138,8 +138,8 @@ impl<T: Torus> ReferenceKey<T> {
         let exponents = modulus_switch(
             small,
             self.parameters.polynomial_size().log2() + 1,
-            self.parameters.modulus_switch,
-            self.parameters.lwe_block_size,
+            self.parameters.modulus_switch(),
+            self.parameters.lwe_block_size(),
         );
         extract_constant(&self.blind_rotate(table, &exponents))
     }
@@ -210,9 +210,9 @@ fn external_product<T: Torus>(
     let mut rows = ggsw.iter();
     for (component, polynomial) in glwe.iter().enumerate() {
         let gadget = if component + 1 < glwe.len() {
-            parameters.pbs
+            parameters.pbs()
         } else {
-            parameters.pbs_body
+            parameters.pbs_body()
         };
         let digits: Vec<Vec<i64>> = polynomial.iter().map(|&x| digits(x, gadget)).collect();
         // The rows of a component are ordered from the least significant weight up.

@@ -24,7 +24,7 @@ fn uniform(stream: &mut AnyExpander, len: usize) -> Vec<u64> {
 /// uniform rows and inputs.
 fn measured_variance(isa: Isa, parameters: &Parameters, steps: usize) -> f64 {
     let n = parameters.polynomial_size().get();
-    let k = parameters.glwe_dimension.0;
+    let k = parameters.glwe_dimension().0;
     let product = GadgetProduct::of_blind_rotation(parameters, isa);
     let ProductShape {
         block_size, rows, ..

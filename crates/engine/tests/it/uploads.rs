@@ -30,7 +30,7 @@ fn look_up_errors(seed: u8) -> (Vec<i32>, f64) {
             if let Some(body) = upload.as_mut_slice().last_mut() {
                 *body = u64::from_top_bits(body.round_to_bits(BODY_BITS), BODY_BITS);
             }
-            upload.mul_assign(i64::from(parameters.max_noise_level));
+            upload.mul_assign(i64::from(parameters.max_noise_level()));
             upload
         })
         .collect();
@@ -49,8 +49,8 @@ fn look_up_errors(seed: u8) -> (Vec<i32>, f64) {
             &mut exponents,
             ciphertext.as_slice(),
             size,
-            parameters.modulus_switch,
-            parameters.lwe_block_size,
+            parameters.modulus_switch(),
+            parameters.lwe_block_size(),
         );
         let (&body, mask) = exponents.split_last().unwrap();
         let steps = 2 * size.get() as i64;
@@ -64,8 +64,8 @@ fn look_up_errors(seed: u8) -> (Vec<i32>, f64) {
 fn look_ups_of_uploads_fail_as_often_as_predicted() {
     let set = MESSAGE_2_CARRY_2.validate().unwrap();
     let Prediction { budget, .. } = Prediction::new(&set);
-    let weight = f64::from(set.max_noise_level);
-    let fresh = set.glwe_noise.variance(64);
+    let weight = f64::from(set.max_noise_level());
+    let fresh = set.glwe_noise().variance(64);
     let constant = key_switch_offset_variance(&PbsParameters::from(&set));
     // Under one key the constant is no noise but a shift, measured here.
     let gaussian = Variance(

@@ -90,7 +90,7 @@ fn read_integer_key(reader: &mut Reader<'_>) -> Result<ClientKey, TfheRsError> {
     let parameters = set.validate()?;
     if polynomial_size != parameters.polynomial_size().get() as u64
         || big.len() != parameters.big_lwe_dimension().0
-        || small.len() != parameters.lwe_dimension.0
+        || small.len() != parameters.lwe_dimension().0
     {
         return Err(TfheRsError::Value("key length"));
     }
@@ -101,7 +101,7 @@ fn read_integer_key(reader: &mut Reader<'_>) -> Result<ClientKey, TfheRsError> {
         *coefficient = (word & 1) as i8;
         others |= word >> 1;
     }
-    let secret = parameters.glwe_secret;
+    let secret = parameters.glwe_secret();
     let glwe = GlweSecretKey::from_coefficients(secret, coefficients, parameters.polynomial_size())
         .filter(|_| others == 0)
         .ok_or(TfheRsError::Value("GLWE secret key"))?;

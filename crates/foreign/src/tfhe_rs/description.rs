@@ -33,20 +33,20 @@ fn of_client_key(key: Result<ClientKey, TfheRsError>) -> Vec<(&'static str, Stri
     vec![
         (
             "message and carry bits",
-            format!("{} + {}", set.message_bits, set.carry_bits),
+            format!("{} + {}", set.message_bits(), set.carry_bits()),
         ),
         (
             "GLWE",
             format!(
                 "dimension {}, polynomial size {}, 64-bit torus",
-                set.glwe_dimension,
+                set.glwe_dimension(),
                 set.polynomial_size()
             ),
         ),
-        ("LWE dimension", set.lwe_dimension.to_string()),
+        ("LWE dimension", set.lwe_dimension().to_string()),
         (
             "failure of a bootstrap",
-            format!("2^{:.1}, as TFHE-rs states it", set.log2_p_fail),
+            format!("2^{:.1}, as TFHE-rs states it", set.log2_p_fail()),
         ),
     ]
 }

@@ -89,12 +89,12 @@ pub struct Form {
 impl Form {
     /// Returns the form of a type under a parameter set.
     pub fn new(fhe_type: FheType, parameters: &Parameters) -> Result<Self, NotOfTfheRs> {
-        let message_bits = parameters.message_bits.0;
-        if parameters.torus_bits != 64
-            || parameters.plaintext != PlaintextKind::Radix
+        let message_bits = parameters.message_bits().0;
+        if parameters.torus_bits() != 64
+            || parameters.plaintext() != PlaintextKind::Radix
             || !(1..=MAX_MESSAGE_BITS).contains(&message_bits)
         {
-            return Err(NotOfTfheRs(parameters.name));
+            return Err(NotOfTfheRs(parameters.name()));
         }
         let lwe_size = parameters.big_lwe_dimension().0 + 1;
         let (blocks, degree) = match fhe_type {
@@ -127,7 +127,7 @@ impl Form {
         block_tail.extend(0u128.to_le_bytes());
         word(&mut block_tail, 64);
         const NOMINAL_NOISE: u64 = 1;
-        let carry_modulus = 1 << parameters.carry_bits.0;
+        let carry_modulus = 1 << parameters.carry_bits().0;
         for number in [degree, NOMINAL_NOISE, 1 << message_bits, carry_modulus] {
             version(&mut block_tail, 0);
             word(&mut block_tail, number);

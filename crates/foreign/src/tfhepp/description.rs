@@ -32,9 +32,9 @@ pub fn describe(bytes: &[u8]) -> Option<Description> {
             details.push(("layout", layout.name().to_owned()));
             details.push(("lvl1 key", distribution.to_owned()));
             if let Ok(parameters) = key.parameters() {
-                let security = format!("{:.1} bits", parameters.security_bits);
+                let security = format!("{:.1} bits", parameters.security_bits());
                 details.push(("security", security));
-                details.push(("parameter set here", parameters.name.to_string()));
+                details.push(("parameter set here", parameters.name().to_string()));
             }
             "SecretKey".to_owned()
         }

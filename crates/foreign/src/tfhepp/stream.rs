@@ -37,14 +37,14 @@ struct Upload<'l, 'a> {
 
 impl<'l, 'a> Upload<'l, 'a> {
     fn new(list: &'l UploadedGlweList<'a>, parameters: &Parameters) -> Result<Self, TfheppError> {
-        let is_lvl1 = parameters.plaintext == PlaintextKind::Boolean
-            && parameters.torus_bits == 32
+        let is_lvl1 = parameters.plaintext() == PlaintextKind::Boolean
+            && parameters.torus_bits() == 32
             && parameters.polynomial_size().get() == LVL1_N
-            && parameters.glwe_dimension.0 == 1;
+            && parameters.glwe_dimension().0 == 1;
         if is_lvl1 {
             Ok(Self { list })
         } else {
-            Err(TfheppError::Parameters(parameters.name.to_string()))
+            Err(TfheppError::Parameters(parameters.name().to_string()))
         }
     }
 

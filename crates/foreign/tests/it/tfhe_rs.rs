@@ -40,27 +40,27 @@ fn refused(bytes: &[u8]) -> TfheRsError {
 #[test]
 fn the_parameters_are_those_of_its_default_configuration() {
     let set = key().parameters;
-    assert_eq!(set.name.as_str(), "tfhe_rs_2_2");
+    assert_eq!(set.name().as_str(), "tfhe_rs_2_2");
     assert_eq!(
-        (set.lwe_dimension.0, set.big_lwe_dimension().0),
+        (set.lwe_dimension().0, set.big_lwe_dimension().0),
         (918, 2048)
     );
     assert_eq!(
-        set.glwe_noise,
+        set.glwe_noise(),
         NoiseDistribution::TUniform { bound_log2: 17 }
     );
     assert_eq!(
-        set.lwe_noise,
+        set.lwe_noise(),
         NoiseDistribution::TUniform { bound_log2: 13 }
     );
-    assert_eq!((set.pbs.base_log.0, set.pbs.level_count.0), (23, 1));
-    let switch = set.key_switch;
+    assert_eq!((set.pbs().base_log.0, set.pbs().level_count.0), (23, 1));
+    let switch = set.key_switch();
     assert_eq!((switch.base_log.0, switch.level_count.0), (4, 4));
     assert_eq!(
-        (set.max_noise_level, set.modulus_switch),
+        (set.max_noise_level(), set.modulus_switch()),
         (5, ModulusSwitch::MeanCompensated)
     );
-    assert_eq!(set.log2_p_fail, -129.581);
+    assert_eq!(set.log2_p_fail(), -129.581);
 }
 
 #[test]
@@ -77,7 +77,10 @@ fn what_a_client_of_tfhe_rs_encrypted_is_decrypted_with_the_key() {
         // With another key it is noise.
         let mut reversed = zeroize::Zeroizing::new(key.glwe.coefficients().to_vec());
         reversed.reverse();
-        let (secret, size) = (key.parameters.glwe_secret, key.parameters.polynomial_size());
+        let (secret, size) = (
+            key.parameters.glwe_secret(),
+            key.parameters.polynomial_size(),
+        );
         let other = GlweSecretKey::from_coefficients(secret, reversed, size).unwrap();
         assert_ne!(compressed.decrypt(&other, &key.parameters), Some(value));
     }

@@ -143,12 +143,12 @@ fn files_come_back_byte_for_byte() {
 fn upload_of(words: &[u32], parameters: &Parameters) -> Vec<u8> {
     use tfhe_sbc_core::wire::glwe::{masked_header, masked_payload_len};
     let (mask, body) = words.split_at(LVL1_N);
-    let mut out = vec![0; 100 + masked_payload_len(parameters, LVL1_N) + 4];
+    let mut out = vec![0; 100 + masked_payload_len(parameters.as_set(), LVL1_N) + 4];
     let (packed_mask, packed_body) =
-        out[100..].split_at_mut(LVL1_N * parameters.public_key_mask_bits as usize / 8);
-    pack_top_bits(mask, parameters.public_key_mask_bits, packed_mask);
+        out[100..].split_at_mut(LVL1_N * parameters.public_key_mask_bits() as usize / 8);
+    pack_top_bits(mask, parameters.public_key_mask_bits(), packed_mask);
     let len = packed_body.len() - 4;
-    pack_top_bits(body, parameters.body_bits, &mut packed_body[..len]);
+    pack_top_bits(body, parameters.body_bits(), &mut packed_body[..len]);
     masked_header(parameters, KeyFingerprint::default(), LVL1_N as u32)
         .seal(&mut out)
         .unwrap();
@@ -228,7 +228,7 @@ fn uploads_under_imported_keys_become_their_ciphertexts() {
     ] {
         let theirs = SecretKey::parse(&bytes).unwrap();
         let parameters = theirs.parameters().unwrap();
-        assert_eq!(*parameters, set);
+        assert_eq!(*parameters.as_set(), set);
         let device = DeviceKey::import(parameters, theirs.glwe().clone()).unwrap();
         let mut seeds = SeedSequence::new(Seed::from_bytes([5; 32]));
         let key_file = device.to_bytes().unwrap();
@@ -299,7 +299,7 @@ fn secret_keys_of_both_layouts() {
                 (key.archive(), key.layout(), key.secret()),
                 (archive, layout, secret)
             );
-            assert_eq!(key.parameters().unwrap().security_bits, security);
+            assert_eq!(key.parameters().unwrap().security_bits(), security);
         }
     }
     let key = SecretKey::parse(&ternary).unwrap();
@@ -407,7 +407,7 @@ fn uploads_of_other_sets_are_refused() {
     let parameters = GATES.validate().unwrap();
     let seed = MaskSeed([1; 32]);
     let size = parameters.polynomial_size().get();
-    let mut upload = vec![0; 104 + payload_len(3, size, parameters.body_bits)];
+    let mut upload = vec![0; 104 + payload_len(3, size, parameters.body_bits())];
     let key = KeyFingerprint::default();
     header(&parameters, key, ExpanderKind::ChaCha20, seed, 3)
         .seal(&mut upload)
@@ -442,7 +442,7 @@ fn a_million_bits_stream() {
     }
     const COUNT: usize = 1_000_000;
     let parameters = LVL1_TERNARY.validate().unwrap();
-    let mut upload = vec![0; 104 + payload_len(COUNT, LVL1_N, parameters.body_bits)];
+    let mut upload = vec![0; 104 + payload_len(COUNT, LVL1_N, parameters.body_bits())];
     let key = KeyFingerprint::default();
     let seed = MaskSeed([9; 32]);
     header(&parameters, key, ExpanderKind::ChaCha20, seed, COUNT as u32)

@@ -16,7 +16,7 @@ fn security_failures_and_bits_are_the_oracles() {
     for set in [LVL1_BINARY, LVL1_TERNARY] {
         let parameters = set.validate().unwrap();
         let levels = KeyLevels::of_set(&parameters).unwrap();
-        let stated = parameters.security_bits;
+        let stated = parameters.security_bits();
         assert_eq!(tenths_below(levels.bits()), stated, "{}", set.name);
         // The name says what is weak about it.
         assert!(set.name.as_str().contains("_lambda_"));

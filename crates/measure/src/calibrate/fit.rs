@@ -137,9 +137,9 @@ fn relative_counts(model: &CostModel, cases: &[Case]) -> Vec<[f64; TERMS]> {
             let (batch, threads) = (sample.batch, sample.threads);
             let crowd = model.crowd(threads);
             let set = &case.parameters;
-            let all = model.counts(set, batch, threads).to_array();
+            let all = model.counts(set.as_set(), batch, threads).to_array();
             rows.push(all.map(|count| count * crowd / sample.bootstrap));
-            let switch = model.switch_counts(set, batch, threads).to_array();
+            let switch = model.switch_counts(set.as_set(), batch, threads).to_array();
             rows.push(switch.map(|count| count * crowd / sample.key_switch));
         }
     }
@@ -150,7 +150,9 @@ fn relative_counts(model: &CostModel, cases: &[Case]) -> Vec<[f64; TERMS]> {
 fn errors(model: &CostModel, cases: &[Case]) -> Vec<f64> {
     let of = |case: &Case| -> Vec<f64> {
         let error = |sample: &super::timing::Sample| {
-            model.bootstrap(&case.parameters, sample.batch, sample.threads) / sample.bootstrap - 1.0
+            model.bootstrap(case.parameters.as_set(), sample.batch, sample.threads)
+                / sample.bootstrap
+                - 1.0
         };
         case.samples.iter().map(error).collect()
     };
@@ -174,8 +176,8 @@ mod tests {
             let set = case.parameters;
             for sample in &mut case.samples {
                 let (batch, threads) = (sample.batch, sample.threads);
-                let switch = truth.switch_counts(&set, batch, threads);
-                sample.bootstrap = truth.bootstrap(&set, batch, threads);
+                let switch = truth.switch_counts(set.as_set(), batch, threads);
+                sample.bootstrap = truth.bootstrap(set.as_set(), batch, threads);
                 sample.key_switch = truth.priced(&switch, threads).total();
             }
         }
@@ -195,8 +197,9 @@ mod tests {
         // The sets that the model was not fitted to.
         for case in sets::held_out(false, 2) {
             for sample in &case.samples {
-                let [a, b] = [&found, &truth]
-                    .map(|model| model.bootstrap(&case.parameters, sample.batch, sample.threads));
+                let [a, b] = [&found, &truth].map(|model| {
+                    model.bootstrap(case.parameters.as_set(), sample.batch, sample.threads)
+                });
                 close(a, b, 0.05);
             }
         }

@@ -61,7 +61,7 @@ impl Case {
     /// Times every batch, and its key switch if `switches` is set, with a key in other memory than
     /// in the round before.
     pub(super) fn round(&mut self, pools: &Pools, switches: bool) -> Result<(), ServerKeyError> {
-        match self.parameters.torus_bits {
+        match self.parameters.torus_bits() {
             32 => self.round_with(&TimingKey::<u32>::new(&self.parameters)?, pools, switches),
             _ => self.round_with(&TimingKey::<u64>::new(&self.parameters)?, pools, switches),
         }

@@ -78,7 +78,7 @@ pub fn count_failures(
     for key in 0..KEYS as u64 {
         let keys = Keys::generate(&loosened, (seed, key))?;
         let weights = worst_weights(parameters);
-        failures += match parameters.torus_bits {
+        failures += match parameters.torus_bits() {
             64 => of_key::<u64>(keys, &weights, links_of(trials), progress)?,
             _ => of_key::<u32>(keys, &weights, links_of(trials), progress)?,
         };
@@ -117,8 +117,8 @@ pub fn count_failures(
 /// Returns the set with enough additional carry bits to make failures frequent, and their number.
 /// Gates become blocks of integers.
 fn loosened(parameters: &Parameters) -> Result<(ParameterSet, u32), CheckError> {
-    let (message, carry) = match parameters.plaintext {
-        PlaintextKind::Radix => (parameters.message_bits.0, parameters.carry_bits.0),
+    let (message, carry) = match parameters.plaintext() {
+        PlaintextKind::Radix => (parameters.message_bits().0, parameters.carry_bits().0),
         // The half width of a gate's decision, 1/8, is that of blocks of a single bit.
         PlaintextKind::Boolean => (1, 0),
     };
@@ -141,8 +141,8 @@ fn loosened(parameters: &Parameters) -> Result<(ParameterSet, u32), CheckError> 
         plaintext: PlaintextKind::Radix,
         message_bits: MessageBits(message),
         carry_bits: CarryBits(carry + extra),
-        body_bits: parameters.torus_bits,
-        ..**parameters
+        body_bits: parameters.torus_bits(),
+        ..*parameters.as_set()
     };
     Ok((set, extra))
 }
@@ -164,7 +164,7 @@ fn of_key<T: MaskTorus>(
     let evaluator = Evaluator::with_observer(&server, &observe);
     let mut blocks: Vec<LweCiphertext<T>> = (0..CHAINS)
         .map(|_| {
-            let distribution = parameters.glwe_noise;
+            let distribution = parameters.glwe_noise();
             keys.big
                 .encrypt(T::ZERO, distribution, &mut mask, &mut noise)
         })

@@ -101,9 +101,9 @@ pub(super) fn noise_of_key(
 ) -> NoiseSum {
     let parameters = keys.parameters();
     let half_step = half_step(parameters);
-    let (mean, shift) = match parameters.modulus_switch {
+    let (mean, shift) = match parameters.modulus_switch() {
         ModulusSwitch::Plain => (0.0, half_step),
-        ModulusSwitch::MeanCompensated => (1.0 / f64::from(parameters.lwe_block_size + 1), 0.0),
+        ModulusSwitch::MeanCompensated => (1.0 / f64::from(parameters.lwe_block_size() + 1), 0.0),
     };
     let bits = keys.secret.lwe().coefficients().iter();
     NoiseSum {
@@ -181,7 +181,7 @@ fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generat
         .zip(errors.uniform())
         .map(|(b, u)| b * u)
         .sum();
-    let shifted = match parameters.modulus_switch {
+    let shifted = match parameters.modulus_switch() {
         ModulusSwitch::Plain => half_step(parameters),
         ModulusSwitch::MeanCompensated => 0.0,
     };

@@ -55,11 +55,11 @@ impl KeyPrediction {
             normal: matches!(distribution, NoiseDistribution::Gaussian { .. }),
         };
         let lwe = fresh(
-            pbs.lwe_variance + rounding(claimed.lwe_noise, 32),
-            claimed.lwe_noise,
+            pbs.lwe_variance + rounding(claimed.lwe_noise(), 32),
+            claimed.lwe_noise(),
         );
-        let step = rounding(claimed.glwe_noise, claimed.torus_bits);
-        let glwe = fresh(pbs.glwe_variance + step, claimed.glwe_noise);
+        let step = rounding(claimed.glwe_noise(), claimed.torus_bits());
+        let glwe = fresh(pbs.glwe_variance + step, claimed.glwe_noise());
         let rotated = rotated(&pbs, key);
         let key_switch = key_switch(&pbs, key);
         let modulus_switch = fresh(modulus_switch(&pbs, key), NOT_DRAWN);

@@ -63,11 +63,11 @@ pub(super) fn all<T: MaskTorus>(
     let evaluator = Evaluator::with_observer(server, &observe);
     let [rotated, combined, looked_up] = bootstraps(keys, &evaluator, effort.bootstraps)?;
     let (key_switch, modulus_switch) = switches(keys, &evaluator, effort.switches)?;
-    let blocks = f64::from(parameters.lwe_block_size + 1);
+    let blocks = f64::from(parameters.lwe_block_size() + 1);
     Ok(Samples {
-        small_weight: squares(keys.secret.lwe()) * blocks / parameters.lwe_dimension.0 as f64,
+        small_weight: squares(keys.secret.lwe()) * blocks / parameters.lwe_dimension().0 as f64,
         big_weight: squares(&keys.big)
-            / (parameters.glwe_secret.mean_square() * parameters.big_lwe_dimension().0 as f64),
+            / (parameters.glwe_secret().mean_square() * parameters.big_lwe_dimension().0 as f64),
         errors: [
             lwe_encryptions(keys, effort.encryptions)?,
             glwe_encryptions::<T>(keys, effort.encryptions)?,
@@ -82,7 +82,7 @@ pub(super) fn all<T: MaskTorus>(
 
 fn lwe_encryptions(keys: &mut Keys, count: usize) -> Result<Vec<f64>, CheckError> {
     let (mut mask, mut noise) = keys.streams()?;
-    let (key, distribution) = (keys.secret.lwe(), keys.parameters().lwe_noise);
+    let (key, distribution) = (keys.secret.lwe(), keys.parameters().lwe_noise());
     let plaintext = 1u32 << 29;
     let error = |_| {
         let lwe = key.encrypt(plaintext, distribution, &mut mask, &mut noise);
@@ -106,7 +106,7 @@ fn glwe_encryptions<T: MaskTorus>(keys: &mut Keys, count: usize) -> Result<Vec<f
         prepared.encrypt_body_into(
             &mut body,
             &data,
-            parameters.glwe_noise,
+            parameters.glwe_noise(),
             &mut noise_stream,
             &mut scratch,
         );
@@ -143,7 +143,7 @@ fn bootstraps<T: MaskTorus>(
             .map(|_| Job {
                 input: keys.big.encrypt(
                     T::ONE << (T::BITS - 2),
-                    parameters.glwe_noise,
+                    parameters.glwe_noise(),
                     &mut mask,
                     &mut noise,
                 ),
@@ -215,7 +215,7 @@ fn switches<T: MaskTorus>(
 /// added, the mean of the rounding error.
 fn switched_phase(keys: &Keys, lwe: &[u32]) -> f64 {
     let parameters = keys.parameters();
-    let half = match parameters.modulus_switch {
+    let half = match parameters.modulus_switch() {
         ModulusSwitch::Plain => 0.0,
         ModulusSwitch::MeanCompensated => 0.5,
     };
@@ -231,8 +231,8 @@ pub(super) fn switched_steps(keys: &Keys, lwe: &[u32]) -> u32 {
         &mut exponents,
         lwe,
         parameters.polynomial_size(),
-        parameters.modulus_switch,
-        parameters.lwe_block_size,
+        parameters.modulus_switch(),
+        parameters.lwe_block_size(),
     );
     let mask = &exponents[..lwe.len() - 1];
     let body = exponents[lwe.len() - 1];

@@ -353,7 +353,7 @@ fn some_of(errors: &[f64], step: Step, parameters: &Parameters) -> Vec<f64> {
     let bits = match step {
         Step::LweEncryption => 32,
         Step::LookUp => parameters.polynomial_size().log2() + 1,
-        _ => parameters.torus_bits,
+        _ => parameters.torus_bits(),
     };
     let width = 2f64.powi(-(bits as i32));
     let spread = |i: usize| {

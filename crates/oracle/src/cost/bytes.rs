@@ -35,10 +35,12 @@ pub fn key_switch_key_bytes(set: &ParameterSet) -> usize {
 /// The bytes of the file of both keys: bodies and seeds.
 pub fn server_key_file_bytes(parameters: &Parameters) -> usize {
     const SEED_BYTES: usize = 16;
-    let bodies = parameters.lwe_dimension.0 * rows(parameters) * parameters.polynomial_size().get();
+    let bodies = parameters.lwe_dimension().0
+        * rows(parameters.as_set())
+        * parameters.polynomial_size().get();
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
         + 2 * SEED_BYTES
         + packed_len(bodies, parameters.bootstrap_key_body_bits())
-        + switch_rows(parameters) * size_of::<u32>()
+        + switch_rows(parameters.as_set()) * size_of::<u32>()
 }

@@ -87,9 +87,9 @@ impl KeyLevels {
 
     /// The levels of a set of this engine; `None` where neither table nor estimator has one.
     pub fn of_set(parameters: &Parameters) -> Option<Self> {
-        let small = SecretKind::of_blocks(parameters.lwe_block_size).ok()?;
+        let small = SecretKind::of_blocks(parameters.lwe_block_size()).ok()?;
         let scheme = PbsParameters::from(parameters);
-        Self::new(&scheme, small, parameters.glwe_secret.into())
+        Self::new(&scheme, small, parameters.glwe_secret().into())
     }
 
     fn new(scheme: &PbsParameters, small: SecretKind, glwe: SecretKind) -> Option<Self> {
@@ -142,8 +142,8 @@ impl Candidate {
     /// Whether nothing is exceeded.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
         let set = self.set.as_ref();
-        let body_bits = set.map_or(0, |set| set.body_bits);
-        let mask_bits = set.map_or(0, |set| set.public_key_mask_bits);
+        let body_bits = set.map_or(0, |set| set.body_bits());
+        let mask_bits = set.map_or(0, |set| set.public_key_mask_bits());
         self.scheme.polynomial_size <= bounds.polynomial_size
             && self.scheme.glwe_dimension <= bounds.glwe_dimension
             && self.scheme.small_key.dimension <= bounds.lwe_dimension
@@ -169,8 +169,8 @@ impl Candidate {
         let norm = crate::prediction::worst_norm_squared(parameters);
         Some(Self {
             scheme,
-            lwe_noise: parameters.lwe_noise,
-            glwe_noise: parameters.glwe_noise,
+            lwe_noise: parameters.lwe_noise(),
+            glwe_noise: parameters.glwe_noise(),
             set: Some(*parameters),
             budget: prediction.budget,
             worst_total: prediction.worst_total,
@@ -242,9 +242,9 @@ fn work_out(request: &Request, pricing: &Pricing<'_>, chain: &Chain, found: &mut
         || request.bounds.body_bits < request.torus_bits;
     let bits = |candidate: &Candidate| {
         candidate.set.map_or(0, |set| {
-            set.body_bits
+            set.body_bits()
                 + if masks_matter {
-                    set.public_key_mask_bits
+                    set.public_key_mask_bits()
                 } else {
                     0
                 }
@@ -286,12 +286,15 @@ fn rough_price(request: &Request, pricing: &Pricing<'_>, chain: &Chain) -> Optio
 }
 
 fn price(set: &Parameters, pricing: &Pricing<'_>) -> Price {
-    let upload = UploadSize::symmetric(set, UPLOAD_BLOCKS, 1);
+    let upload = UploadSize::symmetric(set.as_set(), UPLOAD_BLOCKS, 1);
     Price {
-        single: pricing.model.bootstrap(set, 1, pricing.threads),
-        batched: pricing.model.bootstrap(set, pricing.batch, pricing.threads),
+        single: pricing.model.bootstrap(set.as_set(), 1, pricing.threads),
+        batched: pricing
+            .model
+            .bootstrap(set.as_set(), pricing.batch, pricing.threads),
         key_bytes: server_key_file_bytes(set) as f64,
-        memory_bytes: (bootstrap_key_bytes(set) + key_switch_key_bytes(set)) as f64,
+        memory_bytes: (bootstrap_key_bytes(set.as_set()) + key_switch_key_bytes(set.as_set()))
+            as f64,
         upload_bytes: upload.map_or(0.0, |size| size.total_bytes() as f64),
     }
 }
@@ -438,7 +441,7 @@ fn stated(candidate: Candidate) -> Candidate {
         let set = ParameterSet {
             log2_p_fail,
             security_bits,
-            ..*set
+            ..*set.as_set()
         };
         set.validate().ok()
     });

@@ -141,9 +141,9 @@ impl Metric {
             Self::KeyBytes => price.key_bytes,
             Self::MemoryBytes => price.memory_bytes,
             Self::UploadBytes => price.upload_bytes,
-            Self::BodyBits => candidate.set.map_or(0.0, |set| f64::from(set.body_bits)),
+            Self::BodyBits => candidate.set.map_or(0.0, |set| f64::from(set.body_bits())),
             Self::MaskBits => {
-                let bits = candidate.set.map(|set| set.public_key_mask_bits);
+                let bits = candidate.set.map(|set| set.public_key_mask_bits());
                 bits.map_or(0.0, f64::from)
             }
             Self::Latency => price.single,

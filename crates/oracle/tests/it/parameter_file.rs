@@ -69,7 +69,7 @@ log2_p_fail = -128.9
 security_bits = 128.0
 ";
     assert_eq!(default_file(), golden);
-    assert_eq!(*from_toml(golden).unwrap(), MESSAGE_2_CARRY_2);
+    assert_eq!(*from_toml(golden).unwrap().as_set(), MESSAGE_2_CARRY_2);
 }
 
 #[test]

@@ -43,18 +43,21 @@ fn the_stated_numbers_are_the_predicted_ones() {
         let prediction = Prediction::new(&set);
         let uploads = UploadKind::ALL.map(|kind| UploadPrediction::new(&set, kind));
         let bits = KeySecurity::new(&set).unwrap().bits().unwrap();
-        println!("{}: {bits:.2} bits, {prediction:?}, {uploads:?}", set.name);
+        println!(
+            "{}: {bits:.2} bits, {prediction:?}, {uploads:?}",
+            set.name()
+        );
         let worst = uploads
             .iter()
             .map(|upload| upload.log2_p_fail)
             .fold(prediction.log2_p_fail, f64::max);
-        assert_eq!(set.log2_p_fail, stated(worst), "{}", set.name);
-        assert!(set.log2_p_fail <= target(&set));
+        assert_eq!(set.log2_p_fail(), stated(worst), "{}", set.name());
+        assert!(set.log2_p_fail() <= target(set.as_set()));
         assert_eq!(
-            set.security_bits,
+            set.security_bits(),
             (bits * 10.0).floor() / 10.0,
             "{}",
-            set.name
+            set.name()
         );
     }
     assert!(
@@ -84,7 +87,8 @@ fn what_uploads_cost() {
         let outputs = stated(Prediction::new(&set).log2_p_fail);
         let [symmetric, public_key] =
             UploadKind::ALL.map(|kind| stated(UploadPrediction::new(&set, kind).log2_p_fail));
-        let found = (set.name.as_str(), outputs, symmetric, public_key);
+        let name = set.name();
+        let found = (name.as_str(), outputs, symmetric, public_key);
         assert!(expected.contains(&found), "{found:?}");
     }
 }
@@ -92,30 +96,30 @@ fn what_uploads_cost() {
 #[test]
 fn uploads_have_as_few_bits_as_the_target_allows() {
     for set in shipped() {
-        let fewest = UploadBits::fewest(&set, target(&set)).unwrap();
+        let fewest = UploadBits::fewest(&set, target(set.as_set())).unwrap();
         let stated = UploadBits {
-            body: set.body_bits,
-            public_key_mask: set.public_key_mask_bits,
+            body: set.body_bits(),
+            public_key_mask: set.public_key_mask_bits(),
         };
-        assert_eq!(stated, fewest, "{}", set.name);
+        assert_eq!(stated, fewest, "{}", set.name());
         for kind in UploadKind::ALL {
-            assert!(UploadPrediction::new(&set, kind).meets(target(&set)));
+            assert!(UploadPrediction::new(&set, kind).meets(target(set.as_set())));
         }
         // The same test for sets with other numbers of bits.
         let fewer_body = ParameterSet {
-            body_bits: set.body_bits - 1,
-            ..*set
+            body_bits: set.body_bits() - 1,
+            ..*set.as_set()
         };
         let fewer_mask = ParameterSet {
-            public_key_mask_bits: set.public_key_mask_bits - 1,
-            ..*set
+            public_key_mask_bits: set.public_key_mask_bits() - 1,
+            ..*set.as_set()
         };
         for (fewer, kind) in [
             (fewer_body, UploadKind::Symmetric),
             (fewer_mask, UploadKind::PublicKey),
         ] {
             let fewer = fewer.validate().unwrap();
-            assert!(!UploadPrediction::new(&fewer, kind).meets(target(&set)));
+            assert!(!UploadPrediction::new(&fewer, kind).meets(target(set.as_set())));
         }
     }
 }
@@ -130,8 +134,8 @@ fn every_gate_of_multiplexer_outputs_is_within_the_stated_probability() {
     for (nand, xor) in [(2.0, 8.0), (4.0, 16.0)] {
         let nand = budget.total_for_inputs(order, multiplexer * nand);
         let xor = budget.total_for_inputs(order, multiplexer * xor);
-        assert!(log2_p_fail(DecisionHalfWidth::GATE, nand) <= set.log2_p_fail);
-        assert!(log2_p_fail(DecisionHalfWidth::XOR_GATE, xor) <= set.log2_p_fail);
+        assert!(log2_p_fail(DecisionHalfWidth::GATE, nand) <= set.log2_p_fail());
+        assert!(log2_p_fail(DecisionHalfWidth::XOR_GATE, xor) <= set.log2_p_fail());
     }
     // The set states this probability, unless uploads are worse.
     assert_eq!(worst_norm_squared(&set), NormSquared(2.0 * 4.0));
@@ -156,14 +160,14 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
     // switching key leave half their sum in every phase: a constant of the key.
     for set in shipped() {
         let prediction = Prediction::new(&set);
-        let rows = (set.big_lwe_dimension().0 * set.key_switch.level_count.0) as f64;
-        let constant = rows * set.lwe_noise.variance(32) / 4.0;
+        let rows = (set.big_lwe_dimension().0 * set.key_switch().level_count.0) as f64;
+        let constant = rows * set.lwe_noise().variance(32) / 4.0;
         let rest = Variance(prediction.worst_total.0 - constant);
         let offset = 3.3 * constant.sqrt();
         let failure =
             log2_p_fail_with_rounding(DecisionHalfWidth::of_worst_look_up(&set), rest, 0.0, offset);
         assert!((failure - prediction.log2_p_fail_lopsided).abs() < 1e-9);
-        assert!(failure <= target(&set), "{}: {failure}", set.name);
+        assert!(failure <= target(set.as_set()), "{}: {failure}", set.name());
     }
 }
 
@@ -174,7 +178,7 @@ fn a_switch_from_a_device_key_is_next_to_free() {
             let noise = UploadNoise::new(&set, kind);
             let switched = noise.switched(&set);
             let step = switched.variance().0 / noise.variance().0 - 1.0;
-            assert!(step > 0.0 && step < 1e-2, "{}: {step}", set.name);
+            assert!(step > 0.0 && step < 1e-2, "{}: {step}", set.name());
         }
     }
 }
@@ -200,16 +204,16 @@ fn results_fail_to_decrypt_less_often_than_bootstraps_fail() {
     // Results come back under the small key, after a key switch but no modulus switch.
     let set = MESSAGE_2_CARRY_2.validate().unwrap();
     let Prediction { budget, .. } = Prediction::new(&set);
-    let norm = f64::from(set.max_noise_level);
+    let norm = f64::from(set.max_noise_level());
     let result = Variance(budget.pbs.0 * norm * norm + budget.key_switch.0);
     let failure = log2_p_fail(DecisionHalfWidth::radix(2, 2), result);
-    assert!(failure < 2.0 * set.log2_p_fail, "{failure}");
+    assert!(failure < 2.0 * set.log2_p_fail(), "{failure}");
 }
 
 #[test]
 fn a_small_key_has_more_entropy_than_a_search_by_collision_takes() {
     for set in shipped() {
         let entropy = block_key_entropy(PbsParameters::from(&set).small_key);
-        assert!(entropy > 3.0 * 128.0, "{}: {entropy}", set.name);
+        assert!(entropy > 3.0 * 128.0, "{}: {entropy}", set.name());
     }
 }

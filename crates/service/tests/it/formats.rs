@@ -92,7 +92,7 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
     });
     let results = Results::new(answers.collect(), 7);
     let blocks: usize = all_meanings().iter().map(|(_, blocks)| blocks).sum();
-    let zero = LweCiphertext::trivial(parameters.lwe_dimension, 0);
+    let zero = LweCiphertext::trivial(parameters.lwe_dimension(), 0);
     results
         .seal(parameters, keys.secret.fingerprint(), &vec![zero; blocks])
         .unwrap()

@@ -389,7 +389,9 @@ fn results_that_no_server_makes_are_refused() {
         }];
         let ciphertexts: Vec<_> = blocks
             .iter()
-            .map(|&block| LweCiphertext::trivial(parameters.lwe_dimension, encoding.encode(block)))
+            .map(|&block| {
+                LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(block))
+            })
             .collect();
         let results = Results::new(answers, 1);
         results

@@ -43,7 +43,7 @@ impl Owner {
     fn upload(&mut self, blocks: &[u8]) -> ExpandedGlweList<u64> {
         let key = self.secret.device_key().to_bytes().unwrap();
         let plan = MemoryPlan::recommended();
-        let bytes = workspace_bytes(&self.parameters, plan, KeyMode::Symmetric);
+        let bytes = workspace_bytes(self.parameters.as_set(), plan, KeyMode::Symmetric);
         let mut workspace = HeapWorkspace::new(bytes);
         self.seed += 1;
         let seeds = SeedSequence::new(Seed::from_bytes([self.seed; 32]));

@@ -74,7 +74,7 @@ fn answers_of_every_meaning_are_those_computed_by_hand() {
     );
     assert_eq!(
         decryption["key"]["parameter_set"],
-        secret.parameters().name.to_string()
+        secret.parameters().name().to_string()
     );
 }
 

@@ -63,7 +63,7 @@ impl Readings {
 
     /// Under keys of a parameter set, of both kinds that boards may have.
     pub(super) fn under_set(&self, parameters: &Parameters) -> Outcome<Sizes> {
-        let has_public_keys = parameters.public_key_mask_bits > 0;
+        let has_public_keys = parameters.public_key_mask_bits() > 0;
         let modes = [KeyMode::Symmetric, KeyMode::Public];
         self.sizes(parameters, &modes[..1 + usize::from(has_public_keys)])
     }
@@ -94,14 +94,14 @@ impl Readings {
 
     fn sizes(&self, parameters: &Parameters, modes: &[KeyMode]) -> Outcome<Sizes> {
         let count = self.count.unwrap_or(0);
-        let bits = match (self.bits, parameters.plaintext) {
+        let bits = match (self.bits, parameters.plaintext()) {
             (Some(bits), _) => bits,
             (None, PlaintextKind::Boolean) => 1,
             (None, PlaintextKind::Radix) => {
                 return Err(failure(
                     format_args!(
                         "readings under '{}' have as many bits as their column says",
-                        parameters.name
+                        parameters.name()
                     ),
                     "add --bits, for example --bits 8",
                 ));
@@ -111,11 +111,11 @@ impl Readings {
         let blocks = parameters.block_encoding().block_count(bits);
         let upload = |&mode| {
             let size = match mode {
-                KeyMode::Symmetric => UploadSize::symmetric(parameters, count, blocks),
-                KeyMode::Public if parameters.public_key_mask_bits == 0 => {
+                KeyMode::Symmetric => UploadSize::symmetric(parameters.as_set(), count, blocks),
+                KeyMode::Public if parameters.public_key_mask_bits() == 0 => {
                     return Err(DeviceError::NoPublicKeyUploads).explain("no size");
                 }
-                KeyMode::Public => UploadSize::public_key(parameters, count, blocks),
+                KeyMode::Public => UploadSize::public_key(parameters.as_set(), count, blocks),
             };
             let size = size.ok_or_else(|| {
                 failure(
@@ -129,7 +129,7 @@ impl Readings {
             Ok(Upload::new(parameters, mode, &size))
         };
         Ok(Sizes {
-            parameter_set: parameters.name.to_string(),
+            parameter_set: parameters.name().to_string(),
             readings: count as u64,
             bits,
             plaintexts_per_reading: blocks as u64,
@@ -142,7 +142,7 @@ impl Upload {
     fn new(parameters: &Parameters, mode: KeyMode, size: &UploadSize) -> Self {
         let workspace = |plan: MemoryPlan| PlanWorkspace {
             plan: plan.name(),
-            bytes: workspace_bytes(parameters, plan, mode) as u64,
+            bytes: workspace_bytes(parameters.as_set(), plan, mode) as u64,
         };
         Self {
             key: match mode {

@@ -81,8 +81,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         false => Err(failure(
             format_args!(
                 "the noise of {} is not what is predicted for {}",
-                arguments.real().name,
-                arguments.claimed().name
+                arguments.real().name(),
+                arguments.claimed().name()
             ),
             "try another --seed: chance alone fails under one in a hundred. If it fails again, do not \
              use the set with this program",
@@ -103,7 +103,8 @@ impl Arguments {
 
     fn plot_file(&self) -> Option<PathBuf> {
         let path = self.plot.as_deref()?;
-        let name = format!("check-{}.svg", self.real().name).replace(std::path::is_separator, "_");
+        let name =
+            format!("check-{}.svg", self.real().name()).replace(std::path::is_separator, "_");
         Some(match path.is_dir() {
             true => path.join(name),
             false => Path::to_path_buf(path),
@@ -156,8 +157,8 @@ impl Answer<'_> {
             verdict,
         } = &self.report.failure;
         json!({
-            "set": self.arguments.real().name.to_string(),
-            "predicted_as": self.arguments.claimed().name.to_string(),
+            "set": self.arguments.real().name().to_string(),
+            "predicted_as": self.arguments.claimed().name().to_string(),
             "seed": self.arguments.seed,
             "keys": self.report.keys,
             "steps": self.report.steps.iter().map(step_json).collect::<Vec<_>>(),
@@ -220,7 +221,7 @@ impl Answer<'_> {
         let mut lines = vec![
             format!(
                 "{} under {} key sets, variances",
-                self.arguments.real().name,
+                self.arguments.real().name(),
                 self.report.keys
             ),
             steps.to_string(),

@@ -309,7 +309,7 @@ impl Arguments {
             Some(set) => {
                 let named = ParameterSet {
                     name: self.set_name(&request, &found.best)?,
-                    ..*set
+                    ..*set.as_set()
                 };
                 Some(named.validate().explain("the set that was found")?)
             }
@@ -342,7 +342,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         && (wants_file || arguments.rust)
     {
         return Err(failure(
-            format_args!("{}: {weakness}", set.name),
+            format_args!("{}: {weakness}", set.name()),
             "for tests, not for readings that matter, add --insecure-for-tests",
         ));
     }
@@ -386,7 +386,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
     answer.print();
     if let Some(set) = &answered.set
-        && set.plaintext == PlaintextKind::Radix
+        && set.plaintext() == PlaintextKind::Radix
         && let Err(why) = Circuit::new(set)
     {
         output::note(format_args!("for single lookups only: {why}"));

@@ -114,7 +114,7 @@ fn find_all() -> Outcome<Vec<Found>> {
         let parsed = Question::try_parse_from(question.split_whitespace())
             .explain(format_args!("the question of {constant}"))?;
         let set = parsed.arguments.shipped(&model)?;
-        let name = set.name;
+        let name = set.name();
         all.push(Found {
             constant,
             command: format!("tfhe-sbc params find {question}"),
@@ -136,10 +136,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             .iter()
             .map(|found| {
                 json!({
-                    "name": found.set.name.as_str(),
+                    "name": found.set.name().as_str(),
                     "command": found.command,
-                    "log2_p_fail": found.set.log2_p_fail,
-                    "security_bits": found.set.security_bits,
+                    "log2_p_fail": found.set.log2_p_fail(),
+                    "security_bits": found.set.security_bits(),
                     "same": found.is_the_same(),
                 })
             })
@@ -150,9 +150,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         table.set_header(["set", "fails with", "security", "is shipped"]);
         for found in &all {
             table.add_row([
-                found.set.name.as_str().to_owned(),
-                format!("2^{:.1}", found.set.log2_p_fail),
-                format!("{:.1}", found.set.security_bits),
+                found.set.name().as_str().to_owned(),
+                format!("2^{:.1}", found.set.log2_p_fail()),
+                format!("{:.1}", found.set.security_bits()),
                 if found.is_the_same() { "yes" } else { "NO" }.to_owned(),
             ]);
         }
@@ -163,7 +163,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
     match all.iter().find(|found| !found.is_the_same()) {
         Some(found) => Err(failure(
-            format_args!("{} is not what is shipped under its name", found.set.name),
+            format_args!("{} is not what is shipped under its name", found.set.name()),
             "put what --rust prints into crates/core/src/parameter_sets/found.rs, and test it",
         )),
         None => Ok(()),

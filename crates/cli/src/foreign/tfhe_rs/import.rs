@@ -23,7 +23,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     write(&key, &LIBRARY, arguments)?;
     output::note(format_args!(
         "{}: {:.0}-bit security, an upload keeps {} bits and fails with probability 2^{:.1}",
-        parameters.name, parameters.security_bits, parameters.body_bits, parameters.log2_p_fail
+        parameters.name(),
+        parameters.security_bits(),
+        parameters.body_bits(),
+        parameters.log2_p_fail()
     ));
     Ok(())
 }

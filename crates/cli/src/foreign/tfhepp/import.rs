@@ -23,7 +23,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     write(&key, &LIBRARY, arguments)?;
     output::note(format_args!(
         "TFHEpp's key is of {:.1} bits of security (set {})",
-        parameters.security_bits, parameters.name
+        parameters.security_bits(),
+        parameters.name()
     ));
     Ok(())
 }

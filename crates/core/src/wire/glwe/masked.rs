@@ -30,7 +30,7 @@ pub const fn masked_payload_len(set: &ParameterSet, element_count: usize) -> usi
 /// Makes the header of a list with masks of `element_count` plaintexts.
 pub fn masked_header(parameters: &Parameters, key: KeyFingerprint, element_count: u32) -> Header {
     Header {
-        mask_bits: parameters.public_key_mask_bits as u8,
+        mask_bits: parameters.public_key_mask_bits() as u8,
         element_count,
         ..list_header(Kind::GlweList, parameters, key)
     }
@@ -52,9 +52,9 @@ impl<'a> GlweList<'a> {
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
         check_list(&message, Kind::GlweList, parameters, key, |count| {
-            masked_payload_len(parameters, count)
+            masked_payload_len(parameters.as_set(), count)
         })?;
-        let bits = parameters.public_key_mask_bits;
+        let bits = parameters.public_key_mask_bits();
         if bits == 0 || u32::from(message.header.mask_bits) != bits {
             return Err(WireError::Field("mask bits"));
         }

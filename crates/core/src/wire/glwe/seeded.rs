@@ -44,7 +44,7 @@ impl<'a> SeededGlweList<'a> {
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
         let size = parameters.polynomial_size().get();
-        let body_bits = parameters.body_bits;
+        let body_bits = parameters.body_bits();
         check_list(&message, Kind::SeededGlweList, parameters, key, |count| {
             payload_len(count, size, body_bits)
         })?;

@@ -152,7 +152,7 @@ pub(crate) fn encrypt<T: MaskTorus, K: SessionMode<T>>(
     values: &[u8],
     out: &mut [u8],
 ) -> Result<usize, DeviceError> {
-    match encryptor.parameters().plaintext {
+    match encryptor.parameters().plaintext() {
         PlaintextKind::Radix => encryptor.encrypt_blocks(values, out),
         PlaintextKind::Boolean => encryptor.encrypt_bits(values, out),
     }
@@ -164,7 +164,7 @@ pub(crate) fn stream<T: MaskTorus, K: SessionMode<T>>(
     values: &[u8],
     sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
 ) -> Result<usize, DeviceError> {
-    match encryptor.parameters().plaintext {
+    match encryptor.parameters().plaintext() {
         PlaintextKind::Radix => encryptor.encrypt_blocks_to(values, sink),
         PlaintextKind::Boolean => encryptor.encrypt_bits_to(values, sink),
     }
@@ -205,7 +205,7 @@ impl<T: MaskTorus> Opened<T> {
         let encoding = self.parameters.block_encoding();
         self.phases
             .iter()
-            .map(|&phase| match self.parameters.plaintext {
+            .map(|&phase| match self.parameters.plaintext() {
                 PlaintextKind::Radix => encoding.decode(phase) as u8,
                 PlaintextKind::Boolean => u8::from(boolean::decode(phase)),
             })
@@ -249,7 +249,7 @@ impl<T: MaskTorus> Opened<T> {
 
 /// The torus element of a plaintext.
 pub(crate) fn plaintext<T: MaskTorus>(parameters: &Parameters, value: u8) -> T {
-    match parameters.plaintext {
+    match parameters.plaintext() {
         PlaintextKind::Radix => parameters.block_encoding().encode(i64::from(value)),
         PlaintextKind::Boolean => boolean::encode(value == 1),
     }

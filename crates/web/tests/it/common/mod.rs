@@ -134,7 +134,7 @@ pub(crate) fn result(secret: &SecretKey) -> Vec<u8> {
             let plaintext = encoding.encode::<u32>(block as i64);
             secret
                 .lwe()
-                .encrypt(plaintext, parameters.lwe_noise, &mut mask, &mut noise)
+                .encrypt(plaintext, parameters.lwe_noise(), &mut mask, &mut noise)
         }));
         answers.push(EncryptedAnswer {
             name: question.to_owned(),

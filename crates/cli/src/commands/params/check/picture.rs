@@ -68,7 +68,7 @@ pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
     let mut document = String::new();
     let sheet = Sheet::new(&mut document, WIDTH, height)?;
     let room = WIDTH - 2 * MARGIN;
-    let heading = format!("Noise of {}", answer.arguments.real().name);
+    let heading = format!("Noise of {}", answer.arguments.real().name());
     sheet.text(&heading, (MARGIN, 34), HEADING, room)?;
     let passes = match answer.passes() {
         true => "as predicted",
@@ -78,7 +78,7 @@ pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
         "{} key sets, seed {}, predictions for {}: {passes}",
         answer.report.keys,
         answer.arguments.seed,
-        answer.arguments.claimed().name
+        answer.arguments.claimed().name()
     );
     sheet.text(&subtitle, (MARGIN, 60), SUBTITLE, room)?;
     variances(&sheet, steps)?;

@@ -98,7 +98,7 @@ impl Answer<'_> {
         let scheme = &best.scheme;
         let mut lines = Vec::new();
         if let Some(set) = &self.answered.set {
-            lines.push(("name", set.name.to_string()));
+            lines.push(("name", set.name().to_string()));
         }
         let blocks = match scheme.small_key.block_size {
             1 if self.answered.request.secrets == Secrets::Shared => {
@@ -165,8 +165,8 @@ impl Answer<'_> {
                     "{}: {} bits of every body coefficient; with a public key {} of every mask \
                      coefficient",
                     size(best.price.upload_bytes),
-                    set.body_bits,
-                    set.public_key_mask_bits
+                    set.body_bits(),
+                    set.public_key_mask_bits()
                 ),
             ));
         }
@@ -347,8 +347,8 @@ fn key_sizes(candidate: &Candidate) -> String {
     if let Some(set) = &candidate.set {
         text += &format!(
             " (bootstrapping {}, key switching {})",
-            size(bootstrap_key_bytes(set) as f64),
-            size(key_switch_key_bytes(set) as f64)
+            size(bootstrap_key_bytes(set.as_set()) as f64),
+            size(key_switch_key_bytes(set.as_set()) as f64)
         );
     }
     text

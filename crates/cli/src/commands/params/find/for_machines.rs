@@ -84,7 +84,7 @@ impl Answer<'_> {
             .collect();
         let (mask, body) = (scheme.pbs.mask, scheme.pbs.body);
         json!({
-            "name": named.map(|set| set.name.to_string()),
+            "name": named.map(|set| set.name().to_string()),
             "lwe_dimension": scheme.small_key.dimension,
             "lwe_block_size": scheme.small_key.block_size,
             "lwe_log2_sigma": 0.5 * scheme.lwe_variance.log2(),
@@ -97,8 +97,8 @@ impl Answer<'_> {
             "pbs": gadget(mask.base_log, mask.level),
             "pbs_body": gadget(body.base_log, body.level),
             "key_switch": gadget(scheme.ks_base_log, scheme.ks_level),
-            "body_bits": candidate.set.map(|set| set.body_bits),
-            "public_key_mask_bits": candidate.set.map(|set| set.public_key_mask_bits),
+            "body_bits": candidate.set.map(|set| set.body_bits()),
+            "public_key_mask_bits": candidate.set.map(|set| set.public_key_mask_bits()),
             "log2_p_fail": candidate.worst_log2_p_fail(),
             "log2_p_fail_on_outputs": candidate.log2_p_fail,
             "log2_p_fail_lopsided": candidate.log2_p_fail_lopsided,
@@ -118,7 +118,7 @@ impl Answer<'_> {
         match &self.answered.set {
             Some(set) => {
                 let letters = |c: char| !c.is_ascii_alphanumeric();
-                let constant = set.name.as_str().to_uppercase().replace(letters, "_");
+                let constant = set.name().as_str().to_uppercase().replace(letters, "_");
                 to_rust(set, &constant, self.command)
             }
             None => self.to_foreign_rust(),
