@@ -60,7 +60,7 @@ impl KeySet {
     pub fn generate_with(parameters: Parameters) -> Result<Self, KeySetError> {
         if let Some(weakness) = weakness(&parameters) {
             return Err(KeySetError::Weak {
-                name: parameters.name.to_string(),
+                name: parameters.name().to_string(),
                 weakness: weakness.to_string(),
             });
         }
