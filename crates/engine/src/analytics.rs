@@ -7,7 +7,7 @@
 //!
 //! - [`extremes`]: the smallest and the largest reading, and their rows;
 //! - [`order`]: sorting, and the first readings in order;
-//! - [`rank`]: percentiles;
+//! - [`rank`]: readings of a given rank, percentiles and the median;
 //! - [`moments`]: the sums that give mean and variance;
 //! - [`parts`]: sums that were begun on whole polynomials;
 //! - [`rows`]: conditions, and the number and the sum of the rows that meet them;

@@ -21,6 +21,7 @@
 //! (Cauchy–Schwarz) before they are squared. A source that takes part twice is one term, and
 //! equal ciphertexts are one input.
 
+// These files are the parts of `Circuit`, so they use its fields, and its methods below use them.
 mod block;
 mod cost;
 mod evaluate;

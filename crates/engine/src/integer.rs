@@ -9,6 +9,8 @@
 //! digits, or when the next sum would no longer fit. Clear operands are integers made by
 //! [`Circuit::clear`]; computations on clear values alone take no bootstrap.
 
+// Each of these files adds operators to `Circuit`, which are built on the type and the checks below and
+// on the operators of each other.
 mod arithmetic;
 mod bitwise;
 mod boolean;

@@ -16,6 +16,7 @@
 //! the working set. A key switch either reads its key once for a few ciphertexts, or multiplies
 //! for as long.
 
+// These files are parts of `CostModel`, which is defined below.
 mod built_in;
 mod bytes;
 mod counts;

@@ -16,10 +16,9 @@ mod impossible;
 mod keys;
 mod request;
 
-use crate::cost::CostModel;
 use keys::Keys;
 
-pub use candidate::{Candidate, KeyLevels, Price};
+pub use candidate::{Candidate, KeyLevels, Price, Pricing};
 pub use impossible::{Binding, Impossible, Metric, NotFound};
 pub use request::{
     BadRequest, Bounds, Engine, LAMBDAS, LOG2_P_FAILS, MAX_GLWE_DIMENSION, MAX_LWE_DIMENSION,
@@ -36,21 +35,10 @@ pub struct Found {
     pub front: Vec<Candidate>,
 }
 
-/// The models by which sets are priced.
-#[derive(Clone, Copy, Debug)]
-pub struct Pricing<'a> {
-    /// The machine.
-    pub model: &'a CostModel,
-    /// Ciphertexts of a batch.
-    pub batch: usize,
-    /// Threads that work on it, and on a single one.
-    pub threads: usize,
-}
-
-/// Searches.
+/// Searches the best set for a request.
 ///
 /// # Errors
-/// [`NotFound`] for a request that makes no sense, and for one that nothing meets.
+/// [`NotFound`] if the request is not valid, or no set is within its bounds.
 pub fn find(request: &Request, pricing: &Pricing<'_>) -> Result<Found, NotFound> {
     request.check()?;
     find_among(request, pricing, &Keys::new(request))

@@ -35,6 +35,7 @@
 //! by at most about 2, which is much less than what the stand-in gives away.
 
 pub(crate) mod attack;
+// It inverts the table that is read here, and is shown as a part of this module.
 mod least_noise;
 
 use std::fmt;

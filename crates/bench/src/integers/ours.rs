@@ -92,15 +92,14 @@ impl<'k> Ours<'k> {
                 let pairs = self.pairs.iter();
                 let pairs = pairs.map(|(a, b)| Ok((input(a, width)?, input(b, second_width)?)));
                 let pairs = pairs.collect::<Result<Vec<_>, IntegerError>>()?;
-                circuit.side_by_side(pairs.len(), |c| {
-                    let mut results = Vec::new();
-                    for (a, b) in &pairs {
-                        for &operator in operators {
-                            results.extend(apply(c, operator, a, b)?);
-                        }
+                let _batch = circuit.batch_of(pairs.len());
+                let mut results = Vec::new();
+                for (a, b) in &pairs {
+                    for &operator in operators {
+                        results.extend(apply(&circuit, operator, a, b)?);
                     }
-                    Ok::<_, IntegerError>(results)
-                })?
+                }
+                results
             }
         };
         let blocks: Vec<&Block> = results.iter().flatten().collect();

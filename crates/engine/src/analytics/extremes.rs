@@ -92,10 +92,11 @@ impl Circuit {
 
     fn first(&self, order: Order, column: Vec<FheUint>) -> Result<FheUint, AnalyticsError> {
         let pairs = column.len() / 2;
-        Ok(self.side_by_side(pairs, |c| match order {
-            Order::Ascending => c.tournament(column, Self::min),
-            Order::Descending => c.tournament(column, Self::max),
-        })?)
+        let _batch = self.batch_of(pairs);
+        Ok(match order {
+            Order::Ascending => self.tournament(column, Self::min),
+            Order::Descending => self.tournament(column, Self::max),
+        }?)
     }
 }
 

@@ -26,9 +26,9 @@ impl Circuit {
     ) -> Result<Vec<FheUint>, AnalyticsError> {
         let width = self.check_column(column)?;
         let edges = edges::<S>(width, bins)?;
-        let counts = self.side_by_side(column.len() * edges.len(), |c| {
-            c.counts_from(&c.ordered(column), &edges, range_of::<S>(width))
-        })?;
+        let batch = self.batch_of(column.len() * edges.len());
+        let counts = self.counts_from(&self.ordered(column), &edges, range_of::<S>(width))?;
+        drop(batch);
         let from = |edge: &i128| {
             let at = edges.binary_search(edge).unwrap_or_default();
             &counts[at]

@@ -81,17 +81,16 @@ impl Circuit {
                 count: list.len(),
             });
         }
-        self.side_by_side(list.len() / 2, |c| {
-            for (i, j) in leading_to(network(list.len()), list.len(), count) {
-                let (min, max) = c.min_max(&list[i], &list[j])?;
-                (list[i], list[j]) = match order {
-                    Order::Ascending => (min, max),
-                    Order::Descending => (max, min),
-                };
-            }
-            list.truncate(count);
-            Ok(list)
-        })
+        let _batch = self.batch_of(list.len() / 2);
+        for (i, j) in leading_to(network(list.len()), list.len(), count) {
+            let (min, max) = self.min_max(&list[i], &list[j])?;
+            (list[i], list[j]) = match order {
+                Order::Ascending => (min, max),
+                Order::Descending => (max, min),
+            };
+        }
+        list.truncate(count);
+        Ok(list)
     }
 }
 

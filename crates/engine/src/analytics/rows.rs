@@ -43,7 +43,8 @@ impl Circuit {
         if rows == 0 {
             return Err(AnalyticsError::NoRows);
         }
-        self.side_by_side(rows, |c| c.meet(columns, rows, condition))
+        let _batch = self.batch_of(rows);
+        self.meet(columns, rows, condition)
     }
 
     /// Returns the number of rows of a table of columns that meet a condition, in the width that
@@ -87,9 +88,8 @@ impl Circuit {
         self.check_bits(rows, column.len())?;
         let bits: Vec<Block> = rows.iter().map(|row| self.bit(row)).collect();
         let both = column.iter().zip(&bits);
-        Ok(self.side_by_side(column.len(), |c| {
-            both.map(|(x, bit)| c.masked(bit, x)).collect()
-        }))
+        let _batch = self.batch_of(column.len());
+        Ok(both.map(|(x, bit)| self.masked(bit, x)).collect())
     }
 
     fn meet<S: Signedness>(

@@ -213,9 +213,9 @@ impl Circuit {
             } => self.is_below(row, column, threshold),
             Node::Leaf(_) => Ok(Block::clear(0)),
         });
-        let below: Vec<Block> = self.side_by_side(tree.leaves.len(), |_| {
-            branches.collect::<Result<_, AnalyticsError>>()
-        })?;
+        let batch = self.batch_of(tree.leaves.len());
+        let below: Vec<Block> = branches.collect::<Result<_, AnalyticsError>>()?;
+        drop(batch);
         let turns_away = |&(at, is_below): &(usize, bool)| match is_below {
             true => &Block::clear(1) - &below[at],
             false => below[at].clone(),

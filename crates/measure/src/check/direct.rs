@@ -13,8 +13,8 @@ use tfhe_sbc_oracle::prediction::Prediction;
 use tfhe_sbc_oracle::statistics::{Interval, clopper_pearson};
 
 use super::keys::Keys;
+use super::steps::{CheckError, Progress, key_steps, worst_weights};
 use super::verdict::TEST_LEVEL;
-use super::{CheckError, Progress, key_steps, worst_weights};
 
 /// log2 of the failure probability from which failures are frequent enough to be counted.
 const FREQUENT: f64 = -9.0;

@@ -7,7 +7,7 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{AnyExpander, EntropyError, ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
-use super::{CheckError, Progress};
+use super::steps::{CheckError, Progress};
 
 /// A key set that is reproducible and therefore for measurements only.
 pub(super) struct Keys {

@@ -17,7 +17,7 @@ use tfhe_sbc_oracle::statistics::{mean, variance};
 
 use super::keys::Keys;
 use super::sample::{Samples, switched_steps};
-use super::{CheckError, Effort, Progress, RUN_STEPS, Step};
+use super::steps::{CheckError, Effort, Progress, RUN_STEPS, Step};
 
 /// The simulated failures under one key, whose bits the value contains.
 pub(super) struct SimulatedLookUp {

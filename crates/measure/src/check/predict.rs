@@ -14,7 +14,7 @@ use tfhe_sbc_oracle::prediction::worst_norm_squared;
 use tfhe_sbc_oracle::upload::key_switch_offset_variance;
 
 use super::sample::Samples;
-use super::{Step, linear_weights};
+use super::steps::{Step, linear_weights};
 
 /// The prediction of the noise of a step.
 #[derive(Clone, Copy, Debug)]

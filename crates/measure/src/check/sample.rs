@@ -13,7 +13,7 @@ use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_engine::server_key::ServerKey;
 
 use super::keys::Keys;
-use super::{CheckError, Effort, Progress, Step, linear_weights, worst_weights};
+use super::steps::{CheckError, Effort, Progress, Step, linear_weights, worst_weights};
 
 /// The number of ciphertexts that are in memory at a time; it is even.
 const AT_A_TIME: usize = 1000;

@@ -10,8 +10,22 @@ use tfhe_sbc_oracle::statistics::{
     Interval, ShapiroFrancia, mean, shapiro_francia, variance_interval_of_freedom,
 };
 
+use super::look_up::SimulatedLookUp;
 use super::predict::{KeyPrediction, StepPrediction};
-use super::{KeyMeasurements, Measured, Step};
+use super::sample::Samples;
+use super::steps::Step;
+
+/// The measurements under one key set.
+pub(super) struct KeyMeasurements {
+    pub(super) samples: Samples,
+    pub(super) look_up: SimulatedLookUp,
+}
+
+/// The measurements under all key sets.
+pub struct Measured {
+    pub(super) parameters: Parameters,
+    pub(super) keys: Vec<KeyMeasurements>,
+}
 
 /// The probability with which the check of a right set may fail by chance, whatever the number of
 /// its tests.

@@ -10,12 +10,11 @@ use tfhe_sbc_core::wire::UploadSize;
 
 use crate::algorithmic_cost::AlgorithmicCost;
 use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
-use crate::cost::{bootstrap_key_bytes, key_switch_key_bytes, server_key_file_bytes};
+use crate::cost::{CostModel, bootstrap_key_bytes, key_switch_key_bytes, server_key_file_bytes};
 use crate::failure::log2_bootstrap_failure;
 use crate::noise::Variance;
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NoiseShares, PbsParameters};
 use crate::prediction::Prediction;
-use crate::search::Pricing;
 use crate::search::chains::{Chain, best_switch, chains};
 use crate::search::keys::{Keys, SmallKey, glwe_secret, small_torus_bits};
 use crate::search::request::{Bounds, Engine, Request, Secrets, Weights};
@@ -29,6 +28,17 @@ const UPLOAD_BLOCKS: usize = 1024;
 const TOLERANCE: f64 = 1.1;
 /// The factor by which a small key may be longer for the sake of uploads.
 const LONGER: f64 = 1.25;
+
+/// The models by which sets are priced.
+#[derive(Clone, Copy, Debug)]
+pub struct Pricing<'a> {
+    /// The cost model of the machine.
+    pub model: &'a CostModel,
+    /// The number of ciphertexts of a batch.
+    pub batch: usize,
+    /// The number of threads that work on a batch, and on a single ciphertext.
+    pub threads: usize,
+}
 
 /// The price of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

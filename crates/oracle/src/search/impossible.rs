@@ -5,8 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::failure::log2_p_fail;
-use crate::search::Pricing;
-use crate::search::candidate::{Candidate, pool};
+use crate::search::candidate::{Candidate, Pricing, pool};
 use crate::search::chains::least_noise;
 use crate::search::keys::Keys;
 use crate::search::request::{BadRequest, Bounds, Request};

@@ -3,7 +3,7 @@
 
 use tfhe_sbc_core::parameters::PlaintextKind;
 
-use super::{Row, Tolerance};
+use super::row::{Row, Tolerance};
 use crate::klemsa::{Digits, Entry, KlemsaSet, Printed, RULE, Task, search};
 use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
 use tfhe_sbc_oracle::cost::CostModel as EngineCost;

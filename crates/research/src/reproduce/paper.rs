@@ -1,7 +1,7 @@
 //! The security of the TFHE-SBC paper's parameters, its Table 3: N = 1024, q = 2^32, σ = 2^-25.
 //! The paper takes them from TFHEpp, whose keys are ternary; binary keys have less.
 
-use super::{Row, Tolerance};
+use super::row::{Row, Tolerance};
 use tfhe_sbc_oracle::estimator::{CostModel, LweInstance, SecretDistribution, estimate};
 use tfhe_sbc_oracle::security::{SecretKind, security_level};
 

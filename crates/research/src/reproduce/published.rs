@@ -1,6 +1,6 @@
 //! TFHE-rs's sets: failure probability and cost, as stated beside each.
 
-use super::{Row, Tolerance};
+use super::row::{Row, Tolerance};
 use crate::published::PublishedSet;
 
 /// The tolerance of the probability, as its log2.
