@@ -1,8 +1,11 @@
 //! The commands of other libraries: `keys import --from`, `convert --to` and `decrypt --from`.
 //!
 //! [`COMMANDS`] is the registry: a library has a folder here and one line in it. The bytes of its
-//! files are the crate `foreign`'s business.
+//! files are the crate `foreign`'s business. [`library`] has the types of the registry, [`card`] what
+//! the libraries share.
 
+pub(crate) mod card;
+pub(crate) mod library;
 mod seal;
 mod tfhe_rs;
 mod tfhepp;
@@ -11,87 +14,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use tfhe_sbc_foreign::Library;
 
-use crate::commands::keys::import;
-use crate::commands::{convert, decrypt};
-use crate::failure::{Outcome, failure};
-
-/// What the commands can do with one library.
-pub(crate) struct Commands {
-    /// The library.
-    pub(crate) library: &'static Library,
-    /// The kinds of keys that `keys import` takes from it.
-    key_sources: &'static [KeySource],
-    /// The conversion of uploads into its ciphertexts.
-    conversion: Option<Conversion>,
-    /// The decryption of its results.
-    decryption: Option<Decryption>,
-}
+use library::{Commands, Conversion, Decryption, KeySource};
 
 /// The libraries, in the order in which help texts list them.
 pub(crate) const COMMANDS: [&Commands; 3] =
     [&tfhe_rs::COMMANDS, &tfhepp::COMMANDS, &seal::COMMANDS];
-
-/// A kind of keys that can be imported.
-pub(crate) struct KeySource {
-    /// The value of `--from`.
-    pub(crate) name: &'static str,
-    /// The line about it in the help text.
-    help: &'static str,
-    /// Whether `--parms` says something about it.
-    pub(crate) takes_parms: bool,
-    /// Imports the key.
-    pub(crate) import: fn(&import::Arguments) -> Outcome<()>,
-}
-
-/// A conversion of uploads into ciphertexts of a library.
-pub(crate) struct Conversion {
-    /// The line about it in the help text.
-    help: &'static str,
-    /// The library's own options of `convert`.
-    options: LibraryOptions,
-    /// Converts an upload.
-    pub(crate) run: fn(&convert::Arguments, &ArgMatches) -> Outcome<()>,
-}
-
-/// A decryption of results that a library computed.
-pub(crate) struct Decryption {
-    /// The line about it in the help text.
-    help: &'static str,
-    /// The library's own options of `decrypt`.
-    options: LibraryOptions,
-    /// Decrypts a result and prints it.
-    pub(crate) run: fn(&decrypt::Arguments, &ArgMatches) -> Outcome<()>,
-}
-
-/// The options that a command has for one library only.
-struct LibraryOptions {
-    /// Adds them to the command.
-    augment: fn(Command) -> Command,
-    /// Returns one of them that was given, as it is written.
-    given: fn(&ArgMatches) -> Option<&'static str>,
-}
-
-impl LibraryOptions {
-    /// The options of type `T`.
-    const fn of<T: OfOneLibrary>() -> Self {
-        Self {
-            augment: T::augment_args,
-            given: |matches| T::from_arg_matches(matches).ok()?.given(),
-        }
-    }
-}
-
-/// Options of a command that only one library has.
-trait OfOneLibrary: Args {
-    /// Returns one of them that was given, as it is written on the command line.
-    fn given(&self) -> Option<&'static str>;
-}
-
-/// Reads a library's options, which the command line was parsed with.
-fn options<T: FromArgMatches>(matches: &ArgMatches) -> Outcome<T> {
-    T::from_arg_matches(matches)
-        .map_err(|error| failure(error.kind(), "see the --help of the command"))
-}
 
 /// The entry of one library under a command's `--to` or `--from`.
 type Entry<T> = (&'static Library, &'static T);

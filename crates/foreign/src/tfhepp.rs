@@ -14,6 +14,7 @@ mod archive;
 mod ciphertexts;
 mod description;
 mod error;
+mod layout;
 mod secret_key;
 mod sets;
 mod stream;
@@ -22,7 +23,8 @@ pub use archive::{Archive, Content, content_of};
 pub use ciphertexts::Ciphertexts;
 pub use description::describe;
 pub use error::TfheppError;
-pub use secret_key::{Layout, SecretKey};
+pub use layout::Layout;
+pub use secret_key::SecretKey;
 pub use sets::{LVL1_BINARY, LVL1_TERNARY};
 pub use stream::{TlweVector, TrlweVector};
 

@@ -197,7 +197,7 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     let card = Card::read(&message).explain(path.display())?;
                     say(
                         "for a server with",
-                        super::convert::title(card.library).into(),
+                        crate::foreign::card::title(card.library).into(),
                     );
                 }
                 describe_parameters(&parameters, &mut say);

@@ -5,7 +5,7 @@ mod import;
 
 use tfhe_sbc_foreign::seal::LIBRARY;
 
-use super::{Commands, Conversion, KeySource, LibraryOptions};
+use super::library::{Commands, Conversion, KeySource, LibraryOptions};
 
 /// The entry of the registry.
 pub(super) const COMMANDS: Commands = Commands {

@@ -6,7 +6,7 @@ mod import;
 
 use tfhe_sbc_foreign::tfhepp::LIBRARY;
 
-use super::{Commands, Conversion, Decryption, KeySource, LibraryOptions};
+use super::library::{Commands, Conversion, Decryption, KeySource, LibraryOptions};
 
 /// The entry of the registry.
 pub(super) const COMMANDS: Commands = Commands {

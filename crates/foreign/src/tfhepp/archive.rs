@@ -1,7 +1,7 @@
 //! The content of a file, recognised by its length.
 
 use super::error::TfheppError;
-use super::secret_key::Layout;
+use super::layout::Layout;
 use super::{TLWE_BYTES, TRLWE_BYTES};
 
 /// The number of bytes of the count of a `std::vector`.

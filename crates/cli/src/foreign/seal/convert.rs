@@ -6,9 +6,8 @@ use clap::{ArgMatches, Args};
 use tfhe_sbc_foreign::seal;
 
 use crate::commands::ckks::{self, key_file::read_parameters};
-use crate::commands::convert::Arguments;
 use crate::failure::{Explain, Outcome};
-use crate::foreign::{OfOneLibrary, options};
+use crate::foreign::library::{ConversionRequest, OfOneLibrary, options};
 use crate::{output, report};
 
 /// The options that only `--to seal` has.
@@ -31,22 +30,22 @@ impl OfOneLibrary for Options {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
-    output::check(arguments.out.as_deref())?;
+pub(super) fn run(request: &ConversionRequest, matches: &ArgMatches) -> Outcome<()> {
+    output::check(request.out.as_deref())?;
     let Options { parms, scale } = options(matches)?;
     let parameters = read_parameters(parms.as_deref().unwrap_or(Path::new("keys/parms.seal")))?;
-    let stream = output::read_input(&arguments.input)?;
-    let stream = seal::uncompressed(&stream).explain(arguments.input.display())?;
+    let stream = output::read_input(&request.input)?;
+    let stream = seal::uncompressed(&stream).explain(request.input.display())?;
     let converted = seal::convert(&parameters, scale, &stream).advise(
-        arguments.input.display(),
+        request.input.display(),
         "give what boards encrypted, and the parameters of their key with --parms; of a raw stream the --scale too",
     )?;
-    output::write(arguments.out.as_deref(), &converted.bytes)?;
+    output::write(request.out.as_deref(), &converted.bytes)?;
     output::note(format_args!(
         "{}: {} to {}",
         ckks::ciphertexts(converted.count),
         report::bytes(converted.bytes.len() as u64),
-        output::shown(arguments.out.as_ref())
+        output::shown(request.out.as_ref())
     ));
     Ok(())
 }

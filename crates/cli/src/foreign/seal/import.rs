@@ -1,32 +1,32 @@
 //! `keys import --from seal` and `--from seal-embedded`.
 
 use crate::commands::ckks::key_file::{self, Key, SealFiles};
-use crate::commands::keys::import::Arguments;
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::library::ImportRequest;
 use crate::keys;
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let bytes = keys::read_file(&arguments.key)?;
-    let key = key_file::read_seal(&arguments.key, &bytes, arguments.parms.as_deref())?;
-    write(&key, arguments)
+pub(super) fn run(request: &ImportRequest) -> Outcome<()> {
+    let bytes = keys::read_file(&request.key)?;
+    let key = key_file::read_seal(&request.key, &bytes, request.parms.as_deref())?;
+    write(&key, request)
 }
 
-pub(super) fn run_embedded(arguments: &Arguments) -> Outcome<()> {
-    let parms = arguments.parms.as_deref();
-    let key = match arguments.key.is_dir() {
-        true => key_file::read_embedded(&arguments.key, parms)?,
-        false => key_file::read(&arguments.key, parms)?,
+pub(super) fn run_embedded(request: &ImportRequest) -> Outcome<()> {
+    let parms = request.parms.as_deref();
+    let key = match request.key.is_dir() {
+        true => key_file::read_embedded(&request.key, parms)?,
+        false => key_file::read(&request.key, parms)?,
     };
-    write(&key, arguments)
+    write(&key, request)
 }
 
-fn write(key: &Key, arguments: &Arguments) -> Outcome<()> {
-    let mut files = SealFiles::in_directory(&arguments.out);
+fn write(key: &Key, request: &ImportRequest) -> Outcome<()> {
+    let mut files = SealFiles::in_directory(&request.out);
     files.add_parameters(key.parameters());
     match key {
         Key::Secret(key) => {
             files.add_secret(key)?;
-            if arguments.public {
+            if request.public {
                 let public = key.public_key(&mut keys::fresh_seeds()?);
                 files.add_public(public.explain("no public key")?);
             }
@@ -37,7 +37,7 @@ fn write(key: &Key, arguments: &Arguments) -> Outcome<()> {
                 return Err(failure(
                     format_args!(
                         "{} has no polynomials for the special prime, which SEAL's public keys have",
-                        arguments.key.display()
+                        request.key.display()
                     ),
                     "import the secret key, or the public key that SEAL saved; \
                      `ckks encrypt --key` takes these files as they are, with more noise",

@@ -10,11 +10,11 @@ use tfhe_sbc_foreign::tfhe_rs::integers::FheType;
 use tfhe_sbc_foreign::tfhe_rs::upload::Values;
 use tfhe_sbc_upload::readings::{Upload, Uploaded};
 
-use super::LIBRARY;
-use crate::commands::convert::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};
-use crate::foreign::{OfOneLibrary, options};
+use crate::foreign::card::read_card;
+use crate::foreign::library::{ConversionRequest, OfOneLibrary, options};
 use crate::{output, progress, report};
+use tfhe_sbc_foreign::tfhe_rs::LIBRARY;
 
 /// The options that only `--to tfhe-rs` has.
 #[derive(Args)]
@@ -45,14 +45,14 @@ fn fhe_type(name: &str) -> Result<FheType, String> {
     })
 }
 
-pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+pub(super) fn run(request: &ConversionRequest, matches: &ArgMatches) -> Outcome<()> {
     let options: &Options = &options(matches)?;
     if options.each.is_none() {
-        output::check(arguments.out.as_deref())?;
+        output::check(request.out.as_deref())?;
     }
-    let card = read_card(arguments.card.as_deref(), &LIBRARY)?;
-    let bytes = output::read_input(&arguments.input)?;
-    let input = arguments.input.display();
+    let card = read_card(request.card.as_deref(), &LIBRARY)?;
+    let bytes = output::read_input(&request.input)?;
+    let input = request.input.display();
     let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).explain(&input)?;
     let (mut values, what) = match &uploaded {
         Uploaded::Readings(upload) => {
@@ -82,12 +82,12 @@ pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
     let total = values.byte_count() as u64 * count as u64;
     match &options.each {
         Some(directory) => write_each(&mut values, directory)?,
-        None => write_all(&mut values, arguments.out.as_deref())?,
+        None => write_all(&mut values, request.out.as_deref())?,
     }
     output::note(format_args!(
         "{count} {what} as {fhe_type}: {} to {}",
         report::bytes(total),
-        output::shown(options.each.as_ref().or(arguments.out.as_ref()))
+        output::shown(options.each.as_ref().or(request.out.as_ref()))
     ));
     Ok(())
 }

@@ -4,14 +4,15 @@ use tfhe_sbc_core::keys::DeviceKey;
 use tfhe_sbc_foreign::tfhe_rs::client_key::read_client_key;
 use tfhe_sbc_oracle::adopted::adopt;
 
-use super::LIBRARY;
-use crate::commands::keys::import::{Arguments, write};
 use crate::failure::{Explain, Outcome, failure};
+use crate::foreign::card::write_keys;
+use crate::foreign::library::ImportRequest;
 use crate::{keys, output};
+use tfhe_sbc_foreign::tfhe_rs::LIBRARY;
 
-pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let name = arguments.key.display();
-    let bytes = keys::read_file(&arguments.key)?;
+pub(super) fn run(request: &ImportRequest) -> Outcome<()> {
+    let name = request.key.display();
+    let bytes = keys::read_file(&request.key)?;
     let imported = read_client_key(&bytes).explain(&name)?;
     let parameters = adopt(&imported.parameters).explain(&name)?;
     let key = DeviceKey::import(parameters, imported.glwe).ok_or_else(|| {
@@ -20,7 +21,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             "save it again with TFHE-rs",
         )
     })?;
-    write(&key, &LIBRARY, arguments)?;
+    write_keys(&key, &LIBRARY, request)?;
     output::note(format_args!(
         "{}: {:.0}-bit security, an upload keeps {} bits and fails with probability 2^{:.1}",
         parameters.name(),

@@ -4,11 +4,11 @@ use clap::{ArgMatches, Args, ValueEnum};
 use tfhe_sbc_foreign::tfhepp::{Archive, TlweVector, TrlweVector};
 use tfhe_sbc_upload::readings::Uploaded;
 
-use super::LIBRARY;
-use crate::commands::convert::{Arguments, read_card};
 use crate::failure::{Explain, Outcome, failure};
-use crate::foreign::{OfOneLibrary, options};
+use crate::foreign::card::read_card;
+use crate::foreign::library::{ConversionRequest, OfOneLibrary, options};
 use crate::{output, progress, report};
+use tfhe_sbc_foreign::tfhepp::LIBRARY;
 
 /// The options that only `--to tfhepp` has.
 #[derive(Args)]
@@ -59,18 +59,18 @@ impl From<ArchiveKind> for Archive {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+pub(super) fn run(request: &ConversionRequest, matches: &ArgMatches) -> Outcome<()> {
     let Options { form, archive } = options(matches)?;
-    output::check(arguments.out.as_deref())?;
-    let card = read_card(arguments.card.as_deref(), &LIBRARY)?;
-    let bytes = output::read_input(&arguments.input)?;
+    output::check(request.out.as_deref())?;
+    let card = read_card(request.card.as_deref(), &LIBRARY)?;
+    let bytes = output::read_input(&request.input)?;
     let uploaded = Uploaded::parse(&bytes, &card.parameters, card.key).advise(
-        arguments.input.display(),
+        request.input.display(),
         "give an upload that was encrypted under the device key beside the card",
     )?;
     let list = uploaded.list();
     let archive = archive.unwrap_or_default().into();
-    let out = arguments.out.as_deref();
+    let out = request.out.as_deref();
     let file_len = match form.unwrap_or_default() {
         Form::Tlwe => {
             let vector = TlweVector::new(list, &card.parameters).explain("no ciphertexts")?;
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
         "converted {} bits: {} to {}",
         report::count(list.element_count() as u64),
         report::bytes(file_len),
-        output::shown(arguments.out.as_ref())
+        output::shown(request.out.as_ref())
     ));
     Ok(())
 }

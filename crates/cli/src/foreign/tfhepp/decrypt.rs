@@ -10,9 +10,8 @@ use tfhe_sbc_core::wire::Kind;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_foreign::tfhepp::{Ciphertexts, SecretKey};
 
-use crate::commands::decrypt::Arguments;
 use crate::failure::{Explain, Outcome, failure};
-use crate::foreign::{OfOneLibrary, options};
+use crate::foreign::library::{DecryptionRequest, OfOneLibrary, options};
 use crate::{keys, output};
 
 /// Number of bits on a line of output.
@@ -47,17 +46,17 @@ enum Decrypted {
     Numbers(Vec<u64>),
 }
 
-pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
+pub(super) fn run(request: &DecryptionRequest, matches: &ArgMatches) -> Outcome<()> {
     let Options { bits: width, count } = options(matches)?;
-    let path = arguments.key_or(USUAL_KEY);
-    if arguments.plot.is_some() {
+    let path = request.key_or(USUAL_KEY);
+    if request.plot.is_some() {
         return Err(failure(
             "bits have no picture",
             "--plot draws the answers to questions to our own server",
         ));
     }
-    let name = arguments.result.display();
-    let bytes = output::read_input(&arguments.result)?;
+    let name = request.result.display();
+    let bytes = output::read_input(&request.result)?;
     let ciphertexts = Ciphertexts::parse(&bytes).advise(
         name,
         "give a vector of TLWE<lvl1param> that TFHEpp wrote with cereal",
@@ -76,7 +75,7 @@ pub(super) fn run(arguments: &Arguments, matches: &ArgMatches) -> Outcome<()> {
         None => Decrypted::Bits(bits.into_iter().map(u8::from).collect()),
         Some(each) => Decrypted::Numbers(numbers(&bits, each as usize)?),
     };
-    if arguments.json {
+    if request.json {
         return output::print_json(&decrypted);
     }
     match decrypted {
