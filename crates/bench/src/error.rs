@@ -8,7 +8,7 @@ use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
 use tfhe_sbc_engine::bootstrap::BootstrapError;
-use tfhe_sbc_engine::circuit::{CircuitError, EvaluateError};
+use tfhe_sbc_engine::circuit::{CircuitError, CircuitEvaluateError};
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
@@ -49,7 +49,7 @@ pub(crate) enum BenchError {
     Circuit(#[from] CircuitError),
     /// A circuit was not evaluated.
     #[error(transparent)]
-    Evaluate(#[from] EvaluateError),
+    Evaluate(#[from] CircuitEvaluateError),
     /// The device library refused to encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -30,7 +30,7 @@ const AT_A_TIME: usize = 64;
 
 fn check_wanted(progress: &Progress) -> Result<(), Error> {
     match progress.is_cancelled() {
-        true => Err(circuit::EvaluateError::Cancelled.into()),
+        true => Err(circuit::CircuitEvaluateError::Cancelled.into()),
         false => Ok(()),
     }
 }
@@ -218,7 +218,7 @@ fn lift(
         check_wanted(progress)?;
         // Their dimension was checked when they were read.
         let some = evaluator.bootstrap_switched_batch(jobs);
-        lifted.extend(some.map_err(|_| circuit::EvaluateError::Parameters)?);
+        lifted.extend(some.map_err(|_| circuit::CircuitEvaluateError::Parameters)?);
     }
     let mut lifted = lifted.into_iter();
     for (node, op) in nodes.iter().zip(&ops) {
@@ -312,7 +312,7 @@ pub(crate) fn export(
                     .collect();
                 // They came out of an evaluation with this key's parameters.
                 let some = evaluator.key_switch_batch(&blocks);
-                switched.extend(some.map_err(|_| circuit::EvaluateError::Parameters)?);
+                switched.extend(some.map_err(|_| circuit::CircuitEvaluateError::Parameters)?);
             }
             Exported::Sealed(known.switched.get_or_init(|| switched).clone())
         }

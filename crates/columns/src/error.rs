@@ -195,12 +195,15 @@ pub enum Error {
     Analytics(#[from] AnalyticsError),
     /// The evaluation.
     #[error(transparent)]
-    Evaluate(#[from] circuit::EvaluateError),
+    Evaluate(#[from] circuit::CircuitEvaluateError),
 }
 
 impl Error {
     /// Whether whoever waited has called the computation off.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self, Self::Evaluate(circuit::EvaluateError::Cancelled))
+        matches!(
+            self,
+            Self::Evaluate(circuit::CircuitEvaluateError::Cancelled)
+        )
     }
 }

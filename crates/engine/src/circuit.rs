@@ -41,7 +41,7 @@ use thiserror::Error;
 pub use block::Block;
 use block::{Source, Term};
 pub(crate) use cost::round_cost;
-pub use evaluate::EvaluateError;
+pub use evaluate::CircuitEvaluateError;
 use table::{Table, TableKey};
 pub use watch::Watch;
 use watch::Watched;

@@ -35,7 +35,7 @@ pub enum EvaluateError {
     Request(#[from] RequestError),
     /// The evaluation.
     #[error(transparent)]
-    Evaluate(#[from] circuit::EvaluateError),
+    Evaluate(#[from] circuit::CircuitEvaluateError),
     /// More bootstraps than a query may take.
     #[error("the questions take about {bootstraps} bootstraps, more than the {most} of one query")]
     TooCostly {

@@ -156,7 +156,7 @@ fn refuse(error: &EvaluateError) -> BackendError {
                 "ask fewer questions at once, or upload fewer rows at a time",
             )
         }
-        (EvaluateError::Evaluate(circuit::EvaluateError::Cancelled), _) => {
+        (EvaluateError::Evaluate(circuit::CircuitEvaluateError::Cancelled), _) => {
             (BackendErrorKind::Cancelled, "ask again")
         }
         _ => (

@@ -21,7 +21,7 @@ const BATCHES: usize = 4;
 
 /// The reason for which a circuit was not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum EvaluateError {
+pub enum CircuitEvaluateError {
     /// The server key has another parameter set.
     #[error("the circuit is for another parameter set than the server key")]
     Parameters,
@@ -96,12 +96,12 @@ impl Circuit {
     ///
     /// # Panics
     /// If a value is outside of the interval that its operator has promised.
-    pub fn rehearse(&self, outputs: &[&Block]) -> Result<Vec<i64>, EvaluateError> {
+    pub fn rehearse(&self, outputs: &[&Block]) -> Result<Vec<i64>, CircuitEvaluateError> {
         self.check_outputs(outputs)?;
         let graph = self.graph();
         let inputs = graph.inputs.iter().map(|input| match input {
             Input::Value(value) => Ok(*value),
-            Input::Ciphertext(_) => Err(EvaluateError::StandIn),
+            Input::Ciphertext(_) => Err(CircuitEvaluateError::StandIn),
         });
         let inputs: Vec<i64> = inputs.collect::<Result<_, _>>()?;
         let mut values: Vec<Vec<i64>> = vec![Vec::new(); graph.lookups.len()];
@@ -139,7 +139,7 @@ impl Circuit {
         &self,
         evaluator: &Evaluator<'_, u64>,
         outputs: &[&Block],
-    ) -> Result<Vec<LweCiphertext<u64>>, EvaluateError> {
+    ) -> Result<Vec<LweCiphertext<u64>>, CircuitEvaluateError> {
         self.evaluate_while(evaluator, outputs, &|| true)
     }
 
@@ -147,22 +147,22 @@ impl Circuit {
     /// returns false.
     ///
     /// # Errors
-    /// Those of [`evaluate`](Self::evaluate), and [`EvaluateError::Cancelled`].
+    /// Those of [`evaluate`](Self::evaluate), and [`CircuitEvaluateError::Cancelled`].
     pub fn evaluate_while(
         &self,
         evaluator: &Evaluator<'_, u64>,
         outputs: &[&Block],
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Vec<LweCiphertext<u64>>, EvaluateError> {
+    ) -> Result<Vec<LweCiphertext<u64>>, CircuitEvaluateError> {
         if evaluator.parameters().fingerprint() != self.parameters().fingerprint() {
-            return Err(EvaluateError::Parameters);
+            return Err(CircuitEvaluateError::Parameters);
         }
         self.check_outputs(outputs)?;
         let graph = &*self.graph();
         let mut work = Work::new(self.parameters(), graph, outputs)?;
         while !work.ready.is_empty() {
             if !go_on() {
-                return Err(EvaluateError::Cancelled);
+                return Err(CircuitEvaluateError::Cancelled);
             }
             work.round(evaluator);
         }
@@ -180,15 +180,15 @@ impl Circuit {
         evaluator: &Evaluator<'_, u64>,
         outputs: &[&Block],
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Vec<LweCiphertext<u32>>, EvaluateError> {
+    ) -> Result<Vec<LweCiphertext<u32>>, CircuitEvaluateError> {
         let ciphertexts = self.evaluate_while(evaluator, outputs, go_on)?;
         Ok(evaluator.switch_all(&ciphertexts))
     }
 
-    fn check_outputs(&self, outputs: &[&Block]) -> Result<(), EvaluateError> {
+    fn check_outputs(&self, outputs: &[&Block]) -> Result<(), CircuitEvaluateError> {
         match outputs.iter().all(|block| block.is_of(self.id)) {
             true => Ok(()),
-            false => Err(EvaluateError::OtherCircuit),
+            false => Err(CircuitEvaluateError::OtherCircuit),
         }
     }
 }
@@ -216,7 +216,7 @@ impl<'c> Work<'c> {
         parameters: &'c Parameters,
         graph: &'c Graph,
         outputs: &[&Block],
-    ) -> Result<Self, EvaluateError> {
+    ) -> Result<Self, CircuitEvaluateError> {
         let plan = Plan::new(graph, outputs);
         let count = graph.lookups.len();
         let mut work = Self {
@@ -238,12 +238,12 @@ impl<'c> Work<'c> {
             .iter()
             .any(|block| block.terms.iter().any(is_stand_in))
         {
-            return Err(EvaluateError::StandIn);
+            return Err(CircuitEvaluateError::StandIn);
         }
         for at in work.plan.needed() {
             let lookup = &graph.lookups[at];
             if lookup.terms.iter().any(is_stand_in) {
-                return Err(EvaluateError::StandIn);
+                return Err(CircuitEvaluateError::StandIn);
             }
             for on in lookup.terms.iter().filter_map(|term| term.source.lookup()) {
                 work.waiting[on].push(at as u32);

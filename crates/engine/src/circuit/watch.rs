@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use super::{Circuit, EvaluateError};
+use super::{Circuit, CircuitEvaluateError};
 
 /// Lookups between two looks at whether a recording is called off.
 const INTERVAL: u32 = 1 << 10;
@@ -70,19 +70,19 @@ impl Circuit {
     /// recording was called off is of no use any more.
     ///
     /// # Errors
-    /// [`EvaluateError::Cancelled`].
+    /// [`CircuitEvaluateError::Cancelled`].
     pub fn record_watched<R>(
         &self,
         watch: &Arc<Watch>,
         operators: impl FnOnce(&Self) -> R,
-    ) -> Result<R, EvaluateError> {
+    ) -> Result<R, CircuitEvaluateError> {
         self.set_watch(Some(Arc::clone(watch)));
         let recorded = catch_unwind(AssertUnwindSafe(|| operators(self)));
         self.set_watch(None);
         match recorded {
             Ok(recorded) if !watch.is_cancelled() => Ok(recorded),
-            Ok(_) => Err(EvaluateError::Cancelled),
-            Err(payload) if payload.is::<CalledOff>() => Err(EvaluateError::Cancelled),
+            Ok(_) => Err(CircuitEvaluateError::Cancelled),
+            Err(payload) if payload.is::<CalledOff>() => Err(CircuitEvaluateError::Cancelled),
             Err(payload) => resume_unwind(payload),
         }
     }

@@ -6,7 +6,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::bootstrap::Evaluator;
-use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError, EvaluateError};
+use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError, CircuitEvaluateError};
 use tfhe_sbc_engine::integer::{
     BitOp, CarryForm, Comparison, FheUint, IntegerError, Shift, Signed, Unsigned, Width,
 };
@@ -146,7 +146,10 @@ fn what_does_not_belong_together_is_refused() {
         }
     );
     let block = &foreign.blocks()[0];
-    assert_eq!(c.rehearse(&[block]), Err(EvaluateError::OtherCircuit));
+    assert_eq!(
+        c.rehearse(&[block]),
+        Err(CircuitEvaluateError::OtherCircuit)
+    );
     let gates = GATES.validate().unwrap();
     assert!(matches!(
         Circuit::new(&gates),
