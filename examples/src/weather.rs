@@ -16,29 +16,18 @@ pub const PRESSURE: &str = "pressure_hpa";
 /// Illuminance of a level surface.
 pub const ILLUMINANCE: &str = "illuminance_lx";
 
-/// Readings of some columns, row by row.
+/// Readings of some columns.
 #[derive(Clone, Debug)]
-pub struct Table {
-    /// What the columns are and how they are encoded.
+pub struct Weather {
+    /// The columns and their encodings.
     pub columns: Vec<Column>,
-    /// When each row was read.
+    /// The hour of each row.
     pub hours: Vec<String>,
     /// The readings of each column.
     pub readings: Vec<Vec<f64>>,
 }
 
-impl Table {
-    /// The codes of a column: what is encrypted.
-    pub fn codes(&self, column: usize) -> Outcome<Vec<u64>> {
-        let encoding = self.columns[column].fixed_point()?;
-        let codes = self.readings[column].iter();
-        Ok(codes
-            .map(|&reading| encoding.encode(reading))
-            .collect::<Result<_, _>>()?)
-    }
-}
-
-/// How a column of the year is encoded.
+/// Returns the encoding of a column of the year.
 fn column(name: &str) -> Outcome<Column> {
     let (unit, offset, scale, bits) = match name {
         TEMPERATURE => ("°C", -50.0, 0.1, 10),
@@ -56,8 +45,8 @@ fn column(name: &str) -> Outcome<Column> {
     })
 }
 
-/// `count` rows of the year from `first` on, every `step`th, of these columns.
-pub fn table(names: &[&str], first: usize, step: usize, count: usize) -> Outcome<Table> {
+/// Returns `count` rows of the year from the row `first` on, every `step`th, of some columns.
+pub fn table(names: &[&str], first: usize, step: usize, count: usize) -> Outcome<Weather> {
     let mut lines = YEAR.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let places = names.iter().map(|name| {
@@ -65,7 +54,7 @@ pub fn table(names: &[&str], first: usize, step: usize, count: usize) -> Outcome
         place.ok_or_else(|| format!("the year has no column '{name}'"))
     });
     let places = places.collect::<Result<Vec<_>, _>>()?;
-    let mut table = Table {
+    let mut table = Weather {
         columns: names
             .iter()
             .map(|name| column(name))

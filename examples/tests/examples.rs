@@ -3,9 +3,22 @@
 use std::sync::OnceLock;
 
 use tfhe_sbc_examples::scene::Scene;
-use tfhe_sbc_examples::{
-    Outcome, Report, daily_maxima, decision_tree, histogram, logistic, threshold_alarm,
-};
+use tfhe_sbc_examples::{Outcome, Report};
+
+/// A program, whose `main` is not called.
+macro_rules! program {
+    ($name:ident, $path:literal) => {
+        #[path = $path]
+        #[allow(dead_code, unreachable_pub)]
+        mod $name;
+    };
+}
+
+program!(daily_maxima, "../daily_maxima.rs");
+program!(decision_tree, "../decision_tree.rs");
+program!(histogram, "../histogram.rs");
+program!(logistic, "../logistic.rs");
+program!(threshold_alarm, "../threshold_alarm.rs");
 
 fn agrees(rows: usize, example: fn(&Scene, usize) -> Outcome<Report>) -> Report {
     static SCENE: OnceLock<Scene> = OnceLock::new();
