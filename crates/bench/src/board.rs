@@ -1,7 +1,7 @@
 //! A board that encrypts, and an owner that decrypts the board's messages.
 
 use tfhe_sbc_core::encoding::boolean;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{Seed, SeedSequence};
@@ -28,7 +28,7 @@ pub(crate) struct Setup {
 }
 
 /// A board with its key, its workspace and room for a message.
-pub(crate) struct Board<T: MaskTorus> {
+pub(crate) struct Board<T: ProductTorus> {
     secret: SecretKey,
     session: Session<T>,
     state_bytes: usize,
@@ -36,12 +36,12 @@ pub(crate) struct Board<T: MaskTorus> {
     message_len: usize,
 }
 
-enum Session<T: MaskTorus> {
+enum Session<T: ProductTorus> {
     Symmetric(Encryptor<'static, T>),
     Public(PublicEncryptor<'static, T>),
 }
 
-impl<T: MaskTorus> Board<T> {
+impl<T: ProductTorus> Board<T> {
     /// Makes keys, and a board that holds its own. From a fixed seed: nothing is kept
     /// secret with it. The workspace is never given back: a run makes a few dozen.
     pub(crate) fn new(setup: Setup) -> Result<Self, BenchError> {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{
     BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2, PAPER_N1024, PAPER_N1024_TUNIFORM,
 };
@@ -141,7 +141,7 @@ fn reading_blocks() -> Result<usize, BenchError> {
 }
 
 /// Times one setup.
-pub(crate) fn timing<T: MaskTorus>(
+pub(crate) fn timing<T: ProductTorus>(
     name: &str,
     setup: Setup,
     elements: usize,
@@ -166,7 +166,7 @@ pub(crate) fn timing<T: MaskTorus>(
     Ok((timing, note))
 }
 
-fn time<T: MaskTorus>(
+fn time<T: ProductTorus>(
     name: &str,
     setup: Setup,
     elements: usize,
@@ -177,7 +177,7 @@ fn time<T: MaskTorus>(
 }
 
 /// The size of a message, which is made and read for it.
-fn bytes<T: MaskTorus>(name: &str, setup: Setup, elements: usize) -> Result<Row, BenchError> {
+fn bytes<T: ProductTorus>(name: &str, setup: Setup, elements: usize) -> Result<Row, BenchError> {
     let mut board = Board::<T>::new(setup)?;
     let values = board.values(elements);
     let len = board.encrypt(&values)?;

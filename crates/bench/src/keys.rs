@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
@@ -34,7 +34,7 @@ pub(crate) struct Keys<T> {
     seeds: SeedSequence,
 }
 
-impl<T: MaskTorus> Keys<T> {
+impl<T: ProductTorus> Keys<T> {
     /// Makes a key set. From a fixed seed: nothing is kept secret with it.
     pub(crate) fn generate(set: ParameterSet) -> Result<Self, BenchError> {
         let mut seeds = SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: not for secrets!"));
@@ -100,7 +100,7 @@ impl<T: MaskTorus> Keys<T> {
     }
 
     /// Whether a difference of phases is below half the distance of two plaintexts.
-    fn is_noise<U: MaskTorus>(&self, difference: U) -> bool {
+    fn is_noise<U: ProductTorus>(&self, difference: U) -> bool {
         let distance = match self.parameters().plaintext() {
             PlaintextKind::Boolean => 0.25,
             PlaintextKind::Radix => {

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use crate::glwe::GlweSecretKey;
-use crate::glwe_product::MaskTorus;
+use crate::glwe_product::ProductTorus;
 use crate::keys::{DeviceKey, SecretKey};
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::random::{EntropyError, ExpanderKind, MaskSeed, NoiseSeed, SeedSequence, fill_uniform};
@@ -51,7 +51,7 @@ impl DeviceKey {
 }
 
 /// Returns the bodies of k encryptions of zero, as bytes.
-fn zero_bodies<T: MaskTorus>(
+fn zero_bodies<T: ProductTorus>(
     parameters: &Parameters,
     key: &GlweSecretKey,
     expander: ExpanderKind,

@@ -9,7 +9,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::dimensions::{GlweDimension, PolynomialSize};
 use crate::fft::OwnedFftPlan;
 use crate::glwe_product::{
-    MaskProduct, MaskTorus, mask_product_scratch_len, prepare_key_polynomial,
+    MaskProduct, ProductTorus, mask_product_scratch_len, prepare_key_polynomial,
 };
 use crate::lwe::{LweCiphertext, LweSecretKey};
 use crate::parameters::GlweSecret;
@@ -212,7 +212,7 @@ impl PreparedGlweSecretKey {
     }
 
     /// Returns the number of doubles of scratch that encryption and decryption need.
-    pub fn scratch_len<T: MaskTorus>(&self) -> usize {
+    pub fn scratch_len<T: ProductTorus>(&self) -> usize {
         mask_product_scratch_len::<T>(self.polynomial_size(), self.glwe_dimension())
     }
 
@@ -225,7 +225,7 @@ impl PreparedGlweSecretKey {
     ///
     /// # Panics
     /// If a length is wrong.
-    pub fn encrypt_body_into<T: MaskTorus>(
+    pub fn encrypt_body_into<T: ProductTorus>(
         &self,
         body: &mut [T],
         mask: &[T],
@@ -242,7 +242,7 @@ impl PreparedGlweSecretKey {
     ///
     /// # Panics
     /// If the ciphertext's dimensions are not the key's.
-    pub fn phase<T: MaskTorus>(&self, ciphertext: &GlweCiphertext<T>) -> Vec<T> {
+    pub fn phase<T: ProductTorus>(&self, ciphertext: &GlweCiphertext<T>) -> Vec<T> {
         let size = self.polynomial_size().get();
         let (mask, body) = ciphertext.data.split_at(ciphertext.data.len() - size);
         let mut scratch = Zeroizing::new(alloc::vec![0.0; self.scratch_len::<T>()]);
@@ -254,7 +254,7 @@ impl PreparedGlweSecretKey {
         product
     }
 
-    fn add_mask_product<T: MaskTorus>(&self, mask: &[T], scratch: &mut [f64], out: &mut [T]) {
+    fn add_mask_product<T: ProductTorus>(&self, mask: &[T], scratch: &mut [f64], out: &mut [T]) {
         assert_eq!(
             mask.len(),
             self.fourier.len(),

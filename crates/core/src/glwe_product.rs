@@ -13,9 +13,9 @@ use crate::dimensions::{GlweDimension, PolynomialSize};
 use crate::fft::{FftPlan, HighHalf, LowHalf, Sink, Whole};
 use crate::torus::Torus;
 
-/// A torus scalar whose product with a small polynomial is exact in double precision
-/// after it is split into [`HALVES`](MaskTorus::HALVES) signed 32-bit parts.
-pub trait MaskTorus: Torus {
+/// A torus scalar whose polynomials have exact products with small polynomials in double precision,
+/// after each scalar is split into [`HALVES`](ProductTorus::HALVES) signed 32-bit parts.
+pub trait ProductTorus: Torus {
     /// The number of parts.
     const HALVES: usize;
 
@@ -34,7 +34,7 @@ pub trait MaskTorus: Torus {
 #[doc(hidden)]
 pub struct HalfSink<'a, T>(Sink<'a, T>);
 
-impl MaskTorus for u32 {
+impl ProductTorus for u32 {
     const HALVES: usize = 1;
 
     fn multiply_half(
@@ -49,7 +49,7 @@ impl MaskTorus for u32 {
     }
 }
 
-impl MaskTorus for u64 {
+impl ProductTorus for u64 {
     const HALVES: usize = 2;
 
     fn multiply_half(
@@ -69,7 +69,7 @@ impl MaskTorus for u64 {
 
 /// Returns the number of doubles of scratch that a [`MaskProduct`] of `dimension` terms needs: one
 /// polynomial and, if there are several terms, an accumulator for every half.
-pub const fn mask_product_scratch_len<T: MaskTorus>(
+pub const fn mask_product_scratch_len<T: ProductTorus>(
     size: PolynomialSize,
     dimension: GlweDimension,
 ) -> usize {
@@ -118,7 +118,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
     ///
     /// # Panics
     /// If a length is not `N`, or the scratch has no accumulators.
-    pub fn add<T: MaskTorus>(&mut self, mask: &[T], prepared_key: &[f64]) {
+    pub fn add<T: ProductTorus>(&mut self, mask: &[T], prepared_key: &[f64]) {
         let size = self.plan.polynomial_size().get();
         let sums = self.sums[..T::HALVES * size].chunks_exact_mut(size);
         for (half, sum) in sums.enumerate() {
@@ -142,7 +142,7 @@ impl<'p, 's> MaskProduct<'p, 's> {
     ///
     /// # Panics
     /// If a length is not `N`.
-    pub fn finish_into<T: MaskTorus>(self, mask: &[T], prepared_key: &[f64], out: &mut [T]) {
+    pub fn finish_into<T: ProductTorus>(self, mask: &[T], prepared_key: &[f64], out: &mut [T]) {
         let size = self.plan.polynomial_size().get();
         for half in 0..T::HALVES {
             let sink = match self.empty {

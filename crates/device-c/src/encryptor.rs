@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_device::{
     device_key_parameters, device_public_key_parameters, DeviceError, EntropySource, ExpanderKind,
     MemoryPlan, Parameters, PlaintextKind, PublicEncryptor, ReseedPolicy, SeedSequence, SinkError,
@@ -190,7 +190,7 @@ trait KeyKind {
     fn parameters(key: &[u8]) -> Result<Parameters, DeviceError>;
 
     /// Starts a session in `claimed`.
-    fn start<T: MaskTorus>(
+    fn start<T: ProductTorus>(
         claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,
@@ -212,7 +212,7 @@ impl KeyKind for DeviceKey {
         device_key_parameters(key)
     }
 
-    fn start<T: MaskTorus>(
+    fn start<T: ProductTorus>(
         claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,
@@ -239,7 +239,7 @@ impl KeyKind for DevicePublicKey {
         device_public_key_parameters(key)
     }
 
-    fn start<T: MaskTorus>(
+    fn start<T: ProductTorus>(
         claimed: &mut Claimed<Encryptor>,
         opening: Opening,
         seeds: SeedSequence<impl EntropySource + 'static>,

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_device::{
     DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session, SessionMode,
     SinkError,
@@ -100,7 +100,7 @@ pub(crate) trait AnySession {
     ) -> Result<usize, DeviceError>;
 }
 
-impl<T: MaskTorus, K: SessionMode<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
+impl<T: ProductTorus, K: SessionMode<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
     fn parameters(&self) -> &Parameters {
         Session::parameters(self)
     }

@@ -10,7 +10,7 @@ mod fourier;
 #[cfg(feature = "ntt")]
 mod number_theoretic;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::bits::{packed_len, unpack_secret};
 use tfhe_sbc_core::workspace::Carver;
@@ -44,7 +44,7 @@ pub(crate) trait UniformPolynomials<T> {
 }
 
 /// k small secret polynomials in the form that the plan multiplies by. Drop wipes them.
-pub(crate) enum Product<'w, T: MaskTorus> {
+pub(crate) enum Product<'w, T: ProductTorus> {
     #[cfg(feature = "fft")]
     Fourier(FourierProduct<'w, T>),
     #[cfg(feature = "ntt")]
@@ -53,7 +53,7 @@ pub(crate) enum Product<'w, T: MaskTorus> {
     Remade(RemadeProduct<'w>),
 }
 
-impl<'w, T: MaskTorus> Product<'w, T> {
+impl<'w, T: ProductTorus> Product<'w, T> {
     /// Takes the product's memory from `carver`. `uniform_len` is the length of the buffer that
     /// [`UniformPolynomials::whole`] is given. The small polynomials are not set yet.
     pub(crate) fn carve(

@@ -10,7 +10,7 @@
 //! replaced. So an attacker who captures the session with all its memory cannot decrypt what it has
 //! already sent.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{
     EntropySource, ExpanderKind, MaskSeed, NoSource, SeedSequence, fill_packed_secret,
@@ -50,7 +50,7 @@ pub fn device_public_key_parameters(public_key: &[u8]) -> Result<Parameters, Dev
     Ok(PublicKeyBytes::parse(public_key)?.parameters)
 }
 
-impl<'w, T: MaskTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
+impl<'w, T: ProductTorus, S: EntropySource> PublicEncryptor<'w, T, S> {
     /// Reads a device public key file and, unless the plan is small, expands its masks.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
@@ -146,7 +146,7 @@ impl<T: Torus> UniformPolynomials<T> for Column<'_, '_, T> {
     }
 }
 
-impl<T: MaskTorus> Mode<T> for Public<'_, T> {
+impl<T: ProductTorus> Mode<T> for Public<'_, T> {
     const FORGETS: bool = true;
 
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {

@@ -1,7 +1,7 @@
 //! Sessions in a borrowed workspace: the part of encryption that both modes share, from checked
 //! plaintexts to the end of the message.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence,
@@ -21,14 +21,14 @@ use crate::product::Product;
 /// [`PublicEncryptor`](crate::PublicEncryptor), depending on the mode `M`. `T` is the torus of the
 /// key's parameter set, `u32` or `u64`, and `S` the source of entropy that renews the seeds, if any.
 /// Drop zeroizes everything secret in the workspace.
-pub struct Session<'w, T: MaskTorus, M, S = NoSource> {
+pub struct Session<'w, T: ProductTorus, M, S = NoSource> {
     pub(crate) state: State<'w, T>,
     pub(crate) seeds: SeedSequence<S>,
     pub(crate) mode: M,
 }
 
 /// The state of a session apart from its mode and its seeds.
-pub struct State<'w, T: MaskTorus> {
+pub struct State<'w, T: ProductTorus> {
     pub(crate) parameters: Parameters,
     pub(crate) header: Header,
     pub(crate) expander: ExpanderKind,
@@ -43,7 +43,7 @@ pub struct MessageSeeds {
 }
 
 /// A mode of encryption: the form of its messages, and how their ciphertexts are made.
-pub trait Mode<T: MaskTorus> {
+pub trait Mode<T: ProductTorus> {
     /// Whether the randomness of a message is overwritten once it is made, so that a captured session
     /// does not decrypt it. That is pointless if the session holds a key that decrypts.
     const FORGETS: bool;
@@ -67,16 +67,16 @@ pub trait Mode<T: MaskTorus> {
 
 /// The modes of a [`Session`], [`Symmetric`](crate::Symmetric) and [`Public`](crate::Public): a
 /// bound for functions that take a session of either.
-pub trait SessionMode<T: MaskTorus>: Mode<T> {}
-impl<T: MaskTorus, M: Mode<T>> SessionMode<T> for M {}
+pub trait SessionMode<T: ProductTorus>: Mode<T> {}
+impl<T: ProductTorus, M: Mode<T>> SessionMode<T> for M {}
 
-impl<T: MaskTorus> Drop for State<'_, T> {
+impl<T: ProductTorus> Drop for State<'_, T> {
     fn drop(&mut self) {
         wipe(self.body);
     }
 }
 
-impl<'w, T: MaskTorus> State<'w, T> {
+impl<'w, T: ProductTorus> State<'w, T> {
     /// Takes a session's memory from `workspace`, and returns the rest of it too. The small
     /// polynomials of the product are not set yet.
     pub(crate) fn carve(
@@ -124,7 +124,7 @@ impl<'w, T: MaskTorus> State<'w, T> {
     }
 }
 
-impl<T: MaskTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
+impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> {
     /// The parameter set of the key.
     pub fn parameters(&self) -> &Parameters {
         &self.state.parameters

@@ -3,7 +3,7 @@
 //! `tfhe_sbc_core::glwe::PreparedGlweSecretKey` encrypts for key
 //! owners, with an allocator and always by the Fourier transform; here the memory plan decides.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{EntropySource, ExpanderKind, MaskSeed, NoSource, SeedSequence};
 use tfhe_sbc_core::wire::Header;
@@ -33,7 +33,7 @@ pub fn device_key_parameters(device_key: &[u8]) -> Result<Parameters, DeviceErro
     Ok(KeyBytes::parse_device_key(device_key)?.parameters)
 }
 
-impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
+impl<'w, T: ProductTorus, S: EntropySource> Encryptor<'w, T, S> {
     /// Reads a device key file and, unless the plan is small, transforms its key.
     ///
     /// `workspace` has at least [`workspace_bytes`](crate::workspace_bytes) for
@@ -74,7 +74,7 @@ impl<'w, T: MaskTorus, S: EntropySource> Encryptor<'w, T, S> {
     }
 }
 
-impl<T: MaskTorus> Mode<T> for Symmetric {
+impl<T: ProductTorus> Mode<T> for Symmetric {
     const FORGETS: bool = false;
 
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {

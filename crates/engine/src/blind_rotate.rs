@@ -4,7 +4,7 @@
 
 mod together;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::simd::{self, Isa};
 
@@ -21,7 +21,7 @@ use crate::lookup_table::LookupTable;
 ///
 /// # Panics
 /// If the lengths do not fit each other.
-pub(crate) fn blind_rotate_batch<T: MaskTorus>(
+pub(crate) fn blind_rotate_batch<T: ProductTorus>(
     parameters: &Parameters,
     key: &BootstrapKey,
     tables: &[&LookupTable<T>],
@@ -61,7 +61,7 @@ pub(crate) fn blind_rotate_batch<T: MaskTorus>(
 ///
 /// # Panics
 /// If the lengths do not fit each other.
-pub(crate) fn blind_rotate_together<T: MaskTorus>(
+pub(crate) fn blind_rotate_together<T: ProductTorus>(
     parameters: &Parameters,
     key: &BootstrapKey,
     table: &LookupTable<T>,
@@ -78,7 +78,7 @@ pub(crate) fn blind_rotate_together<T: MaskTorus>(
 }
 
 /// Sets `acc` to the table, rotated by the exponent of the body alone.
-fn start<T: MaskTorus>(isa: Isa, acc: &mut [T], table: &LookupTable<T>, body: u32) {
+fn start<T: ProductTorus>(isa: Isa, acc: &mut [T], table: &LookupTable<T>, body: u32) {
     let size = table.as_slice().len();
     let (mask, out) = acc.split_at_mut(acc.len() - size);
     mask.fill(T::ZERO);

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::LweDimension;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::sample_extract::sample_extract_into;
@@ -108,7 +108,7 @@ pub enum BootstrapError {
     },
 }
 
-impl<'k, T: MaskTorus> Evaluator<'k, T> {
+impl<'k, T: ProductTorus> Evaluator<'k, T> {
     /// Returns an evaluator that uses `key`.
     pub fn new(key: &'k ServerKey<T>) -> Self {
         Self {
@@ -382,7 +382,7 @@ impl<'k, T: MaskTorus> Evaluator<'k, T> {
 }
 
 /// The number of functions of all tables together.
-fn function_count<T: MaskTorus>(tables: &[&LookupTable<T>]) -> usize {
+fn function_count<T: ProductTorus>(tables: &[&LookupTable<T>]) -> usize {
     tables.iter().map(|table| table.function_count()).sum()
 }
 

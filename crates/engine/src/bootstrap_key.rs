@@ -8,7 +8,7 @@
 //! significant weight up.
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
@@ -32,7 +32,7 @@ pub struct SeededBootstrapKey<T> {
     pub(crate) rows: SeededRows<T>,
 }
 
-impl<T: MaskTorus> SeededBootstrapKey<T> {
+impl<T: ProductTorus> SeededBootstrapKey<T> {
     /// The number of bytes of all bodies, packed.
     pub(crate) fn packed_len(parameters: &Parameters) -> usize {
         let bits = parameters.bootstrap_key_body_bits();
@@ -69,7 +69,7 @@ impl<T: MaskTorus> SeededBootstrapKey<T> {
 /// Writes the plaintext polynomial of row `row` of a GGSW ciphertext of `bit`, whose mask comes
 /// from a seed: `m · g` for a row of the body, and `-m · g · S_c` for one of component `c`. `out`
 /// must be 0.
-fn row_plaintext_into<T: MaskTorus>(
+fn row_plaintext_into<T: ProductTorus>(
     out: &mut [T],
     parameters: &Parameters,
     glwe: &GlweSecretKey,
@@ -101,7 +101,7 @@ pub struct BootstrapKey {
 }
 
 impl BootstrapKey {
-    pub(crate) fn prepare<T: MaskTorus>(
+    pub(crate) fn prepare<T: ProductTorus>(
         parameters: &Parameters,
         seeded: &SeededBootstrapKey<T>,
         progress: Progress<'_>,

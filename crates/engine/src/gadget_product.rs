@@ -4,7 +4,7 @@
 //! rotation by a block of key bits is built; with those of a switch key it is a GLWE key switch.
 
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
@@ -109,7 +109,7 @@ impl GadgetProduct {
     ///
     /// # Panics
     /// If a length or index does not fit.
-    pub fn place_key_polynomial<T: MaskTorus>(
+    pub fn place_key_polynomial<T: ProductTorus>(
         &self,
         key: &mut [f64],
         place: (usize, usize, usize),
@@ -129,7 +129,7 @@ impl GadgetProduct {
     ///
     /// # Panics
     /// If a length does not fit.
-    pub fn turn_by_block<T: MaskTorus>(
+    pub fn turn_by_block<T: ProductTorus>(
         &self,
         acc: &mut [T],
         key: &[f64],
@@ -151,7 +151,7 @@ impl GadgetProduct {
     }
 
     /// Computes `(0, …, 0, body) + Σ digit · row` in place, the digits being those of the masks.
-    pub(crate) fn switch<T: MaskTorus>(
+    pub(crate) fn switch<T: ProductTorus>(
         &self,
         glwe: &mut [T],
         key: &[f64],
@@ -186,7 +186,7 @@ impl GadgetProduct {
 
     /// Writes the transformed digits of one component to the next buffers, and prefetches a part
     /// of the next key during each transform.
-    pub(crate) fn take_digits<'b, T: MaskTorus>(
+    pub(crate) fn take_digits<'b, T: ProductTorus>(
         &self,
         component: usize,
         polynomial: &[T],
@@ -217,7 +217,7 @@ impl GadgetProduct {
     /// Adds the products of all rows to the components of `acc`, the first of which is component
     /// `first` of the ciphertext. `rows` are the transformed digits of all components, and `sums`
     /// is scratch memory of as many polynomials as `acc` has.
-    pub(crate) fn add_rows<'d, T: MaskTorus>(
+    pub(crate) fn add_rows<'d, T: ProductTorus>(
         &self,
         acc: &mut [T],
         first: usize,

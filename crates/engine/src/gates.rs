@@ -3,7 +3,7 @@
 //! that extracts the sign.
 
 use tfhe_sbc_core::encoding::boolean;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::PlaintextKind;
 
@@ -125,7 +125,7 @@ pub struct Gates<'e, 'k, T> {
     sign: LookupTable<T>,
 }
 
-impl<'e, 'k, T: MaskTorus> Gates<'e, 'k, T> {
+impl<'e, 'k, T: ProductTorus> Gates<'e, 'k, T> {
     /// Returns the gates of an evaluator whose parameter set is for booleans.
     ///
     /// # Errors

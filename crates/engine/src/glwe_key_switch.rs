@@ -13,7 +13,7 @@
 use rayon::prelude::*;
 use tfhe_sbc_core::device_issue::DeviceIssue;
 use tfhe_sbc_core::glwe::GlweCiphertext;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{Decomposition, KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
@@ -50,7 +50,7 @@ fn row_count(parameters: &Parameters) -> usize {
     parameters.glwe_dimension().0 * parameters.device_switch().level_count.0
 }
 
-impl<T: MaskTorus> SeededDeviceSwitchKey<T> {
+impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
     /// Makes the switch key of a device's own key, issued under `secret`.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ pub struct DeviceSwitchKey<T> {
     torus: std::marker::PhantomData<T>,
 }
 
-impl<T: MaskTorus> DeviceSwitchKey<T> {
+impl<T: ProductTorus> DeviceSwitchKey<T> {
     /// The keys that it connects.
     pub fn switch(&self) -> &DeviceSwitch {
         &self.switch

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe::GlweSecretKey;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
@@ -37,7 +37,7 @@ pub(crate) struct Rows {
     pub(crate) body_bits: u32,
 }
 
-impl<T: MaskTorus> SeededRows<T> {
+impl<T: ProductTorus> SeededRows<T> {
     /// Encrypts `rows.count` plaintext polynomials under `key`, on all threads of the current
     /// rayon pool. `plaintext(r, out)` writes the plaintext of row `r` to a polynomial of zeros.
     /// `progress` is called after every `rows.a_step` rows.
@@ -173,7 +173,7 @@ impl<T: MaskTorus> SeededRows<T> {
 
 /// Checks that the header of a key message agrees with the parameters. `dimension` is the value of
 /// the header's field of that name for this kind of key.
-pub(crate) fn check_header<T: MaskTorus>(
+pub(crate) fn check_header<T: ProductTorus>(
     header: &Header,
     parameters: &Parameters,
     dimension: usize,
@@ -196,7 +196,7 @@ pub(crate) fn check_header<T: MaskTorus>(
 
 /// Writes the plaintext `s · weight` of polynomial `component` of the key, whose coefficients are
 /// small.
-pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
+pub(crate) fn weighted_key_polynomial<T: ProductTorus>(
     out: &mut [T],
     key: &GlweSecretKey,
     component: usize,
@@ -209,6 +209,6 @@ pub(crate) fn weighted_key_polynomial<T: MaskTorus>(
 }
 
 /// The weight `q / B^level` of a digit of a decomposition.
-pub(crate) fn digit_weight<T: MaskTorus>(base_log: u32, level: usize) -> T {
+pub(crate) fn digit_weight<T: ProductTorus>(base_log: u32, level: usize) -> T {
     T::ONE << (T::BITS - base_log * level as u32)
 }

@@ -3,7 +3,7 @@
 //! [`SeededServerKey`] is the form that travels and lies in files. [`ServerKey`] is the form that
 //! computes, made from the first once at start.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
@@ -42,7 +42,7 @@ pub enum ServerKeyError {
     DeviceKey,
 }
 
-impl<T: MaskTorus> SeededServerKey<T> {
+impl<T: ProductTorus> SeededServerKey<T> {
     /// The number of steps that [`generate`](Self::generate) and [`prepare`](Self::prepare) report
     /// to their progress.
     pub fn step_count(parameters: &Parameters) -> u64 {
@@ -180,7 +180,7 @@ impl<T: MaskTorus> SeededServerKey<T> {
     }
 }
 
-pub(crate) fn check_torus<T: MaskTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
+pub(crate) fn check_torus<T: ProductTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
     if parameters.torus_bits() == T::BITS {
         Ok(())
     } else {

@@ -1,6 +1,6 @@
 //! Keys that encrypt nothing, for measuring the time of bootstraps.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 
@@ -21,7 +21,7 @@ pub struct TimingKey<T> {
     table: LookupTable<T>,
 }
 
-impl<T: MaskTorus> TimingKey<T> {
+impl<T: ProductTorus> TimingKey<T> {
     /// Returns a timing key for `parameters`.
     ///
     /// # Errors

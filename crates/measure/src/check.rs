@@ -19,7 +19,7 @@ mod sample;
 mod steps;
 mod verdict;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 
 pub use direct::{DirectCount, count_failures, direct_steps};
@@ -53,7 +53,7 @@ pub fn measure(
     })
 }
 
-fn measure_key<T: MaskTorus>(
+fn measure_key<T: ProductTorus>(
     parameters: &Parameters,
     effort: Effort,
     seed: (u64, u64),

@@ -2,7 +2,7 @@
 
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
 use tfhe_sbc_core::wire::key::KeyBytes;
@@ -209,7 +209,7 @@ impl AnyEncryptor<'_> {
     }
 }
 
-fn message<T: MaskTorus, K: SessionMode<T>>(
+fn message<T: ProductTorus, K: SessionMode<T>>(
     session: &mut Session<'_, T, K>,
     blocks: &[u8],
 ) -> Result<Vec<u8>, DeviceError> {

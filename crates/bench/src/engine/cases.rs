@@ -2,7 +2,7 @@
 //! plaintexts before and after.
 
 use tfhe_sbc_core::encoding::boolean;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 
@@ -41,7 +41,7 @@ impl Cases<u64> {
     }
 }
 
-impl<T: MaskTorus> Cases<T> {
+impl<T: ProductTorus> Cases<T> {
     /// Signs of encrypted bits.
     pub(super) fn signs(keys: &mut Keys<T>, count: usize) -> Result<Self, BenchError> {
         let bit = |i: usize| boolean::encode::<T>(i.is_multiple_of(3));

@@ -1,7 +1,7 @@
 //! Our side of the comparisons.
 
 use tfhe_sbc_core::encoding::boolean;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gates::{Gate, Gates};
 
@@ -67,7 +67,7 @@ pub(super) struct OurLookups<'k, T> {
     evaluator: Evaluator<'k, T>,
 }
 
-impl<'k, T: MaskTorus> OurLookups<'k, T> {
+impl<'k, T: ProductTorus> OurLookups<'k, T> {
     /// The lookups of `cases`.
     pub(super) fn new(keys: &'k Keys<T>, cases: &'k Cases<T>) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl<'k, T: MaskTorus> OurLookups<'k, T> {
     }
 }
 
-impl<T: MaskTorus> Contestant for OurLookups<'_, T> {
+impl<T: ProductTorus> Contestant for OurLookups<'_, T> {
     fn description(&self) -> String {
         describe(self.keys.parameters())
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet};
 use tfhe_sbc_core::random::NoiseDistribution;
@@ -81,7 +81,7 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
     Ok(rows)
 }
 
-fn compare<T: MaskTorus, U: MaskTorus>(
+fn compare<T: ProductTorus, U: ProductTorus>(
     name: &str,
     ours: &OurLookups<'_, T>,
     starting: &OurLookups<'_, U>,

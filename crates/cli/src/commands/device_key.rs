@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
@@ -153,7 +153,7 @@ pub(super) fn issue_keys(secret: &SecretKey, issue: DeviceIssue) -> Outcome<Issu
     Ok(Issued { device, switch })
 }
 
-fn switch_key_bytes<T: MaskTorus>(
+fn switch_key_bytes<T: ProductTorus>(
     secret: &SecretKey,
     device: &DeviceKey,
     seeds: &mut SeedSequence,

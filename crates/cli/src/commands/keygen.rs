@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::SeedSequence;
@@ -110,7 +110,7 @@ fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
     Ok(files)
 }
 
-fn server_key_bytes<T: MaskTorus>(
+fn server_key_bytes<T: ProductTorus>(
     secret: &SecretKey,
     seeds: &mut SeedSequence,
 ) -> Outcome<Vec<u8>> {

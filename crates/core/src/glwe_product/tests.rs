@@ -43,7 +43,7 @@ fn prepared(plan: FftPlan<'_>, key: &[i64]) -> Vec<f64> {
     out
 }
 
-fn check<T: MaskTorus>() {
+fn check<T: ProductTorus>() {
     for n in SIZES {
         let size = PolynomialSize::new(n).unwrap();
         let cases = cases::<T>(n);

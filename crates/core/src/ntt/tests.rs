@@ -209,7 +209,7 @@ fn extreme_polynomials_are_exact() {
 }
 
 #[cfg(feature = "std")]
-fn agrees_with_fft<T: crate::glwe_product::MaskTorus>(n: usize) {
+fn agrees_with_fft<T: crate::glwe_product::ProductTorus>(n: usize) {
     use crate::dimensions::GlweDimension;
     use crate::fft::OwnedFftPlan;
     use crate::glwe_product::{MaskProduct, mask_product_scratch_len, prepare_key_polynomial};

@@ -10,7 +10,7 @@ mod ckks;
 use std::error::Error;
 use std::path::Path;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
@@ -63,7 +63,7 @@ impl Keys {
         })
     }
 
-    fn run<T: MaskTorus>(&self, mode: KeyMode, plan: MemoryPlan) -> Result<String, DeviceError> {
+    fn run<T: ProductTorus>(&self, mode: KeyMode, plan: MemoryPlan) -> Result<String, DeviceError> {
         let mut workspace = HeapWorkspace::new(workspace_bytes(&self.set, plan, mode));
         let workspace = workspace.as_mut_slice();
         let seeds = SeedSequence::with_reseeding(entropy(), ReseedPolicy::default())?;
@@ -104,7 +104,7 @@ impl Sent {
 }
 
 /// Returns the bytes of two messages of a session, and their hash.
-fn two_messages<T: MaskTorus, K: SessionMode<T>, S: EntropySource>(
+fn two_messages<T: ProductTorus, K: SessionMode<T>, S: EntropySource>(
     mut session: Session<'_, T, K, S>,
 ) -> Result<(usize, u64), DeviceError> {
     let mut sent = Sent::new();

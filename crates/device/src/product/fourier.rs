@@ -2,7 +2,7 @@
 //! transformed small polynomials kept.
 
 use tfhe_sbc_core::fft::{FftPlan, twiddle_len};
-use tfhe_sbc_core::glwe_product::{MaskProduct, MaskTorus, prepare_key_polynomial};
+use tfhe_sbc_core::glwe_product::{MaskProduct, ProductTorus, prepare_key_polynomial};
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::workspace::{Carver, WorkspaceError, wipe};
@@ -11,14 +11,14 @@ use super::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 use crate::plan::scratch_len;
 
-pub(crate) struct FourierProduct<'w, T: MaskTorus> {
+pub(crate) struct FourierProduct<'w, T: ProductTorus> {
     plan: FftPlan<'w>,
     prepared: &'w mut [f64],
     scratch: &'w mut [f64],
     uniform: &'w mut [T],
 }
 
-impl<'w, T: MaskTorus> FourierProduct<'w, T> {
+impl<'w, T: ProductTorus> FourierProduct<'w, T> {
     pub(super) fn carve(
         parameters: &Parameters,
         uniform_len: usize,
@@ -69,7 +69,7 @@ impl<'w, T: MaskTorus> FourierProduct<'w, T> {
     }
 }
 
-impl<T: MaskTorus> Drop for FourierProduct<'_, T> {
+impl<T: ProductTorus> Drop for FourierProduct<'_, T> {
     fn drop(&mut self) {
         self.wipe();
     }

@@ -1,7 +1,7 @@
 //! Bad input gives an error value that names what is wrong, and writes nothing.
 
 use proptest::prelude::*;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_core::wire::{Header, Kind, Message, WireError};
 use tfhe_sbc_core::workspace::HeapWorkspace;
@@ -17,7 +17,7 @@ use crate::common::{Device, PUBLIC_RADIX, encrypt};
 
 const MARK: u8 = 0xc3;
 
-fn open_in<T: MaskTorus>(
+fn open_in<T: ProductTorus>(
     key_file: &[u8],
     plan: MemoryPlan,
     workspace: &mut [u8],
@@ -26,7 +26,7 @@ fn open_in<T: MaskTorus>(
     Encryptor::<T>::new(key_file, plan, ExpanderKind::ChaCha20, seeds, workspace).map(drop)
 }
 
-fn open<T: MaskTorus>(key_file: &[u8]) -> Result<(), DeviceError> {
+fn open<T: ProductTorus>(key_file: &[u8]) -> Result<(), DeviceError> {
     let mut workspace = HeapWorkspace::new(1 << 16);
     open_in::<T>(key_file, MemoryPlan::Fast, workspace.as_mut_slice())
 }
@@ -276,7 +276,7 @@ fn dropping_an_encryptor_wipes_its_secrets() {
     }
 }
 
-fn open_public<T: MaskTorus>(
+fn open_public<T: ProductTorus>(
     key_file: &[u8],
     plan: MemoryPlan,
     workspace: &mut [u8],

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::wire::{Header, Kind};
@@ -40,7 +40,7 @@ fn words<T: ToString>(values: &[T]) -> String {
         .collect()
 }
 
-fn the_reader_agrees<T: MaskTorus>(set: ParameterSet, folder: &str) {
+fn the_reader_agrees<T: ProductTorus>(set: ParameterSet, folder: &str) {
     let mut device = Device::<T>::new(set, 51);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     std::fs::create_dir_all(&folder).unwrap();

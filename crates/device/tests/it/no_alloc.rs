@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
@@ -65,7 +65,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 /// Everything that a session can do, refusals too.
-fn use_it<T: MaskTorus, K: SessionMode<T>>(
+fn use_it<T: ProductTorus, K: SessionMode<T>>(
     session: &mut Session<'_, T, K>,
     values: &[u8],
     out: &mut [u8],
@@ -83,7 +83,7 @@ fn use_it<T: MaskTorus, K: SessionMode<T>>(
     assert!(encrypt(session, values, &mut out[..8]).is_err());
 }
 
-fn a_whole_session_allocates_nothing<T: MaskTorus>(set: ParameterSet) {
+fn a_whole_session_allocates_nothing<T: ProductTorus>(set: ParameterSet) {
     let device = Device::<T>::new(set, 1);
     let values = varied_values(&set, 2 * set.polynomial_size + 5);
     let mut out = vec![0; 1 << 18];

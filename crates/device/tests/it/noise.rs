@@ -1,6 +1,6 @@
 //! The variance of what a device adds: encryption noise and the rounding of bodies.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::NoiseDistribution;
@@ -12,7 +12,7 @@ use crate::common::{self, Device};
 const SAMPLES: usize = 1 << 18;
 
 /// Mean and variance, as fractions of the torus, of the noise of what is sent.
-fn measured<T: MaskTorus>(set: ParameterSet, expander: ExpanderKind) -> (f64, f64) {
+fn measured<T: ProductTorus>(set: ParameterSet, expander: ExpanderKind) -> (f64, f64) {
     let mut device = Device::<T>::new(set, 41);
     let values = common::varied_values(&set, SAMPLES);
     let message = device.send(expander, 5, &values);
@@ -35,7 +35,7 @@ fn predicted(set: &ParameterSet) -> f64 {
 
 /// What is wrong with the noise of a set whose prediction is another's, if anything.
 /// The tolerance is the relative one of the variance.
-fn judge<T: MaskTorus>(
+fn judge<T: ProductTorus>(
     sent: ParameterSet,
     claimed: ParameterSet,
     tolerance: f64,

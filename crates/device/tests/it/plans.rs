@@ -1,7 +1,7 @@
 //! Memory plans: what they cost, and that nobody can tell which one made a message.
 
 use tfhe_sbc_core::dimensions::GlweDimension;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_core::workspace::ALIGNMENT;
@@ -19,7 +19,7 @@ const BOARD: ParameterSet = ParameterSet {
     ..FROZEN_BOOLEAN
 };
 
-fn all_plans_give_the_same_bytes<T: MaskTorus>(set: ParameterSet) {
+fn all_plans_give_the_same_bytes<T: ProductTorus>(set: ParameterSet) {
     let values = varied_values(&set, 2 * set.polynomial_size + 77);
     for expander in ExpanderKind::ALL {
         let messages: Vec<Vec<u8>> = MemoryPlan::ALL

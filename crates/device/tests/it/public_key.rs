@@ -3,7 +3,7 @@
 
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::dimensions::GlweDimension;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
@@ -18,7 +18,7 @@ use crate::common::{
     Device, PUBLIC_BOOLEAN, PUBLIC_RADIX, PUBLIC_TERNARY, send, stream, varied_values,
 };
 
-fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
+fn every_count_comes_back<T: ProductTorus>(set: ParameterSet) {
     let size = set.polynomial_size;
     let mut device = Device::<T>::new(set, 71);
     for expander in ExpanderKind::ALL {
@@ -43,7 +43,7 @@ fn what_a_public_key_encrypts_the_owner_reads() {
     every_count_comes_back::<u32>(PUBLIC_BOOLEAN);
 }
 
-fn all_plans_give_the_same_bytes<T: MaskTorus>(set: ParameterSet) {
+fn all_plans_give_the_same_bytes<T: ProductTorus>(set: ParameterSet) {
     let values = varied_values(&set, set.polynomial_size + 77);
     for expander in ExpanderKind::ALL {
         let mut messages = Vec::new();
@@ -96,7 +96,7 @@ fn predicted(set: &ParameterSet) -> f64 {
         + rounding(set.body_bits)
 }
 
-fn noise_is_as_predicted<T: MaskTorus>(set: ParameterSet) {
+fn noise_is_as_predicted<T: ProductTorus>(set: ParameterSet) {
     const KEYS: u8 = 240;
     let count = 4 * set.polynomial_size;
     let values = varied_values(&set, count);
@@ -134,7 +134,7 @@ fn noise_is_that_of_theory() {
 
 /// Who takes a public-key session with all its memory finds nothing of what it has sent:
 /// its workspace is as that of one that has sent nothing, after a failure too.
-fn nothing_is_left_of_a_message<T: MaskTorus>(set: ParameterSet) {
+fn nothing_is_left_of_a_message<T: ProductTorus>(set: ParameterSet) {
     let values = varied_values(&set, set.polynomial_size + 5);
     for plan in MemoryPlan::ALL {
         let left_by = |pieces: Option<usize>| {

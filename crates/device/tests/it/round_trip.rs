@@ -1,7 +1,7 @@
 //! What a device encrypts, the key owner reads.
 
 use proptest::prelude::*;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_device::{
@@ -11,7 +11,7 @@ use tfhe_sbc_device::{
 use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
 use crate::common::{Device, send, varied_values};
 
-fn every_count_comes_back<T: MaskTorus>(set: ParameterSet) {
+fn every_count_comes_back<T: ProductTorus>(set: ParameterSet) {
     let mut device = Device::<T>::new(set, 11);
     let size = set.polynomial_size;
     for expander in ExpanderKind::ALL {

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::{NoiseSeed, add_noise};
@@ -35,11 +35,11 @@ const WHOLE_BOOLEAN: ParameterSet = ParameterSet {
 const BINS: usize = 32;
 const SAMPLES: usize = 1 << 15;
 
-fn top_bits<T: MaskTorus>(x: T) -> usize {
+fn top_bits<T: ProductTorus>(x: T) -> usize {
     (x >> (T::BITS - BINS.ilog2())).to_u64() as usize
 }
 
-fn uniformity_score<T: MaskTorus>(values: impl IntoIterator<Item = T>) -> f64 {
+fn uniformity_score<T: ProductTorus>(values: impl IntoIterator<Item = T>) -> f64 {
     let mut counts = [0; BINS];
     for value in values {
         counts[top_bits(value)] += 1;
@@ -49,7 +49,7 @@ fn uniformity_score<T: MaskTorus>(values: impl IntoIterator<Item = T>) -> f64 {
 
 /// Messages of one and the same plaintext everywhere, looked at without the key: the
 /// bodies as they are, decrypted with the zero key, and with another key set's.
-fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
+fn without_the_key_all_is_uniform<T: ProductTorus>(set: ParameterSet) {
     for plan in MemoryPlan::ALL {
         without_the_key_a_configuration_is_uniform::<T>(set, plan, KeyMode::Symmetric);
         if set.public_key_mask_bits > 0 {
@@ -58,7 +58,7 @@ fn without_the_key_all_is_uniform<T: MaskTorus>(set: ParameterSet) {
     }
 }
 
-fn without_the_key_a_configuration_is_uniform<T: MaskTorus>(
+fn without_the_key_a_configuration_is_uniform<T: ProductTorus>(
     set: ParameterSet,
     plan: MemoryPlan,
     mode: KeyMode,
@@ -134,7 +134,7 @@ fn the_uniformity_check_notices_a_plaintext_in_the_clear() {
 }
 
 /// Several messages of the same plaintexts, some in one session, some in others.
-fn messages_of_the_same<T: MaskTorus>(
+fn messages_of_the_same<T: ProductTorus>(
     device: &mut Device<T>,
     expander: ExpanderKind,
 ) -> Vec<Vec<u8>> {
@@ -147,7 +147,7 @@ fn messages_of_the_same<T: MaskTorus>(
     messages
 }
 
-fn no_two_messages_share_a_word<T: MaskTorus + std::hash::Hash>(set: ParameterSet) {
+fn no_two_messages_share_a_word<T: ProductTorus + std::hash::Hash>(set: ParameterSet) {
     let mut device = Device::<T>::new(set, 23);
     for expander in ExpanderKind::ALL {
         let messages = messages_of_the_same(&mut device, expander);
@@ -182,7 +182,7 @@ fn messages_share_no_words() {
 /// The largest score that noise and mask words of the same ciphertexts have in common:
 /// chi-square of noise octile against the top and the bottom three bits of the mask
 /// word `lag` places on, and of noise against the noise `lag` places on.
-fn dependence<T: MaskTorus>(masks: &[T], noises: &[f64]) -> f64 {
+fn dependence<T: ProductTorus>(masks: &[T], noises: &[f64]) -> f64 {
     let mut sorted = noises.to_vec();
     sorted.sort_by(f64::total_cmp);
     let limits: Vec<f64> = (1..8).map(|i| sorted[i * sorted.len() / 8]).collect();
@@ -223,7 +223,7 @@ fn independence_score(table: &[u64; 64]) -> f64 {
 }
 
 /// First mask polynomials and noises of many ciphertexts of zeros.
-fn masks_and_noises<T: MaskTorus>(
+fn masks_and_noises<T: ProductTorus>(
     device: &mut Device<T>,
     expander: ExpanderKind,
 ) -> (Vec<T>, Vec<f64>) {
@@ -239,7 +239,7 @@ fn masks_and_noises<T: MaskTorus>(
     (masks, opened.noises(&values))
 }
 
-fn noise_is_independent_of_masks<T: MaskTorus>(set: ParameterSet) {
+fn noise_is_independent_of_masks<T: ProductTorus>(set: ParameterSet) {
     let mut device = Device::<T>::new(set, 24);
     for expander in ExpanderKind::ALL {
         let (masks, noises) = masks_and_noises(&mut device, expander);

@@ -1,6 +1,6 @@
 //! The calculated size of an upload against messages that were made.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::wire::UploadSize;
@@ -8,7 +8,7 @@ use tfhe_sbc_device::ExpanderKind;
 
 use crate::common::{Device, varied_values};
 
-fn messages_are_as_long_as_calculated<T: MaskTorus>(set: ParameterSet, blocks: usize) {
+fn messages_are_as_long_as_calculated<T: ProductTorus>(set: ParameterSet, blocks: usize) {
     let mut device = Device::<T>::new(set, 51);
     for readings in [1, 3, 255, 512, 1024, 1025] {
         let size = UploadSize::symmetric(&set, readings, blocks).unwrap();

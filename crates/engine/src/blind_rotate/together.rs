@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 
 use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
@@ -20,7 +20,7 @@ type Digits = Vec<RwLock<CacheAligned<f64>>>;
 
 /// Rotates `acc` by all exponents, on one thread for each component or on `threads` threads,
 /// whichever is less. The result is that of one thread, bit for bit.
-pub(super) fn turn_by_all_blocks<T: MaskTorus>(
+pub(super) fn turn_by_all_blocks<T: ProductTorus>(
     key: &BootstrapKey,
     exponents: &[u32],
     acc: &mut [T],
@@ -52,7 +52,7 @@ pub(super) fn turn_by_all_blocks<T: MaskTorus>(
 }
 
 /// Rotates the components of `acc`, the first of which is component `first` of the accumulator.
-fn turn_part<T: MaskTorus>(
+fn turn_part<T: ProductTorus>(
     key: &BootstrapKey,
     exponents: &[u32],
     first: usize,

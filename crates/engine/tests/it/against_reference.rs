@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::ProductShape;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
@@ -20,7 +20,7 @@ use crate::common::{Keys, place_key, small_set};
 use crate::reference::{self, ReferenceKey};
 
 /// `count` uniform vectors of `len` scalars.
-fn uniform<T: MaskTorus>(seed: u8, count: usize, len: usize) -> Vec<Vec<T>> {
+fn uniform<T: ProductTorus>(seed: u8, count: usize, len: usize) -> Vec<Vec<T>> {
     let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([seed; 32]), 7);
     (0..count)
         .map(|_| {
@@ -31,7 +31,7 @@ fn uniform<T: MaskTorus>(seed: u8, count: usize, len: usize) -> Vec<Vec<T>> {
         .collect()
 }
 
-fn ciphertexts<T: MaskTorus>(vectors: &[Vec<T>]) -> Vec<LweCiphertext<T>> {
+fn ciphertexts<T: ProductTorus>(vectors: &[Vec<T>]) -> Vec<LweCiphertext<T>> {
     vectors
         .iter()
         .map(|v| LweCiphertext::from_vec(v.clone()).unwrap())
@@ -42,7 +42,7 @@ fn ciphertexts<T: MaskTorus>(vectors: &[Vec<T>]) -> Vec<LweCiphertext<T>> {
 /// uniform ciphertexts over 32 bits, where every product is an integer that the transform computes
 /// exactly. Over 64 bits the error of the transform moves digits from one multiple to the next,
 /// and with them the whole mask, so that only the phases agree, up to the noise of two bootstraps.
-fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
+fn compare<T: ProductTorus>(set: ParameterSet, seed: u8) {
     let (seeded, mut keys) = Keys::seeded::<T>(set, seed);
     let parameters = *keys.secret.parameters();
     let reference = ReferenceKey::<T>::from_message(&parameters, &seeded.to_bytes());
@@ -112,7 +112,7 @@ fn compare<T: MaskTorus>(set: ParameterSet, seed: u8) {
 
 /// One turn by a block of GGSW ciphertexts of uniform rows, every scalar up to the
 /// transform's error.
-fn compare_turn<T: MaskTorus>(set: ParameterSet, exponent: u32, bound: f64) {
+fn compare_turn<T: ProductTorus>(set: ParameterSet, exponent: u32, bound: f64) {
     let parameters = set.validate().unwrap();
     let size = parameters.polynomial_size().get();
     for isa in Isa::available() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::glwe::GlweCiphertext;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::{
@@ -63,12 +63,15 @@ pub(crate) fn small_set(
 }
 
 impl Keys {
-    pub(crate) fn generate<T: MaskTorus>(set: ParameterSet, seed: u8) -> (Self, ServerKey<T>) {
+    pub(crate) fn generate<T: ProductTorus>(set: ParameterSet, seed: u8) -> (Self, ServerKey<T>) {
         let (seeded, keys) = Self::seeded(set, seed);
         (keys, seeded.prepare(&|_| ()))
     }
 
-    pub(crate) fn seeded<T: MaskTorus>(set: ParameterSet, seed: u8) -> (SeededServerKey<T>, Self) {
+    pub(crate) fn seeded<T: ProductTorus>(
+        set: ParameterSet,
+        seed: u8,
+    ) -> (SeededServerKey<T>, Self) {
         let parameters = set.validate().unwrap();
         let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
         let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
@@ -108,7 +111,7 @@ impl Keys {
     }
 
     /// A fresh encryption under the big key.
-    pub(crate) fn encrypt<T: MaskTorus>(&mut self, plaintext: T) -> LweCiphertext<T> {
+    pub(crate) fn encrypt<T: ProductTorus>(&mut self, plaintext: T) -> LweCiphertext<T> {
         let (mask, noise) = self.seeds.next_pair().unwrap();
         self.big.encrypt(
             plaintext,
@@ -131,7 +134,7 @@ impl Keys {
 }
 
 /// A key set, the key of one of its devices, and the switch key between them.
-pub(crate) fn device_switch<T: MaskTorus>(
+pub(crate) fn device_switch<T: ProductTorus>(
     set: ParameterSet,
     seed: u8,
 ) -> (SecretKey, DeviceKey, SeededDeviceSwitchKey<T>) {
@@ -147,7 +150,7 @@ pub(crate) fn device_switch<T: MaskTorus>(
 }
 
 /// GLWE ciphertexts of uniform scalars, which are what they are under any key.
-pub(crate) fn uniform_glwes<T: MaskTorus>(
+pub(crate) fn uniform_glwes<T: ProductTorus>(
     parameters: &Parameters,
     count: usize,
 ) -> Vec<GlweCiphertext<T>> {
@@ -163,7 +166,7 @@ pub(crate) fn uniform_glwes<T: MaskTorus>(
 }
 
 /// The key of one step of a blind rotation from GGSW ciphertexts in the standard domain.
-pub(crate) fn place_key<T: MaskTorus>(
+pub(crate) fn place_key<T: ProductTorus>(
     product: &GadgetProduct,
     ggsws: &[Vec<Vec<Vec<T>>>],
     size: usize,

@@ -1,7 +1,7 @@
 //! Results are the same, bit for bit, on any number of threads, with any cut of a batch, and from
 //! any copy of a key; damaged keys are refused.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
@@ -12,7 +12,7 @@ use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
 use crate::common::{Keys, small_set};
 
-fn uniform_inputs<T: MaskTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
+fn uniform_inputs<T: ProductTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
     let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), 0);
     (0..count)
         .map(|_| {
@@ -24,7 +24,7 @@ fn uniform_inputs<T: MaskTorus>(dimension: usize, count: usize) -> Vec<LweCipher
 }
 
 /// Bootstraps in batches of `cut`, every second with another table.
-fn outputs<T: MaskTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphertext<T>> {
+fn outputs<T: ProductTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphertext<T>> {
     let parameters = server.parameters();
     let tables = [1, 3].map(|factor| {
         let f = |x: u64| x as i64 * factor;
@@ -53,7 +53,7 @@ fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
         .install(f)
 }
 
-fn threads_and_cuts<T: MaskTorus>() {
+fn threads_and_cuts<T: ProductTorus>() {
     let make = || Keys::seeded::<T>(small_set(T::BITS, 2, 70), 50).0;
     let seeded = on_threads(1, make);
     assert_eq!(on_threads(2, make).to_bytes(), seeded.to_bytes());
@@ -183,7 +183,7 @@ fn forged_server_keys_are_refused() {
     ));
 }
 
-fn hash<T: MaskTorus>(ciphertexts: &[LweCiphertext<T>]) -> u32 {
+fn hash<T: ProductTorus>(ciphertexts: &[LweCiphertext<T>]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     for word in ciphertexts.iter().flat_map(|lwe| lwe.as_slice()) {
         hasher.update(&word.to_u64().to_le_bytes());
@@ -195,7 +195,7 @@ fn hash<T: MaskTorus>(ciphertexts: &[LweCiphertext<T>]) -> u32 {
 /// of fixed seeds: they change only with the file format, the expanders or the scheme.
 #[test]
 fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
-    fn checksums<T: MaskTorus>() -> (u32, u32, u32) {
+    fn checksums<T: ProductTorus>() -> (u32, u32, u32) {
         let (seeded, _) = Keys::seeded::<T>(small_set(T::BITS, 2, 70), 55);
         let server = seeded.prepare(&|_| ());
         let inputs = uniform_inputs(server.parameters().big_lwe_dimension().0, 4);

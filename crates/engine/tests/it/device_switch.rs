@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tfhe_sbc_core::device_issue::DeviceId;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterSet};
@@ -20,7 +20,7 @@ use crate::reference;
 /// Over 32 bits every product is an integer that the transform finds exactly. Over 64
 /// bits every scalar is right up to the transform's error, far below the key's noise at
 /// real parameters.
-fn compare<T: MaskTorus>(set: ParameterSet) {
+fn compare<T: ProductTorus>(set: ParameterSet) {
     let (secret, _, seeded) = device_switch::<T>(set, 70);
     let parameters = secret.parameters();
     let message = seeded.to_bytes();
@@ -49,7 +49,7 @@ fn it_is_the_reference() {
 
 #[test]
 fn threads_and_copies_do_not_change_a_bit() {
-    fn check<T: MaskTorus>() {
+    fn check<T: ProductTorus>() {
         let on_threads = |threads: usize| {
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -78,7 +78,7 @@ fn threads_and_copies_do_not_change_a_bit() {
 /// These bytes change only with the file format, the expanders or the scheme.
 #[test]
 fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
-    fn checksums<T: MaskTorus>() -> (u32, u32) {
+    fn checksums<T: ProductTorus>() -> (u32, u32) {
         let (secret, _, seeded) = device_switch::<T>(small_set(T::BITS, 2, 64), 72);
         let mut hasher = crc32fast::Hasher::new();
         // Over 64 bits the last bits depend on the instruction set.
@@ -207,7 +207,7 @@ fn damaged_and_forged_switch_keys_are_refused() {
 /// `docs/wire-format.md` only: it decrypts the switch key to the device's key.
 #[test]
 fn an_independent_reader_agrees() {
-    fn agrees<T: MaskTorus>(set: ParameterSet) {
+    fn agrees<T: ProductTorus>(set: ParameterSet) {
         let (secret, device, switch) = device_switch::<T>(set, 76);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(set.name.as_str());
         std::fs::create_dir_all(&folder).unwrap();

@@ -4,11 +4,11 @@
 mod frozen;
 
 use frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 
-fn switch_key<T: MaskTorus>(set: ParameterSet, seed: u8) -> Vec<u8> {
+fn switch_key<T: ProductTorus>(set: ParameterSet, seed: u8) -> Vec<u8> {
     let secret = secret_key(set, seed);
     let device = issued_device_key(&secret);
     let key = SeededDeviceSwitchKey::<T>::generate(&secret, &device, &mut seeds(62));

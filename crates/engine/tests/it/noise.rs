@@ -4,7 +4,7 @@
 
 use tfhe_sbc_core::dimensions::{LweDimension, PolynomialSize};
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterSet};
@@ -61,7 +61,7 @@ fn check_normality(what: &str, errors: &[f64]) {
 }
 
 /// Fresh GLWE encryptions, and what truncation to the upload's bits makes of them.
-fn fresh_and_truncated<T: MaskTorus>(set: ParameterSet) {
+fn fresh_and_truncated<T: ProductTorus>(set: ParameterSet) {
     const CIPHERTEXTS: usize = 12;
     let (_, keys) = Keys::seeded::<T>(
         ParameterSet {
@@ -129,7 +129,7 @@ fn fresh_encryptions_and_uploads() {
 }
 
 /// A switch from a device's own key to the evaluation key.
-fn device_switch<T: MaskTorus>(set: ParameterSet) {
+fn device_switch<T: ProductTorus>(set: ParameterSet) {
     const CIPHERTEXTS: usize = 24;
     let (secret, device, key) = common::device_switch::<T>(set, 34);
     let parameters = secret.parameters();

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 use tfhe_sbc_engine::timing_key::TimingKey;
@@ -68,7 +68,7 @@ impl Case {
         Ok(())
     }
 
-    fn round_with<T: MaskTorus>(&mut self, key: &TimingKey<T>, pools: &Pools, switches: bool) {
+    fn round_with<T: ProductTorus>(&mut self, key: &TimingKey<T>, pools: &Pools, switches: bool) {
         for sample in &mut self.samples {
             let batch = sample.batch;
             let [bootstrap, key_switch] = pools.run(sample.threads, || {

@@ -2,7 +2,7 @@
 //! and noise serve blocks of more bits, whose decisions are narrower.
 
 use tfhe_sbc_core::dimensions::{CarryBits, MessageBits};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters, PlaintextKind};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
@@ -148,7 +148,7 @@ fn loosened(parameters: &Parameters) -> Result<(ParameterSet, u32), CheckError> 
 }
 
 /// The failures under one key set.
-fn of_key<T: MaskTorus>(
+fn of_key<T: ProductTorus>(
     mut keys: Keys,
     weights: &[i64],
     links: u64,

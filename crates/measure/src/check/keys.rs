@@ -1,6 +1,6 @@
 //! Throw-away keys from a known seed.
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweSecretKey;
 use tfhe_sbc_core::parameters::Parameters;
@@ -37,7 +37,7 @@ impl Keys {
     }
 
     /// The server key.
-    pub(super) fn server<T: MaskTorus>(
+    pub(super) fn server<T: ProductTorus>(
         &mut self,
         progress: Progress<'_>,
     ) -> Result<ServerKey<T>, CheckError> {

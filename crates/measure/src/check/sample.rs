@@ -2,7 +2,7 @@
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::GlweCiphertext;
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::random::fill_uniform;
@@ -52,7 +52,7 @@ fn squares(key: &LweSecretKey) -> f64 {
     key.coefficients().iter().map(|&s| f64::from(s * s)).sum()
 }
 
-pub(super) fn all<T: MaskTorus>(
+pub(super) fn all<T: ProductTorus>(
     keys: &mut Keys,
     server: &ServerKey<T>,
     effort: &Effort,
@@ -91,7 +91,10 @@ fn lwe_encryptions(keys: &mut Keys, count: usize) -> Result<Vec<f64>, CheckError
     Ok((0..count).map(error).collect())
 }
 
-fn glwe_encryptions<T: MaskTorus>(keys: &mut Keys, count: usize) -> Result<Vec<f64>, CheckError> {
+fn glwe_encryptions<T: ProductTorus>(
+    keys: &mut Keys,
+    count: usize,
+) -> Result<Vec<f64>, CheckError> {
     let (mut mask_stream, mut noise_stream) = keys.streams()?;
     let parameters = keys.parameters();
     let size = parameters.polynomial_size();
@@ -121,7 +124,7 @@ fn glwe_encryptions<T: MaskTorus>(keys: &mut Keys, count: usize) -> Result<Vec<f
 
 /// Samples bootstraps of fresh ciphertexts: the errors of their outputs, of linear combinations of
 /// these, and at the worst look-up.
-fn bootstraps<T: MaskTorus>(
+fn bootstraps<T: ProductTorus>(
     keys: &mut Keys,
     evaluator: &Evaluator<'_, T>,
     count: usize,
@@ -166,7 +169,7 @@ fn bootstraps<T: MaskTorus>(
 }
 
 /// Linear combinations of neighbouring ciphertexts, with every ciphertext in one combination.
-fn combinations<T: MaskTorus>(
+fn combinations<T: ProductTorus>(
     ciphertexts: &[LweCiphertext<T>],
     weights: &[i64],
 ) -> Vec<LweCiphertext<T>> {
@@ -184,7 +187,7 @@ fn combinations<T: MaskTorus>(
 }
 
 /// Samples key switches of uniform ciphertexts, and modulus switches of their outputs.
-fn switches<T: MaskTorus>(
+fn switches<T: ProductTorus>(
     keys: &mut Keys,
     evaluator: &Evaluator<'_, T>,
     count: usize,

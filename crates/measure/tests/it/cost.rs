@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, GATES};
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_engine::bootstrap;
@@ -15,7 +15,7 @@ use tfhe_sbc_oracle::cost::{
 
 #[test]
 fn files_have_the_predicted_size() {
-    fn of<T: MaskTorus>(parameters: &Parameters) -> usize {
+    fn of<T: ProductTorus>(parameters: &Parameters) -> usize {
         SeededServerKey::<T>::message_len(parameters)
     }
     for set in ALL {
@@ -30,7 +30,7 @@ fn files_have_the_predicted_size() {
 
 #[test]
 fn keys_in_memory_have_the_predicted_size() {
-    fn check<T: MaskTorus>(set: &ParameterSet) {
+    fn check<T: ProductTorus>(set: &ParameterSet) {
         let key = TimingKey::<T>::new(&set.validate().unwrap()).unwrap();
         let predicted = [bootstrap_key_bytes(set), key_switch_key_bytes(set)];
         assert_eq!(key.byte_counts(), predicted);

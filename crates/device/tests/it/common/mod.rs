@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey, PreparedGlweSecretKey};
-use tfhe_sbc_core::glwe_product::MaskTorus;
+use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::Message;
@@ -46,7 +46,7 @@ pub(crate) struct Device<T> {
     torus: PhantomData<T>,
 }
 
-impl<T: MaskTorus> Device<T> {
+impl<T: ProductTorus> Device<T> {
     /// A device with a key set of known seed and the recommended plan.
     pub(crate) fn new(set: ParameterSet, seed: u8) -> Self {
         Self::with_plan(set, seed, MemoryPlan::recommended())
@@ -135,7 +135,7 @@ impl<T: MaskTorus> Device<T> {
 }
 
 /// The plaintexts' message, blocks or bits as the parameter set wants.
-pub(crate) fn send<T: MaskTorus, K: SessionMode<T>>(
+pub(crate) fn send<T: ProductTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
 ) -> Vec<u8> {
@@ -147,7 +147,7 @@ pub(crate) fn send<T: MaskTorus, K: SessionMode<T>>(
 }
 
 /// Blocks or bits, as the parameter set wants.
-pub(crate) fn encrypt<T: MaskTorus, K: SessionMode<T>>(
+pub(crate) fn encrypt<T: ProductTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     out: &mut [u8],
@@ -159,7 +159,7 @@ pub(crate) fn encrypt<T: MaskTorus, K: SessionMode<T>>(
 }
 
 /// Blocks or bits piece by piece, as the parameter set wants.
-pub(crate) fn stream<T: MaskTorus, K: SessionMode<T>>(
+pub(crate) fn stream<T: ProductTorus, K: SessionMode<T>>(
     encryptor: &mut Session<'_, T, K>,
     values: &[u8],
     sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
@@ -177,7 +177,7 @@ pub(crate) struct Opened<T> {
     pub(crate) phases: Vec<T>,
 }
 
-impl<T: MaskTorus> Opened<T> {
+impl<T: ProductTorus> Opened<T> {
     /// Parses and expands a message of `owner`'s device, and decrypts it with `key`.
     pub(crate) fn new(message: &[u8], owner: &SecretKey, key: &GlweSecretKey) -> Self {
         let parameters = *owner.parameters();
@@ -248,7 +248,7 @@ impl<T: MaskTorus> Opened<T> {
 }
 
 /// The torus element of a plaintext.
-pub(crate) fn plaintext<T: MaskTorus>(parameters: &Parameters, value: u8) -> T {
+pub(crate) fn plaintext<T: ProductTorus>(parameters: &Parameters, value: u8) -> T {
     match parameters.plaintext() {
         PlaintextKind::Radix => parameters.block_encoding().encode(i64::from(value)),
         PlaintextKind::Boolean => boolean::encode(value == 1),
