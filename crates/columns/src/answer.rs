@@ -1,77 +1,19 @@
 //! Computed values on their way to the key owner.
 
-use std::sync::Arc;
-
-use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::wire::WireError;
 
-use crate::compute::{export, joined};
+use crate::compute::{Exported, export, joined};
+use crate::computed::Computed;
 use crate::decimal::Decoder;
 use crate::error::Error;
 use crate::mask::Mask;
-use crate::node::Node;
 use crate::number::Number;
 use crate::progress::Progress;
-use crate::server::Backend;
 use crate::statistics::{Spread, Statistic};
 
-/// An encrypted value: what a server computes.
-#[derive(Clone, Debug)]
-pub enum Computed {
-    /// Numbers.
-    Number(Number),
-    /// Truth values.
-    Mask(Mask),
-}
-
 impl Computed {
-    pub(crate) fn backend(&self) -> &Arc<Backend> {
-        match self {
-            Self::Number(number) => &number.backend,
-            Self::Mask(mask) => &mask.backend,
-        }
-    }
-
-    pub(crate) fn node(&self) -> &Arc<Node> {
-        match self {
-            Self::Number(number) => &number.node,
-            Self::Mask(mask) => &mask.node,
-        }
-    }
-
-    /// Whether it is computed, or was clear from the start.
-    pub fn is_computed(&self) -> bool {
-        self.node().is_known()
-    }
-
-    /// Checks that two values may meet in one computation or one result.
-    ///
-    /// # Errors
-    /// Values of two key sets or of two rehearsals.
-    pub fn check_same(&self, other: &Self) -> Result<(), Error> {
-        self.backend().check_same(other.backend())
-    }
-
-    /// The fingerprint of its key set; `None` in a rehearsal.
-    pub fn fingerprint(&self) -> Option<KeyFingerprint> {
-        self.backend().fingerprint()
-    }
-
-    /// The encoding of its blocks.
-    pub fn block_encoding(&self) -> BlockEncoding {
-        self.backend().parameters().block_encoding()
-    }
-
-    /// Returns a server that computes values like this one.
-    pub fn server(&self) -> crate::Server {
-        crate::Server {
-            backend: Arc::clone(self.backend()),
-        }
-    }
-
     /// Returns its content as the key owner needs it.
     ///
     /// # Errors
@@ -147,15 +89,6 @@ pub enum Form {
     Mean(Decoder, u32),
     /// The same and the sum of the squares of the codes.
     Spread(Decoder, u32, Spread),
-}
-
-/// The content of a computed value.
-#[derive(Clone, Debug)]
-pub enum Exported {
-    /// Ciphertexts under the small key: digits, least significant first, or bits.
-    Sealed(Vec<LweCiphertext<u32>>),
-    /// Codes or bits of a rehearsal.
-    Clear(Vec<u128>),
 }
 
 #[derive(Clone, Debug)]

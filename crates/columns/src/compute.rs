@@ -11,18 +11,14 @@ use tfhe_sbc_engine::circuit::{self, Block, Circuit};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
-use crate::answer::Exported;
+use crate::backend::{Backend, Keys};
 use crate::cost::Cost;
 use crate::error::Error;
+use crate::limits::MAX_LOADED_BLOCKS;
 use crate::node::{Content, Kind, KnownBlock, Node, Op};
 use crate::progress::Progress;
-use crate::record::{Recorder, degree_at, in_order, loads_itself, sum_plan};
-use crate::server::{Backend, Keys};
-
-/// The most blocks that an evaluation may load: of rows, or of sums of several where only their sum
-/// is asked for. At the default parameters each is an LWE ciphertext of 16 KiB, and an evaluation
-/// holds up to six times as many at once: about 3 GiB.
-pub const MAX_LOADED_BLOCKS: u64 = 1 << 15;
+use crate::record::inputs::sum_plan;
+use crate::record::{Recorder, degree_at, in_order, loads_itself};
 
 /// The number of blocks that are switched or lifted between two looks at whether the computation is
 /// called off.
@@ -277,6 +273,15 @@ pub fn summed_blocks(
     let columns: Vec<_> = uploads.iter().map(blocks).collect();
     let row_blocks = encoding.block_count(metadata.columns[column].bits);
     Ok(sum_plan(&circuit, &columns, row_blocks)?.sum_count() as u64)
+}
+
+/// The content of a computed value.
+#[derive(Clone, Debug)]
+pub enum Exported {
+    /// Ciphertexts under the small key: digits, least significant first, or bits.
+    Sealed(Vec<LweCiphertext<u32>>),
+    /// Codes or bits of a rehearsal.
+    Clear(Vec<u128>),
 }
 
 /// Returns the content of a computed node as the key owner needs it.

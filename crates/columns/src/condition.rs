@@ -159,7 +159,7 @@ pub fn decide(nodes: &[(Decision<'_>, Branch, Branch)]) -> Result<Number, Error>
 }
 
 /// A turn of the engine's trees: a column is below a threshold on one side of the node.
-type ColumnTurn<'a> = (&'a Arc<crate::server::Backend>, Arc<Node>, i128, bool);
+type ColumnTurn<'a> = (&'a Arc<crate::backend::Backend>, Arc<Node>, i128, bool);
 
 /// A number that is compared with a clear value, or else the truth value of the question.
 fn turn<'a>(decision: &Decision<'a>) -> Result<ColumnTurn<'a>, Error> {

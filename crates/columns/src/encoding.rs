@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::FixedPoint;
 
+use crate::backend::Backend;
 use crate::decimal;
 use crate::error::Error;
 use crate::node::{Kind, Node, Op};
 use crate::number::Number;
-use crate::server::Backend;
 use crate::threshold::slack;
 
 /// The largest code of a number.

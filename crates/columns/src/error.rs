@@ -10,9 +10,8 @@ use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_upload::readings::ReadingsError;
 use thiserror::Error;
 
-use crate::compute::MAX_LOADED_BLOCKS;
 use crate::device_keys::DeviceKeyError;
-use crate::node::MAX_DEPTH;
+use crate::limits::{MAX_DEPTH, MAX_LOADED_BLOCKS};
 
 /// Why a computation was refused or not finished. Messages say what to do.
 #[derive(Debug, Error)]

@@ -48,19 +48,26 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod arithmetic;
+mod backend;
+mod choice;
+mod comparison;
 mod compute;
+mod computed;
 mod condition;
 pub mod cost;
 pub mod decimal;
 pub mod device_keys;
 mod encoding;
 mod error;
+mod limits;
 mod mask;
 pub mod nearest;
 mod node;
 mod number;
 pub mod progress;
 mod record;
+mod reductions;
 mod server;
 mod statistics;
 mod table;
@@ -70,12 +77,14 @@ mod uploads;
 #[doc(hidden)]
 pub mod doc;
 
-pub use answer::{Answer, Computable, Computed, Exported, Value};
-pub use compute::{MAX_LOADED_BLOCKS, joined, summed_blocks};
+pub use answer::{Answer, Computable, Value};
+pub use compute::{Exported, joined, summed_blocks};
+pub use computed::Computed;
 pub use condition::{Branch, Decision, EncryptedLimit, Limit, decide};
 pub use cost::Cost;
 pub use encoding::{Combined, combine};
 pub use error::Error;
+pub use limits::MAX_LOADED_BLOCKS;
 pub use mask::Mask;
 pub use number::{Number, Operand};
 pub use progress::Progress;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::node::{Kind, Logic, Node, Op};
 use crate::number::{Number, check_rows, common_rows, count_bits};
-use crate::server::Backend;
 
 /// Encrypted truth values, in rows or a single one.
 #[derive(Clone)]

@@ -15,10 +15,7 @@ use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::error::Error;
-
-/// The most operators one after the other that are not computed yet: a chain that long is a
-/// loop that should compute intermediate results.
-pub(crate) const MAX_DEPTH: u32 = 1000;
+use crate::limits::MAX_DEPTH;
 
 /// What is computed, or known.
 pub(crate) enum Op {

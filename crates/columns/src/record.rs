@@ -1,8 +1,6 @@
 //! Nodes recorded in a circuit: on ciphertexts, or on stand-ins for them.
 
-mod inputs;
-
-pub(crate) use inputs::sum_plan;
+pub(crate) mod inputs;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -9,9 +9,11 @@ use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
-use crate::answer::{Answer, Computable, Computed};
+use crate::answer::{Answer, Computable};
+use crate::backend::{Backend, Keys};
 use crate::compute;
-use crate::cost::{Cost, Speed};
+use crate::computed::Computed;
+use crate::cost::Cost;
 use crate::device_keys::DeviceKeys;
 use crate::error::Error;
 use crate::mask::Mask;
@@ -26,60 +28,6 @@ use crate::uploads::Uploads;
 #[derive(Clone)]
 pub struct Server {
     pub(crate) backend: Arc<Backend>,
-}
-
-/// The keys or the parameters that a [`Server`] computes with.
-pub(crate) enum Backend {
-    /// A server: on ciphertexts.
-    Server(Box<Keys>),
-    /// A rehearsal: in the clear.
-    Rehearsal(Parameters),
-}
-
-/// A server key that is ready to compute.
-pub(crate) struct Keys {
-    pub(crate) key: ServerKey<u64>,
-    pub(crate) devices: DeviceKeys,
-    speed: OnceLock<Speed>,
-}
-
-impl Keys {
-    /// The speed of this machine, which is measured once.
-    fn speed(&self) -> Result<Speed, Error> {
-        if let Some(speed) = self.speed.get() {
-            return Ok(*speed);
-        }
-        let speed = Speed::measure(&self.key)?;
-        Ok(*self.speed.get_or_init(|| speed))
-    }
-}
-
-impl Backend {
-    pub(crate) fn parameters(&self) -> &Parameters {
-        match self {
-            Self::Server(keys) => keys.key.parameters(),
-            Self::Rehearsal(parameters) => parameters,
-        }
-    }
-
-    pub(crate) fn fingerprint(&self) -> Option<KeyFingerprint> {
-        match self {
-            Self::Server(keys) => Some(keys.key.fingerprint()),
-            Self::Rehearsal(_) => None,
-        }
-    }
-
-    /// Checks that operands of two servers may meet.
-    pub(crate) fn check_same(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), Error> {
-        if Arc::ptr_eq(self, other) {
-            return Ok(());
-        }
-        match (self.fingerprint(), other.fingerprint()) {
-            (Some(a), Some(b)) if a == b => Ok(()),
-            (Some(a), Some(b)) => Err(Error::KeySets(a, b)),
-            _ => Err(Error::OtherRehearsal),
-        }
-    }
 }
 
 impl fmt::Debug for Server {
@@ -372,4 +320,13 @@ fn encode(metadata: &ReadingsMetadata, column: &Column, values: &[f64]) -> Resul
         })
     };
     values.iter().enumerate().map(encode).collect()
+}
+
+impl Computed {
+    /// Returns a server that computes values like this one.
+    pub fn server(&self) -> Server {
+        Server {
+            backend: Arc::clone(self.backend()),
+        }
+    }
 }

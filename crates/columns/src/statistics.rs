@@ -2,7 +2,7 @@
 
 use tfhe_sbc_engine::analytics::moments::variance_numerator;
 
-use crate::answer::Computed;
+use crate::computed::Computed;
 use crate::decimal::Decoder;
 use crate::number::Number;
 

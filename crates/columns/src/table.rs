@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
+use crate::backend::Backend;
 use crate::error::Error;
 use crate::nearest::did_you_mean;
 use crate::node::{Op, Source};
 use crate::number::Number;
-use crate::server::Backend;
 
 /// The encrypted columns of one upload or several, their rows one after the other.
 #[derive(Clone)]

@@ -1,0 +1,162 @@
+//! Arithmetic on encrypted numbers.
+
+use std::sync::Arc;
+
+use tfhe_sbc_core::encoding::FixedPoint;
+
+use crate::decimal;
+use crate::encoding::{bits_of, weighted_sum};
+use crate::error::Error;
+use crate::node::{Node, Op};
+use crate::number::{Number, Operand, common_rows};
+use crate::threshold::slack;
+
+impl Number {
+    /// `factor·self + constant`, which takes no bootstrap if the factor is positive.
+    ///
+    /// # Errors
+    /// A factor of 0, operands that are not finite, and results that have no encoding.
+    pub fn affine(&self, factor: f64, constant: f64) -> Result<Self, Error> {
+        if !factor.is_finite() || !constant.is_finite() {
+            return Err(Error::NotFinite);
+        }
+        let mut result = if factor < 0.0 {
+            weighted_sum(&[(self, factor)], 0.0, &self.backend, self.node.rows)?
+        } else {
+            Self {
+                backend: Arc::clone(&self.backend),
+                node: self.node(),
+                offset: decimal::product(self.offset, factor),
+                scale: decimal::product(self.scale, factor),
+            }
+        };
+        result.offset = decimal::sum(result.offset, constant);
+        FixedPoint::new(result.offset, result.scale, 1).map_err(Error::Encoding)?;
+        Ok(result)
+    }
+
+    /// `Σ weight·number + constant` of one number or more; no weight is 0.
+    ///
+    /// # Errors
+    /// Operands that do not belong together, and results that have no encoding.
+    pub fn linear(terms: &[(&Self, f64)], constant: f64) -> Result<Self, Error> {
+        let (first, others) = match terms {
+            [] => return Err(Error::NoRows),
+            [(only, weight)] => return only.affine(*weight, constant),
+            [(first, _), others @ ..] => (first, others),
+        };
+        if terms.iter().any(|(_, weight)| !weight.is_finite()) || !constant.is_finite() {
+            return Err(Error::NotFinite);
+        }
+        for (other, _) in others {
+            first.backend.check_same(&other.backend)?;
+        }
+        let nodes: Vec<&Node> = terms.iter().map(|(number, _)| &*number.node).collect();
+        let rows = common_rows(&nodes)?;
+        weighted_sum(terms, constant, &first.backend, rows)
+    }
+
+    /// `self + weight·other`, where the weight is not 0.
+    ///
+    /// # Errors
+    /// As [`linear`](Self::linear).
+    pub fn add_weighted(&self, other: &Self, weight: f64) -> Result<Self, Error> {
+        Self::linear(&[(self, 1.0), (other, weight)], 0.0)
+    }
+
+    /// `self + other`.
+    ///
+    /// # Errors
+    /// As [`linear`](Self::linear).
+    pub fn plus<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, Error> {
+        match other.into() {
+            Operand::Clear(value) => self.affine(1.0, value),
+            Operand::Encrypted(other) => self.add_weighted(other, 1.0),
+        }
+    }
+
+    /// `self - other`.
+    ///
+    /// # Errors
+    /// As [`linear`](Self::linear).
+    pub fn minus<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, Error> {
+        match other.into() {
+            Operand::Clear(value) => self.affine(1.0, -value),
+            Operand::Encrypted(other) => self.add_weighted(other, -1.0),
+        }
+    }
+
+    /// `self·other`. A clear factor takes no bootstrap if it is positive.
+    ///
+    /// # Errors
+    /// A clear factor of 0, operands that do not belong together, and results of more than 52 bits.
+    pub fn times<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, Error> {
+        match other.into() {
+            Operand::Clear(0.0) => Err(Error::ZeroFactor),
+            Operand::Clear(factor) => self.affine(factor, 0.0),
+            Operand::Encrypted(other) => self.product(other),
+        }
+    }
+
+    fn product(&self, other: &Self) -> Result<Self, Error> {
+        self.backend.check_same(&other.backend)?;
+        let rows = common_rows(&[&self.node, &other.node])?;
+        let bits = self.node.bits() + other.node.bits();
+        // (o + s·c)·(o' + s'·c'), whose code is c·c' where both offsets are 0.
+        let product = Self {
+            offset: 0.0,
+            scale: decimal::product(self.scale, other.scale),
+            ..self.made(rows, bits, Op::Product(self.node(), other.node()))
+        };
+        product.encoding().map_err(|_| Error::TooWide)?;
+        let without_offset = |number: &Self| Self {
+            offset: 0.0,
+            ..number.clone()
+        };
+        let (a, b) = (without_offset(self), without_offset(other));
+        let parts = [(&product, 1.0), (&a, other.offset), (&b, self.offset)];
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|(_, weight)| *weight != 0.0)
+            .collect();
+        let mut result = match parts[..] {
+            [_] => product,
+            _ => weighted_sum(&parts, 0.0, &self.backend, rows)?,
+        };
+        let constant = decimal::product(self.offset, other.offset);
+        result.offset = decimal::sum(result.offset, constant);
+        Ok(result)
+    }
+
+    /// Clear numbers, one for each of as many rows, of this one's step.
+    ///
+    /// # Errors
+    /// No values, values that are not finite, and values between two steps.
+    pub fn public(&self, values: &[f64]) -> Result<Self, Error> {
+        if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+            return Err(Error::NotFinite);
+        }
+        let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        // On the grid of this one's encoding.
+        let below = ((self.offset - lowest) / self.scale).ceil().max(0.0);
+        let below = decimal::product(below, self.scale);
+        let offset = decimal::sum(self.offset, -below);
+        let code = |value: &f64| {
+            let steps = (value - offset) / self.scale;
+            let code = steps.round();
+            if (steps - code).abs() > slack(*value, offset, self.scale) {
+                return Err(Error::NoMultiple(self.scale));
+            }
+            match code < (1u64 << 52) as f64 {
+                true => Ok(code as u64),
+                false => Err(Error::TooWide),
+            }
+        };
+        let codes = values.iter().map(code).collect::<Result<Vec<u64>, _>>()?;
+        let bits = bits_of(codes.iter().copied().max().unwrap_or(0));
+        Ok(Self {
+            offset,
+            ..self.made(Some(codes.len()), bits, Op::Public(codes))
+        })
+    }
+}
