@@ -1,4 +1,8 @@
 //! Every example, on a few rows.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 use std::sync::OnceLock;
 

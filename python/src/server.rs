@@ -88,7 +88,7 @@ impl Server {
     /// Loads uploads of the same columns, their rows one after the other.
     fn load(&self, py: Python<'_>, boxes: Vec<Bound<'_, PyBytes>>) -> PyResult<Loaded> {
         check_process()?;
-        let boxes: Vec<&[u8]> = boxes.iter().map(|bytes| bytes.as_bytes()).collect();
+        let boxes: Vec<&[u8]> = boxes.iter().map(PyBytesMethods::as_bytes).collect();
         loaded(py.detach(|| self.0.load(&boxes)))
     }
 
@@ -122,7 +122,7 @@ impl Server {
                 "use its columns",
             ));
         };
-        let boxes: Vec<&[u8]> = boxes.iter().map(|bytes| bytes.as_bytes()).collect();
+        let boxes: Vec<&[u8]> = boxes.iter().map(PyBytesMethods::as_bytes).collect();
         let questions: Vec<Question> = questions
             .iter()
             .map(|text| {

@@ -3,6 +3,7 @@
 //! `tests/vectors/seal`.
 
 /// Decryption and decoding without a line of the crate's arithmetic.
+#[allow(clippy::unwrap_used, reason = "of the tests")]
 #[path = "../../ckks/tests/common/mod.rs"]
 mod reference;
 

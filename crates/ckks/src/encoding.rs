@@ -349,7 +349,7 @@ mod tests {
     fn a_real_vector_is_a_complex_one_without_imaginary_parts() {
         let complex: Vec<[f64; 2]> = values(512)
             .iter()
-            .map(|v| [v[0] as f32 as f64, 0.0])
+            .map(|v| [f64::from(v[0] as f32), 0.0])
             .collect();
         let real: Vec<f64> = complex.iter().map(|v| v[0]).collect();
         let single: Vec<f32> = real.iter().map(|&v| v as f32).collect();

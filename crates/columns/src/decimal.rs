@@ -109,7 +109,7 @@ impl Decoder {
     /// Returns the difference of two numbers, from that of their codes.
     pub fn difference(&self, codes: u128) -> f64 {
         let exact = (self.exact).and_then(|exact| quotient(exact.above(0, codes)?, exact.unit));
-        exact.unwrap_or_else(|| codes as f64 * self.scale)
+        exact.unwrap_or(codes as f64 * self.scale)
     }
 
     /// Returns `numerator / denominator` times the square of the scale: the variance of numbers,

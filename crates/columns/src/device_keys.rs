@@ -311,7 +311,7 @@ mod tests {
             fs::File::open(folder.path())
                 .unwrap()
                 .set_modified(old)
-                .unwrap()
+                .unwrap();
         };
         settle();
         let first = looked();

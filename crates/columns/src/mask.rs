@@ -70,6 +70,7 @@ impl Mask {
     }
 
     /// Whether it does not hold.
+    #[must_use]
     pub fn negated(&self) -> Self {
         self.made(self.node.rows, Op::Not(self.node()))
     }
@@ -125,11 +126,13 @@ impl Mask {
     }
 
     /// One clear truth value for all rows of this mask.
+    #[must_use]
     pub fn constant(&self, truth: bool) -> Self {
         self.made(self.node.rows, Op::Constant(truth))
     }
 
     /// Clear truth values, one for each of as many rows.
+    #[must_use]
     pub fn public(&self, truths: &[bool]) -> Self {
         let bits: Vec<u64> = truths.iter().copied().map(u64::from).collect();
         self.made(Some(bits.len()), Op::Public(bits))
@@ -148,11 +151,13 @@ impl Mask {
     }
 
     /// Whether it holds in all rows.
+    #[must_use]
     pub fn all(&self) -> Self {
         self.made(None, Op::All(self.node()))
     }
 
     /// Whether it holds in any row.
+    #[must_use]
     pub fn any(&self) -> Self {
         self.made(None, Op::Any(self.node()))
     }

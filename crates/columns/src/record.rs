@@ -108,11 +108,7 @@ impl<'a> Recorder<'a> {
                     let digits = codes.iter().map(|code| circuit.propagate(code));
                     digits.collect::<Result<Vec<_>, _>>()
                 })?;
-                digits
-                    .iter()
-                    .flat_map(|code| code.blocks())
-                    .cloned()
-                    .collect()
+                digits.iter().flat_map(FheUint::blocks).cloned().collect()
             }
             Values::Truths(truths) => truths.iter().map(|bit| self.circuit.bit(bit)).collect(),
         })
@@ -269,9 +265,7 @@ impl<'a> Recorder<'a> {
                 self.code_of(of, |circuit, codes| circuit.nth_smallest(codes, *rank))?
             }
             Op::Sum(of) => self.sum(of)?,
-            Op::SumOfSquares(of) => {
-                self.code_of(of, |circuit, codes| circuit.sum_of_squares(codes))?
-            }
+            Op::SumOfSquares(of) => self.code_of(of, Circuit::sum_of_squares)?,
             Op::Count(of) => self.truths(of, |truths| {
                 let count = circuit.propagate(&circuit.count(truths)?)?;
                 Ok(Values::Codes(vec![count]))

@@ -47,6 +47,7 @@ impl Relation {
     }
 
     /// The same one with its sides exchanged.
+    #[must_use]
     pub fn flipped(self) -> Self {
         match self {
             Self::Lt => Self::Gt,

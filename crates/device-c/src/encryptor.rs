@@ -263,7 +263,6 @@ unsafe fn init<K: KeyKind>(
     encryptor: *mut Encryptor,
     options: *const Options,
 ) -> Result<(), Status> {
-    // SAFETY: the caller's promise.
     let options_region = memory::check(options, 1)?;
     // SAFETY: the caller's promise.
     let options = unsafe { options.read() };

@@ -1,5 +1,6 @@
 //! Writes the files that `cargo xtask web` gives to the page: `fixtures FOLDER`.
 
+#[allow(clippy::unwrap_used, reason = "of the tests")]
 #[path = "../tests/it/common/mod.rs"]
 mod common;
 

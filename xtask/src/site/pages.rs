@@ -203,7 +203,7 @@ mod tests {
     fn blocks_of_code_are_told_from_prose() {
         let mut code = Vec::new();
         for_prose("a\n```sh\nb\n```\nc\n", |line, is_code| {
-            code.push((line.trim().to_owned(), is_code))
+            code.push((line.trim().to_owned(), is_code));
         });
         let expected = [
             ("a", false),

@@ -81,7 +81,7 @@ fn seal_embeddeds_stream() {
 fn what_was_encrypted_comes_back() {
     for parameters in Parameters::SEAL_EMBEDDED {
         let (n, key) = (parameters.polynomial_size(), secret_key(&parameters));
-        let scale = if n == 1024 { (1 << 20) as f64 } else { SCALE };
+        let scale = if n == 1024 { f64::from(1 << 20) } else { SCALE };
         let values: Vec<[f64; 2]> = (0..n / 2)
             .map(|i| [(i % 100) as f64 / 16.0 - 3.0, (i % 7) as f64 - 2.5])
             .collect();
@@ -147,7 +147,7 @@ fn what_was_encrypted_comes_back() {
 fn products_and_lower_levels() {
     let (parameters, key) = (Parameters::N4096, secret_key(&Parameters::N4096));
     let values: Vec<f64> = (0..2048).map(|i| f64::from(i % 11) / 4.0 - 1.0).collect();
-    let scale = (1 << 20) as f64;
+    let scale = f64::from(1 << 20);
     let (plan, generator) = (MemoryPlan::Fast, SealGenerator::Blake2xb);
     let slots_of = Slots::Real(&values);
     let file = encrypt(

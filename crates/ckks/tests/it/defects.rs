@@ -278,7 +278,7 @@ fn values_that_do_not_fit_are_refused() {
             SealGenerator::Blake2xb,
             seeds(15),
             Slots::Real(&[value; 512]),
-            (1 << 20) as f64,
+            f64::from(1 << 20),
             Format::Raw,
         )
         .map(drop)

@@ -110,7 +110,7 @@ fn every_size_of_seal_embedded() {
     for parameters in Parameters::SEAL_EMBEDDED {
         let key = secret_key(&parameters);
         let n = parameters.polynomial_size();
-        let scale = if n == 1024 { (1 << 20) as f64 } else { SCALE };
+        let scale = if n == 1024 { f64::from(1 << 20) } else { SCALE };
         let values: Vec<f64> = (0..n / 2).map(|i| (i % 100) as f64 / 16.0 - 3.0).collect();
         let slots = Slots::Real(&values);
         let [small, fast] = [MemoryPlan::Small, MemoryPlan::Fast].map(|plan| {
@@ -244,7 +244,7 @@ fn golden_bytes() {
     let parameters = Parameters::N4096;
     // Exact in binary, for libm is not the same everywhere.
     let values: Vec<f64> = (0..2048)
-        .map(|i| (i * 37 % 1001) as f64 / 256.0 - 2.0)
+        .map(|i| f64::from(i * 37 % 1001) / 256.0 - 2.0)
         .collect();
     let slots = Slots::Real(&values);
     let digest = |bytes: &[u8]| u64::from_be_bytes(*blake2b_256(bytes).first_chunk().unwrap());

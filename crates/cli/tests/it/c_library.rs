@@ -1,5 +1,6 @@
 //! An upload that the C library makes, from its bytes through a server to decrypted answers.
 #![allow(
+    clippy::borrow_as_ptr,
     clippy::undocumented_unsafe_blocks,
     reason = "calls with pointers to what is declared a line before"
 )]

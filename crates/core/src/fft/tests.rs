@@ -6,7 +6,7 @@ use crate::test_words::Words;
 const SIZES: [usize; 9] = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536];
 
 fn size(n: usize) -> PolynomialSize {
-    PolynomialSize::new(n).unwrap()
+    PolynomialSize::new(n).expect("a polynomial size")
 }
 
 /// Every size on every instruction set.
@@ -95,7 +95,7 @@ fn products_agree_with_schoolbook_at_every_size() {
         let a: Vec<i64> = words.signed_32(n).iter().map(|x| x >> 16).collect();
         let mut b = vec![0; n];
         for _ in 0..16 {
-            b[words.next() as usize % n] += (words.next() as i16 >> 4) as i64;
+            b[words.next() as usize % n] += i64::from(words.next() as i16 >> 4);
         }
         let error = largest_error(&fft_product(plan.plan(), &a, &b), &schoolbook(&a, &b));
         assert!(error < 1e-3, "{} {n}: {error}", plan.isa().name());

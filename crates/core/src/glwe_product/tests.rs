@@ -45,7 +45,7 @@ fn prepared(plan: FftPlan<'_>, key: &[i64]) -> Vec<f64> {
 
 fn check<T: ProductTorus>() {
     for n in SIZES {
-        let size = PolynomialSize::new(n).unwrap();
+        let size = PolynomialSize::new(n).expect("a polynomial size");
         let cases = cases::<T>(n);
         let start: Vec<T> = Words(7).torus(n);
         let expected = |terms: &[(Vec<T>, Vec<i64>)]| {

@@ -237,13 +237,13 @@ fn forged_header_fields_are_refused() {
         ("body bits", |h| h.body_bits += 1),
         ("body bits", |h| h.body_bits = 255),
         ("plaintext kind", |h| {
-            h.plaintext = Some(PlaintextKind::Boolean)
+            h.plaintext = Some(PlaintextKind::Boolean);
         }),
         ("message bits", |h| h.message_bits += 1),
         ("carry bits", |h| h.carry_bits = 255),
         ("element count", |h| h.element_count = u32::MAX),
         ("element count", |h| {
-            h.element_count = MAX_ELEMENTS as u32 + 1
+            h.element_count = MAX_ELEMENTS as u32 + 1;
         }),
         ("element count", |h| h.element_count += 256),
         ("mask seed", |h| h.mask_seed.0[31] = 1),

@@ -1,5 +1,9 @@
 //! The integration tests: one program, so that the crate is linked once. `common` and `samples`
 //! are also included by the tests of other crates and by the fuzz targets.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,7 @@
 //! The functions as C calls them: what they refuse, and that they make the messages of
 //! `tfhe_sbc_device`. `tests/abi.c` does the same from C, under the sanitizers.
 #![allow(
+    clippy::borrow_as_ptr,
     clippy::undocumented_unsafe_blocks,
     reason = "calls with pointers to what is declared a line before, or refused ones"
 )]
@@ -93,7 +94,7 @@ fn wipe(encryptor: &mut Encryptor) -> i32 {
 
 #[test]
 fn messages_are_those_of_the_library() {
-    let bits: Vec<u8> = (0..BITS).map(|i| (i % 5 == 2) as u8).collect();
+    let bits: Vec<u8> = (0..BITS).map(|i| u8::from(i % 5 == 2)).collect();
     let (mut device, mut encryptor) = (Device::new(), Encryptor::new());
     assert_eq!(init(&mut encryptor, &device.options()), OK);
     let (mut message, mut len) = (vec![0; 2000], 0);

@@ -1,6 +1,7 @@
 //! The functions of CKKS as C calls them make the ciphertexts of `tfhe_sbc_ckks`. `tests/ckks.c`
 //! does what they refuse, from C, under the sanitizers.
 #![allow(
+    clippy::borrow_as_ptr,
     clippy::undocumented_unsafe_blocks,
     reason = "calls with pointers to what is declared a line before"
 )]

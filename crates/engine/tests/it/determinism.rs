@@ -185,7 +185,7 @@ fn forged_server_keys_are_refused() {
 
 fn hash<T: ProductTorus>(ciphertexts: &[LweCiphertext<T>]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    for word in ciphertexts.iter().flat_map(|lwe| lwe.as_slice()) {
+    for word in ciphertexts.iter().flat_map(LweCiphertext::as_slice) {
         hasher.update(&word.to_u64().to_le_bytes());
     }
     hasher.finalize()

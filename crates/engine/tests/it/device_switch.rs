@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tfhe_sbc_core::device_issue::DeviceId;
+use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
@@ -85,7 +86,7 @@ fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
         if T::BITS == 32 {
             let mut glwes = uniform_glwes::<T>(secret.parameters(), 2);
             seeded.prepare().switch_batch(&mut glwes);
-            for word in glwes.iter().flat_map(|glwe| glwe.as_slice()) {
+            for word in glwes.iter().flat_map(GlweCiphertext::as_slice) {
                 hasher.update(&word.to_u64().to_le_bytes());
             }
         }

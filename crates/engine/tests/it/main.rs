@@ -1,4 +1,8 @@
 //! The engine's integration tests, as one program.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 mod against_reference;
 mod analytics;

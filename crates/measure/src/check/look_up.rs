@@ -171,7 +171,7 @@ fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generat
         .map(|&u| {
             // The rounding of this value to a multiple of the step changes it by u half steps.
             let below = (u * half).round() as i64;
-            (((generator.word() as u32) << shift) as i64 - below) as u32
+            (i64::from((generator.word() as u32) << shift) - below) as u32
         })
         .collect();
     // The part of the sum that is not due to rounding.

@@ -61,6 +61,7 @@ fn obeys(set: ParameterSet) {
 }
 
 #[test]
+#[ignore = "half a minute or more of statistics"]
 fn the_noise_of_integers_obeys() {
     obeys(MESSAGE_2_CARRY_2);
     obeys(MESSAGE_1_CARRY_1);
@@ -72,6 +73,7 @@ fn the_noise_of_looser_integers_obeys() {
 }
 
 #[test]
+#[ignore = "half a minute or more of statistics"]
 fn the_noise_of_booleans_obeys() {
     obeys(GATES);
     obeys(BOOLEAN_1024);

@@ -152,8 +152,8 @@ impl Candidate {
     /// Whether nothing is exceeded.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
         let set = self.set.as_ref();
-        let body_bits = set.map_or(0, |set| set.body_bits());
-        let mask_bits = set.map_or(0, |set| set.public_key_mask_bits());
+        let body_bits = set.map_or(0, Parameters::body_bits);
+        let mask_bits = set.map_or(0, Parameters::public_key_mask_bits);
         self.scheme.polynomial_size <= bounds.polynomial_size
             && self.scheme.glwe_dimension <= bounds.glwe_dimension
             && self.scheme.small_key.dimension <= bounds.lwe_dimension

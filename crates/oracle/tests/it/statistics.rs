@@ -71,7 +71,7 @@ fn shapiro_francia_rejects_as_often_as_it_says() {
                 shapiro_francia(&samples).unwrap().p_value < 0.05
             })
             .count();
-        let level = rejected as f64 / repetitions as f64;
+        let level = rejected as f64 / f64::from(repetitions);
         assert!((0.025..0.105).contains(&level), "{count} samples: {level}");
     }
 }

@@ -85,6 +85,7 @@ impl Row {
     }
 
     /// Returns the row with a note.
+    #[must_use]
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self {
             note: note.into(),
@@ -94,6 +95,7 @@ impl Row {
 
     /// Returns the row as unexplained if there is a reason for which no formula gives the
     /// published figure, else unchanged.
+    #[must_use]
     pub fn unexplained(self, reason: Option<impl Into<String>>) -> Self {
         match reason {
             Some(reason) => Self {

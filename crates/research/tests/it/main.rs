@@ -1,4 +1,8 @@
 //! The integration tests of the research crate, as one program.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 mod published_sets;
 mod reproduce;

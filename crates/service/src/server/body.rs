@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, header};
 use http_body_util::BodyExt;
-use hyper::body::Body as _;
+use hyper::body::{Body as _, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -147,7 +147,7 @@ pub(super) async fn refuse_briefly(request: Request<Body>, refusal: Refusal) -> 
 async fn discard(mut body: Body, mut left: usize, time: Duration) {
     let reading = async {
         while let Some(Ok(frame)) = body.frame().await {
-            left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len()));
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
             if left == 0 {
                 break;
             }

@@ -97,7 +97,7 @@ impl ConnectionHandler {
         };
         let key_exchange = session
             .negotiated_key_exchange_group()
-            .map(|group| group.name());
+            .map(rustls::crypto::SupportedKxGroup::name);
         tracing::debug!(peer = ?peer.name, role = ?peer.role, ?key_exchange, "connected");
         Some((stream, peer))
     }

@@ -1,4 +1,8 @@
 //! Tests of the crate, as one program.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 mod description;
 mod sums;

@@ -52,7 +52,11 @@ fn words(seed: u64) -> impl FnMut() -> u64 {
 
 fn check<T: Torus>(isa: Isa, shape: ProductShape, turn: bool, base_log: u32, seed: u64) {
     let mut words = words(seed);
-    let plan = ExternalProductPlan::new(PolynomialSize::new(N).unwrap(), shape, isa);
+    let plan = ExternalProductPlan::new(
+        PolynomialSize::new(N).expect("a polynomial size"),
+        shape,
+        isa,
+    );
     let ProductShape {
         block_size,
         rows,

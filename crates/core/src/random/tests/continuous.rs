@@ -123,6 +123,7 @@ fn the_tail_reaches_nine_standard_deviations() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of statistics"]
 fn moments_tails_and_shape() {
     for kind in ExpanderKind::ALL {
         for normals in [normals, single_normals] {
@@ -181,9 +182,12 @@ fn the_checks_notice_a_broken_generator() {
     // A sum of twelve uniform variates has the variance, not the tails.
     let mut words = vec![0u32; 12 << 20];
     fill_uniform(&mut stream(ExpanderKind::ChaCha20, 23), &mut words);
-    let twelve = words
-        .chunks(12)
-        .map(|w| w.iter().map(|x| *x as f64 * 2f64.powi(-32)).sum::<f64>() - 6.0);
+    let twelve = words.chunks(12).map(|w| {
+        w.iter()
+            .map(|x| f64::from(*x) * 2f64.powi(-32))
+            .sum::<f64>()
+            - 6.0
+    });
     assert!(check_moments(&twelve.collect::<Vec<_>>()).is_err());
     let shifted: Vec<f64> = good.iter().map(|x| x + 0.01).collect();
     assert!(check_moments(&shifted).is_err());
@@ -261,7 +265,7 @@ fn upper_tail(x: f64) -> f64 {
     } else {
         let fraction = (1..60)
             .rev()
-            .fold(0.0, |rest, k| k as f64 / (x.abs() + rest));
+            .fold(0.0, |rest, k| f64::from(k) / (x.abs() + rest));
         let tail = density / (x.abs() + fraction);
         if x > 0.0 { tail } else { 1.0 - tail }
     }
@@ -336,7 +340,7 @@ fn the_scale_is_the_fraction_of_q() {
     let expected: [f64; 16] = core::array::from_fn(|i| {
         let at = |edge: f64| {
             (-20..=20)
-                .map(|k| upper_tail((edge / 16.0 + k as f64) * 2.0))
+                .map(|k| upper_tail((edge / 16.0 + f64::from(k)) * 2.0))
                 .sum::<f64>()
         };
         wrapped.len() as f64 * (at(i as f64) - at(i as f64 + 1.0))

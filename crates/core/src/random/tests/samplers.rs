@@ -54,7 +54,7 @@ fn centred_binomial_of_every_word_has_the_exact_masses() {
                 .filter(|x| i64::from(**x as i32) == value)
                 .count();
             // C(2 eta, eta + value) of 4^eta.
-            let top = (eta as i64 + value) as u64;
+            let top = (i64::from(eta) + value) as u64;
             let choose = (0..top).fold(1, |c, i| c * (2 * u64::from(eta) - i) / (i + 1));
             assert_eq!(count as u64, choose << (16 - 2 * eta), "eta {eta}");
             square += value * value * count as i64;
@@ -72,7 +72,7 @@ fn centred_binomial_frequencies() {
             let mut values = vec![0u64; LEN];
             let noise = NoiseDistribution::CenteredBinomial { eta };
             add_noise(noise, &mut stream(kind, eta), &mut values);
-            let reach = (eta as i64).min(5);
+            let reach = (i64::from(eta)).min(5);
             let mut counts = vec![0; 2 * reach as usize + 1];
             let mut square = 0.0;
             for value in values {

@@ -55,7 +55,7 @@ fn good_source(calls: &Cell<u8>) -> impl FnMut(&mut [u8]) -> Result<(), EntropyE
 
 fn policy(max_ciphertexts: u64) -> ReseedPolicy {
     ReseedPolicy {
-        max_ciphertexts: NonZeroU64::new(max_ciphertexts).unwrap(),
+        max_ciphertexts: NonZeroU64::new(max_ciphertexts).expect("more than none"),
     }
 }
 

@@ -354,7 +354,7 @@ fn distinct_windows(streams: &[Vec<u8>]) -> Result<(), String> {
     let mut seen = HashSet::new();
     for (number, stream) in streams.iter().enumerate() {
         for (offset, window) in stream.windows(8).enumerate() {
-            if !seen.insert(u64::from_le_bytes(window.try_into().unwrap())) {
+            if !seen.insert(u64::from_le_bytes(window.try_into().expect("eight bytes"))) {
                 return Err(format!("stream {number} repeats at byte {offset}"));
             }
         }

@@ -117,7 +117,7 @@ fn functions_of_few_bits_agree() {
             assert_eq!(read(&c, &found), u128::from((a * a + 3) & 0x1fff));
         }
         let wide = c.stand_in_integer::<Unsigned>(0u8, Width::new(most + 1).unwrap());
-        let refused = c.map::<Unsigned>(&wide, Width::MAX, |x| x.into());
+        let refused = c.map::<Unsigned>(&wide, Width::MAX, Into::into);
         assert_eq!(refused.unwrap_err(), IntegerError::Lookup);
     }
 }
