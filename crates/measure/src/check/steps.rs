@@ -101,7 +101,7 @@ impl Effort {
         },
     };
 
-    /// The number of steps that [`measure`] reports to its progress.
+    /// The number of steps that [`measure`](super::measure) reports to its progress.
     pub fn steps(&self, parameters: &Parameters) -> u64 {
         let per_key = 2 * key_steps(parameters) + (self.bootstraps + self.runs * RUN_STEPS) as u64;
         self.keys as u64 * per_key
