@@ -72,7 +72,7 @@ pub struct GlweNoise {
     pub glwe_dimension: usize,
     /// Number N of coefficients of a polynomial.
     pub polynomial_size: usize,
-    /// Fresh variance of every coefficient of the body.
+    /// The fresh variance of every coefficient of the body.
     pub variance: Variance,
     /// log2 of the ciphertext modulus q.
     pub torus_log2: u32,
@@ -157,11 +157,11 @@ impl KeyBlocks {
 pub struct KeySwitchNoise {
     /// The number of coefficients that are switched.
     pub input_dimension: usize,
-    /// The key that they are under.
+    /// The key that the input is under.
     pub secret: GlweSecret,
     /// The number of coefficients that both keys have, whose mask is copied.
     pub shared: usize,
-    /// log2 of the modulus of the ciphertext that comes in.
+    /// log2 of the modulus of the input.
     pub input_torus_log2: u32,
     /// log2 of the modulus that the key and the result are stored with.
     pub output_torus_log2: u32,
@@ -195,7 +195,7 @@ pub fn key_switch_variance(switch: &KeySwitchNoise) -> Variance {
 /// The rounding of an LWE ciphertext to the modulus w = 2N of a blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModulusSwitch {
-    /// Every coefficient to the nearest multiple of 1/w.
+    /// Every coefficient is rounded to the nearest multiple of 1/w.
     Plain,
     /// The body is first corrected by the sum of the mask's rounding errors times the mean
     /// of a key coefficient ("centered mean noise reduction" of TFHE-rs; ePrint 2025/809),

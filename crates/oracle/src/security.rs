@@ -96,7 +96,7 @@ impl SecretKind {
 }
 
 /// The entropy in bits of a key of `key.dimension / ℓ` blocks, drawn until its weight is at most
-/// the mean for ℓ above 1. Search by collision takes half as many bits, so it should be
+/// the mean for ℓ above 1. A collision search takes half as many bits, so the entropy should be
 /// well above twice the level.
 pub fn block_key_entropy(key: KeyBlocks) -> f64 {
     let patterns = f64::from(key.block_size + 1);
@@ -127,18 +127,18 @@ pub struct CurvePoint {
     pub dimension: usize,
     /// The smallest log2(σ/q) that reaches λ.
     pub log2_sigma: f64,
-    /// The attack that costs 2^λ there.
+    /// The attack that costs 2^λ at this row.
     pub attack: Attack,
 }
 
-/// A security level as far as the table tells it.
+/// A security level, which may be outside of the table's range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Level {
-    /// Less than this lowest level of the table.
+    /// Below this level, the lowest of the table.
     Below(f64),
-    /// About this many bits.
+    /// About this number of bits.
     About(f64),
-    /// This highest level of the table or more.
+    /// At least this level, the highest of the table.
     AtLeast(f64),
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for Level {
 pub struct SecurityEstimate {
     /// The interpolated level, within 1 bit of the estimator's own.
     pub lambda: Level,
-    /// The level at a σ smaller by the margin: what to rely on.
+    /// The level at a σ smaller by the margin, which is the level to rely on.
     pub lambda_with_margin: Level,
     /// The cheapest attack at the nearest row.
     pub limiting_attack: Attack,
@@ -175,13 +175,13 @@ pub struct SecurityEstimate {
     pub nearest: Vec<CurvePoint>,
 }
 
-/// A question that the table has no rows for.
+/// The reason for which the table gives no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum OutOfTable {
     /// The dimension is below the table's smallest.
     #[error("dimension {dimension} is below the security table's smallest, {min}")]
     Dimension {
-        /// The dimension asked for.
+        /// The dimension that was given.
         dimension: usize,
         /// The smallest dimension of the table.
         min: usize,
@@ -189,9 +189,9 @@ pub enum OutOfTable {
     /// The curves that cover the dimension are all above or all below the level.
     #[error("level {lambda} is outside of the security table at dimension {dimension}")]
     Level {
-        /// The level asked for.
+        /// The level that was given.
         lambda: f64,
-        /// The dimension asked for.
+        /// The dimension that was given.
         dimension: usize,
     },
     /// No curve is safe for keys of such blocks.

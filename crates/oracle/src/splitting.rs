@@ -11,13 +11,13 @@ use crate::generator::Generator;
 
 /// A random experiment whose outcome has a score, and ways to move from one outcome to another.
 pub trait RareEvent {
-    /// Everything random in one experiment.
+    /// The random inputs of one experiment.
     type State: Clone;
 
     /// The number of kinds of moves, each with a step size of its own.
     fn kinds(&self) -> usize;
 
-    /// A state by the experiment's law.
+    /// Draws a state by the experiment's law.
     fn draw(&self, generator: &mut Generator) -> Self::State;
 
     /// The score of a state.
@@ -41,7 +41,7 @@ pub trait RareEvent {
 pub struct Effort {
     /// The number of particles, at least 100.
     pub particles: usize,
-    /// Moves of each kind that a particle is offered at each level.
+    /// The number of moves of each kind that a particle is offered at each level.
     pub moves: usize,
 }
 
@@ -49,7 +49,7 @@ pub struct Effort {
 const KEPT: f64 = 0.5;
 /// The share of proposals that step sizes are adapted to.
 const ACCEPTANCE: f64 = 0.3;
-/// Levels after which a run gives up: a probability below 2^-MOST_LEVELS.
+/// The number of levels after which a run gives up, which is a probability below 2^-MOST_LEVELS.
 const MOST_LEVELS: usize = 5000;
 
 /// The result of one run.
@@ -66,9 +66,9 @@ pub struct Run<S> {
     pub reached: Vec<S>,
 }
 
-/// One run: an estimate of the probability that the score is at least `target`.
+/// Runs one estimation of the probability that the score is at least `target`.
 ///
-/// `None` where no particle could get any further, or the probability is below 2^-5000.
+/// Returns `None` if no particle could be moved further, or the probability is below 2^-5000.
 pub fn run<E: RareEvent>(
     event: &E,
     target: f64,
@@ -159,17 +159,17 @@ fn move_all<E: RareEvent>(
 /// An estimate from independent runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Combined {
-    /// log2 of the mean of the runs' probabilities: that is the estimate without bias.
+    /// log2 of the mean of the runs' probabilities, which is the unbiased estimate.
     pub log2_p: f64,
     /// The standard error in bits, from the spread of the runs, or the least error that the method
     /// can have if that is larger.
     pub standard_error: f64,
 }
 
-/// Puts runs of the same effort together; `None` without any.
+/// Combines runs of the same effort; `None` without any.
 ///
-/// At best the logarithm of a run's estimate has the variance J (1-p)/(p M), for J levels
-/// that keep a share p of M particles (Cérou and Guyader, section 3).
+/// The logarithm of a run's estimate has at best the variance J (1-p)/(p M), for J levels that
+/// keep a share p of M particles (Cérou and Guyader, section 3).
 pub fn combine<S>(runs: &[Run<S>], effort: Effort) -> Option<Combined> {
     let largest = runs.iter().map(|run| run.log2_p).reduce(f64::max)?;
     let count = runs.len() as f64;

@@ -20,13 +20,19 @@ impl Interval {
     }
 }
 
-/// The sample mean. Panics without samples.
+/// Returns the sample mean.
+///
+/// # Panics
+/// If there are no samples.
 pub fn mean(samples: &[f64]) -> f64 {
     assert!(!samples.is_empty(), "a mean needs samples");
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// The unbiased sample variance (divisor M - 1). Panics with fewer than two samples.
+/// Returns the unbiased sample variance (divisor M - 1).
+///
+/// # Panics
+/// If there are fewer than two samples.
 pub fn variance(samples: &[f64]) -> Variance {
     assert!(samples.len() >= 2, "a variance needs two samples");
     let centre = mean(samples);
@@ -87,7 +93,7 @@ pub fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
 pub struct VarianceCheck {
     /// The sample variance.
     pub measured: Variance,
-    /// Measured divided by predicted.
+    /// The measured variance divided by the predicted one.
     pub ratio: f64,
     /// Whether the ratio is within the tolerance of 1.
     pub within: bool,
@@ -95,9 +101,9 @@ pub struct VarianceCheck {
     pub interval: Interval,
 }
 
-/// Compares the samples' variance with `predicted`: within where
-/// |measured/predicted - 1| ≤ `tolerance`. The ratio of M Gaussian samples spreads by
-/// √(2/M) about 1, so a tolerance below 4√(2/M) fails by chance.
+/// Compares the samples' variance with `predicted`. The check passes if |measured/predicted - 1| ≤
+/// `tolerance`. The ratio of M Gaussian samples spreads by √(2/M) about 1, so a tolerance below
+/// 4√(2/M) fails by chance.
 pub fn variance_within(samples: &[f64], predicted: Variance, tolerance: f64) -> VarianceCheck {
     let measured = variance(samples);
     let ratio = measured.0 / predicted.0;

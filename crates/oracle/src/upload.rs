@@ -46,7 +46,7 @@ pub struct UploadNoise {
 }
 
 impl UploadNoise {
-    /// An upload under `parameters`, before a key switch between device keys.
+    /// Returns the noise of an upload under `parameters`, before a key switch between device keys.
     pub fn new(parameters: &Parameters, kind: UploadKind) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
         Self {
@@ -61,7 +61,7 @@ impl UploadNoise {
         }
     }
 
-    /// After the GLWE key switch from a device's own key to the evaluation key.
+    /// Returns the noise after the GLWE key switch from a device's own key to the evaluation key.
     #[must_use]
     pub fn switched(self, parameters: &Parameters) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
@@ -71,7 +71,7 @@ impl UploadNoise {
         }
     }
 
-    /// The variance of all of it.
+    /// The variance of the whole noise.
     pub fn variance(self) -> Variance {
         // Uniform on [-h, h].
         self.gaussian + Variance(self.rounding * self.rounding / 3.0)

@@ -1,8 +1,8 @@
-//! Recordings that can be called off.
+//! Recordings that can be cancelled.
 //!
-//! Operators record lookups without asking anybody, and none of them can fail for somebody who no
-//! longer waits. A recording is therefore ended by unwinding to [`Circuit::record_watched`], as the
-//! query engines of compilers end theirs.
+//! Operators record lookups without a way to fail when nobody waits for the result any more. A
+//! recording is therefore ended by unwinding to [`Circuit::record_watched`], as the query engines
+//! of compilers end theirs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::{Circuit, CircuitEvaluateError};
 
-/// Lookups between two looks at whether a recording is called off.
+/// The number of lookups after which the recording checks whether it is cancelled.
 const INTERVAL: u32 = 1 << 10;
 
-/// Shared between a recording and whoever waits for it.
+/// The state that a recording shares with the thread that waits for it.
 #[derive(Debug, Default)]
 pub struct Watch {
     lookups: AtomicU64,
@@ -26,21 +26,21 @@ impl Watch {
         self.lookups.load(Ordering::Relaxed)
     }
 
-    /// Calls the recording off.
+    /// Cancels the recording.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the recording is called off.
+    /// Whether the recording is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
 
-/// The payload of the unwinding of a recording that was called off.
+/// The payload of the unwinding of a cancelled recording.
 struct CalledOff;
 
-/// A watch, and the number of lookups asked for since the last look at it.
+/// A watch, and the number of lookups since the last check of it.
 #[derive(Default)]
 pub(super) struct Watched {
     watch: Option<Arc<Watch>>,
@@ -66,11 +66,11 @@ impl Watched {
 }
 
 impl Circuit {
-    /// Records what `operators` does, which `watch` sees and may call off. A circuit whose
-    /// recording was called off is of no use any more.
+    /// Records what `operators` does. `watch` shows the progress and can cancel the recording; a
+    /// circuit whose recording was cancelled must not be used any more.
     ///
     /// # Errors
-    /// [`CircuitEvaluateError::Cancelled`].
+    /// [`CircuitEvaluateError::Cancelled`] if the recording was cancelled.
     pub fn record_watched<R>(
         &self,
         watch: &Arc<Watch>,

@@ -16,7 +16,7 @@ pub(super) fn switch_rows(set: &ParameterSet) -> usize {
     set.glwe_dimension.0 * set.polynomial_size * set.key_switch.level_count.0
 }
 
-/// Scalars of a row of the key-switching key in memory: `n + 1` in whole tiles.
+/// The scalars of a row of the key-switching key in memory: `n + 1`, rounded up to whole tiles.
 pub(super) fn switch_columns(set: &ParameterSet) -> usize {
     (set.lwe_dimension.0 + 1).next_multiple_of(KEY_SWITCH_TILE_COLUMNS)
 }

@@ -7,7 +7,8 @@ use super::bytes::{bootstrap_key_bytes, key_switch_key_bytes, rows, switch_colum
 use super::seconds::{Terms, by_working_set, dot};
 use super::{CostModel, SIZES, SMALLEST_SIZE_LOG2};
 
-/// Ciphertexts that a thread of the engine takes through a pass over the key at most.
+/// The largest number of ciphertexts that a thread of the engine advances in one pass over the
+/// key.
 pub const LOCKSTEP: usize = 8;
 
 /// The number of ciphertexts that a thread advances in one pass, for a batch on a number of
@@ -135,8 +136,8 @@ impl CostModel {
     }
 }
 
-/// Digits of the components of the thread that has most, where each has `own` of them: the last
-/// thread has the body, and maybe fewer others.
+/// The number of digits of the thread with the most digits, if each thread has `own` components.
+/// The last thread has the body, and may have fewer other components.
 fn most_rows(set: &ParameterSet, outputs: usize, own: usize) -> usize {
     if own >= outputs {
         return rows(set);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// MiB that are read again and again, between which the price of a byte is interpolated.
+/// The sizes in MiB of working sets between which the price of a byte is interpolated.
 pub const WORKING_SETS: [f64; 4] = [8.0, 32.0, 96.0, 160.0];
 
 /// The log2 of [`WORKING_SETS`].
@@ -11,11 +11,11 @@ const PLACES: [f64; WORKING_SETS.len()] = [3.0, 5.0, 6.584_962_500_721_156, 7.32
 /// A price for each of [`WORKING_SETS`].
 pub type ByWorkingSet = [f64; WORKING_SETS.len()];
 
-/// The terms of the model: seconds of a unit of each, or how much of each a bootstrap has.
+/// The terms of the model: the seconds of a unit of each, or the amount of each in a bootstrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
-    /// Transforms, in seconds of such transforms by themselves: the price is a factor.
+    /// Transforms, in seconds of the same transforms by themselves, so that the price is a factor.
     pub transform: f64,
     /// Complex multiply-adds, by half a point: of a digit and a key's polynomial, or of a bit's
     /// sum and its factor.
@@ -26,9 +26,9 @@ pub struct Terms {
     pub key_byte: ByWorkingSet,
     /// Coefficients of accumulators, made and extracted.
     pub coefficient: f64,
-    /// Steps after which threads that share a ciphertext wait for each other.
+    /// Steps after which the threads that share a ciphertext synchronise.
     pub meeting: f64,
-    /// Coefficients of digits that such a thread has of others.
+    /// Coefficients of digits that such a thread reads from the others.
     pub exchange: f64,
     /// Multiply-adds of a digit and a scalar of the key-switching key.
     pub switch_multiply: f64,

@@ -5,18 +5,19 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-/// The dimensions that are estimated. Smaller keys are searched, not reduced.
+/// The dimensions that are estimated. Keys of smaller dimension are found by search rather than by
+/// lattice reduction.
 pub const DIMENSIONS: RangeInclusive<usize> = 32..=32_768;
 
 /// The moduli that are estimated, as log2 q.
 pub const LOG2_MODULI: RangeInclusive<f64> = 2.0..=1024.0;
 
-/// The largest noise that is estimated, as log2(σ/q): above it a ciphertext tells next to
-/// nothing, even to who has the key.
+/// The largest noise that is estimated, as log2(σ/q). Above it a ciphertext carries almost no
+/// information, even with the key.
 pub const MAX_LOG2_SIGMA: f64 = -2.0;
 
-/// The smallest noise that is estimated, as log2 σ in integers. Real instances need more by
-/// far: [`crate::security::log2_sigma_floor`].
+/// The smallest noise that is estimated, as log2 σ in integers. Real instances need far more:
+/// [`crate::security::log2_sigma_floor`].
 pub const MIN_LOG2_INTEGERS: f64 = -64.0;
 
 /// The largest number of coefficients of a sparse key per coefficient that is 1. Against sparser
@@ -61,7 +62,7 @@ impl SecretDistribution {
     }
 }
 
-/// An instance of LWE with as many samples as an attacker wants.
+/// An instance of LWE with as many samples as the attack needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LweInstance {
     dimension: usize,
@@ -129,13 +130,14 @@ impl LweInstance {
 
 /// The normal form of an instance, which the attacks work on. Lengths are in integers.
 pub(super) struct NormalForm {
-    /// n.
+    /// The dimension n.
     pub(super) dimension: usize,
-    /// ln q.
+    /// The logarithm ln q of the modulus.
     pub(super) ln_q: f64,
-    /// ln of the noise's standard deviation σ.
+    /// The logarithm of the standard deviation σ of the noise.
     pub(super) ln_sigma: f64,
-    /// ln ξ, the factor by which the noise is wider than the secret: at least 0.
+    /// The logarithm of the factor ξ by which the noise is wider than the secret; it is at least
+    /// 0.
     pub(super) ln_stretch: f64,
 }
 
@@ -146,7 +148,7 @@ impl NormalForm {
     }
 }
 
-/// An instance outside of what the formulas are good for.
+/// The reason for which an instance is refused: the formulas are not valid for it.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum NotEstimated {
     /// The dimension is too small or too large.
@@ -156,7 +158,7 @@ pub enum NotEstimated {
         DIMENSIONS.end()
     )]
     Dimension {
-        /// The dimension asked for.
+        /// The dimension that was given.
         dimension: usize,
     },
     /// The modulus is too small or too large.
@@ -166,7 +168,7 @@ pub enum NotEstimated {
         LOG2_MODULI.end()
     )]
     Modulus {
-        /// log2 of the modulus asked for.
+        /// log2 of the modulus that was given.
         log2_q: f64,
     },
     /// The noise is too small or too large.
@@ -174,9 +176,9 @@ pub enum NotEstimated {
         "noise of log2(sigma/q) = {log2_sigma} is not estimated, only {smallest} to {MAX_LOG2_SIGMA} at this modulus"
     )]
     Noise {
-        /// log2(σ/q) asked for.
+        /// The log2(σ/q) that was given.
         log2_sigma: f64,
-        /// The smallest for the modulus.
+        /// The smallest log2(σ/q) for the modulus.
         smallest: f64,
     },
     /// A fixed weight is too small or above half.
@@ -186,9 +188,9 @@ pub enum NotEstimated {
         dimension / 2
     )]
     Weight {
-        /// The weight asked for.
+        /// The weight that was given.
         weight: usize,
-        /// The dimension asked for.
+        /// The dimension that was given.
         dimension: usize,
     },
     /// A Gaussian secret is too narrow or as wide as the modulus.
@@ -196,7 +198,7 @@ pub enum NotEstimated {
         "a Gaussian secret of standard deviation {sigma} is not estimated, only from {MIN_GAUSSIAN} to a quarter of the modulus"
     )]
     Secret {
-        /// The standard deviation asked for.
+        /// The standard deviation that was given.
         sigma: f64,
     },
 }

@@ -17,9 +17,9 @@ use crate::special_functions::ln_gamma;
 pub struct UsvpCost {
     /// log2 of the operations, infinite if no block size is enough.
     pub log2_cost: f64,
-    /// β, the block size of the reduction.
+    /// The block size β of the reduction.
     pub block_size: usize,
-    /// d, the dimension of the lattice.
+    /// The dimension d of the lattice.
     pub lattice_dimension: usize,
 }
 
@@ -28,11 +28,11 @@ pub struct UsvpCost {
 pub struct BddCost {
     /// log2 of the operations, infinite if no block size is enough.
     pub log2_cost: f64,
-    /// β, the block size of the reduction.
+    /// The block size β of the reduction.
     pub block_size: usize,
-    /// η, the dimension of the projection that is searched for the error.
+    /// The dimension η of the projection that is searched for the error.
     pub svp_dimension: usize,
-    /// d, the dimension of the lattice.
+    /// The dimension d of the lattice.
     pub lattice_dimension: usize,
 }
 
@@ -48,9 +48,9 @@ impl Priced for BddCost {
     }
 }
 
-/// uSVP: BKZ-β finds the vector once its projection to the last β dimensions is shorter than
-/// the Gram–Schmidt norm there (Alkim, Ducas, Pöppelmann, Schwabe, USENIX Security 2016; Albrecht
-/// and others, Asiacrypt 2017), in the smallest d for each β.
+/// The price of uSVP: BKZ-β finds the vector if its projection to the last β dimensions is shorter
+/// than the Gram–Schmidt norm there (Alkim, Ducas, Pöppelmann, Schwabe, USENIX Security 2016;
+/// Albrecht and others, Asiacrypt 2017), in the smallest d for each β.
 pub(super) fn usvp(lwe: &NormalForm, model: CostModel) -> UsvpCost {
     coarse_minimum(MIN_BLOCK_SIZE..MAX_BLOCK_SIZE, 5, |beta| {
         usvp_cost(lwe, model, beta)
@@ -68,9 +68,9 @@ pub(super) fn usvp_cost(lwe: &NormalForm, model: CostModel, beta: usize) -> Usvp
     }
 }
 
-/// The smallest dimension, embedding included, in which BKZ-`beta` solves uSVP, and at least
-/// β + 1. That ln(σ·√β) ≤ (2β - d - 1)·ln δ + (ln τ + n·ln ξ + (d - n - 1)·ln q)/d
-/// is quadratic in d.
+/// The smallest dimension, embedding included, in which BKZ-`beta` solves uSVP; at least β + 1. It
+/// is found from the condition ln(σ·√β) ≤ (2β - d - 1)·ln δ + (ln τ + n·ln ξ + (d - n - 1)·ln
+/// q)/d, which is quadratic in d.
 fn usvp_dimension(lwe: &NormalForm, beta: usize) -> Option<usize> {
     let ln_delta = ln_root_hermite(beta);
     let (n, b) = (lwe.dimension as f64, beta as f64);
@@ -88,9 +88,9 @@ fn usvp_dimension(lwe: &NormalForm, beta: usize) -> Option<usize> {
     solved.then_some(d as usize)
 }
 
-/// BDD: BKZ-β without the target, then one call of the solver on a projection (Liu and
-/// Nguyen, CT-RSA 2013). First β, no larger than that of uSVP, in the dimension in which BKZ-β
-/// finds the shortest vectors, then the dimension.
+/// The price of BDD: BKZ-β without the target, then one call of the solver on a projection (Liu
+/// and Nguyen, CT-RSA 2013). The search chooses β first, at most that of uSVP, in the dimension in
+/// which BKZ-β finds the shortest vectors, and then the dimension.
 pub(super) fn bdd(lwe: &NormalForm, model: CostModel, usvp: &UsvpCost) -> BddCost {
     let largest = match usvp.log2_cost.is_finite() {
         true => usvp.block_size,
@@ -142,9 +142,9 @@ pub(super) fn bdd_cost(
     }
 }
 
-/// η: the smallest projection such that in all from there up the embedded error is shorter than
-/// what the Gaussian heuristic expects of a lattice of its volume. `None` if not even the
-/// whole lattice is enough.
+/// The smallest dimension η such that in all projections of at least this dimension the embedded
+/// error is shorter than the Gaussian heuristic expects for the shortest vector. `None` if not
+/// even the whole lattice is enough.
 fn svp_dimension(lwe: &NormalForm, ln_delta: f64, d: usize, near: usize) -> Option<usize> {
     let (n, size) = (lwe.dimension as f64, d as f64);
     let ln_volume = (size - n) * lwe.ln_q + n * lwe.ln_stretch;

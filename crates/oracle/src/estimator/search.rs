@@ -27,9 +27,9 @@ enum Move {
     JumpUp,
 }
 
-/// A local minimum of `price` in `range`, and where it is: bisection from the upper end, with a
-/// look at the neighbours of each point for the direction in which it falls. `None` for an
-/// empty range.
+/// Returns a local minimum of `price` in `range` and its place, by bisection from the upper end;
+/// the neighbours of each point give the direction in which the price falls. `None` for an empty
+/// range.
 pub(super) fn local_minimum<T: Priced>(
     range: Range<usize>,
     mut price: impl FnMut(usize) -> T,
@@ -71,7 +71,8 @@ pub(super) fn local_minimum<T: Priced>(
     best
 }
 
-/// [`local_minimum`] over multiples of `step`, then every point around what it found.
+/// [`local_minimum`] over multiples of `step`, followed by a search of every point around the
+/// result.
 pub(super) fn coarse_minimum<T: Priced>(
     range: Range<usize>,
     step: usize,

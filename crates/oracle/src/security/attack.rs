@@ -15,7 +15,7 @@ impl Attack {
     /// All attacks.
     pub const ALL: [Self; 3] = [Self::PrimalUsvp, Self::PrimalBdd, Self::DualHybrid];
 
-    /// The estimator's name of it.
+    /// The name of the attack in the lattice estimator.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PrimalUsvp => "primal_usvp",
@@ -24,7 +24,7 @@ impl Attack {
         }
     }
 
-    /// The attack of that name.
+    /// Returns the attack of this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|attack| attack.name() == name)
     }

@@ -6,8 +6,8 @@ use crate::security::{
     Attack, Level, MARGIN_LOG2_SIGMA, SecretKind, covers, minimal_log2_sigma, security_level,
 };
 
-/// log2 of the modulus that the estimator is asked about: only σ/q matters, as long as σ is
-/// some integers, which it is here for every dimension of use.
+/// log2 of the modulus of the estimator's instances. Only σ/q matters as long as σ is some
+/// integers, which holds here for every dimension in use.
 const LOG2_Q: f64 = 128.0;
 
 /// The method by which a level was found.
@@ -40,8 +40,8 @@ pub struct ReliableLevel {
     pub source: Source,
 }
 
-/// The level of LWE of dimension `n` with noise 2^`log2_sigma`·q: the table's if it has rows
-/// around that point, or else the estimator's. `None` where neither says anything.
+/// Returns the level of LWE of dimension `n` with noise 2^`log2_sigma`·q: that of the table if it
+/// has rows around the point, otherwise that of the estimator. `None` if neither gives a level.
 pub fn reliable_level(n: usize, log2_sigma: f64, secret: SecretKind) -> Option<ReliableLevel> {
     let table = security_level(n, log2_sigma, secret).ok();
     let in_table = covers(n, secret) || n > LARGEST_ESTIMATED;
@@ -71,8 +71,8 @@ pub fn reliable_level(n: usize, log2_sigma: f64, secret: SecretKind) -> Option<R
     })
 }
 
-/// The smallest log2(σ/q) at which dimension `n` reaches `lambda` bits with the margin. `None`
-/// where no noise below 2^-3 does.
+/// Returns the smallest log2(σ/q) at which dimension `n` reaches `lambda` bits with the margin.
+/// `None` if no noise below 2^-3 does.
 pub fn least_log2_sigma(lambda: f64, n: usize, secret: SecretKind) -> Option<f64> {
     if (covers(n, secret) || n > LARGEST_ESTIMATED)
         && let Ok(found) = minimal_log2_sigma(lambda, n, secret)
