@@ -10,36 +10,29 @@
 //! level.
 
 mod ciphertext;
+mod error;
 mod header;
 mod keys;
+mod layout;
 mod read;
 
 pub use ciphertext::{Ciphertext, ciphertext, raw_ciphertext};
+pub use error::SealError;
 pub use header::Header;
 pub use keys::{
     key_scratch_bytes, public_key_bytes, secret_key_bytes, write_public_key, write_secret_key,
 };
-pub use read::{SealError, encryption_parameters, object_bytes, public_key, secret_key};
+pub use layout::{Level, parms_id};
+pub use read::{encryption_parameters, object_bytes, public_key, secret_key};
 
-use header::HEADER_BYTES;
-use tfhe_sbc_core::random::{SealGenerator, blake2b_256};
+use header::{HEADER_BYTES, header};
+use layout::{CIPHERTEXT_PREFIX, CKKS, MODULUS_BYTES, SEED_INFO_BYTES};
+use tfhe_sbc_core::random::SealGenerator;
 
 use crate::error::{CkksError, SinkError};
 use crate::mask::SEED_BYTES;
 use crate::output::{Format, Output};
-use crate::parameters::{MAX_DATA_PRIMES, Parameters};
-
-/// The number of bytes before the words of a ciphertext: its header, eight members, and the header
-/// and length of the words.
-const CIPHERTEXT_PREFIX: usize = HEADER_BYTES + 32 + 1 + 4 * 8 + ARRAY_PREFIX;
-/// The number of bytes before the words of an array.
-const ARRAY_PREFIX: usize = HEADER_BYTES + 8;
-/// The number of bytes of a seed with its header and generator.
-const SEED_INFO_BYTES: usize = HEADER_BYTES + 1 + SEED_BYTES;
-/// The number of bytes of a modulus.
-const MODULUS_BYTES: usize = HEADER_BYTES + 8;
-/// SEAL's number for CKKS.
-const CKKS: u8 = 2;
+use crate::parameters::Parameters;
 
 impl Format {
     /// Returns the number of bytes of a ciphertext in this form.
@@ -51,38 +44,6 @@ impl Format {
             Self::Raw => 8 * residues,
         }
     }
-}
-
-/// A level of SEAL's modulus switching chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// The level of keys, with the special prime.
-    Key,
-    /// The level of fresh ciphertexts.
-    Data,
-}
-
-/// Returns SEAL's `parms_id` of a level, which identifies the parameters of an object.
-pub fn parms_id(parameters: &Parameters, level: Level) -> [u8; 32] {
-    let primes = match level {
-        Level::Key => parameters.key_prime_count(),
-        Level::Data => parameters.data_prime_count(),
-    };
-    parms_id_of(parameters, primes)
-}
-
-/// Returns the `parms_id` of the first `primes` primes of keys.
-fn parms_id_of(parameters: &Parameters, primes: usize) -> [u8; 32] {
-    // The hash covers scheme, size, primes, and a plain modulus of zero.
-    let mut bytes = [0; 8 * (MAX_DATA_PRIMES + 4)];
-    let scheme_and_size = [u64::from(CKKS), parameters.polynomial_size() as u64];
-    let words = scheme_and_size
-        .into_iter()
-        .chain(parameters.key_primes().take(primes));
-    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
-    }
-    blake2b_256(&bytes[..8 * (primes + 3)])
 }
 
 /// Returns the number of bytes that [`write_encryption_parameters`] writes.
@@ -110,11 +71,6 @@ pub fn write_encryption_parameters(
         sink(&modulus.to_le_bytes())?;
     }
     Ok(total)
-}
-
-/// Returns the header of an object of `total` bytes.
-fn header(total: usize) -> [u8; HEADER_BYTES] {
-    Header::of_bytes(total).to_bytes()
 }
 
 /// Writes what is before the words of a ciphertext, if the form has a header.

@@ -9,14 +9,16 @@
 mod fourier;
 #[cfg(feature = "ntt")]
 mod number_theoretic;
+mod operands;
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
-use tfhe_sbc_core::wire::bits::{packed_len, unpack_secret};
 use tfhe_sbc_core::workspace::Carver;
 
 use crate::error::DeviceError;
 use crate::plan::MemoryPlan;
+
+pub(crate) use operands::{PIECE, UniformPolynomials};
 
 #[cfg(feature = "fft")]
 use fourier::FourierProduct;
@@ -25,23 +27,6 @@ use number_theoretic::{KeptProduct, RemadeProduct};
 
 #[cfg(not(any(feature = "fft", feature = "ntt")))]
 compile_error!("tfhe-sbc-device needs one of the features 'fft' and 'ntt'");
-
-/// The number of uniform scalars of a piece.
-pub(crate) const PIECE: usize = 64;
-
-/// The number of bytes of packed coefficients that are unpacked at a time.
-const PACKED_PIECE: usize = 64;
-
-/// The k uniform polynomials of a sum of products.
-pub(crate) trait UniformPolynomials<T> {
-    /// Returns polynomial `index`, made in `buffer` or from where it is kept. Indices ascend.
-    fn whole<'a>(&'a mut self, index: usize, buffer: &'a mut [T]) -> &'a [T];
-
-    /// Passes polynomial `index` to `take` in pieces of [`PIECE`] scalars, in order. A caller may ask
-    /// for the same polynomial again.
-    #[cfg_attr(not(feature = "ntt"), expect(dead_code, reason = "for the small plan"))]
-    fn pieces(&mut self, index: usize, take: &mut dyn FnMut(&[T]));
-}
 
 /// k small secret polynomials in the form that the plan multiplies by. Drop wipes them.
 pub(crate) enum Product<'w, T: ProductTorus> {
@@ -118,22 +103,5 @@ impl<'w, T: ProductTorus> Product<'w, T> {
             #[cfg(feature = "ntt")]
             Self::Remade(product) => product.add_sum(uniform, out),
         }
-    }
-}
-
-/// Overwrites `out` with the coefficients that `fill` writes in the packed form of `secret`, each
-/// converted by `number`.
-fn unpack_into<N>(
-    secret: GlweSecret,
-    out: &mut [N],
-    fill: &mut dyn FnMut(&mut [u8]),
-    number: impl Fn(i8) -> N,
-) {
-    let mut packed = zeroize::Zeroizing::new([0; PACKED_PIECE]);
-    let bits = secret.packed_bits();
-    for out in out.chunks_mut(8 * PACKED_PIECE / bits as usize) {
-        let packed = &mut packed[..packed_len(out.len(), bits)];
-        fill(packed);
-        unpack_secret(secret, packed, out, &number);
     }
 }

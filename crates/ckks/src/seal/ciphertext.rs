@@ -3,8 +3,10 @@
 use tfhe_sbc_core::random::SealGenerator;
 use tfhe_sbc_core::simd::Isa;
 
-use super::read::{Reader, SealError};
-use super::{ARRAY_PREFIX, CIPHERTEXT_PREFIX, SEED_INFO_BYTES, header, parms_id_of};
+use super::error::SealError;
+use super::header::header;
+use super::layout::{ARRAY_PREFIX, CIPHERTEXT_PREFIX, SEED_INFO_BYTES, parms_id_of};
+use super::read::Reader;
 use crate::error::SinkError;
 use crate::mask::{CHUNK, Mask, SEED_BYTES};
 use crate::modulus::Modulus;

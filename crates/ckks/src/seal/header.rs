@@ -1,12 +1,17 @@
 //! The header of every object, including objects inside other objects.
 
-use super::SealError;
+use super::error::SealError;
 
 /// The number of bytes of a header.
 pub(super) const HEADER_BYTES: usize = Header::BYTES;
 
 /// The first bytes of a header: SEAL's magic number and the size of the header.
 const MAGIC: [u8; 3] = [0x5e, 0xa1, HEADER_BYTES as u8];
+
+/// Returns the header of an object of `total` bytes.
+pub(super) fn header(total: usize) -> [u8; HEADER_BYTES] {
+    Header::of_bytes(total).to_bytes()
+}
 
 /// The header of an object of any version, compressed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

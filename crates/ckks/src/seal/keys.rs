@@ -6,7 +6,8 @@ use tfhe_sbc_core::random::{
 };
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
-use super::{ARRAY_PREFIX, CIPHERTEXT_PREFIX, HEADER_BYTES, Level, header, parms_id};
+use super::header::{HEADER_BYTES, header};
+use super::layout::{ARRAY_PREFIX, CIPHERTEXT_PREFIX, Level, parms_id};
 use crate::error::{CkksError, SinkError};
 use crate::parameters::{Parameters, ParametersError};
 use crate::state::NOISE_ETA;

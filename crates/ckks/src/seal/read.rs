@@ -1,12 +1,13 @@
 //! Readers of keys and parameters in SEAL's objects, and the reader that all objects share. They
 //! check everything that they use, and allocate nothing.
-
-use thiserror::Error;
+#![warn(clippy::indexing_slicing)]
 
 use tfhe_sbc_core::random::SealGenerator;
 use tfhe_sbc_core::simd::{Isa, vectorize};
 
-use super::{CKKS, HEADER_BYTES, Header, Level, MODULUS_BYTES, SEED_INFO_BYTES, parms_id};
+use super::error::SealError;
+use super::header::{HEADER_BYTES, Header};
+use super::layout::{ARRAY_PREFIX, CKKS, Level, MODULUS_BYTES, SEED_INFO_BYTES, parms_id};
 use crate::error::KeyError;
 use crate::mask::SEED_BYTES;
 use crate::modulus::Modulus;
@@ -14,61 +15,6 @@ use crate::ntt::{Ntt, Roots, least_primitive_root};
 use crate::parameters::{MAX_DATA_PRIMES, Parameters, ParametersError};
 use crate::public_key::PublicKey;
 use crate::ternary::{SecretKey, packed_bytes};
-
-/// The reason why bytes are not the object that they should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum SealError {
-    /// The bytes do not begin as SEAL's objects do.
-    #[error("this is not an object of Microsoft SEAL's")]
-    NotSeal,
-    /// The object has the form of a version that is not supported.
-    #[error("SEAL {0}.{1} wrote this: save it with a version from 3.4 to 4")]
-    Version(u8, u8),
-    /// The object is compressed.
-    #[error("this is compressed: save it with compr_mode_type::none")]
-    Compressed,
-    /// Bytes are missing, or there are too many.
-    #[error("the object should have {needed} bytes and has {found}")]
-    Length {
-        /// The number of bytes that the object's header or its parameters ask for.
-        needed: u64,
-        /// The number of bytes that were given.
-        found: usize,
-    },
-    /// The parameters are of another scheme.
-    #[error("these are not parameters of CKKS")]
-    Scheme,
-    /// The object was made with other parameters.
-    #[error("this object was made with other parameters")]
-    OtherParameters,
-    /// A member of the object has a value that is not possible in it.
-    #[error("this is not the object it should be: its {0} is wrong")]
-    Member(&'static str),
-    /// The public key has a seed in place of its second polynomial.
-    #[error("this public key is seeded: load it into SEAL and save it again")]
-    Seeded,
-    /// A residue of the ciphertext is not below its prime.
-    #[error("the ciphertext has a number that is not below its prime: it is of other parameters")]
-    NotReduced,
-    /// The seed is for a generator that this build does not have.
-    #[error("the ciphertext's seed is for a generator {0} that is not known here")]
-    Generator(u8),
-    /// A buffer has the wrong size.
-    #[error("a buffer has {found} places, not {needed}")]
-    Buffer {
-        /// The number of places that are needed.
-        needed: usize,
-        /// The number of places that were given.
-        found: usize,
-    },
-    /// This library does not support the parameters.
-    #[error(transparent)]
-    Parameters(#[from] ParametersError),
-    /// The polynomials of the key are wrong.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-}
 
 /// Reads SEAL's `EncryptionParameters`. If there are several primes, the last is the special one.
 ///
@@ -322,7 +268,7 @@ impl<'o> Reader<'o> {
         let bytes = self.word()?.checked_mul(8);
         let found = self.rest.len();
         let bytes = bytes.ok_or(SealError::Member("number of words"))?;
-        if bytes.checked_add(super::ARRAY_PREFIX as u64) != Some(size) {
+        if bytes.checked_add(ARRAY_PREFIX as u64) != Some(size) {
             return Err(SealError::Member("number of words"));
         }
         let too_short = SealError::Length {

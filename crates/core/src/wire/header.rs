@@ -4,98 +4,21 @@
 //! [`Header::to_bytes`] first, the payload as it is made, and [`Checksum`] over everything at
 //! the end. [`Header::seal`] does the same around a payload that is complete.
 
-#[cfg(feature = "alloc")]
-use alloc::vec::Vec;
-use core::fmt;
-
 use crate::parameters::{KeyFingerprint, ParameterFingerprint, Parameters, PlaintextKind};
 use crate::random::{ExpanderKind, MaskSeed};
-use crate::wire::WireError;
+use crate::wire::error::WireError;
+use crate::wire::kind::{FLAG_SEEDED, FORMAT_VERSION, Kind};
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 
 /// The first four bytes of every message.
 pub const MAGIC: [u8; 4] = *b"TSBC";
-/// The version of the format that this build writes and reads.
-pub const FORMAT_VERSION: u16 = 1;
 /// The number of bytes of a header.
 pub const HEADER_BYTES: usize = 100;
 /// The number of bytes of the checksum behind the payload.
 pub const CHECKSUM_BYTES: usize = 4;
 /// The number of bytes of a message besides its payload.
 pub const ENVELOPE_BYTES: usize = HEADER_BYTES + CHECKSUM_BYTES;
-/// The flag of messages that have a seed in place of the masks.
-pub const FLAG_SEEDED: u8 = 1;
-
-/// The kind of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// CBOR that describes the ciphertexts after it.
-    Metadata = 1,
-    /// Bodies of GLWE ciphertexts, with a seed in place of the masks.
-    SeededGlweList = 2,
-    /// LWE ciphertexts under the small key.
-    LweList = 3,
-    /// The key owner's secret keys.
-    SecretKey = 4,
-    /// The key with which a device encrypts.
-    DeviceKey = 5,
-    /// The keys with which a server computes, seeded.
-    ServerKey = 6,
-    /// The key with which a device encrypts but cannot decrypt, seeded.
-    DevicePublicKey = 7,
-    /// GLWE ciphertexts with their masks, made with a public key.
-    GlweList = 8,
-    /// The key with which a server brings a device's ciphertexts under the evaluation key,
-    /// seeded.
-    DeviceSwitchKey = 9,
-    /// The data with which a server that has another library converts uploads. It contains no key.
-    Card = 10,
-}
-
-impl Kind {
-    fn from_u8(byte: u8) -> Option<Self> {
-        Some(match byte {
-            1 => Self::Metadata,
-            2 => Self::SeededGlweList,
-            3 => Self::LweList,
-            4 => Self::SecretKey,
-            5 => Self::DeviceKey,
-            6 => Self::ServerKey,
-            7 => Self::DevicePublicKey,
-            8 => Self::GlweList,
-            9 => Self::DeviceSwitchKey,
-            10 => Self::Card,
-            _ => return None,
-        })
-    }
-
-    const fn flags(self) -> u8 {
-        match self {
-            Self::SeededGlweList
-            | Self::ServerKey
-            | Self::DevicePublicKey
-            | Self::DeviceSwitchKey => FLAG_SEEDED,
-            _ => 0,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Metadata => "metadata message",
-            Self::SeededGlweList => "seeded GLWE ciphertext list",
-            Self::LweList => "LWE ciphertext list",
-            Self::SecretKey => "secret key",
-            Self::DeviceKey => "device key",
-            Self::ServerKey => "server key",
-            Self::DevicePublicKey => "device public key",
-            Self::GlweList => "GLWE ciphertext list",
-            Self::DeviceSwitchKey => "device switch key",
-            Self::Card => "card",
-        })
-    }
-}
 
 /// The header of a message. Fields that a kind does not use are zero: a reader
 /// refuses other values.

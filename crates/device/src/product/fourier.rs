@@ -7,7 +7,7 @@ use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::workspace::{Carver, WorkspaceError, wipe};
 
-use super::{UniformPolynomials, unpack_into};
+use super::operands::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 use crate::plan::scratch_len;
 

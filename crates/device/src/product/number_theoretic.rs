@@ -7,7 +7,7 @@ use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::bits::packed_len;
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
-use super::{UniformPolynomials, unpack_into};
+use super::operands::{UniformPolynomials, unpack_into};
 use crate::error::DeviceError;
 
 /// The product of the plan `balanced`, which keeps the transformed small polynomials.
