@@ -2,7 +2,7 @@
 //!
 //! A crate has changed if a file in its folder differs from the commit where the branch left `main`, or
 //! is new. Crates that depend on it are left to `cargo xtask test`, as are tests of documentation and
-//! the tests whose names contain an entry of [`SLOW`].
+//! the tests of `slow_tests.txt`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::crates::{Package, packages};
 use crate::failure::{Failure, output, succeed};
 use crate::workspace::{PROFILE, cargo, root, step};
 
-/// Parts of the names of tests that take more than two seconds or so on one core.
-const SLOW: [&str; 0] = [];
+/// The tests that are left out, one on a line: the folder's name of a crate, and a part of their names.
+const SLOW: &str = include_str!("slow_tests.txt");
 
 /// Checks what differs from `main`.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -62,8 +62,9 @@ pub(crate) fn run() -> Result<(), Failure> {
         step(&format!("fast tests of {name}"), || {
             let mut tests = cargo(&["test", "--quiet", "--profile", PROFILE, "--package", name]);
             tests.args(options).args(["--", "--quiet"]);
-            for slow in SLOW {
-                tests.args(["--skip", slow]);
+            let folder = package.folder().file_name().unwrap_or_default();
+            for (_, test) in slow_tests().filter(|(slow, _)| folder == *slow) {
+                tests.args(["--skip", test]);
             }
             succeed("tests", &mut tests)
         })?;
@@ -79,6 +80,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     let seconds = start.elapsed().as_secs_f64();
     eprintln!("\n=== passed in {seconds:.0} s: {what}");
     Ok(())
+}
+
+/// The entries of [`SLOW`]: a crate's folder and a test.
+fn slow_tests() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let entries = SLOW.lines().filter(|line| !line.starts_with('#'));
+    entries.filter_map(|line| line.split_once(' '))
 }
 
 /// The files that differ from the commit where this branch left `main`, committed or not, and those that
@@ -111,4 +118,19 @@ fn owner<'a>(packages: &'a [Package], file: &str) -> Option<&'a Package> {
     let has = |package: &&Package| Path::new(file).starts_with(package.folder());
     let depth = |package: &&Package| package.folder().components().count();
     packages.iter().filter(has).max_by_key(depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{git, slow_tests};
+
+    #[test]
+    fn every_slow_test_is_in_its_crate() {
+        assert!(slow_tests().count() > 20);
+        for (folder, test) in slow_tests() {
+            let folders = [format!("crates/{folder}"), folder.to_owned()];
+            let mut grep = git(&["grep", "--quiet", &format!("fn {test}"), "--"]);
+            assert!(grep.args(folders).status().unwrap().success(), "{test}");
+        }
+    }
 }

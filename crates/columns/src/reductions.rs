@@ -10,6 +10,7 @@ use crate::threshold::{CodeCondition, Relation, code_condition, first_code_from}
 
 impl Number {
     /// The sum of the rows. The sum of a whole column loads few blocks.
+    #[must_use]
     pub fn sum(&self) -> Self {
         let rows = self.node.len();
         let bits = self.node.bits() + carry_bits(rows);
@@ -20,6 +21,7 @@ impl Number {
     }
 
     /// The sum of the squares of the rows' codes, as a whole number.
+    #[must_use]
     pub fn sum_of_squared_codes(&self) -> Self {
         let bits = 2 * self.node.bits() + carry_bits(self.node.len());
         Self::counting(&self.backend, None, bits, Op::SumOfSquares(self.node()))
@@ -32,11 +34,13 @@ impl Number {
     }
 
     /// The smallest of the rows.
+    #[must_use]
     pub fn min(&self) -> Self {
         self.extreme(Order::Ascending)
     }
 
     /// The largest of the rows.
+    #[must_use]
     pub fn max(&self) -> Self {
         self.extreme(Order::Descending)
     }
