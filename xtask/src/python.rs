@@ -18,23 +18,9 @@ pub(crate) fn run() -> Result<(), Failure> {
         sources: root().join("python"),
         programs: work.join("environment").join("bin"),
         work,
+        target: absolute(&target_folder())?,
     };
     build_program(&[])?;
-    step("formatting of Rust", || {
-        environment.cargo(&["fmt", "--all", "--check"])
-    })?;
-    step("lints of Rust", || {
-        environment.cargo(&[
-            "clippy",
-            "--profile",
-            PROFILE,
-            "--workspace",
-            "--all-targets",
-            "--",
-            "--deny",
-            "warnings",
-        ])
-    })?;
     step("the packages", || environment.install())?;
     step("types and lints of Python", || environment.check_sources())?;
     step("tests", || environment.test(&program))?;
@@ -49,23 +35,18 @@ struct Environment {
     work: PathBuf,
     /// The environment's programs.
     programs: PathBuf,
+    /// The folder in which cargo builds, for the packages as for the rest of the workspace.
+    target: PathBuf,
 }
 
 impl Environment {
-    /// Cargo in the packages' workspace.
-    fn cargo(&self, arguments: &[&str]) -> Result<(), Failure> {
-        let mut cargo = Command::new(env!("CARGO"));
-        let cargo = cargo.current_dir(&self.sources).args(arguments);
-        succeed(arguments[0], cargo.env("CARGO_TARGET_DIR", &self.work))
-    }
-
     /// A program of the environment, run in a folder without the packages' sources, which Python would
     /// import in place of the installed packages.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.programs.join(name));
         command
             .current_dir(&self.work)
-            .env("CARGO_TARGET_DIR", &self.work);
+            .env("CARGO_TARGET_DIR", &self.target);
         command
     }
 

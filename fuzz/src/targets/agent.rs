@@ -5,10 +5,10 @@
 //! take longer to build than everything else here.
 
 #[allow(dead_code)]
-#[path = "../../../crates/service/src/mqtt/packet.rs"]
+#[path = "../../../crates/transport/src/mqtt/packet.rs"]
 mod packet;
 #[allow(dead_code)]
-#[path = "../../../crates/service/src/mqtt/part.rs"]
+#[path = "../../../crates/transport/src/mqtt/part.rs"]
 mod part;
 #[allow(dead_code)]
 #[path = "../../../crates/agent/src/spool/record.rs"]
