@@ -9,6 +9,7 @@
 //! commands are in a folder each.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod columns;
 mod commands;
 mod demo;

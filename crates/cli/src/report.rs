@@ -1,12 +1,8 @@
-//! Figures in human units.
+//! Figures in units for people.
 
 use std::time::Duration;
 
-use tfhe_sbc_query::results::AnswerValue;
-
-use crate::histogram;
-
-/// A number of bytes.
+/// Returns a number of bytes in B, KiB or MiB.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
         0..1024 => format!("{count} B"),
@@ -15,7 +11,7 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// A time.
+/// Returns a time in µs, ms or s.
 pub(crate) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if seconds < 1e-3 {
@@ -27,7 +23,7 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-/// A whole number with thousands separated.
+/// Returns a whole number with its thousands separated by commas.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -40,7 +36,8 @@ pub(crate) fn count(number: u64) -> String {
     out
 }
 
-/// A reading without the tail that binary fractions of a decimal step leave.
+/// Returns a reading with at most four decimals, without trailing zeros: the binary fractions of a
+/// decimal step leave a tail.
 pub(crate) fn number(value: f64) -> String {
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -51,57 +48,9 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A text from a file, without what would steer a terminal.
+/// Returns a text from a file with its control characters replaced, for they would steer a terminal.
 pub(crate) fn plain(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
-}
-
-/// A decrypted answer.
-pub(crate) fn answer(value: &AnswerValue) -> String {
-    match value {
-        AnswerValue::Number { value, unit } => with_unit(*value, unit),
-        AnswerValue::Row { row, value, unit } => {
-            format!("{}: {}", plain(row), with_unit(*value, unit))
-        }
-        AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
-        AnswerValue::Rows(labels) => lines(labels),
-        AnswerValue::Histogram {
-            bins,
-            outside,
-            unit,
-        } => histogram::text(bins, *outside, unit),
-        AnswerValue::Values { values, unit } => {
-            let values: Vec<_> = values.iter().map(|value| with_unit(*value, unit)).collect();
-            lines(&values)
-        }
-        AnswerValue::Scores { rows, unit } => {
-            let rows = rows.iter();
-            let rows =
-                rows.map(|row| format!("{}: {}", plain(&row.row), with_unit(row.value, unit)));
-            rows.collect::<Vec<_>>().join("\n")
-        }
-        AnswerValue::Leaves { rows } => {
-            let rows = rows.iter();
-            let rows = rows.map(|row| format!("{}: {}", plain(&row.row), plain(&row.value)));
-            rows.collect::<Vec<_>>().join("\n")
-        }
-    }
-}
-
-fn with_unit(value: f64, unit: &str) -> String {
-    match unit {
-        "" => number(value),
-        unit => format!("{} {}", number(value), plain(unit)),
-    }
-}
-
-/// Labels of rows, four a line.
-pub(crate) fn lines<L: AsRef<str>>(labels: &[L]) -> String {
-    let line = |labels: &[L]| -> String {
-        let labels: Vec<_> = labels.iter().map(|label| plain(label.as_ref())).collect();
-        labels.join(" ")
-    };
-    labels.chunks(4).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

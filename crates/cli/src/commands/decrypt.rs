@@ -4,6 +4,7 @@ use clap::Args;
 use tfhe_sbc_foreign::Library;
 use tfhe_sbc_query::results::{Decrypted, Results};
 
+use crate::answers;
 use crate::failure::{Explain, Outcome, failure};
 use crate::foreign::library::{Decryption, DecryptionRequest};
 use crate::foreign::{DecryptionOptions, decryption_parser};
@@ -66,7 +67,7 @@ fn run_ours(request: &DecryptionRequest) -> Outcome<()> {
     let mut table = output::text_table();
     table.set_header(["question", "answer"]);
     for answer in &answers {
-        table.add_row([report::plain(&answer.name), report::answer(&answer.value)]);
+        table.add_row([report::plain(&answer.name), answers::text(&answer.value)]);
     }
     output::emit(table)
 }

@@ -14,6 +14,7 @@ use tfhe_sbc_upload::readings::Column;
 
 use super::picture::{Panel, Picture};
 use super::{answer_to, plain};
+use crate::answers;
 use crate::failure::{Explain, Outcome, failure};
 use crate::table::Table;
 use crate::{output, report};
@@ -338,9 +339,9 @@ fn shown(value: &AnswerValue) -> String {
                     .map_or(label.as_str(), |(_, time)| time)
                     .to_owned()
             };
-            report::lines(&labels.iter().map(time).collect::<Vec<_>>())
+            answers::lines(&labels.iter().map(time).collect::<Vec<_>>())
         }
-        other => report::answer(other),
+        other => answers::text(other),
     }
 }
 
