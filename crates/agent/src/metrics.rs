@@ -1,17 +1,17 @@
-//! What the agent counts, for Prometheus: in a file, or over HTTP to this machine.
+//! The agent's metrics for Prometheus: in a file, or over HTTP to this machine.
 
 mod listener;
 
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::files::{self, FileError};
 
 pub(crate) use listener::listen;
 
-/// What became of a reading that its column cannot hold.
+/// Why a reading was left out or changed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Skipped {
     OutOfRange,
@@ -29,7 +29,7 @@ pub(crate) enum Dropped {
     Damaged,
 }
 
-/// Everything that is counted since the start.
+/// The counts since the start.
 #[derive(Debug, Default)]
 pub struct Metrics {
     rows: AtomicU64,
@@ -93,114 +93,110 @@ impl Metrics {
         self.depth_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// The text that Prometheus reads, format version 0.0.4.
+    /// Returns the text that Prometheus reads, format version 0.0.4.
     pub fn render(&self) -> String {
-        let mut text = String::with_capacity(2048);
+        use Kind::{Counter, Gauge};
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let mut show = |name: &str, kind: &str, help: &str, values: &[(&str, u64)]| {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "# HELP tfhe_sbc_agent_{name} {help}");
-            let _ = writeln!(text, "# TYPE tfhe_sbc_agent_{name} {kind}");
-            for (label, value) in values {
-                let label = match label.is_empty() {
-                    true => String::new(),
-                    false => format!("{{reason=\"{label}\"}}"),
-                };
-                let _ = writeln!(text, "tfhe_sbc_agent_{name}{label} {value}");
-            }
-        };
-        let one = |counter| [("", read(counter))];
-        show(
-            "rows_total",
-            "counter",
+        let mut page = Exposition::default();
+        page.add(
+            "tfhe_sbc_agent_rows_total",
+            Counter,
             "Rows that went into batches.",
-            &one(&self.rows),
+            read(&self.rows),
         );
-        let reasons = ["out_of_range", "not_a_number", "unreadable", "clamped"];
-        let skipped: Vec<_> = reasons
-            .into_iter()
-            .zip(self.skipped.iter().map(read))
-            .collect();
-        show(
-            "bad_readings_total",
-            "counter",
+        page.add_labelled(
+            "tfhe_sbc_agent_bad_readings_total",
+            Counter,
             "Readings that their column cannot hold; clamped ones were kept.",
-            &skipped,
+            "reason",
+            ["out_of_range", "not_a_number", "unreadable", "clamped"]
+                .into_iter()
+                .zip(self.skipped.iter().map(read)),
         );
-        let help = "Places of a CSV file where lines may be missing.";
-        show("csv_gaps_total", "counter", help, &one(&self.csv_gaps));
-        show(
-            "batches_total",
-            "counter",
-            "Batches encrypted.",
-            &one(&self.batches),
-        );
-        show(
-            "batch_bytes_total",
-            "counter",
-            "Their bytes.",
-            &one(&self.batch_bytes),
-        );
-        show(
-            "sent_total",
-            "counter",
-            "Batches acknowledged.",
-            &one(&self.sent),
-        );
-        show(
-            "sent_bytes_total",
-            "counter",
-            "Their bytes.",
-            &one(&self.sent_bytes),
-        );
-        show(
-            "refused_total",
-            "counter",
-            "Batches refused for good.",
-            &one(&self.refused),
-        );
-        show(
-            "send_failures_total",
-            "counter",
-            "Tries that failed.",
-            &one(&self.failures),
-        );
-        let help = "1 if the server does not accept this board's certificate.";
-        show("unwelcome", "gauge", help, &one(&self.unwelcome));
-        let reasons = ["oldest", "newest", "refused", "damaged"];
-        let dropped: Vec<_> = reasons
-            .into_iter()
-            .zip(self.dropped.iter().map(read))
-            .collect();
-        show(
-            "dropped_total",
-            "counter",
+        for (name, kind, help, value) in [
+            (
+                "tfhe_sbc_agent_csv_gaps_total",
+                Counter,
+                "Places of a CSV file where lines may be missing.",
+                &self.csv_gaps,
+            ),
+            (
+                "tfhe_sbc_agent_batches_total",
+                Counter,
+                "Batches encrypted.",
+                &self.batches,
+            ),
+            (
+                "tfhe_sbc_agent_batch_bytes_total",
+                Counter,
+                "Their bytes.",
+                &self.batch_bytes,
+            ),
+            (
+                "tfhe_sbc_agent_sent_total",
+                Counter,
+                "Batches acknowledged.",
+                &self.sent,
+            ),
+            (
+                "tfhe_sbc_agent_sent_bytes_total",
+                Counter,
+                "Their bytes.",
+                &self.sent_bytes,
+            ),
+            (
+                "tfhe_sbc_agent_refused_total",
+                Counter,
+                "Batches refused for good.",
+                &self.refused,
+            ),
+            (
+                "tfhe_sbc_agent_send_failures_total",
+                Counter,
+                "Tries that failed.",
+                &self.failures,
+            ),
+            (
+                "tfhe_sbc_agent_unwelcome",
+                Gauge,
+                "1 if the server does not accept this board's certificate.",
+                &self.unwelcome,
+            ),
+        ] {
+            page.add(name, kind, help, read(value));
+        }
+        page.add_labelled(
+            "tfhe_sbc_agent_dropped_total",
+            Counter,
             "Batches that are lost.",
-            &dropped,
+            "reason",
+            ["oldest", "newest", "refused", "damaged"]
+                .into_iter()
+                .zip(self.dropped.iter().map(read)),
         );
-        show(
-            "spool_batches",
-            "gauge",
-            "Batches that wait.",
-            &one(&self.depth),
-        );
-        show(
-            "spool_bytes",
-            "gauge",
-            "Their bytes.",
-            &one(&self.depth_bytes),
-        );
-        let help = "When a batch was acknowledged last, in seconds since 1970.";
-        show(
-            "last_success_seconds",
-            "gauge",
-            help,
-            &one(&self.last_success),
-        );
-        text
+        for (name, help, value) in [
+            (
+                "tfhe_sbc_agent_spool_batches",
+                "Batches that wait.",
+                &self.depth,
+            ),
+            (
+                "tfhe_sbc_agent_spool_bytes",
+                "Their bytes.",
+                &self.depth_bytes,
+            ),
+            (
+                "tfhe_sbc_agent_last_success_seconds",
+                "When a batch was acknowledged last, in seconds since 1970.",
+                &self.last_success,
+            ),
+        ] {
+            page.add(name, Gauge, help, read(value));
+        }
+        page.into_text()
     }
 
-    /// Replaces the file whole, readable for everyone.
+    /// Replaces the file at `path` in one step. Everyone may read the file.
     pub(crate) fn write(&self, path: &Path) -> Result<(), FileError> {
         files::write_atomic(path, self.render().as_bytes())
     }

@@ -1,13 +1,13 @@
 //! Counters of the server, shown to Prometheus as text. They count; no value in
 //! them tells one reading from another.
 
-use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tfhe_sbc_transport::error_chain;
+use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
 
 /// Why a request was turned away.
@@ -226,31 +226,26 @@ impl Metrics {
             .collect()
     }
 
-    /// The text that Prometheus reads, format version 0.0.4.
+    /// Returns the text that Prometheus reads, format version 0.0.4.
     pub(crate) fn render(&self) -> String {
-        let mut text = String::with_capacity(2048);
+        use Kind::{Counter, Gauge};
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let mut counter = |name: &str, kind: &str, help: &str, values: &[(&str, u64)]| {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (labels, value) in values {
-                let _ = writeln!(text, "{name}{labels} {value}");
-            }
-        };
-        counter(
+        let mut page = Exposition::default();
+        page.add_labelled(
             "tfhe_sbc_uploads_total",
-            "counter",
+            Counter,
             "Uploads acknowledged.",
-            &[
-                ("{stored=\"new\"}", read(&self.uploads_new)),
-                ("{stored=\"repeated\"}", read(&self.uploads_repeated)),
+            "stored",
+            [
+                ("new", read(&self.uploads_new)),
+                ("repeated", read(&self.uploads_repeated)),
             ],
         );
-        counter(
+        page.add(
             "tfhe_sbc_upload_bytes_total",
-            "counter",
+            Counter,
             "Bytes of uploads acknowledged.",
-            &[("", read(&self.upload_bytes))],
+            read(&self.upload_bytes),
         );
         for (name, help, reasons) in [
             (
@@ -264,75 +259,68 @@ impl Metrics {
                 self.handshake_failures(),
             ),
         ] {
-            let labelled: Vec<_> = reasons
-                .iter()
-                .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count))
-                .collect();
-            let values: Vec<_> = labelled
-                .iter()
-                .map(|(labels, count)| (labels.as_str(), *count))
-                .collect();
-            counter(name, "counter", help, &values);
+            page.add_labelled(name, Counter, help, "reason", reasons);
         }
         for (name, kind, help, value) in [
             (
                 "tfhe_sbc_revoked_certificates",
-                "gauge",
+                Gauge,
                 "Certificates on the list of revoked ones.",
                 read(&self.revoked),
             ),
             (
                 "tfhe_sbc_revocation_list_errors_total",
-                "counter",
+                Counter,
                 "Changes of the list of revoked certificates that could not be taken.",
                 read(&self.unusable_revocation_lists),
             ),
             (
                 "tfhe_sbc_revoked_connections_total",
-                "counter",
+                Counter,
                 "Open connections closed because their certificate was revoked.",
                 read(&self.revoked_connections),
             ),
             (
                 "tfhe_sbc_queries_total",
-                "counter",
+                Counter,
                 "Queries answered.",
                 read(&self.queries),
             ),
             (
                 BOOTSTRAPS_METRIC,
-                "counter",
+                Counter,
                 "Bootstraps done, running evaluations included.",
                 read(&self.bootstraps),
             ),
             (
                 "tfhe_sbc_connections",
-                "gauge",
+                Gauge,
                 "Connections open.",
                 self.connections.get(),
             ),
             (
                 "tfhe_sbc_evaluations_running",
-                "gauge",
+                Gauge,
                 "Evaluations running.",
                 self.evaluations_running.get(),
             ),
             (
                 "tfhe_sbc_evaluations_waiting",
-                "gauge",
+                Gauge,
                 "Queries waiting their turn.",
                 self.evaluations_waiting.get(),
             ),
         ] {
-            counter(name, kind, help, &[("", value)]);
+            page.add(name, kind, help, value);
         }
         let seconds = Duration::from_micros(read(&self.evaluation_microseconds)).as_secs_f64();
-        let name = "tfhe_sbc_evaluation_seconds_total";
-        let _ = writeln!(
-            text,
-            "# HELP {name} Time spent on queries answered.\n# TYPE {name} counter\n{name} {seconds}"
+        page.add(
+            "tfhe_sbc_evaluation_seconds_total",
+            Counter,
+            "Time spent on queries answered.",
+            seconds,
         );
-        text
+        page.into_text()
     }
 }
 

@@ -1,7 +1,6 @@
-//! The client's side: upload readings, ask questions. Blocking calls, for
-//! programs and threads that do one thing at a time; [`Client`] may be shared
-//! between threads, say to watch [`Client::running`] while another
-//! thread waits in [`Client::query`].
+//! The client's side: uploads and queries. Calls block, for programs and threads that do one thing
+//! at a time. A [`Client`] may be shared between threads, for example to watch [`Client::running`]
+//! while another thread waits in [`Client::query`].
 
 mod connection;
 mod error;
@@ -28,16 +27,16 @@ use crate::protocol::{
 use connection::{Connection, Endpoint, SendError};
 pub use error::ClientError;
 
-/// How long a client waits.
+/// The times that a client waits.
 #[derive(Debug, Clone)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For a connection to be made.
     pub connect: Duration,
-    /// For small answers: health, metrics, lists.
+    /// For small answers: health, metrics and lists.
     pub small: Duration,
     /// For an upload to be acknowledged.
     pub upload: Duration,
-    /// For a query to be answered, waiting in the server's queue included.
+    /// For the answer to a query, the time in the server's queue included.
     pub query: Duration,
 }
 
@@ -57,20 +56,20 @@ impl Default for Timeouts {
 pub struct QueryReply {
     /// The encrypted result, for the owner to decrypt.
     pub result: Vec<u8>,
-    /// How many bootstraps it took.
+    /// The number of bootstraps that the query took.
     pub bootstraps: u64,
-    /// How long it took, waiting in the queue excluded.
+    /// The seconds that the query took, waiting in the queue excluded.
     pub seconds: f64,
 }
 
-/// Speaks with one server. Not to be used, nor dropped, inside an asynchronous
-/// runtime: its calls block.
+/// The client of one server. It must not be used or dropped inside an asynchronous runtime, for its
+/// calls block.
 pub struct Client {
     runtime: Runtime,
     endpoint: Endpoint,
     timeouts: Timeouts,
     idle: Mutex<Option<Connection>>,
-    /// What it calls its queries.
+    /// The name that the client gives its queries.
     tag: String,
 }
 
@@ -97,7 +96,7 @@ impl Client {
             endpoint,
             timeouts,
             idle: Mutex::new(None),
-            // Of random keys: no other client's.
+            // RandomState has random keys, so no other client has this tag.
             tag: format!("{:016x}", RandomState::new().hash_one(0)),
         };
         client.health()?;
@@ -115,8 +114,8 @@ impl Client {
             .map(drop)
     }
 
-    /// Uploads encrypted readings. Once this returns they are on the server's
-    /// disk. Doing it twice does no harm.
+    /// Uploads encrypted readings. When this returns they are on the server's disk. Uploading the
+    /// same readings twice does no harm.
     pub fn upload(&self, readings: &[u8]) -> Result<UploadReceipt, ClientError> {
         let asked = Ask {
             action: "acknowledge the upload",
@@ -128,7 +127,7 @@ impl Client {
         self.parse(reply.body())
     }
 
-    /// What the server has stored, newest first.
+    /// Returns what the server has stored, newest first.
     pub fn list(&self) -> Result<Vec<ReadingsEntry>, ClientError> {
         let asked = Ask {
             action: "list its readings",
@@ -140,11 +139,10 @@ impl Client {
             .map(|list| list.readings)
     }
 
-    /// Has an encrypted query evaluated on stored readings and waits for the
-    /// answer. If this client goes away the server stops before the
-    /// next kind of question.
+    /// Has an encrypted query evaluated on stored readings and waits for the answer. If this client
+    /// goes away, the server stops before the next kind of question.
     pub fn query(&self, readings: &Selection, query: &[u8]) -> Result<QueryReply, ClientError> {
-        // A connection of its own, so that it is never sent twice.
+        // The query gets a connection of its own, so that it is never sent twice.
         let asked = Ask {
             action: "answer the query",
             timeout: self.timeouts.query,
@@ -161,14 +159,14 @@ impl Client {
         })
     }
 
-    /// How far the server is with a query of this client; `None` if it evaluates none, because
-    /// the query still waits for its turn or has been answered.
+    /// Returns how far the server is with a query of this client. `None` if the server evaluates
+    /// none, because the query still waits for its turn or has been answered.
     pub fn running(&self) -> Result<Option<RunningQuery>, ClientError> {
         let mut running = self.status()?.running.into_iter();
         Ok(running.find(|query| query.tag == self.tag))
     }
 
-    /// What the server computes.
+    /// Returns the queries that the server evaluates.
     pub fn status(&self) -> Result<Status, ClientError> {
         let asked = Ask {
             action: "tell its status",
@@ -179,15 +177,15 @@ impl Client {
         self.parse(reply.body())
     }
 
-    /// How many bootstraps the server has done since it started, those of
-    /// running queries included.
+    /// Returns the number of bootstraps that the server has done since it started, those of running
+    /// queries included.
     pub fn metrics_bootstraps(&self) -> Result<u64, ClientError> {
         let text = self.metrics()?;
         find_counter(&text, BOOTSTRAPS_METRIC)
             .ok_or_else(|| self.bad_reply(format!("its metrics have no {BOOTSTRAPS_METRIC}")))
     }
 
-    /// The server's metrics, as Prometheus reads them.
+    /// Returns the server's metrics, as Prometheus reads them.
     pub fn metrics(&self) -> Result<String, ClientError> {
         let asked = Ask {
             action: "show its metrics",
@@ -249,7 +247,7 @@ impl Client {
         let mut sent = None;
         if let Some(kept) = kept {
             match kept.send(address, request()?).await {
-                // The server had let go of it in the meantime.
+                // The server closed the kept connection in the meantime.
                 Err(SendError::Closed(_)) => {}
                 other => sent = Some(other),
             }
@@ -298,7 +296,7 @@ impl Client {
             .get(RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.parse().ok());
         match retry_after {
-            // A full disk too is for the server's people; the client can only wait.
+            // A full disk too is a matter for the server's operators; the client can only wait.
             Some(seconds) if status.is_server_error() => ClientError::Busy {
                 message,
                 retry_after: Duration::from_secs(seconds),
@@ -334,7 +332,7 @@ impl Client {
     }
 }
 
-/// What is asked for and how.
+/// How a request is sent.
 struct Ask {
     action: &'static str,
     timeout: Duration,

@@ -14,11 +14,11 @@ use tempfile::NamedTempFile;
 
 const TEMPORARY_PREFIX: &str = ".tfhe-sbc-temporary-";
 
-/// What went wrong with a file, and with which.
+/// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The file is there already and must not be overwritten.
+    /// The file exists already and must not be overwritten.
     #[error("{} exists already and is not overwritten; move it away or choose another name", path.display())]
     Exists {
         /// The file in the way.
@@ -49,14 +49,14 @@ impl FileError {
     }
 }
 
-/// Writes a file that only its owner can read (mode 0600 from its first
-/// moment), durably, and refuses to overwrite: for keys.
+/// Writes a file durably that only its owner can read (mode 0600 from its first moment), and
+/// refuses to overwrite: for keys.
 pub fn write_private_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_new(path, bytes, 0o600)
 }
 
-/// Writes a file that everyone may read, durably, and refuses to overwrite: for
-/// certificates and public keys.
+/// Writes a file durably that everyone may read, and refuses to overwrite: for certificates and
+/// public keys.
 pub fn write_public_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_new(path, bytes, 0o644)
 }
@@ -67,8 +67,8 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     write_atomic_with(path, |file| file.write_all(bytes))
 }
 
-/// [`write_atomic`] for content that `write` makes piece by piece. If it fails, what is there
-/// stays as it is.
+/// Does what [`write_atomic`] does, for content that `write` makes piece by piece. If `write`
+/// fails, the file stays as it is.
 pub fn write_atomic_with(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -77,8 +77,8 @@ pub fn write_atomic_with(
     flush_directory(parent(path))
 }
 
-/// [`write_atomic`], except that the file's name may be lost in a power cut until
-/// [`flush_directory`].
+/// Does what [`write_atomic`] does, except that the file's name may be lost in a power cut until
+/// [`flush_directory`] is called.
 pub fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace(path, |file| file.write_all(bytes))
 }
@@ -93,14 +93,14 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Resu
     Ok(())
 }
 
-/// Whether this file name is that of a temporary file of this module, left by a
-/// process that died while writing.
+/// Returns whether `file_name` is that of a temporary file of this module, left by a process that
+/// died while writing.
 pub fn is_temporary(file_name: &str) -> bool {
     file_name.starts_with(TEMPORARY_PREFIX)
 }
 
-/// Makes a directory, with its parents, that only its owner can enter (mode
-/// 0700). One that is there already keeps its permissions.
+/// Makes a directory, with its parents, that only its owner can enter (mode 0700). A directory that
+/// exists already keeps its permissions.
 pub fn create_private_directory(path: &Path) -> Result<(), FileError> {
     if path.is_dir() {
         return Ok(());
@@ -119,7 +119,7 @@ pub fn create_private_directory(path: &Path) -> Result<(), FileError> {
 
 /// Flushes a directory, so that names made or changed in it survive a power cut.
 pub fn flush_directory(path: &Path) -> Result<(), FileError> {
-    // Windows has no such call, and opens no directory as a file.
+    // Windows has no such call and opens no directory as a file.
     if cfg!(unix) {
         File::open(path)
             .and_then(|directory| directory.sync_all())
@@ -136,7 +136,7 @@ fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError>
         return Err(exists());
     }
     let file = write_temporary(path, |file| file.write_all(bytes), mode(mode_bits))?;
-    // Fails rather than replaces, should the file have come up since.
+    // This fails rather than replaces a file that was made since the check above.
     file.persist_noclobber(path)
         .map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => exists(),
@@ -144,7 +144,7 @@ fn write_new(path: &Path, bytes: &[u8], mode_bits: u32) -> Result<(), FileError>
         })?;
     let flushed = flush_directory(parent(path));
     if flushed.is_err() {
-        // Whoever hears of an error finds no file of this call.
+        // A caller that gets an error finds no file of this call.
         let _ = fs::remove_file(path);
     }
     flushed
@@ -157,7 +157,8 @@ fn write_temporary(
 ) -> Result<NamedTempFile, FileError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY_PREFIX);
-    // Made with mode 0600; anything wider comes after the content is in place.
+    // The file is made with mode 0600 and gets wider permissions only after its content is in
+    // place.
     let mut file = builder
         .tempfile_in(parent(path))
         .map_err(FileError::io("create a file beside", path))?;

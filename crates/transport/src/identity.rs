@@ -1,4 +1,4 @@
-//! Who one end of a connection is: the authority it trusts and the certificate
+//! The identity of one end of a connection: the authority that it trusts and the certificate that
 //! it shows, read from PEM files and checked to belong together.
 
 use std::fmt;
@@ -85,8 +85,8 @@ impl CertificateFiles {
     }
 }
 
-/// The authority that one trusts and the certificate, with its key, that one
-/// shows. Cheap to clone.
+/// The authority that this end trusts, and the certificate, with its key, that it shows. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Identity {
     roots: Arc<RootCertStore>,
@@ -96,7 +96,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the authority's certificate and one's own certificate and key.
+    /// Reads the authority's certificate and this end's own certificate and key.
     pub fn load(authority: &Path, own: &CertificateFiles) -> Result<Self, IdentityError> {
         let ca = read("authority's certificate", authority)?;
         let certificate = read("certificate", &own.certificate)?;
@@ -106,7 +106,8 @@ impl Identity {
         Self::from_pem(pem, (&own.certificate, &certificate), (&own.key, &key))
     }
 
-    /// The same from PEM in memory, each with a name for errors.
+    /// Does what [`Identity::load`] does with PEM in memory. Each text comes with a name for
+    /// errors.
     pub fn from_pem(
         authority: (&Path, &[u8]),
         certificate: (&Path, &[u8]),
@@ -139,7 +140,7 @@ impl Identity {
         })
     }
 
-    /// Trusts an authority but shows no certificate. Servers of this crate
+    /// Reads the authority's certificate and shows no certificate. The servers of this project
     /// refuse such a client.
     pub fn without_certificate(authority: &Path) -> Result<Self, IdentityError> {
         let ca = read("authority's certificate", authority)?;
@@ -161,12 +162,12 @@ impl Identity {
         &self.authorities
     }
 
-    /// Returns one's own certificate and its private key; `None` if one shows none.
+    /// Returns this end's own certificate and its private key; `None` if it shows none.
     pub fn own(&self) -> Option<&Arc<CertifiedKey>> {
         self.own.as_ref()
     }
 
-    /// Returns name and role in one's own certificate; `None` without a certificate.
+    /// Returns name and role in this end's own certificate; `None` without a certificate.
     pub fn subject(&self) -> Option<Subject> {
         Subject::from_certificate(self.own.as_ref()?.end_entity_cert().ok()?)
     }
@@ -219,7 +220,7 @@ fn parse_certificates(
     }
 }
 
-/// PEM's own errors quote the text, which may be a key: not repeated.
+/// PEM's own errors quote the text, which may be a key, so they are not repeated.
 fn not_pem(what: &'static str, label: &'static str, path: &Path) -> IdentityError {
     let path = path.to_owned();
     IdentityError::NotPem { what, path, label }

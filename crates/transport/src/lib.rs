@@ -1,9 +1,11 @@
 //! What the agent, the client and the server share to speak with each other.
 //!
 //! - Identity: [`identity`] loads certificates and keys, [`role`] reads from a certificate who its
-//!   holder is and what it may do, [`tls`] makes the settings of a client's TLS connection.
+//!   holder is and what it may do, [`tls`] makes the settings of a
+//!   client's TLS connection, [`scheme`] lists the schemes of addresses.
 //! - HTTP: [`protocol`] defines paths, headers and bodies; [`client`] is a blocking client.
 //! - MQTT: [`mqtt`] defines packets, a connection to a broker, and how an upload is cut into parts.
+//! - Metrics: [`exposition`] writes the text that Prometheus reads.
 //! - Names and files: [`BlobId`] names stored bytes; [`files`] writes keys and data so that a
 //!   crash leaves no half-written file.
 //!
@@ -13,12 +15,14 @@
 mod blob_id;
 pub mod client;
 pub mod error_chain;
+pub mod exposition;
 pub mod files;
 pub mod identity;
 pub mod mqtt;
 pub mod protocol;
 pub mod provider;
 pub mod role;
+pub mod scheme;
 pub mod tls;
 
 pub use blob_id::{BlobId, BlobIdError};

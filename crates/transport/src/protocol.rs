@@ -1,5 +1,4 @@
-//! What client and server say to each other over HTTP: paths, headers and JSON
-//! bodies.
+//! The protocol of client and server over HTTP: paths, headers and JSON bodies.
 //!
 //! | request | who | answer |
 //! |---|---|---|
@@ -43,22 +42,22 @@ pub const BOOTSTRAPS_HEADER: &str = "x-tfhe-sbc-bootstraps";
 /// The response header with the seconds that a query took, waiting excluded.
 pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
 
-/// The request header by which a client may tell its queries from others' in a [`Status`]: up
-/// to [`MAX_TAG`] ASCII letters and digits.
+/// The request header with a name of the client's, by which it tells its queries from others' in a
+/// [`Status`]: up to [`MAX_TAG`] ASCII letters and digits.
 pub const TAG_HEADER: &str = "x-tfhe-sbc-tag";
-/// Most characters of a tag.
+/// The most characters of a tag.
 pub const MAX_TAG: usize = 32;
 
-/// Most uploads that one query may be about.
+/// The most uploads that one query may be about.
 pub const MAX_SELECTED: usize = 64;
 
-/// Which stored readings a query is about.
+/// The stored readings that a query is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// Those stored last.
+    /// The upload that was stored last.
     Latest,
-    /// Those of these names, rows of one after rows of the other: 1 to [`MAX_SELECTED`],
-    /// each once. Their columns must be the same.
+    /// The uploads of these names, the rows of one after the rows of the other: 1 to
+    /// [`MAX_SELECTED`] names, each once. The uploads must have the same columns.
     Ids(Vec<BlobId>),
 }
 
@@ -83,13 +82,13 @@ impl fmt::Display for Selection {
 /// Text that selects no readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// An id that is none.
+    /// A name is not an id.
     #[error(transparent)]
     Id(#[from] BlobIdError),
-    /// An id twice.
+    /// An id is there twice.
     #[error("an id is there twice: its readings would count twice")]
     Repeated,
-    /// Too many.
+    /// There are more than [`MAX_SELECTED`] ids.
     #[error("a query is about at most {MAX_SELECTED} uploads")]
     Count,
 }
@@ -130,41 +129,41 @@ pub struct UploadSummary {
 /// The server's word that readings are on its disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadReceipt {
-    /// Their name.
+    /// The id of the readings.
     pub id: BlobId,
-    /// Their size.
+    /// The size of the readings in bytes.
     pub bytes: u64,
-    /// Whether this upload brought them, or they were there already.
+    /// Whether this upload brought the readings; otherwise they were there already.
     pub created: bool,
-    /// When they were first stored, as RFC 3339 in UTC.
+    /// The time at which they were first stored, as RFC 3339 in UTC.
     pub created_at: String,
-    /// What they hold.
+    /// What the readings hold.
     pub summary: UploadSummary,
 }
 
 /// The newest stored readings, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingsList {
-    /// At most a thousand.
+    /// The uploads, at most a thousand.
     pub readings: Vec<ReadingsEntry>,
 }
 
 /// One upload in a [`ReadingsList`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingsEntry {
-    /// Its name.
+    /// The id of the upload.
     pub id: BlobId,
-    /// Its size.
+    /// The size of the upload in bytes.
     pub bytes: u64,
-    /// When it was first stored, as RFC 3339 in UTC.
+    /// The time at which it was first stored, as RFC 3339 in UTC.
     pub created_at: String,
-    /// The name in the certificate of who uploaded it first.
+    /// The name in the certificate of the first uploader.
     pub uploader: String,
-    /// What it holds.
+    /// What the upload holds.
     pub summary: UploadSummary,
 }
 
-/// What the server computes.
+/// The queries of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The queries that are being evaluated.
@@ -176,13 +175,13 @@ pub struct Status {
 /// A query that is being evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunningQuery {
-    /// What its client calls it; empty if that gave it no name.
+    /// The tag that the client gave the query; empty if it gave none.
     pub tag: String,
-    /// Bootstraps that are done.
+    /// The number of bootstraps that are done.
     pub bootstraps: u64,
-    /// Bootstraps that there will be in all; 0 while that is not known.
+    /// The number of bootstraps that there will be in all; 0 while it is not known.
     pub expected: u64,
-    /// How long it has been running.
+    /// The seconds since the evaluation began.
     pub seconds: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Who may do what. A certificate carries one role in the organizational unit
-//! (OU) of its subject; [`Role::may`] is the only place that decides.
+//! Roles and what they may do. A certificate carries one role in the organizational unit (OU) of
+//! its subject; only [`Role::may`] decides what the role may do.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub enum Action {
 }
 
 impl Role {
-    /// Whether this role may do this.
+    /// Returns whether this role may do this.
     pub fn may(self, action: Action) -> bool {
         match (self, action) {
             (Self::Owner, _) => true,
@@ -38,7 +38,7 @@ impl Role {
         }
     }
 
-    /// The organizational unit that stands for this role in a certificate.
+    /// Returns the organizational unit that stands for this role in a certificate.
     pub fn organizational_unit(self) -> &'static str {
         match self {
             Self::Device => "tfhe-sbc device",
@@ -78,7 +78,7 @@ impl fmt::Display for Action {
 pub struct Subject {
     /// The common name of the certificate.
     pub name: Arc<str>,
-    /// The role, unless the certificate names none or several.
+    /// The role; `None` if the certificate names none or several.
     pub role: Option<Role>,
     /// Which certificate it is.
     pub id: CertificateId,
@@ -103,8 +103,8 @@ impl CertificateId {
 }
 
 impl Subject {
-    /// Reads name and role from a certificate that TLS has verified already.
-    /// `None` if it is not a readable certificate.
+    /// Reads name and role from a certificate that TLS has verified already, in DER. `None` if the
+    /// certificate cannot be read.
     pub fn from_certificate(der: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         let subject = certificate.subject();

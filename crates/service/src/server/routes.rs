@@ -27,6 +27,7 @@ use crate::client_verifier::ClientVerifier;
 use crate::metrics::{Metrics, Rejection};
 use crate::store::{Store, StoreError, Stored};
 use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::exposition;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
     BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
@@ -378,7 +379,7 @@ async fn metrics(
     Extension(peer): Extension<Subject>,
 ) -> Result<Response, Refusal> {
     authorize(&peer, Action::Observe)?;
-    let format = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+    let format = [(header::CONTENT_TYPE, exposition::CONTENT_TYPE)];
     Ok((format, application.metrics.render()).into_response())
 }
 

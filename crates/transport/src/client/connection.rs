@@ -17,17 +17,17 @@ use tokio_rustls::TlsConnector;
 use super::ClientError;
 use crate::error_chain;
 use crate::identity::Identity;
+use crate::scheme::Scheme;
 use crate::tls;
 
-const DEFAULT_PORT: u16 = 443;
-/// The largest answer that is taken in.
+/// The largest answer that is read, in bytes.
 const MAXIMUM_RESPONSE: usize = 1 << 30;
-/// The server closes connections that idle for long; younger ones are reused.
+/// The server closes connections that are idle for long; younger ones are used again.
 const REUSED_WITHIN: Duration = Duration::from_secs(10);
-/// For a broken connection to say why.
+/// The time that a broken connection has to give its reason.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// A server and how to speak with it.
+/// A server's address and TLS settings.
 pub(super) struct Endpoint {
     host: String,
     port: u16,
@@ -45,7 +45,7 @@ impl Endpoint {
             reason,
         };
         let uri: Uri = url.parse().map_err(|_| refused("it cannot be parsed"))?;
-        if uri.scheme_str() != Some("https") {
+        if uri.scheme_str() != Some(Scheme::Https.name()) {
             return Err(refused("it must start with https://"));
         }
         if uri.path() != "/" || uri.query().is_some() {
@@ -55,7 +55,7 @@ impl Endpoint {
             .host()
             .filter(|host| !host.is_empty())
             .ok_or_else(|| refused("it names no host"))?;
-        let port = uri.port_u16().unwrap_or(DEFAULT_PORT);
+        let port = uri.port_u16().unwrap_or(Scheme::Https.default_port());
         let address = format!("{host}:{port}");
         let host = host
             .trim_start_matches('[')
@@ -113,7 +113,7 @@ pub(super) enum SendError {
     /// The server had closed the connection before it saw the request, or
     /// closed it instead of answering.
     Closed(ClientError),
-    /// Anything else.
+    /// Another failure.
     Other(ClientError),
 }
 
@@ -126,13 +126,13 @@ impl SendError {
 }
 
 impl Connection {
-    /// Whether the server probably still listens to it.
+    /// Returns whether the server probably still listens to this connection.
     pub(super) fn is_fresh(&self) -> bool {
         !self.sender.is_closed() && self.last_used.elapsed() < REUSED_WITHIN
     }
 
-    /// Sends a request and takes in the whole answer. The connection comes back
-    /// if it can be used again.
+    /// Sends a request and reads the whole answer. The connection comes back if it can be used
+    /// again.
     pub(super) async fn send(
         mut self,
         address: &str,
@@ -154,8 +154,7 @@ impl Connection {
         ))
     }
 
-    /// The reason may be with the request or with the connection, which carries
-    /// it out.
+    /// Returns the reason, which either the request or the task that drives the connection knows.
     async fn explain(self, address: &str, error: hyper::Error) -> SendError {
         let closed = is_closed(&error);
         let of_request = ClientError::on_connection(address, error.into());

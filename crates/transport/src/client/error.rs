@@ -1,5 +1,4 @@
-//! What can go wrong between a client and its server, each with what to do
-//! about it.
+//! The errors between a client and its server, each with advice.
 
 use std::error::Error;
 use std::io;
@@ -14,7 +13,7 @@ use crate::tls::TlsError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The server's address is not one.
+    /// The server's address cannot be used.
     #[error("{url:?} is no address of a server: {reason}; write https://HOST:PORT")]
     Url {
         /// The address given.
@@ -68,7 +67,7 @@ pub enum ClientError {
     ClientCertificateRefused {
         /// Host and port.
         address: String,
-        /// The server's word for it.
+        /// The reason that the server gave.
         alert: AlertDescription,
     },
     /// TLS failed in another way.
@@ -98,17 +97,17 @@ pub enum ClientError {
     Timeout {
         /// Host and port.
         address: String,
-        /// What it should have done.
+        /// What it should have done, as a verb with its object.
         action: &'static str,
         /// How long the client waited.
         after: Duration,
     },
-    /// The server has too much to do just now.
+    /// The server has too much to do at the moment.
     #[error("the server is busy: {message}. Try again in {} seconds", retry_after.as_secs())]
     Busy {
         /// The server's words.
         message: String,
-        /// When to come back.
+        /// The time after which to try again.
         retry_after: Duration,
     },
     /// The server refused.
@@ -140,7 +139,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Sorts out a failure on a connection that TCP had opened.
+    /// Returns the error for a failure on a connection that TCP had opened.
     pub(super) fn on_connection(address: &str, error: Box<dyn Error + Send + Sync>) -> Self {
         let address = address.to_owned();
         match error_chain::find::<rustls::Error>(error.as_ref()) {

@@ -1,21 +1,22 @@
-//! What the server says to an upload that came over a broker.
+//! The server's answer to an upload that came over a broker.
 
 use serde::{Deserialize, Serialize};
 
 use crate::BlobId;
 
-/// Parts are on their way: [`Answer::parts`] of them are there.
+/// The status of an answer to an upload whose parts are not all there yet; [`Answer::parts`] of
+/// them are.
 pub const CONTINUE: u16 = 100;
 
 /// An answer, published as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// To which upload.
+    /// The id of the upload that is answered.
     pub id: BlobId,
-    /// As over HTTP: 200 and 201 if it is on the disk, 4xx if it never will be, 5xx if it may be
-    /// later; [`CONTINUE`] if parts are missing.
+    /// The status as over HTTP: 200 or 201 if the upload is on the disk, 4xx if it never will be,
+    /// 5xx if it may be later; [`CONTINUE`] if parts are missing.
     pub status: u16,
-    /// How many parts are there.
+    /// The number of parts that are there.
     #[serde(default)]
     pub parts: u32,
     /// What is wrong.
@@ -24,13 +25,13 @@ pub struct Answer {
     /// What to do about it.
     #[serde(default)]
     pub hint: String,
-    /// When to come back, in seconds.
+    /// The time after which to send the upload again, in seconds.
     #[serde(default)]
     pub retry_after: Option<u32>,
 }
 
 impl Answer {
-    /// An answer with nothing else to say.
+    /// Returns an answer with this status and nothing else.
     pub fn new(id: BlobId, status: u16) -> Self {
         Self {
             id,

@@ -11,20 +11,21 @@ use tokio_rustls::TlsConnector;
 
 use super::packet::{Incoming, Outgoing, PacketError};
 use crate::identity::Identity;
+use crate::scheme::Scheme;
 use crate::tls::{self, TlsError};
 
-/// For a connection, and for each step of beginning a session.
+/// The time for a connection to be made, and for each step of beginning a session.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For the network to take a packet.
+/// The time for the network to take a packet.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
-/// Most bytes of a packet that is taken. Of a larger message the payload is left out.
+/// The most bytes of a packet that is read whole. A larger message is read without its payload.
 const MAX_PACKET: usize = 2 << 20;
 
-/// Why a broker cannot be spoken with.
+/// Why a broker cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MqttError {
-    /// Its address is none.
+    /// The broker's address cannot be used.
     #[error("{url:?} is no address of a broker; write mqtts://HOST:PORT")]
     Url {
         /// The address given.
@@ -38,33 +39,33 @@ pub enum MqttError {
         /// The reason.
         source: io::Error,
     },
-    /// It took too long.
+    /// The broker took too long.
     #[error("the broker at {address} did not answer in time")]
     Late {
         /// Host and port.
         address: String,
     },
-    /// It does not take this client.
+    /// The broker does not accept this client.
     #[error("the broker at {address} refused the connection: {reason}")]
     Refused {
         /// Host and port.
         address: String,
-        /// In words.
+        /// The reason in words.
         reason: &'static str,
     },
-    /// It may take this client later.
+    /// The broker may accept this client later.
     #[error("the broker at {address} is not available")]
     Unavailable {
         /// Host and port.
         address: String,
     },
-    /// It does not let this client read these topics.
+    /// The broker does not let this client read these topics.
     #[error("the broker at {address} refused the subscription; check its access rules")]
     Subscription {
         /// Host and port.
         address: String,
     },
-    /// It sends something else.
+    /// The broker does not speak MQTT.
     #[error("the broker at {address} cannot be understood: {source}")]
     Packet {
         /// Host and port.
@@ -80,7 +81,7 @@ pub enum MqttError {
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A broker and how to begin a session there.
+/// A broker's address, and what a client shows to begin a session there.
 #[derive(Clone)]
 pub struct Broker {
     host: String,
@@ -91,10 +92,10 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Of `mqtts://HOST[:PORT]`, or `mqtt://HOST[:PORT]` without TLS.
+    /// Returns the broker at `mqtts://HOST[:PORT]`, or without TLS at `mqtt://HOST[:PORT]`.
     ///
     /// # Errors
-    /// If the address is none, or needs a certificate.
+    /// If the address cannot be used, or needs a certificate and there is none.
     pub fn new(
         url: &str,
         identity: Option<&Identity>,
@@ -103,15 +104,17 @@ impl Broker {
         let wrong = || MqttError::Url {
             url: url.to_owned(),
         };
-        let (address, identity, port) = match url.strip_prefix("mqtts://") {
-            Some(address) => (address, Some(identity.ok_or_else(wrong)?.clone()), 8883),
-            None => (url.strip_prefix("mqtt://").ok_or_else(wrong)?, None, 1883),
+        let (scheme, address) = Scheme::split(url).ok_or_else(wrong)?;
+        let identity = match scheme {
+            Scheme::Mqtts => Some(identity.ok_or_else(wrong)?.clone()),
+            Scheme::Mqtt => None,
+            Scheme::Https => return Err(wrong()),
         };
         let (host, port) = match address.rsplit_once(':') {
             Some((host, digits)) if !digits.contains(']') => {
                 (host, digits.parse().map_err(|_| wrong())?)
             }
-            _ => (address, port),
+            _ => (address, scheme.default_port()),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() || host.contains(['/', ' ', '?']) {
@@ -135,18 +138,18 @@ pub struct Connection {
     stream: Box<dyn Stream>,
     address: String,
     received: Vec<u8>,
-    /// Bytes at the beginning of `received` that were given already.
+    /// The number of bytes at the beginning of `received` that were returned already.
     given: usize,
-    /// Bytes that come before the next packet.
+    /// The number of bytes to skip before the next packet.
     skipped: usize,
     next_id: u16,
 }
 
 impl Connection {
-    /// Begins a session under this name, and asks for the messages of these topics.
+    /// Begins a session under the name `client`, and subscribes to `topics`.
     ///
     /// # Errors
-    /// If the broker is not there, or refuses.
+    /// If the broker cannot be reached, or refuses.
     pub async fn open(
         broker: &Broker,
         client: &str,
@@ -203,7 +206,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// A number for a packet.
+    /// Returns the next packet number, which is not 0.
     pub fn id(&mut self) -> u16 {
         self.next_id = match self.next_id {
             u16::MAX => 1,
@@ -229,18 +232,18 @@ impl Connection {
         sent.map_err(io_error(&self.address))
     }
 
-    /// The error for a broker from which nothing is heard.
+    /// Returns the error for a broker that sends nothing.
     pub fn silent(&self) -> MqttError {
         MqttError::Late {
             address: self.address.clone(),
         }
     }
 
-    /// The next packet; a message of more than 2 MiB comes without its payload. May be cancelled,
-    /// and then begun again.
+    /// Returns the next packet. A message of more than 2 MiB comes without its payload. The call
+    /// may be cancelled and then made again.
     ///
     /// # Errors
-    /// If the connection is broken, or the broker sends what is no packet.
+    /// If the connection is broken, or the broker sends bytes that are no packet.
     pub async fn next(&mut self) -> Result<Incoming<'_>, MqttError> {
         self.received.drain(..self.given);
         self.given = 0;
@@ -252,7 +255,8 @@ impl Connection {
             let skipped = self.skipped.min(self.received.len());
             self.received.drain(..skipped);
             self.skipped -= skipped;
-            // Parsed twice, for a borrow cannot go out of a loop that goes on.
+            // The packet is parsed here and again below, because a borrow cannot leave a loop that
+            // goes on.
             let parsed = match self.skipped {
                 0 => parse(&self.received).map_err(packet_error)?,
                 _ => None,
@@ -290,8 +294,8 @@ fn io_error(address: &str) -> impl FnOnce(io::Error) -> MqttError {
     }
 }
 
-/// Why the broker does not take this client's certificate. With TLS 1.3 it says so after the
-/// handshake.
+/// Returns why the broker does not accept this client's certificate. With TLS 1.3 the broker says
+/// so after the handshake.
 fn refusal(error: &io::Error) -> Option<&'static str> {
     use rustls::AlertDescription as Alert;
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;

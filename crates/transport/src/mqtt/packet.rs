@@ -3,19 +3,19 @@
 /// The largest length that the protocol can write.
 const MAX_REMAINING: usize = 268_435_455;
 
-/// What a client sends.
+/// A packet that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub enum Outgoing<'a> {
-    /// Begins a session without memory of earlier ones.
+    /// Begins a session that knows nothing of earlier ones.
     Connect {
-        /// The client's name, which no other may have.
+        /// The client's name, which no other client may have.
         client: &'a str,
-        /// Its user and password, if it has them.
+        /// The client's user and password, if it has them.
         login: Option<(&'a str, &'a str)>,
-        /// After how many seconds of silence the broker may give it up; 0 for never.
+        /// The seconds of silence after which the broker may close the session; 0 for never.
         keep_alive: u16,
     },
-    /// A message, to be acknowledged under this number (QoS 1).
+    /// A message, to be acknowledged under the number `id` (QoS 1).
     Publish {
         /// Its topic.
         topic: &'a str,
@@ -36,18 +36,18 @@ pub enum Outgoing<'a> {
         /// The number of the request, not 0.
         id: u16,
     },
-    /// Says that it is alive.
+    /// Tells the broker that the client is alive.
     Ping,
     /// Ends the session.
     Disconnect,
 }
 
-/// What a broker sends.
+/// A packet that a broker sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incoming<'a> {
-    /// The session began, if the code is 0.
+    /// The answer to [`Outgoing::Connect`]: the session began if the code is 0.
     ConnAck {
-        /// 0, or why not.
+        /// 0, or the reason why the session did not begin.
         code: u8,
     },
     /// A message.
@@ -59,33 +59,33 @@ pub enum Incoming<'a> {
         /// Its number, if it is to be acknowledged.
         id: Option<u16>,
     },
-    /// A message was taken.
+    /// The acknowledgement of a message.
     PubAck {
         /// Its number.
         id: u16,
     },
-    /// A subscription was taken, or refused.
+    /// The answer to [`Outgoing::Subscribe`].
     SubAck {
-        /// Whether for all topics.
+        /// Whether all topics were granted.
         granted: bool,
     },
-    /// It is alive.
+    /// The answer to [`Outgoing::Ping`].
     Pong,
 }
 
 /// Bytes that are no packet of a broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
-    /// A packet larger than is taken.
+    /// The packet is larger than is taken; its bytes.
     #[error("a packet of {0} bytes is larger than is taken")]
     TooLarge(usize),
-    /// Not what the standard says.
+    /// The bytes are not what the standard says.
     #[error("it does not speak MQTT 3.1.1")]
     Malformed,
 }
 
 impl Outgoing<'_> {
-    /// The packet's bytes. Texts are cut to what the protocol can write.
+    /// Returns the packet's bytes. Texts are cut to the length that the protocol can write.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut body = Vec::new();
         let head = match self {
@@ -147,22 +147,22 @@ fn text(body: &mut Vec<u8>, text: &str) {
     body.extend_from_slice(bytes);
 }
 
-/// Bytes of a message beside its payload, at most.
+/// Returns the most bytes that a message under `topic` has beside its payload.
 pub fn publish_overhead(topic: &str) -> usize {
     1 + 4 + 2 + topic.len() + 2
 }
 
 impl<'a> Incoming<'a> {
-    /// Reads the packet at the beginning of these bytes, and its length; `None` while it is not
-    /// whole.
+    /// Returns the packet at the beginning of `bytes` and its length; `None` while the packet is
+    /// not whole.
     ///
     /// # Errors
-    /// If it is none, or its body has more than `most` bytes.
+    /// If the bytes are no packet, or its body has more than `most` bytes.
     pub fn parse(bytes: &'a [u8], most: usize) -> Result<Option<(Self, usize)>, PacketError> {
         let Some((&head, rest)) = bytes.split_first() else {
             return Ok(None);
         };
-        // Before a length is believed that is none.
+        // This comes before the length, which such bytes do not have.
         if !matches!(head, 0x20 | 0x30..=0x40 | 0x90 | 0xd0) {
             return Err(PacketError::Malformed);
         }
@@ -194,11 +194,11 @@ impl<'a> Incoming<'a> {
         Ok(Some((packet, 1 + digits + len)))
     }
 
-    /// Reads the topic and the number of a message that is too large to be taken, whose payload is
-    /// left out, and the length of the whole packet; `None` while they are not there.
+    /// Returns topic and number of a message that is too large to be read whole, without its
+    /// payload, and the length of the whole packet; `None` while topic and number are not there.
     ///
     /// # Errors
-    /// If it is another packet.
+    /// If the bytes are another packet.
     pub fn parse_oversized(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, PacketError> {
         let malformed = PacketError::Malformed;
         let (&head, rest) = bytes.split_first().ok_or(malformed)?;

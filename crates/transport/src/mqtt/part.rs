@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 4] = b"TSBP";
 const VERSION: u8 = 1;
-/// Bytes before the part's own.
+/// The number of bytes before the part's own.
 pub const HEADER_BYTES: usize = 52;
 
 /// A part of an upload.
@@ -25,9 +25,9 @@ pub const HEADER_BYTES: usize = 52;
 pub struct Part<'a> {
     /// The hash of the upload.
     pub hash: [u8; 32],
-    /// Its length.
+    /// The length of the upload in bytes.
     pub len: u32,
-    /// The number of this part.
+    /// The number of this part, from 0.
     pub index: u32,
     /// The number of parts.
     pub count: u32,
@@ -38,25 +38,25 @@ pub struct Part<'a> {
 /// A payload that is no part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
-    /// It begins otherwise, or is too short.
+    /// The payload begins otherwise, or is too short.
     #[error("it is no part of an upload")]
     Magic,
-    /// Of another version.
+    /// The payload has another version.
     #[error("it has version {0}, and this program knows version {VERSION}")]
     Version(u8),
-    /// Numbers that cannot be.
+    /// The numbers in the header contradict each other.
     #[error("its header contradicts itself")]
     Header,
-    /// Others than the parts that came before.
+    /// The part contradicts parts that came before.
     #[error("it does not fit the other parts of its upload")]
     Mismatch,
-    /// All parts together are not what they were to be.
+    /// The parts together do not have the upload's hash.
     #[error("the parts together do not have the upload's hash")]
     Hash,
 }
 
 impl<'a> Part<'a> {
-    /// Cuts an upload into parts of `size` bytes, which is not 0.
+    /// Cuts an upload into parts of `size` bytes; a `size` of 0 counts as 1.
     pub fn cut(upload: &'a [u8], size: usize) -> impl ExactSizeIterator<Item = Part<'a>> {
         let hash = *blake3::hash(upload).as_bytes();
         let chunks = upload.chunks(size.max(1));
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The payload.
+    /// Returns the payload of the message.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut payload = Vec::with_capacity(HEADER_BYTES + self.bytes.len());
         payload.extend_from_slice(MAGIC);
@@ -84,10 +84,10 @@ impl<'a> Part<'a> {
         payload
     }
 
-    /// Reads a payload.
+    /// Reads the payload of a message.
     ///
     /// # Errors
-    /// If it is no part, or its numbers cannot be.
+    /// If the payload is no part, or its numbers contradict each other.
     pub fn parse(payload: &'a [u8]) -> Result<Self, PartError> {
         let (header, bytes) = payload
             .split_first_chunk::<HEADER_BYTES>()
@@ -124,7 +124,7 @@ impl<'a> Part<'a> {
         if size == 0 || index >= count || len < count {
             return false;
         }
-        // The last part has the rest, which tells the size of the others.
+        // The last part has the rest, from which the size of the others follows.
         if index + 1 < count {
             size.checked_mul(count - 1)
                 .is_some_and(|before| before < len)
@@ -135,24 +135,24 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Parts of one upload until all are there.
+/// The parts of one upload, until all are there.
 #[derive(Debug, Default)]
 pub struct Assembly {
-    /// The length of the upload and the number of its parts, as the first part has them.
+    /// The length of the upload and the number of its parts, as the first part says.
     shape: Option<(u32, u32)>,
     parts: BTreeMap<u32, Vec<u8>>,
     bytes: usize,
 }
 
-/// What a part costs beside its bytes, of the heap and of the map.
+/// The memory of a part beside its bytes, on the heap and in the map.
 const OVERHEAD: usize = 96;
 
 impl Assembly {
-    /// Takes a part of the upload that this assembly is for; gives the upload once it is whole. A
+    /// Adds a part of the upload that this assembly is for. Returns the upload once it is whole. A
     /// part that is there already changes nothing.
     ///
     /// # Errors
-    /// If parts do not fit together. The assembly is worth nothing then.
+    /// If the part contradicts others. The assembly cannot be used any more then.
     pub fn add(&mut self, part: &Part<'_>) -> Result<Option<Vec<u8>>, PartError> {
         let shape = (part.len, part.count);
         if *self.shape.get_or_insert(shape) != shape {
@@ -179,12 +179,12 @@ impl Assembly {
         }
     }
 
-    /// Parts that are there.
+    /// Returns the number of parts that are there.
     pub fn count(&self) -> u32 {
         u32::try_from(self.parts.len()).unwrap_or(u32::MAX)
     }
 
-    /// What it takes of memory.
+    /// Returns the memory that the parts take, in bytes.
     pub fn memory(&self) -> usize {
         self.bytes + OVERHEAD * self.parts.len()
     }
