@@ -1,4 +1,4 @@
-//! The loop: rows into batches, batches into the spool.
+//! The agent's loop: rows become batches, and batches go to the spool.
 
 mod signals;
 
@@ -20,25 +20,25 @@ use crate::sender::{self, Drained, Link};
 use crate::source::{RawRow, Source};
 use crate::spool::{Pushed, Spool};
 
-/// For an upload under way, when it is time to stop.
+/// The time that an upload under way has to end when the agent stops.
 const GRACE: Duration = Duration::from_secs(5);
-/// The distance of two metrics files.
+/// The time between two writes of the metrics file.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
-/// How long a full spool is waited for at a time.
+/// The longest wait for room in a full spool before the next look.
 const BLOCKED: Duration = Duration::from_secs(1);
 
 /// What [`once`] did.
 #[derive(Debug)]
 pub struct Once {
-    /// Rows that were read and are in the spool or at the server.
+    /// The number of rows that were read and are in the spool or at the server.
     pub rows: usize,
-    /// Batches that the server acknowledged, those of earlier runs included.
+    /// The number of batches that the server acknowledged, those of earlier runs included.
     pub sent: u64,
-    /// Their bytes.
+    /// The bytes of these batches.
     pub bytes: u64,
     /// The server's words for batches that it refused for good.
     pub refused: Vec<String>,
-    /// Batches that wait.
+    /// The number of batches that wait.
     pub waiting: usize,
     /// Why they wait.
     pub failed: Option<String>,
@@ -47,17 +47,17 @@ pub struct Once {
 /// What [`test()`] found.
 #[derive(Debug)]
 pub struct Test {
-    /// The columns, and of each the reading in the first row, or why there is none.
+    /// The columns, each with its reading in the first row, or why there is none.
     pub columns: Vec<(Column, Result<f64, String>)>,
     /// The bytes of an upload of one row.
     pub one_row: usize,
-    /// The rows of a full batch,
+    /// The number of rows of a full batch.
     pub batch_rows: usize,
-    /// and its bytes.
+    /// The bytes of an upload of a full batch.
     pub full_batch: usize,
 }
 
-/// Encrypts, by the settings.
+/// The session that encrypts, and the columns that it encrypts.
 struct Encryptor {
     session: DeviceSession,
     columns: Vec<Column>,
@@ -65,7 +65,7 @@ struct Encryptor {
 
 impl Encryptor {
     fn new(config: &Config) -> Result<Self, AgentError> {
-        let bytes = config.device.key_bytes(config)?;
+        let bytes = config.key_bytes()?;
         let session = DeviceSession::new(bytes, config.plan()).map_err(|error| {
             let advice =
                 "give the device's key, as `tfhe-sbc device-key` or `tfhe-sbc provision` made it";
@@ -87,7 +87,7 @@ impl Encryptor {
         session.encrypt_table(config.expander(), columns, labels, readings)
     }
 
-    /// The size of an upload of so many rows with the longest labels.
+    /// Returns the size in bytes of an upload of `rows` rows with the longest labels.
     fn trial(&mut self, config: &Config, rows: usize) -> Result<usize, AgentError> {
         let labels = vec!["x".repeat(MAX_TEXT); rows];
         let readings: Vec<_> = config
@@ -103,11 +103,12 @@ impl Encryptor {
     }
 }
 
-/// Rows of a source, checked.
+/// A source, and the checks of its rows.
 struct Reader {
     source: Source,
     gates: Vec<Gate>,
-    /// Of each column: what values are multiplied by, and what is added.
+    /// For each column the factor that values are multiplied by, and the summand that is added
+    /// then.
     linear: Vec<(f64, f64)>,
     metrics: Arc<Metrics>,
 }
@@ -140,8 +141,8 @@ impl Reader {
         Ok(rows)
     }
 
-    /// Reads into a batch, up to its end. Rows that are not whole stay out. After an error the batch
-    /// has the rows before it, and its cursor is behind those.
+    /// Reads at most `most` rows into a batch. A row with a missing value stays out. After an error
+    /// the batch has the rows before it, and its cursor is behind those.
     fn fill(&mut self, batch: &mut Batch, most: usize) -> Result<(), AgentError> {
         for raw in self.raw(most)? {
             let mut values = Zeroizing::new(Vec::with_capacity(self.gates.len()));
@@ -165,7 +166,7 @@ impl Reader {
     }
 }
 
-/// What of a text can be a row's label.
+/// Returns the part of a text that can be a row's label.
 fn plain_label(text: String) -> String {
     if is_plain_text(&text) {
         return text;
@@ -190,7 +191,7 @@ impl Agent {
     /// Opens key, certificates, spool and sources.
     ///
     /// # Errors
-    /// What of them is not as the settings say.
+    /// If one of them is not as the settings say.
     pub fn open(config: Config) -> Result<Self, AgentError> {
         let metrics = Arc::<Metrics>::default();
         let mut encryptor = Encryptor::new(&config)?;
@@ -224,16 +225,17 @@ impl Agent {
         })
     }
 
-    /// What ends [`Agent::run`].
+    /// Returns the handle that ends [`Agent::run`].
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Reads, encrypts and sends until SIGTERM, ctrl-c or [`Stop::stop`]; then what was read goes to the
-    /// spool.
+    /// Reads, encrypts and sends until SIGTERM, ctrl-c or [`Stop::stop`]. Then the rows in memory
+    /// go to the spool.
     ///
     /// # Errors
-    /// If a source, the disk or a column with `out_of_range = "fail"` ends it.
+    /// If a source or the disk fails, or a reading does not fit a column with `out_of_range =
+    /// "fail"`.
     pub fn run(mut self) -> Result<(), AgentError> {
         signals::stop_on_signal(&self.stop)?;
         if let Some(address) = self.config.metrics.listen {
@@ -247,7 +249,7 @@ impl Agent {
         });
         tracing::info!(spool = %self.config.spool_directory().display(), "the agent runs");
         let ended = self.read_until_stopped();
-        // What is in memory is worth as much as before.
+        // The rows in memory go to the spool after an error too.
         let sealed = self.seal();
         self.stop.stop();
         let deadline = Instant::now() + GRACE;
@@ -278,7 +280,7 @@ impl Agent {
         }
     }
 
-    /// Reads what there is; of a file, as many batches as it has.
+    /// Reads the rows that there are; from a file, as many batches as it has.
     fn read(&mut self) -> Result<(), AgentError> {
         loop {
             let room = self.batch.room();
@@ -292,7 +294,8 @@ impl Agent {
         }
     }
 
-    /// Encrypts the batch into the spool; false if there was no room until it was time to stop.
+    /// Encrypts the batch into the spool. Returns false if there was no room until it was time to
+    /// stop.
     fn seal(&mut self) -> Result<bool, AgentError> {
         if self.batch.is_empty() {
             return Ok(true);
@@ -354,7 +357,8 @@ fn write_metrics(metrics: &Metrics, path: &std::path::Path) {
     }
 }
 
-/// Reads once (of a file, up to one batch), and sends what is in the spool, each batch once.
+/// Reads once (from a file, up to one batch), and sends what is in the spool, trying each batch
+/// once.
 ///
 /// # Errors
 /// If something is not as the settings say, or cannot be read or written.
@@ -373,9 +377,9 @@ pub fn once(config: Config) -> Result<Once, AgentError> {
             sender::drain(&agent.spool, link, &agent.metrics, &mut drained);
         }
     };
-    // First what waits, to make room.
+    // What waits is sent first, to make room.
     drain(&agent);
-    // Nobody makes more.
+    // No thread makes more room.
     agent.stop.stop();
     let sealed = agent.seal();
     drain(&agent);
@@ -396,7 +400,7 @@ pub fn once(config: Config) -> Result<Once, AgentError> {
     })
 }
 
-/// Reads once and encrypts; sends and stores nothing, and moves on in no file.
+/// Reads once and encrypts. Sends and stores nothing, and does not move a file's cursor.
 ///
 /// # Errors
 /// If something is not as the settings say.

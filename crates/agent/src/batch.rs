@@ -1,33 +1,34 @@
-//! Rows until there are enough of them.
+//! Rows in memory, until there are enough for a batch.
 
 use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-/// One reading a column, and when they were taken.
+/// A row: its label, and one reading per column.
 pub(crate) struct Row {
     pub(crate) label: String,
     pub(crate) values: Zeroizing<Vec<f64>>,
 }
 
-/// Rows that are to be encrypted together. Wiped when dropped.
+/// Rows that are to be encrypted together. They are wiped when dropped.
 pub(crate) struct Batch {
     labels: Vec<String>,
-    /// Column by column.
+    /// The readings, column by column.
     readings: Vec<Zeroizing<Vec<f64>>>,
     most: usize,
     oldest: Duration,
     since: Option<Instant>,
-    /// How far the source was read for these rows and those before them.
+    /// The source's cursor behind these rows.
     cursor: Vec<u8>,
 }
 
 impl Batch {
-    /// For so many columns, of at most `most` rows, of which none waits longer than `oldest`.
+    /// Returns an empty batch of `columns` columns and at most `most` rows, of which none waits
+    /// longer than `oldest`.
     pub(crate) fn new(columns: usize, most: usize, oldest: Duration) -> Self {
         Self {
             labels: Vec::with_capacity(most.min(4096)),
-            // Never grown, which would leave copies behind.
+            // The memory is never grown, which would leave copies behind.
             readings: (0..columns)
                 .map(|_| Zeroizing::new(Vec::with_capacity(most)))
                 .collect(),
@@ -38,7 +39,7 @@ impl Batch {
         }
     }
 
-    /// Adds a row, of as many values as there are columns.
+    /// Adds a row, which has a value for each column.
     pub(crate) fn push(&mut self, row: Row, now: Instant) {
         self.since.get_or_insert(now);
         self.labels.push(row.label);
@@ -47,7 +48,8 @@ impl Batch {
         }
     }
 
-    /// All rows of the source up to that place are in this batch, in one before, or left out.
+    /// Sets the cursor: all rows of the source up to it are in this batch, in an earlier one, or
+    /// left out.
     pub(crate) fn moved_to(&mut self, cursor: Vec<u8>) {
         self.cursor = cursor;
     }
@@ -56,7 +58,7 @@ impl Batch {
         &self.cursor
     }
 
-    /// Rows that there is still room for.
+    /// Returns the number of rows that there is still room for.
     pub(crate) fn room(&self) -> usize {
         self.most - self.labels.len()
     }
@@ -65,7 +67,7 @@ impl Batch {
         self.labels.is_empty()
     }
 
-    /// When it is to be encrypted, full or not.
+    /// Returns the time at which the batch is to be encrypted, full or not.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.since.map(|since| match self.room() {
             0 => since,
@@ -84,7 +86,7 @@ impl Batch {
             .collect()
     }
 
-    /// Makes room for the next rows.
+    /// Removes the rows.
     pub(crate) fn clear(&mut self) {
         self.labels.clear();
         for column in &mut self.readings {

@@ -1,7 +1,7 @@
 //! Time: schedules by the monotonic clock, labels by the wall clock.
 //!
-//! A board without a battery-backed clock starts in the past and jumps when the network is
-//! there. So nothing waits for a time of day: labels jump, the schedule does not.
+//! A board without a battery-backed clock starts in the past, and its clock jumps when the network
+//! comes up. So nothing waits for a time of day: labels jump, the schedule does not.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -9,24 +9,24 @@ use std::time::{Duration, Instant, SystemTime};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Ticks at a fixed distance. Those that were missed are left out, not made up for.
+/// Ticks at a fixed distance. Missed ticks are left out and not made up for.
 pub(crate) struct Schedule {
     every: Duration,
     next: Instant,
 }
 
 impl Schedule {
-    /// The first tick is at `start`.
+    /// Returns the schedule whose first tick is at `start`.
     pub(crate) fn new(every: Duration, start: Instant) -> Self {
         Self { every, next: start }
     }
 
-    /// When the next tick is.
+    /// Returns the time of the next tick.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Goes on to the first tick after `now`.
+    /// Moves on to the first tick after `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
         let late = now.saturating_duration_since(self.next);
         let missed = late.as_nanos() / self.every.as_nanos().max(1);
@@ -35,7 +35,7 @@ impl Schedule {
     }
 }
 
-/// The wall clock's time as RFC 3339 in UTC, to the millisecond.
+/// Returns the wall clock's time as RFC 3339 in UTC, to the millisecond.
 pub(crate) fn label(now: SystemTime) -> String {
     let now = OffsetDateTime::from(now);
     let millisecond = now.millisecond();
@@ -46,19 +46,19 @@ pub(crate) fn label(now: SystemTime) -> String {
         .unwrap_or_default()
 }
 
-/// Whether to stop, for any number of threads that wait.
+/// A flag that says when to stop, on which any number of threads wait.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
 struct State {
     stopped: bool,
-    /// Grows when there is something to do.
+    /// A counter that grows when there is something to do.
     news: u64,
 }
 
 impl Stop {
-    /// Ends all waiting.
+    /// Sets the flag and ends all waiting.
     pub fn stop(&self) {
         self.0
             .0
@@ -68,13 +68,13 @@ impl Stop {
         self.0.1.notify_all();
     }
 
-    /// Wakes whoever waits for news.
+    /// Wakes the threads that wait for news.
     pub(crate) fn notify(&self) {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner).news += 1;
         self.0.1.notify_all();
     }
 
-    /// Whether [`Stop::stop`] was called.
+    /// Returns whether [`Stop::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         self.0
             .0
@@ -83,7 +83,7 @@ impl Stop {
             .stopped
     }
 
-    /// Waits until then; true if it is time to stop instead.
+    /// Waits until `until`. Returns true at once when it is time to stop.
     pub(crate) fn wait_until(&self, then: Instant) -> bool {
         let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -100,12 +100,13 @@ impl Stop {
         }
     }
 
-    /// How much news there was so far.
+    /// Returns the counter of news.
     pub(crate) fn news(&self) -> u64 {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner).news
     }
 
-    /// Waits until there is more news than `seen`, for at most `most`; true if it is time to stop.
+    /// Waits until the counter is above `seen`, for at most `most`. Returns true if it is time to
+    /// stop.
     pub(crate) fn wait_news(&self, seen: u64, most: Duration) -> bool {
         let until = Instant::now() + most;
         let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);

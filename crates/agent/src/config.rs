@@ -1,13 +1,14 @@
 //! The agent's settings: one TOML file, with overrides from the environment.
 //!
-//! [`Config::load`] reads the file, lays the environment's variables over it and checks all of it,
-//! so that what starts is what the file says, and an error names its key. [`template`] is
-//! the commented file that `tfhe-sbc agent init` writes.
+//! [`Config::load`] reads the file, lays the environment's variables over it and checks all of it.
+//! An error names the key that it is about. [`template`] returns the commented file that `tfhe-sbc
+//! agent init` writes.
 
 mod duration;
 mod embedded;
 mod keys;
 mod settings;
+mod source;
 mod template;
 mod text;
 
@@ -20,48 +21,44 @@ use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 use zeroize::Zeroizing;
 
+pub use crate::environment::{CONFIG_VARIABLE, ENVIRONMENT_PREFIX};
 use crate::error::AgentError;
-use crate::source::SourceConfig;
-pub(crate) use duration::duration;
 pub use embedded::base64_lines;
+use keys::Encryption;
 pub use keys::{DeviceSettings, Secret, TlsSettings};
 pub use settings::{
     BatchSettings, ColumnSettings, CsvSettings, MetricsSettings, MqttSettings, SampleSettings,
     SendSettings, ServerSettings, SpoolSettings, TopicsSettings, WhenFull,
 };
+pub use source::SourceConfig;
 pub use template::{Provision, SYSTEMD_UNIT, template};
-
-/// What the environment's variables begin with.
-pub const ENVIRONMENT_PREFIX: &str = "TFHE_SBC_AGENT_";
-/// The variable that names the file.
-pub const CONFIG_VARIABLE: &str = "TFHE_SBC_AGENT_CONFIG";
 
 /// All settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The device's key, and how it is used.
+    /// The device's key and its use.
     pub device: DeviceSettings,
-    /// Where batches go.
+    /// The server or broker that batches go to.
     pub server: ServerSettings,
-    /// Who the agent is to the server.
+    /// The agent's certificate and the trusted authority.
     pub tls: TlsSettings,
-    /// When sensors are read.
+    /// The schedule of sensors.
     #[serde(default)]
     pub sample: SampleSettings,
-    /// When a batch is full.
+    /// The size and age of a batch.
     #[serde(default)]
     pub batch: BatchSettings,
-    /// Where batches wait.
+    /// The directory in which batches wait, and its bound.
     #[serde(default)]
     pub spool: SpoolSettings,
-    /// When sending is tried again.
+    /// The pauses between tries to send.
     #[serde(default)]
     pub send: SendSettings,
-    /// How uploads over MQTT are cut.
+    /// The parts of uploads over MQTT.
     #[serde(default)]
     pub mqtt: MqttSettings,
-    /// Where counts are shown.
+    /// The file or address of the metrics.
     #[serde(default)]
     pub metrics: MetricsSettings,
     /// The file that grows by readings.
@@ -74,13 +71,16 @@ pub struct Config {
     /// The directory that relative paths start from.
     #[serde(skip)]
     base: PathBuf,
+    /// The generator and the plan that `device` names.
+    #[serde(skip)]
+    encryption: Encryption,
 }
 
 impl Config {
     /// Reads a file, and the variables `TFHE_SBC_AGENT_SECTION_KEY` of the environment.
     ///
     /// # Errors
-    /// Which key is wrong, and what to do.
+    /// If a key is wrong; the error names the key, and what to do about it.
     pub fn load(
         path: &Path,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -102,10 +102,10 @@ impl Config {
         })
     }
 
-    /// [`Config::load`] of a text, whose relative paths start from `base`.
+    /// Does what [`Config::load`] does with a text, whose relative paths start from `base`.
     ///
     /// # Errors
-    /// Which key is wrong, and what to do.
+    /// If a key is wrong; the error names the key, and what to do about it.
     pub fn parse(
         text: &str,
         base: &Path,
@@ -119,6 +119,7 @@ impl Config {
             AgentError::new(text::in_one_line(&error), text::KEYS_ADVICE)
         })?;
         config.base = base.to_owned();
+        config.encryption = config.device.encryption()?;
         config.check()?;
         Ok(config)
     }
@@ -200,9 +201,9 @@ impl Config {
         self.csv.as_ref().map_or(Ok(()), CsvSettings::check)
     }
 
-    /// Who the agent is, and whom it trusts.
+    /// Reads the agent's certificate and key and the trusted authority's certificate.
     pub(crate) fn identity(&self) -> Result<Identity, AgentError> {
-        let [ca, certificate, key] = self.tls.pems(self)?;
+        let [ca, certificate, key] = self.tls.pems(&self.base)?;
         let (ca, certificate) = (
             (&*ca.name, &**ca.pem),
             (&*certificate.name, &**certificate.pem),
@@ -216,19 +217,19 @@ impl Config {
         })
     }
 
-    /// Whether rows are lines of a file.
+    /// Returns whether rows are lines of a file.
     pub(crate) fn reads_csv(&self) -> bool {
         let mut sources = self.columns.iter().map(|column| &column.source);
         sources.any(|source| matches!(source, SourceConfig::Csv { .. }))
     }
 
-    /// A path of the settings, from the directory that they lie in.
+    /// Returns a path of the settings; a relative one starts from the directory of the settings.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.base.join(path)
     }
 
-    /// Where batches wait: `spool.directory`, or `spool` in the service's state directory,
-    /// or beside the settings.
+    /// Returns the directory in which batches wait: `spool.directory`, or `spool` in the service's
+    /// state directory, or `spool` beside the settings.
     pub fn spool_directory(&self) -> PathBuf {
         match (&self.spool.directory, std::env::var_os("STATE_DIRECTORY")) {
             (Some(directory), _) => self.path(directory),
@@ -237,14 +238,22 @@ impl Config {
         }
     }
 
-    /// The generator of masks and noise.
-    pub fn expander(&self) -> ExpanderKind {
-        self.device.expander().unwrap_or(ExpanderKind::ChaCha20)
+    /// Returns the bytes of the device's key.
+    ///
+    /// # Errors
+    /// If the key's file cannot be read, or the key is no base64.
+    pub(crate) fn key_bytes(&self) -> Result<Zeroizing<Vec<u8>>, AgentError> {
+        self.device.key_bytes(&self.base)
     }
 
-    /// What is kept in memory.
+    /// Returns the generator of masks and noise.
+    pub fn expander(&self) -> ExpanderKind {
+        self.encryption.expander
+    }
+
+    /// Returns what the encryption keeps in memory.
     pub fn plan(&self) -> MemoryPlan {
-        self.device.plan().unwrap_or_else(MemoryPlan::recommended)
+        self.encryption.plan
     }
 }
 

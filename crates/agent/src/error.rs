@@ -1,4 +1,4 @@
-//! What goes wrong, with what to do about it.
+//! The agent's errors, each with advice.
 
 use std::fmt::Display;
 
@@ -18,12 +18,12 @@ impl AgentError {
         }
     }
 
-    /// About a setting.
+    /// Returns the error about the setting `key`.
     pub(crate) fn setting(key: &str, problem: impl Display, advice: impl Display) -> Self {
         Self::new(format_args!("{key}: {problem}"), advice)
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn advice(&self) -> &str {
         &self.advice
     }

@@ -1,4 +1,4 @@
-//! What a column can hold, and what happens to other readings.
+//! The range of a column, and what happens to readings outside it.
 
 use serde::Deserialize;
 use tfhe_sbc_core::encoding::FixedPoint;
@@ -11,21 +11,23 @@ use crate::metrics::{Metrics, Skipped};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutOfRange {
-    /// It becomes the end of the range that it is beyond. What is no number is left out.
+    /// The reading becomes the nearest end of the range. A reading that is not a number is left out
+    /// with its row.
     Clamp,
-    /// Its row is left out.
+    /// The reading's row is left out.
     #[default]
     Skip,
     /// The agent stops.
     Fail,
 }
 
-/// Checks the readings of a column. Says once when a run of bad ones begins, and when it ends.
+/// The check of a column's readings. It logs once when a run of bad readings begins, and when it
+/// ends.
 pub(crate) struct Gate {
     name: String,
     fixed_point: FixedPoint,
     policy: OutOfRange,
-    /// Bad readings in a row.
+    /// The number of bad readings since the last good one.
     run: u64,
 }
 
@@ -46,7 +48,7 @@ impl Gate {
         })
     }
 
-    /// The reading as it goes into a batch, if it does.
+    /// Returns the reading as it goes into a batch; `None` if its row is left out.
     pub(crate) fn pass(
         &mut self,
         reading: Result<f64, String>,
@@ -126,7 +128,7 @@ mod tests {
         for value in bad {
             let error = fail.pass(Ok(value), &metrics).unwrap_err();
             assert!(error.to_string().contains("'t'"), "{error}");
-            // A reading is nobody else's business.
+            // Logs have no readings.
             assert!(!error.to_string().contains("1000000000"), "{error}");
         }
         let text = metrics.render();

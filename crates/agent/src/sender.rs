@@ -1,4 +1,5 @@
-//! Batches to the server, the oldest first, each until it is acknowledged or refused for good.
+//! The sender: it takes batches to the server, the oldest first, each until it is acknowledged or
+//! refused for good.
 
 mod backoff;
 mod https;
@@ -16,22 +17,22 @@ use backoff::Backoff;
 use https::Https;
 use mqtt::Mqtt;
 
-/// How long the sender sleeps if nothing wakes it.
+/// The time that the sender sleeps if nothing wakes it.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Why a batch is not at the server.
 #[derive(Debug)]
 pub(crate) enum SendFailure {
-    /// It may be later.
+    /// The batch may be sent later.
     Later {
         words: String,
-        /// When the server said to come back.
+        /// The time after which the server said to come back.
         after: Option<Duration>,
     },
-    /// The server does not know this board, or does not take its certificate any more. That is for
-    /// people to settle, and until then everything is kept.
+    /// The server does not know this board, or does not accept its certificate any more. The
+    /// board's operator must settle that; until then every batch is kept.
     Unwelcome { words: String },
-    /// It never will be.
+    /// The server will never accept the batch.
     Refused { words: String },
 }
 
@@ -56,7 +57,7 @@ impl SendFailure {
     }
 }
 
-/// A way to the server.
+/// The connection to the server, by HTTPS or over a broker.
 pub(crate) enum Link {
     Https(Https),
     Mqtt(Mqtt),
@@ -100,7 +101,7 @@ pub(crate) fn run(
                 stop.notify();
             }
             Err(SendFailure::Later { words, after }) => {
-                // Whoever answers does not silence the board for longer than its owner says.
+                // No answer silences the board for longer than its owner says.
                 let after = after.unwrap_or_default().min(settings.retry_most);
                 let pause = backoff.pause().max(after);
                 tracing::warn!(
@@ -134,7 +135,7 @@ pub(crate) struct Drained {
     pub(crate) failed: Option<String>,
 }
 
-/// Sends what the spool has, each batch once, up to the first that fails.
+/// Sends what the spool has, trying each batch once, up to the first failure.
 pub(crate) fn drain(spool: &Spool, link: &mut Link, metrics: &Metrics, drained: &mut Drained) {
     while drained.failed.is_none()
         && let Some(waiting) = spool.take()
@@ -177,7 +178,7 @@ fn send_one(
     sent
 }
 
-/// Runs [`run`] on a thread of its own, which ends with the process at the latest.
+/// Calls [`run`] on a thread of its own, which ends with the process at the latest.
 pub(crate) fn start(
     spool: Arc<Spool>,
     mut link: Link,

@@ -1,13 +1,14 @@
 //! Batches on disk until the server has them.
 //!
-//! A batch is one file ([`record`]), named by a number that grows, which also tells how far the
-//! sources were read. It is written under another name, flushed, renamed, and the directory flushed:
-//! after a power cut there is the batch with its cursor, or neither. The cursor of the newest batch
-//! outlives that batch in the file `position`.
+//! A batch is one file ([`record`]). Its name is a number that grows, and its header tells how far
+//! the sources were read. It is written under another name, flushed, renamed, and the directory
+//! flushed: after a power cut there is the batch with its cursor, or neither. The cursor of the
+//! newest batch outlives that batch in the file `position`.
 //!
-//! A batch leaves the spool when the server has acknowledged its content, when it is
-//! refused for good (`refused/`), or when there is no room ([`WhenFull`]). What cannot be
-//! read goes to `damaged/`. Refused and damaged files count to the bound too, and go first.
+//! A batch leaves the spool when the server has acknowledged its content, when the server has
+//! refused it for good (it goes to `refused/`), or when there is no room ([`WhenFull`]). A file
+//! that cannot be read goes to `damaged/`. Refused and damaged files count towards the bound too,
+//! and are the first to be removed.
 
 pub mod record;
 mod recovery;
@@ -35,7 +36,7 @@ const REFUSED: &str = "refused";
 const DAMAGED: &str = "damaged";
 const EXTENSION: &str = "batch";
 
-/// How a spool file is written.
+/// The name of a batch's file.
 type Write = fn(&Path, &[u8]) -> Result<(), FileError>;
 
 /// The batches of one agent.
@@ -56,27 +57,29 @@ struct State {
     queue: BTreeMap<u64, u64>,
     /// The files that are not sent, the oldest first, and their lengths.
     aside: VecDeque<(PathBuf, u64)>,
-    /// Of all those files.
+    /// The bytes of all those files.
     bytes: u64,
     /// The number of the newest batch that there ever was.
     newest: u64,
-    /// Its cursor.
+    /// The cursor of the newest batch.
     cursor: Vec<u8>,
-    /// The number of the newest batch whose cursor is on the disk, with it or in `position`.
+    /// The number of the newest batch whose cursor is on the disk, in the batch's file or in
+    /// `position`.
     on_disk: u64,
     /// Why `position` could not be read.
     lost: Option<String>,
     in_flight: Option<u64>,
-    /// The newest batch on the disk, if it was to go but its cursor could not be written elsewhere. Without
-    /// the cursor its rows would be read again and sent as other bytes; the file itself, sent
-    /// again after a crash, is known to the server.
+    /// The newest batch on the disk, if it was to be removed but its cursor could not be written
+    /// elsewhere. Without the cursor its rows would be read again and sent as other bytes. The file
+    /// itself may be sent again after a crash, for the server knows it.
     kept: Option<Kept>,
 }
 
-/// A batch that is to go.
+/// A batch that is to be removed or set aside.
 struct Kept {
     sequence: u64,
-    /// The directory it is to go to, and the words that go with it; otherwise it is removed.
+    /// The directory that the batch is to be moved to, and the words for it; otherwise it is
+    /// removed.
     aside: Option<(&'static str, String)>,
 }
 
@@ -90,9 +93,9 @@ impl State {
 
 /// A batch as it is sent.
 pub struct Waiting {
-    /// Its number.
+    /// The batch's number.
     pub sequence: u64,
-    /// Its name at the server.
+    /// The batch's name at the server.
     pub id: BlobId,
     /// The upload.
     pub bytes: Vec<u8>,
@@ -101,11 +104,11 @@ pub struct Waiting {
 /// What became of a new batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is on the disk.
+    /// The batch is on the disk.
     Stored,
-    /// There was no room, and it is lost.
+    /// There was no room, and the batch is lost.
     Dropped,
-    /// There is no room, and it may be tried again.
+    /// There is no room, and the call may be made again.
     Full,
 }
 
@@ -141,13 +144,13 @@ impl Spool {
         Ok(spool)
     }
 
-    /// How far the sources were read, by the newest batch that there ever was.
+    /// Returns the cursor of the newest batch that there ever was.
     pub fn cursor(&self) -> Option<Vec<u8>> {
         let cursor = self.state().cursor.clone();
         (!cursor.is_empty()).then_some(cursor)
     }
 
-    /// Refuses to go on where the sources' place cannot be known: lines would be sent twice.
+    /// Refuses to go on if the sources' place cannot be known: lines would be sent twice.
     ///
     /// # Errors
     /// If the spool's position is there and cannot be read.
@@ -165,10 +168,10 @@ impl Spool {
         ))
     }
 
-    /// Puts a batch on the disk; once this returns [`Pushed::Stored`] it is there.
+    /// Puts a batch on the disk. When this returns [`Pushed::Stored`], the batch is there.
     ///
     /// # Errors
-    /// If the disk fails otherwise than by being full.
+    /// If the disk fails for another reason than being full.
     pub fn push(&self, upload: &[u8], rows: u32, cursor: &[u8]) -> Result<Pushed, AgentError> {
         let mut state = self.state();
         let sequence = state.newest + 1;
@@ -213,7 +216,8 @@ impl Spool {
         Ok(Pushed::Stored)
     }
 
-    /// The oldest batch that waits, until it is acknowledged, refused or released.
+    /// Returns the oldest batch that waits, and holds it until it is acknowledged, refused or
+    /// released.
     pub fn take(&self) -> Option<Waiting> {
         loop {
             let sequence = {
@@ -245,7 +249,7 @@ impl Spool {
         }
     }
 
-    /// Leaves the batch that was taken to wait again.
+    /// Lets the batch that was taken wait again.
     pub fn release(&self) {
         self.state().in_flight = None;
     }
@@ -258,13 +262,13 @@ impl Spool {
         self.show(&state);
     }
 
-    /// Sets a batch aside that the server refused for good, with its words.
+    /// Sets aside a batch that the server refused for good, with the server's words.
     pub fn refuse(&self, sequence: u64, words: &str) {
         self.metrics.refused();
         self.set_aside(sequence, REFUSED, words);
     }
 
-    /// Batches that wait, and the bytes of all files.
+    /// Returns the number of batches that wait, and the bytes of all files.
     pub fn depth(&self) -> (usize, u64) {
         let state = self.state();
         let kept = usize::from(state.kept.is_some());
@@ -289,7 +293,7 @@ impl Spool {
             remove_file(&words_of(&path));
             if remove_file(&path) {
                 state.bytes -= len;
-                // What is damaged was counted when it was found.
+                // A damaged file was counted when it was found.
                 if path.parent().is_some_and(|place| place.ends_with(REFUSED)) {
                     self.metrics.dropped(Dropped::Refused);
                 }
@@ -323,7 +327,7 @@ impl Spool {
         Ok(Pushed::Dropped)
     }
 
-    /// Lets a batch go, once its cursor is not needed.
+    /// Removes a batch, once its cursor is not needed.
     fn remove(&self, state: &mut State, sequence: u64) {
         let aside = None;
         self.let_go(state, Kept { sequence, aside });
@@ -366,7 +370,7 @@ impl Spool {
         state.aside.push_back((path, len + told));
     }
 
-    /// Whether it could be written.
+    /// Returns whether the position could be written.
     fn write_position(&self, state: &mut State) -> bool {
         let header = Header {
             sequence: state.newest,
@@ -423,7 +427,7 @@ fn listed(directory: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
-/// Whether it is gone.
+/// Returns whether the file is gone.
 fn remove_file(path: &Path) -> bool {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -434,19 +438,19 @@ fn remove_file(path: &Path) -> bool {
     }
 }
 
-/// Where the words are that a batch was refused with.
+/// Returns the file with the words that a batch was refused with.
 fn words_of(batch: &Path) -> PathBuf {
     batch.with_extension("txt")
 }
 
-/// Most bytes of the words of a server that are kept.
+/// The most bytes of a server's words that are kept.
 const MAX_WORDS: usize = 1024;
 
 fn shortened(words: &str) -> &str {
     &words[..words.floor_char_boundary(MAX_WORDS)]
 }
 
-/// Two agents would send and remove each other's batches.
+/// Locks the spool: two agents would send and remove each other's batches.
 fn lock(directory: &Path) -> Result<File, AgentError> {
     let path = directory.join(LOCK);
     let io_failed = |action: &'static str, source| {
@@ -462,7 +466,7 @@ fn lock(directory: &Path) -> Result<File, AgentError> {
     let file = options
         .open(&path)
         .map_err(|error| io_failed("open", error))?;
-    // `agent status` holds it for a moment.
+    // `agent status` holds the lock for a moment.
     for _ in 0..10 {
         match file.try_lock() {
             Ok(()) => return Ok(file),

@@ -1,4 +1,4 @@
-//! SIGTERM and ctrl-c.
+//! The signals that stop the agent: SIGTERM and ctrl-c.
 
 use std::sync::mpsc;
 

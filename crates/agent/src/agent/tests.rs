@@ -1,4 +1,4 @@
-//! What goes from a source into a batch, and up to where the source counts as read then.
+//! Tests of the way from a source into a batch, and of the cursor after it.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn after_a_bad_line_the_cursor_is_behind_the_rows_before_it() {
     let mut first = batch();
     reader.fill(&mut first, 100).unwrap_err();
     assert_eq!(first.labels(), ["a"]);
-    // Once somebody lets it pass, the rest is read, and nothing twice.
+    // After the value is corrected, the rest is read, and nothing twice.
     for (policy, expected) in [("skip", &["c"][..]), ("clamp", &["b", "c"])] {
         let config = config(desk.path(), policy);
         let mut reader = Reader::new(&config, Some(first.cursor()), &metrics).unwrap();
@@ -54,7 +54,7 @@ fn after_a_bad_line_the_cursor_is_behind_the_rows_before_it() {
         assert_eq!(rest.labels(), expected);
         assert_eq!(rest.cursor(), reader.source.cursor());
     }
-    // Without a row before it, the bad line is still to come.
+    // With no row before it, the bad line is still the next one.
     let mut reader = Reader::new(&strict, Some(first.cursor()), &metrics).unwrap();
     let mut none = batch();
     none.moved_to(first.cursor().to_vec());

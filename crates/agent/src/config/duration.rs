@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::AgentError;
 
-/// Reads `500ms`, `10s`, `5m`, `1h`, `1d`.
+/// Reads a time such as `500ms`, `10s`, `5m`, `1h` or `1d`.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).ok_or_else(|| {
@@ -17,7 +17,7 @@ pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     })
 }
 
-/// Refuses a time that nobody means.
+/// Refuses a time of zero and one of more than a year. `key` names the setting in the error.
 pub(super) fn positive(key: &str, duration: Duration) -> Result<(), AgentError> {
     if duration.is_zero() || duration > Duration::from_secs(366 * 86_400) {
         return Err(AgentError::setting(

@@ -1,4 +1,4 @@
-//! Keys and certificates inside of the settings, so that a board has one file.
+//! Keys and certificates inside the settings, so that a board has one file.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 const LINE: usize = 76;
 
-/// Bytes as lines of base64.
+/// Returns bytes as lines of base64.
 pub fn base64_lines(bytes: &[u8]) -> Zeroizing<String> {
     let text = Zeroizing::new(STANDARD.encode(bytes));
     let mut lines = Zeroizing::new(String::with_capacity(text.len() + text.len() / LINE + 1));
@@ -20,7 +20,7 @@ pub fn base64_lines(bytes: &[u8]) -> Zeroizing<String> {
     lines
 }
 
-/// The bytes of lines of base64. `None` if they are none.
+/// Returns the bytes that lines of base64 stand for; `None` if the text is no base64.
 pub(super) fn from_base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let packed = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
     let packed: Zeroizing<Vec<u8>> = Zeroizing::new(packed.collect());

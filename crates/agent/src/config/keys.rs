@@ -1,4 +1,4 @@
-//! The sections that hold keys, or say where they lie.
+//! The sections with keys or with the names of their files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use zeroize::Zeroizing;
 
-use super::Config;
 use super::embedded::from_base64;
 use crate::error::AgentError;
 
@@ -23,7 +22,7 @@ impl From<String> for Secret {
 }
 
 impl Secret {
-    /// The text.
+    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
@@ -35,7 +34,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// `[device]`: the key.
+/// `[device]`: the device's key and its use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSettings {
@@ -54,37 +53,37 @@ impl DeviceSettings {
             self.key_base64.is_some(),
         )?;
         check_path("device.key", self.key.as_deref())?;
-        let no_such = |key, names: &[&str]| {
-            let advice = format!("give one of {}", names.join(", "));
-            AgentError::setting(key, "there is none of this name", advice)
-        };
-        if self.expander.is_some() && self.expander().is_none() {
-            let names = ExpanderKind::ALL.map(ExpanderKind::name);
-            return Err(no_such("device.expander", &names));
-        }
-        if self.plan.is_some() && self.plan().is_none() {
-            let names = MemoryPlan::ALL.map(MemoryPlan::name);
-            return Err(no_such("device.plan", &names));
-        }
         Ok(())
     }
 
-    pub(super) fn expander(&self) -> Option<ExpanderKind> {
-        let name = self.expander.as_deref()?;
-        ExpanderKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
+    /// Returns the generator and the plan that the settings name, or the defaults.
+    ///
+    /// # Errors
+    /// If there is no generator or plan of that name.
+    pub(super) fn encryption(&self) -> Result<Encryption, AgentError> {
+        let default = Encryption::default();
+        let (expander, plan) = (self.expander.as_deref(), self.plan.as_deref());
+        Ok(Encryption {
+            expander: match expander {
+                Some(name) => named(
+                    "device.expander",
+                    name,
+                    ExpanderKind::ALL,
+                    ExpanderKind::name,
+                )?,
+                None => default.expander,
+            },
+            plan: match plan {
+                Some(name) => named("device.plan", name, MemoryPlan::ALL, MemoryPlan::name)?,
+                None => default.plan,
+            },
+        })
     }
 
-    pub(super) fn plan(&self) -> Option<MemoryPlan> {
-        let name = self.plan.as_deref()?;
-        MemoryPlan::ALL.into_iter().find(|plan| plan.name() == name)
-    }
-
-    /// The bytes of the device's key.
-    pub(crate) fn key_bytes(&self, config: &Config) -> Result<Zeroizing<Vec<u8>>, AgentError> {
+    /// Returns the bytes of the device's key. A relative path starts from `base`.
+    pub(super) fn key_bytes(&self, base: &Path) -> Result<Zeroizing<Vec<u8>>, AgentError> {
         match (&self.key, &self.key_base64) {
-            (Some(path), _) => read("device.key", &config.path(path)),
+            (Some(path), _) => read("device.key", &base.join(path)),
             (None, text) => {
                 let bytes = text.as_ref().and_then(|text| from_base64(text.text()));
                 bytes.ok_or_else(|| {
@@ -99,7 +98,44 @@ impl DeviceSettings {
     }
 }
 
-/// `[tls]`: who the agent is, and whom it trusts. Each is a file's name or PEM.
+/// How a device encrypts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encryption {
+    /// The generator of masks and noise.
+    pub(super) expander: ExpanderKind,
+    /// What the encryption keeps in memory.
+    pub(super) plan: MemoryPlan,
+}
+
+impl Default for Encryption {
+    fn default() -> Self {
+        Self {
+            expander: ExpanderKind::ChaCha20,
+            plan: MemoryPlan::recommended(),
+        }
+    }
+}
+
+/// Returns the one of `all` whose name is `wanted`. `key` names the setting in the error.
+fn named<T: Copy>(
+    key: &str,
+    wanted: &str,
+    all: impl IntoIterator<Item = T>,
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, AgentError> {
+    let all: Vec<T> = all.into_iter().collect();
+    all.iter()
+        .copied()
+        .find(|&one| name(one) == wanted)
+        .ok_or_else(|| {
+            let names: Vec<_> = all.iter().map(|&one| name(one)).collect();
+            let advice = format!("give one of {}", names.join(", "));
+            AgentError::setting(key, "there is none of this name", advice)
+        })
+}
+
+/// `[tls]`: the agent's certificate and the trusted authority. Each is given as a file's name or as
+/// PEM.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
@@ -111,7 +147,7 @@ pub struct TlsSettings {
     key_pem: Option<Secret>,
 }
 
-/// What [`TlsSettings`] hold: a name for errors, and PEM.
+/// A PEM text, and its name for errors.
 pub(crate) struct NamedPem {
     pub(crate) name: PathBuf,
     pub(crate) pem: Zeroizing<Vec<u8>>,
@@ -133,11 +169,11 @@ impl TlsSettings {
         })
     }
 
-    /// Authority, certificate and key.
-    pub(crate) fn pems(&self, config: &Config) -> Result<[NamedPem; 3], AgentError> {
+    /// Reads authority, certificate and key. Relative paths start from `base`.
+    pub(super) fn pems(&self, base: &Path) -> Result<[NamedPem; 3], AgentError> {
         let [ca, certificate, key] = self.all().map(|(key, file, pem)| match (file, pem) {
             (Some(path), _) => {
-                let name = config.path(path);
+                let name = base.join(path);
                 read(key, &name).map(|pem| NamedPem { name, pem })
             }
             (None, pem) => Ok(NamedPem {
@@ -162,7 +198,7 @@ fn read(key: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>, AgentError> {
     })
 }
 
-/// A path that is none may be a key, and is not repeated.
+/// Refuses a path of several lines, without repeating it: it may be a key at the wrong place.
 fn check_path(key: &str, path: Option<&Path>) -> Result<(), AgentError> {
     let has_break = |path: &Path| path.as_os_str().as_encoded_bytes().contains(&b'\n');
     match path.is_some_and(has_break) {

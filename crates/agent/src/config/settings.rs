@@ -5,33 +5,32 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use tfhe_sbc_transport::scheme::Scheme;
 use tfhe_sbc_upload::readings::Column;
 
 use super::duration::{duration, positive};
 use super::keys::Secret;
+use super::source::SourceConfig;
 use crate::error::AgentError;
 use crate::range::OutOfRange;
-use crate::source::SourceConfig;
 
-/// `[server]`: where batches go.
+/// `[server]`: the server or broker that batches go to.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSettings {
     /// `https://HOST:PORT` of the server, or `mqtts://HOST:PORT` of a broker that it listens to.
     pub url: String,
-    /// For an upload to be acknowledged.
+    /// The time that an upload has to be acknowledged.
     #[serde(default = "two_minutes", deserialize_with = "duration")]
     pub timeout: Duration,
 }
 
 impl ServerSettings {
     pub(super) fn check(&self) -> Result<(), AgentError> {
-        let url = self.url.as_str();
-        let address = url
-            .strip_prefix("https://")
-            .or(url.strip_prefix("mqtts://"));
         let is_host = |address: &str| !address.is_empty() && !address.contains(['/', '?', ' ']);
-        if address.is_some_and(is_host) {
+        if let Some((Scheme::Https | Scheme::Mqtts, address)) = Scheme::split(&self.url)
+            && is_host(address)
+        {
             return positive("server.timeout", self.timeout);
         }
         Err(AgentError::setting(
@@ -41,20 +40,20 @@ impl ServerSettings {
         ))
     }
 
-    /// Whether a broker is between the agent and the server.
+    /// Returns whether a broker is between the agent and the server.
     pub fn is_mqtt(&self) -> bool {
-        self.url.starts_with("mqtts://")
+        matches!(Scheme::split(&self.url), Some((Scheme::Mqtts, _)))
     }
 }
 
-/// `[sample]`: when sensors are read.
+/// `[sample]`: the schedule of sensors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SampleSettings {
-    /// The distance of two rows.
+    /// The time between two rows.
     #[serde(deserialize_with = "duration")]
     pub every: Duration,
-    /// Where the kernel shows its sensors.
+    /// The directory in which the kernel shows its sensors.
     pub sysfs: PathBuf,
 }
 
@@ -73,18 +72,18 @@ impl SampleSettings {
     }
 }
 
-/// `[batch]`: when a batch is full.
+/// `[batch]`: the size and age of a batch.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BatchSettings {
-    /// Rows that fill one.
+    /// The number of rows of a full batch.
     pub rows: usize,
-    /// How old its first row may be.
+    /// The age of the first row at which a batch is encrypted, full or not.
     #[serde(deserialize_with = "duration")]
     pub every: Duration,
 }
 
-/// Their labels still fit the metadata of an upload.
+/// The most rows whose labels still fit the metadata of an upload.
 const MAX_ROWS: usize = 15_000;
 
 impl Default for BatchSettings {
@@ -113,24 +112,24 @@ impl BatchSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {
-    /// The oldest batches go.
+    /// The oldest batches are dropped.
     #[default]
     DropOldest,
-    /// The new batch goes.
+    /// The new batch is dropped.
     DropNewest,
     /// Nothing is read until there is room.
     Block,
 }
 
-/// `[spool]`: where batches wait.
+/// `[spool]`: the directory in which batches wait, and its bound.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpoolSettings {
     /// The directory.
     pub directory: Option<PathBuf>,
-    /// Most bytes of all batches in it.
+    /// The most bytes of all batches in it.
     pub max_bytes: u64,
-    /// What happens then.
+    /// What happens when there is no room.
     pub when_full: WhenFull,
 }
 
@@ -157,14 +156,14 @@ impl SpoolSettings {
     }
 }
 
-/// `[send]`: when sending is tried again.
+/// `[send]`: the pauses between tries to send.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SendSettings {
-    /// After the first failure; doubled after each further one.
+    /// The pause after the first failure; it doubles with each further one.
     #[serde(deserialize_with = "duration")]
     pub retry_first: Duration,
-    /// The longest wait.
+    /// The longest pause.
     #[serde(deserialize_with = "duration")]
     pub retry_most: Duration,
 }
@@ -196,9 +195,9 @@ impl SendSettings {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MqttSettings {
-    /// What topics begin with.
+    /// The beginning of the topics.
     pub topic: String,
-    /// Most bytes of a packet.
+    /// The most bytes of a packet.
     pub max_packet: usize,
 }
 
@@ -232,7 +231,7 @@ impl MqttSettings {
     }
 }
 
-/// `[metrics]`: where counts are shown.
+/// `[metrics]`: the file or address of the metrics.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetricsSettings {
@@ -261,12 +260,12 @@ impl MetricsSettings {
 pub struct CsvSettings {
     /// The file.
     pub path: PathBuf,
-    /// The field that labels rows; without it the time of reading does.
+    /// The field that labels rows; without it, the time of reading does.
     pub label: Option<String>,
     /// The names of the fields, for a file without a heading.
     #[serde(default)]
     pub heading: Vec<String>,
-    /// How often it is looked at.
+    /// The time between two looks at the file.
     #[serde(default = "second", deserialize_with = "duration")]
     pub every: Duration,
 }
@@ -287,15 +286,22 @@ pub struct TopicsSettings {
     pub user: Option<String>,
     /// The user's password there.
     pub password: Option<Secret>,
-    /// How old a message may be.
+    /// The greatest age of a message that counts as a reading.
     #[serde(default = "two_minutes", deserialize_with = "duration")]
     pub max_age: Duration,
 }
 
 impl TopicsSettings {
+    /// Returns whether the connection to the broker is encrypted with TLS.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        matches!(Scheme::split(&self.broker), Some((Scheme::Mqtts, _)))
+    }
+
     pub(super) fn check(&self) -> Result<(), AgentError> {
-        let schemes = ["mqtt://", "mqtts://"];
-        if !schemes.iter().any(|scheme| self.broker.starts_with(scheme)) {
+        if !matches!(
+            Scheme::split(&self.broker),
+            Some((Scheme::Mqtt | Scheme::Mqtts, _))
+        ) {
             return Err(AgentError::setting(
                 "topics.broker",
                 format_args!("{:?} is no address of a broker", self.broker),
@@ -315,10 +321,10 @@ pub struct ColumnSettings {
     /// Its unit, for people.
     #[serde(default)]
     pub unit: String,
-    /// What a source's value is multiplied by,
+    /// The factor that a source's value is multiplied by.
     #[serde(default = "one")]
     pub factor: f64,
-    /// and what is added then, to make the reading.
+    /// The summand that is added then, to make the reading.
     #[serde(default)]
     pub add: f64,
     /// The lowest reading.
@@ -327,15 +333,15 @@ pub struct ColumnSettings {
     pub scale: f64,
     /// The width in bits.
     pub bits: u32,
-    /// What happens to readings beyond.
+    /// What happens to readings that the column cannot hold.
     #[serde(default)]
     pub out_of_range: OutOfRange,
-    /// Where they come from.
+    /// The source of the readings.
     pub source: SourceConfig,
 }
 
 impl ColumnSettings {
-    /// Its definition in an upload.
+    /// Returns the column's definition in an upload.
     pub fn column(&self) -> Column {
         Column {
             name: self.name.clone(),

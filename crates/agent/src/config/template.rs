@@ -1,4 +1,4 @@
-//! The file that a person begins with, and the one that a board is given.
+//! The settings that a person begins with, and those that a board is given.
 
 use zeroize::Zeroizing;
 
@@ -34,12 +34,12 @@ key = "tls/device.key"
 
 "#;
 
-/// The settings that `tfhe-sbc agent init` writes.
+/// Returns the settings that `tfhe-sbc agent init` writes.
 pub fn template() -> String {
     format!("{BY_FILES}{SETTINGS}\n{COLUMNS}")
 }
 
-/// What a board is given.
+/// The content of a board's settings.
 pub struct Provision<'a> {
     /// Its name.
     pub name: &'a str,
@@ -58,7 +58,7 @@ pub struct Provision<'a> {
 }
 
 impl Provision<'_> {
-    /// Settings with all keys inside, which the agent runs as they are.
+    /// Returns settings with all keys inside, with which the agent runs as they are.
     pub fn settings(&self) -> Zeroizing<String> {
         let key = base64_lines(self.device_key);
         let parts = [
@@ -82,7 +82,7 @@ impl Provision<'_> {
             "\n",
             self.columns.unwrap_or(COLUMNS),
         ];
-        // Never grown, which would leave copies behind.
+        // The text is never grown, which would leave copies behind.
         let len = parts.iter().map(|part| part.len()).sum();
         let mut text = Zeroizing::new(String::with_capacity(len));
         parts.iter().for_each(|part| text.push_str(part));

@@ -1,4 +1,4 @@
-//! What is refused, and the files that are made for people.
+//! Tests of refused settings, and of the files that are made for people.
 
 use std::path::Path;
 
@@ -185,7 +185,7 @@ fn the_environment_goes_before_the_file() {
     .unwrap();
     assert_eq!(config.server.url, "https://other:1");
     assert_eq!(config.batch.rows, 7);
-    assert_eq!(*config.device.key_bytes(&config).unwrap(), [0, 1, 2]);
+    assert_eq!(*config.key_bytes().unwrap(), [0, 1, 2]);
     assert_eq!(config.spool_directory(), Path::new("/etc/x/here"));
     for (variable, value, words) in [
         ("TFHE_SBC_AGENT_SERVER_URI", "x", "sets nothing"),
@@ -211,8 +211,8 @@ fn a_boards_file_holds_all_that_it_needs() {
         columns: None,
     };
     let config = parse(&provision.settings()).unwrap();
-    assert_eq!(*config.device.key_bytes(&config).unwrap(), [7; 500]);
-    let pems = config.tls.pems(&config).unwrap();
+    assert_eq!(*config.key_bytes().unwrap(), [7; 500]);
+    let pems = config.tls.pems(&config.base).unwrap();
     let pems = pems.map(|named| String::from_utf8(named.pem.to_vec()).unwrap());
     assert_eq!(pems, [provision.ca, "cert\n", "secret\n"]);
 }

@@ -1,4 +1,4 @@
-//! TOML and the environment, as one table; errors that repeat no secret.
+//! TOML and the environment as one table, with errors that repeat no secret.
 
 use crate::error::AgentError;
 
@@ -34,15 +34,15 @@ const OVERRIDES: &[(&str, &[&str], &[&str])] = &[
     ("topics", &["broker", "user", "password", "max_age"], &[]),
 ];
 
-/// What is wrong with a text, and where, without the line itself, which may hold a key.
+/// Returns what is wrong with a text, and where, without the line itself, which may hold a key.
 pub(super) fn without_content(error: &toml::de::Error, text: &str) -> String {
     let at = error.span().map_or(0, |span| span.start);
     let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
     format!("line {line}: {}", error.message())
 }
 
-/// What is wrong with a table: the key, and what it should be. Not what it is: a key may be at
-/// the wrong place.
+/// Returns what is wrong with a table: the key, and what its value should be. The value itself is
+/// not repeated, for it may be a key at the wrong place.
 pub(super) fn in_one_line(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().filter(|line| !line.is_empty());
@@ -53,7 +53,7 @@ pub(super) fn in_one_line(error: &toml::de::Error) -> String {
     }
 }
 
-/// Serde's message `invalid type: string "…", expected …`, without what it quotes.
+/// Returns serde's message `invalid type: string "…", expected …` without its quotation.
 fn without_value(message: &str) -> String {
     let parts = message
         .split_once(": ")
@@ -120,7 +120,7 @@ pub(super) fn lay_over(
     Ok(())
 }
 
-/// The other way to give the same: a file's name or its content.
+/// Returns the other key for the same setting: a file's name or its content.
 fn twin(section: &str, key: &str) -> String {
     let suffix = match section {
         "device" => "_base64",

@@ -1,9 +1,9 @@
-//! Longer and longer pauses, which differ from board to board.
+//! Pauses that grow, and that differ from board to board.
 
 use std::time::Duration;
 
-/// Pauses between tries. Doubling, with a random part, keeps a fleet that lost its server from coming
-/// back all at once.
+/// The pauses between tries. They double and have a random part, so that a fleet that lost its
+/// server does not come back all at once.
 pub(super) struct Backoff {
     first: Duration,
     most: Duration,
@@ -23,14 +23,14 @@ impl Backoff {
         self.next = self.first;
     }
 
-    /// The next pause: between half of it and all of it.
+    /// Returns the next pause: a random one between half of the current length and all of it.
     pub(super) fn pause(&mut self) -> Duration {
         let whole = self.next;
         self.next = (whole * 2).min(self.most);
         Self::shortened(whole)
     }
 
-    /// The longest pause, for what time alone does not mend.
+    /// Returns the longest pause, for failures that time alone does not mend.
     pub(super) fn longest(&mut self) -> Duration {
         self.next = self.most;
         self.pause()

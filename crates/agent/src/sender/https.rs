@@ -48,7 +48,7 @@ impl Https {
     }
 }
 
-/// Whether another try may help.
+/// Returns the failure that an error means: whether another try may help.
 fn failure(error: &ClientError) -> SendFailure {
     match error {
         ClientError::Busy { retry_after, .. } => SendFailure::Later {
@@ -63,7 +63,8 @@ fn failure(error: &ClientError) -> SendFailure {
     }
 }
 
-/// Whether the same upload will always be answered so: it is too large, or of a wrong key.
+/// Returns whether the same upload will always get this answer: it is too large, or made under a
+/// wrong key.
 pub(super) fn is_final(status: u16) -> bool {
     (400..500).contains(&status) && ![403, 408, 421, 425, 429].contains(&status)
 }

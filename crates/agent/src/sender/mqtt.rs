@@ -1,4 +1,4 @@
-//! Uploads over a broker, in parts that it takes.
+//! Uploads over a broker, in parts of a size that the broker accepts.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::config::Config;
 use crate::error::AgentError;
 use crate::spool::Waiting;
 
-/// Parts that the broker has not acknowledged.
+/// The most parts that the broker has not acknowledged.
 const WINDOW: usize = 16;
-/// Parts that the server has not told of: brokers queue few messages.
+/// The most parts that the server has not told of, for brokers queue few messages.
 const AHEAD: u32 = 128;
-/// How long a connection is kept between batches. The broker may close one that was silent for
-/// longer, and networks forget it.
+/// The time that a connection is kept between batches. The broker may close a connection that was
+/// silent for longer, and networks forget it.
 const KEPT: Duration = Duration::from_secs(30);
 
 /// A broker, and the session there while there is one.
@@ -34,7 +34,7 @@ pub(crate) struct Mqtt {
     answers: String,
     part_bytes: usize,
     timeout: Duration,
-    /// With the time of its last batch.
+    /// The session, with the time of its last batch.
     connection: Option<(Connection, Instant)>,
 }
 
@@ -74,7 +74,7 @@ impl Mqtt {
         let was_kept = kept.is_some();
         let sent = self.runtime.block_on(self.transfer(kept, waiting));
         let sent = match sent {
-            // The broker had let go of the connection in the meantime.
+            // The broker closed the connection in the meantime.
             Err(MqttError::Io { .. }) if was_kept => {
                 self.runtime.block_on(self.transfer(None, waiting))
             }
@@ -98,7 +98,8 @@ impl Mqtt {
             Some(connection) => connection,
             None => {
                 let topics = [self.answers.as_str()];
-                // It is silent while the server stores, and the broker is not to mind.
+                // The agent is silent while the server stores, and the broker must not close the
+                // session then.
                 let keep_alive = KEPT.max(self.timeout) * 2;
                 Connection::open(&self.broker, &self.device, keep_alive, &topics).await?
             }
@@ -148,7 +149,7 @@ impl Mqtt {
                         return Ok((Some(connection), outcome(&answer)));
                     }
                 }
-                // Of an upload that was given up.
+                // The answer is to an upload that was given up.
                 _ => {}
             }
         }

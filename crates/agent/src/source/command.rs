@@ -1,29 +1,99 @@
-//! What a command prints: within a time and a size, with all that it started ended after it, but
-//! for what left its process group.
+//! Commands that print a reading. A command has a limited time and prints a limited number of bytes;
+//! when it ends, all processes that it started end too, except those that left its process group.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::config::ENVIRONMENT_PREFIX;
+use super::sensor::Sensor;
+use super::value::number;
+use crate::environment::ENVIRONMENT_PREFIX;
 
-/// Most bytes that a command may print.
+/// The most bytes that a command may print.
 const MAX_OUTPUT: usize = 64 << 10;
-/// How often it is looked after.
+/// The time between two looks at a running command.
 const GLANCE: Duration = Duration::from_millis(5);
-/// Where systemd puts the settings, which hold keys.
+/// The variable that tells where systemd puts the settings, which hold keys.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
 /// A program with arguments, or a line for the shell.
 #[derive(Clone, PartialEq)]
 pub(super) struct Program {
-    pub(super) run: Vec<String>,
-    pub(super) shell: Option<String>,
-    pub(super) timeout: Duration,
+    run: Vec<String>,
+    shell: Option<String>,
+    timeout: Duration,
+}
+
+/// The programs of all columns, each once.
+#[derive(Default)]
+pub(super) struct Programs(Vec<Arc<Shared>>);
+
+/// A program, and what it printed for a row.
+pub(super) struct Shared {
+    program: Program,
+    printed: Mutex<Option<(u64, Result<String, String>)>>,
+}
+
+impl Programs {
+    /// Returns the program with these settings, which columns of equal settings share.
+    pub(super) fn program(
+        &mut self,
+        run: Vec<String>,
+        shell: Option<String>,
+        timeout: Duration,
+    ) -> Arc<Shared> {
+        let program = Program {
+            run,
+            shell,
+            timeout,
+        };
+        if let Some(known) = self.0.iter().find(|known| known.program == program) {
+            return Arc::clone(known);
+        }
+        let shared = Arc::new(Shared {
+            program,
+            printed: Mutex::new(None),
+        });
+        self.0.push(Arc::clone(&shared));
+        shared
+    }
+}
+
+/// The number that a program prints, or a field of the JSON that it prints.
+pub(super) struct Field {
+    program: Arc<Shared>,
+    field: Option<String>,
+}
+
+impl Field {
+    pub(super) fn new(program: Arc<Shared>, field: Option<String>) -> Self {
+        Self { program, field }
+    }
+}
+
+impl Sensor for Field {
+    /// Runs the program, unless it ran for this row already.
+    fn read(&mut self, row: u64) -> Result<f64, String> {
+        let mut printed = self
+            .program
+            .printed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let output = match printed.take() {
+            Some((of, output)) if of == row => output,
+            _ => self.program.program.output(),
+        };
+        let (_, output) = printed.insert((row, output));
+        number(
+            output.as_ref().map_err(String::clone)?,
+            self.field.as_deref(),
+        )
+    }
 }
 
 impl Program {
@@ -54,8 +124,8 @@ impl Program {
         Some(command)
     }
 
-    /// Runs it, and gives what it printed.
-    pub(super) fn output(&self) -> Result<String, String> {
+    /// Runs the program and returns what it printed.
+    fn output(&self) -> Result<String, String> {
         let mut command = self.command().ok_or("there is no command")?;
         let mut child = command
             .stdin(Stdio::null())
@@ -65,7 +135,7 @@ impl Program {
             .spawn()
             .map_err(|error| format!("the command does not start: {error}"))?;
         let printed = self.printed(&mut child);
-        // Whatever it left running goes with it.
+        // Processes that it left running end with it.
         if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -78,7 +148,7 @@ impl Program {
         let late = || format!("the command took longer than {:?}", self.timeout);
         let mut stdout = child.stdout.take().ok_or("the command has no output")?;
         let broken = |error| format!("the command's output breaks off: {error}");
-        // Whoever holds its other end, nobody waits for him.
+        // A process that left the group may hold the other end open: it is not waited for.
         ioctl_fionbio(&stdout, true).map_err(|error| broken(error.into()))?;
         let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
         loop {
@@ -191,5 +261,22 @@ mod tests {
         let command = shell("true").command().unwrap();
         let removed: Vec<_> = command.get_envs().collect();
         assert!(removed.contains(&(CREDENTIALS.as_ref(), None)));
+    }
+
+    #[test]
+    fn columns_of_one_command_run_it_once_a_row() {
+        let desk = tempfile::tempdir().unwrap();
+        let file = desk.path().join("runs");
+        let line = format!("echo >> {0}; wc -l < {0}", file.display());
+        let mut programs = Programs::default();
+        let mut column = || {
+            let program = programs.program(Vec::new(), Some(line.clone()), Duration::from_secs(5));
+            Field::new(program, None)
+        };
+        let (mut first, mut second) = (column(), column());
+        for row in 1..4 {
+            assert_eq!(first.read(row), Ok(row as f64));
+            assert_eq!(second.read(row), Ok(row as f64));
+        }
     }
 }

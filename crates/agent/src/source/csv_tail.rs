@@ -1,5 +1,5 @@
-//! A CSV file that grows: whole lines as they come, through rotations, and on from where it was
-//! read to.
+//! A CSV file that grows. Its whole lines become rows as they come, through rotations, and reading
+//! goes on where an earlier run of the agent stopped.
 
 use std::fs::File;
 use std::io;
@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::rotation::{self, Place, TAIL};
+use super::row::RawRow;
 use super::value::plain;
-use super::{RawRow, SourceConfig};
-use crate::config::{Config, CsvSettings};
+use crate::config::CsvSettings;
 use crate::error::AgentError;
 use crate::metrics::Metrics;
 
-/// What is read at once, and the longest line.
+/// The number of bytes that are read at once, and the longest line.
 const CHUNK: usize = 64 << 10;
 
-/// The file and how far it was read.
+/// The file, and how far it was read.
 pub(crate) struct CsvTail {
     path: PathBuf,
     every: Duration,
@@ -26,15 +26,15 @@ pub(crate) struct CsvTail {
     /// The heading of each column.
     fields: Vec<String>,
     open: Option<Opened>,
-    /// What is to be told once the rows before it are given.
+    /// An error that is returned once the rows before it were returned.
     failed: Option<AgentError>,
-    /// Where it was read to, in this life or an earlier one.
+    /// The place up to which the file was read, by this process or an earlier one.
     place: Option<Place>,
 }
 
 struct Opened {
     file: File,
-    /// Behind the last line that was given.
+    /// The place behind the last line that was returned.
     place: Place,
     heading_line: Vec<u8>,
     label: Option<usize>,
@@ -42,13 +42,15 @@ struct Opened {
 }
 
 impl CsvTail {
+    /// Opens the file at `path` and reads on from `cursor`. The file may come later. `fields` are
+    /// the headings of the columns' fields.
     pub(super) fn open(
-        config: &Config,
+        path: PathBuf,
         settings: &CsvSettings,
+        fields: Vec<String>,
         cursor: Option<&[u8]>,
         metrics: &Metrics,
     ) -> Result<Self, AgentError> {
-        let path = config.path(&settings.path);
         let directory = path
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty());
@@ -59,16 +61,12 @@ impl CsvTail {
                 "name a file in a directory that exists",
             ));
         }
-        let fields = config.columns.iter().map(|column| match &column.source {
-            SourceConfig::Csv { field: Some(field) } => field.clone(),
-            _ => column.name.clone(),
-        });
         let mut tail = Self {
             path,
             every: settings.every,
             heading: settings.heading.clone(),
             label: settings.label.clone(),
-            fields: fields.collect(),
+            fields,
             open: None,
             failed: None,
             place: cursor.and_then(Place::from_bytes),
@@ -88,8 +86,8 @@ impl CsvTail {
         self.place.map_or_else(Vec::new, Place::to_bytes)
     }
 
-    /// Rows of the whole lines that there are, at most `most`. An error waits until the rows before
-    /// it were given.
+    /// Returns the rows of the whole lines that there are, at most `most`. An error waits until the
+    /// rows before it were returned.
     pub(super) fn rows(
         &mut self,
         most: usize,
@@ -156,7 +154,7 @@ impl CsvTail {
         Ok(())
     }
 
-    /// At the end of a file: whether there is something to go on with.
+    /// Opens the next file at the end of one. Returns whether there is one.
     fn go_on(&mut self, metrics: &Metrics) -> Result<bool, AgentError> {
         let Some(open) = &self.open else {
             return Ok(false);
@@ -168,7 +166,7 @@ impl CsvTail {
             return Ok(false);
         };
         let is_sure = next.is_sure;
-        // Its writer goes on in the old one until there is something in the next.
+        // The writer goes on in the old file until there is something in the next.
         let Some(next) = self.opened(next.file, None)? else {
             return Ok(false);
         };
@@ -188,7 +186,7 @@ impl CsvTail {
         Ok(true)
     }
 
-    /// Reads the heading. `None` while there is none.
+    /// Reads the heading of `file`. `None` while there is none.
     fn opened(&self, file: File, place: Option<Place>) -> Result<Option<Opened>, AgentError> {
         let failed = |error: io::Error| unreadable(&self.path, &error);
         let mut heading_line = Vec::new();
@@ -247,7 +245,8 @@ impl Opened {
     fn lines(&mut self, most: usize, rows: &mut Vec<RawRow>, metrics: &Metrics) -> io::Result<End> {
         let mut chunk = vec![0; CHUNK + TAIL as usize];
         loop {
-            // What was read before is read again with it, so that no truncation comes between.
+            // The bytes before the place are read again together with the new ones, so that a
+            // truncation in between is noticed.
             let before = self.place.before();
             let start = self.place.offset - before as u64;
             let len = self.file.read_at(&mut chunk[..before + CHUNK], start)?;
@@ -293,7 +292,7 @@ impl Opened {
         }
     }
 
-    /// Behind the line that begins here, if it is whole.
+    /// Returns the offset behind the line that begins here, if the line is whole.
     fn end_of_line(&self) -> io::Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK];
         let mut offset = self.place.offset;

@@ -1,4 +1,5 @@
-//! Every line once, whatever a rotation does, and on from a cursor.
+//! Tests that every line is read once, whatever a rotation does, and that reading goes on from a
+//! cursor.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -51,14 +52,22 @@ impl Desk {
             "#
         );
         let config = Config::parse(&text, self.directory.path(), []).unwrap();
-        CsvTail::open(&config, config.csv.as_ref().unwrap(), cursor, &self.metrics)
+        let settings = config.csv.as_ref().unwrap();
+        let fields = vec!["level".to_owned()];
+        CsvTail::open(
+            config.path(&settings.path),
+            settings,
+            fields,
+            cursor,
+            &self.metrics,
+        )
     }
 
     fn open(&self, cursor: Option<&[u8]>) -> CsvTail {
         self.try_open("label = \"time\"", cursor).unwrap()
     }
 
-    /// The levels that there are now.
+    /// Returns the levels of the lines that there are now.
     fn levels(&self, tail: &mut CsvTail) -> Vec<u32> {
         self.levels_up_to(tail, 1000)
     }
@@ -374,7 +383,7 @@ fn rows_before_an_error_are_given_first() {
     assert_eq!(tail.cursor(), cursor);
 }
 
-/// A truncation between two looks at the file is none of its ends.
+/// A truncation between two looks at the file is not taken for its end.
 #[test]
 fn a_file_that_became_shorter_is_truncated_not_unreadable() {
     let desk = Desk::new();

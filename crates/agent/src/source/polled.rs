@@ -1,100 +1,47 @@
 //! Sensors that are read on a schedule, all of them for a row.
 
+use std::path::Path;
 use std::time::Duration;
 
-use super::command::Program;
-use super::sysfs::Channel;
+use super::command::{Field, Programs};
+use super::row::RawRow;
+use super::sensor::Sensor;
+use super::sysfs::{Channel, Place};
 use super::topics::Topics;
-use super::value::number;
-use super::{RawRow, SourceConfig};
-use crate::config::Config;
+use crate::config::{ColumnSettings, SourceConfig};
 use crate::error::AgentError;
 
 /// The sensors of all columns.
 pub(crate) struct Polled {
     every: Duration,
-    sensors: Vec<Sensor>,
-    /// Each run once a row, whoever wants a field of what it prints.
-    programs: Vec<Program>,
-    topics: Option<Topics>,
-}
-
-enum Sensor {
-    Kernel(Channel),
-    Topic {
-        topic: String,
-        field: Option<String>,
-    },
-    Program {
-        place: usize,
-        field: Option<String>,
-    },
+    sensors: Vec<Box<dyn Sensor>>,
+    /// The number of rows read.
+    rows: u64,
 }
 
 impl Polled {
-    pub(super) fn open(config: &Config) -> Result<Self, AgentError> {
-        let mut programs: Vec<Program> = Vec::new();
-        let mut sensors = Vec::new();
-        for column in &config.columns {
-            let key = || format!("column '{}', source", column.name);
-            let sensor = match &column.source {
-                source @ (SourceConfig::Iio { .. }
-                | SourceConfig::Hwmon { .. }
-                | SourceConfig::Thermal { .. }) => {
-                    let sysfs = config.path(&config.sample.sysfs);
-                    let channel = Channel::open(&sysfs, source)
-                        .map_err(|(what, advice)| AgentError::setting(&key(), what, advice))?;
-                    Sensor::Kernel(channel)
-                }
-                SourceConfig::Command {
-                    run,
-                    shell,
-                    field,
-                    timeout,
-                } => {
-                    let program = Program {
-                        run: run.clone(),
-                        shell: shell.clone(),
-                        timeout: *timeout,
-                    };
-                    let known = programs.iter().position(|other| *other == program);
-                    let place = known.unwrap_or_else(|| {
-                        programs.push(program);
-                        programs.len() - 1
-                    });
-                    let field = field.clone();
-                    Sensor::Program { place, field }
-                }
-                SourceConfig::Mqtt { topic, field } => {
-                    let (topic, field) = (topic.clone(), field.clone());
-                    Sensor::Topic { topic, field }
-                }
-                SourceConfig::Csv { .. } => {
-                    return Err(AgentError::setting(
-                        &key(),
-                        "it cannot be read on a schedule",
-                        "give it a sensor, a command or a topic",
-                    ));
-                }
-            };
-            sensors.push(sensor);
-        }
-        let names = sensors.iter().filter_map(|sensor| match sensor {
-            Sensor::Topic { topic, .. } => Some(topic.clone()),
-            _ => None,
+    /// Opens the sensors of `columns`, which are read every `every`. The kernel's sensors are
+    /// looked for below `sysfs`.
+    pub(super) fn open(
+        columns: &[ColumnSettings],
+        sysfs: &Path,
+        every: Duration,
+        topics: Option<&Topics>,
+    ) -> Result<Self, AgentError> {
+        let mut programs = Programs::default();
+        let sensors = columns.iter().map(|column| {
+            open(&column.source, sysfs, &mut programs, topics).map_err(|(problem, advice)| {
+                AgentError::setting(
+                    &format!("column '{}', source", column.name),
+                    problem,
+                    advice,
+                )
+            })
         });
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names.dedup();
-        let topics = match &config.topics {
-            Some(settings) if !names.is_empty() => Some(Topics::open(config, settings, names)?),
-            _ => None,
-        };
         Ok(Self {
-            topics,
-            every: config.sample.every,
-            sensors,
-            programs,
+            every,
+            sensors: sensors.collect::<Result<_, _>>()?,
+            rows: 0,
         })
     }
 
@@ -103,22 +50,60 @@ impl Polled {
     }
 
     pub(super) fn row(&mut self) -> RawRow {
-        let printed: Vec<_> = self.programs.iter().map(Program::output).collect();
-        let value = |sensor: &mut Sensor| match sensor {
-            Sensor::Kernel(channel) => channel.read(),
-            Sensor::Program { place, field } => match &printed[*place] {
-                Ok(text) => number(text, field.as_deref()),
-                Err(problem) => Err(problem.clone()),
-            },
-            Sensor::Topic { topic, field } => match &self.topics {
-                Some(topics) => number(&topics.latest(topic)?, field.as_deref()),
-                None => Err("there is no broker".to_owned()),
-            },
-        };
+        self.rows += 1;
+        let sensors = self.sensors.iter_mut();
         RawRow {
             cursor: None,
             label: None,
-            values: self.sensors.iter_mut().map(value).collect(),
+            values: sensors.map(|sensor| sensor.read(self.rows)).collect(),
         }
+    }
+}
+
+/// Opens the sensor of a column; an error is the problem and what to do about it.
+fn open(
+    source: &SourceConfig,
+    sysfs: &Path,
+    programs: &mut Programs,
+    topics: Option<&Topics>,
+) -> Result<Box<dyn Sensor>, (String, String)> {
+    let channel =
+        |place| -> Result<Box<dyn Sensor>, _> { Ok(Box::new(Channel::open(sysfs, place)?)) };
+    match source.clone() {
+        SourceConfig::Iio {
+            device,
+            channel: name,
+        } => channel(Place::Iio {
+            device,
+            channel: name,
+        }),
+        SourceConfig::Hwmon {
+            device,
+            channel: name,
+        } => channel(Place::Hwmon {
+            device,
+            channel: name,
+        }),
+        SourceConfig::Thermal { zone } => channel(Place::Thermal { zone }),
+        SourceConfig::Command {
+            run,
+            shell,
+            field,
+            timeout,
+        } => Ok(Box::new(Field::new(
+            programs.program(run, shell, timeout),
+            field,
+        ))),
+        SourceConfig::Mqtt { topic, field } => match topics {
+            Some(topics) => Ok(Box::new(topics.sensor(topic, field))),
+            None => Err((
+                "there is no broker".to_owned(),
+                "name the broker: [topics] broker = \"mqtt://localhost:1883\"".to_owned(),
+            )),
+        },
+        SourceConfig::Csv { .. } => Err((
+            "it cannot be read on a schedule".to_owned(),
+            "give it a sensor, a command or a topic".to_owned(),
+        )),
     }
 }

@@ -1,9 +1,9 @@
-//! Files that a log rotation makes of one file: which is which, and which comes next.
+//! The files that a log rotation makes of one file: which is which, and which comes next.
 //!
-//! A rotation either renames the file and begins another under its name, or copies it and
-//! truncates it. So neither name, inode nor size says where one was: a [`Place`] is an inode, an
-//! offset and a hash of the bytes before the offset. Which file came after which is told by their
-//! names (a higher number is older, a later date younger), for clocks of boards jump.
+//! A rotation either renames the file and begins another under its name, or copies it and truncates
+//! it. So neither name nor inode nor size says how far a file was read: a [`Place`] is an inode, an
+//! offset and a hash of the bytes before the offset. The names of the files tell their order (a
+//! higher number is older, a later date younger), for the clocks of boards jump.
 
 use std::cmp::Reverse;
 use std::fs::{self, File};
@@ -11,12 +11,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes before the offset that are hashed.
+/// The number of bytes before the offset that are hashed.
 pub(super) const TAIL: u64 = 256;
 const PLACE_BYTES: usize = 1 + 8 + 8 + 16;
 const PLACE_VERSION: u8 = 1;
 
-/// Up to where a file was read.
+/// The place up to which a file was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     inode: u64,
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The beginning of a file.
+    /// Returns the beginning of a file.
     pub(super) fn beginning(file: &File) -> io::Result<Self> {
         let inode = file.metadata()?.ino();
         Ok(Self {
@@ -35,8 +35,8 @@ impl Place {
         })
     }
 
-    /// The place at another offset of the same file; `before` ends with the bytes before it, at
-    /// least [`TAIL`] of them if there are so many.
+    /// Returns the place at another offset of the same file. `before` ends with the bytes before
+    /// that offset, at least [`TAIL`] of them if there are that many.
     pub(super) fn moved(self, offset: u64, before: &[u8]) -> Self {
         let len = before.len().min(TAIL as usize);
         Self {
@@ -46,23 +46,23 @@ impl Place {
         }
     }
 
-    /// The same offset of that file.
+    /// Returns the place at the same offset of `file`.
     pub(super) fn in_file(self, file: &File) -> io::Result<Self> {
         let inode = file.metadata()?.ino();
         Ok(Self { inode, ..self })
     }
 
-    /// How many bytes before it are hashed.
+    /// Returns the number of bytes before the place that are hashed.
     pub(super) fn before(&self) -> usize {
         self.offset.min(TAIL) as usize
     }
 
-    /// Whether these are the bytes before it.
+    /// Returns whether `bytes` are those before the place.
     pub(super) fn is_behind(&self, before: &[u8]) -> bool {
         before.len() == self.before() && hash(before) == self.tail
     }
 
-    /// A version, then inode, offset and hash, little-endian.
+    /// Returns the place as bytes: a version, then inode, offset and hash, little-endian.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(PLACE_BYTES);
         bytes.push(PLACE_VERSION);
@@ -72,7 +72,7 @@ impl Place {
         bytes
     }
 
-    /// `None` if these bytes are no place.
+    /// Reads a place; `None` if the bytes are none.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (version, rest) = bytes.split_first()?;
         let (inode, rest) = rest.split_first_chunk()?;
@@ -85,7 +85,7 @@ impl Place {
         })
     }
 
-    /// Whether that file is the one, as far as its content says.
+    /// Returns whether `file` is the place's file, as far as its content tells.
     fn fits(&self, file: &File) -> bool {
         let mut before = vec![0; self.before()];
         let start = self.offset - before.len() as u64;
@@ -93,7 +93,8 @@ impl Place {
         read.is_ok() && self.is_behind(&before)
     }
 
-    /// The file that was read up to here, among a file and those that were made of it.
+    /// Returns the file that was read up to this place, among the file at `path` and those that
+    /// rotations made of it.
     pub(super) fn find(&self, path: &Path) -> Option<File> {
         let mut candidates: Vec<File> = rotated(path)
             .into_iter()
@@ -108,7 +109,7 @@ impl Place {
         });
         match same {
             Some(same) => Some(candidates.swap_remove(same)),
-            // A copy. Of an empty beginning every file would be one.
+            // A copy has another inode. With nothing before the place every file would match.
             None if self.offset > 0 => candidates.pop(),
             None => None,
         }
@@ -121,16 +122,16 @@ fn hash(bytes: &[u8]) -> [u8; 16] {
     hash
 }
 
-/// What a rotation put into a name. In order of age: the oldest is the least.
+/// The part that a rotation puts into a name. In order of age: the oldest is the least.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Mark {
     /// The digits of a date or a time.
     Date(String),
-    /// Counted up with each rotation.
+    /// A number that each rotation counts up.
     Number(Reverse<u32>),
 }
 
-/// More digits than that are a date.
+/// A number of more digits is a date.
 const NUMBER_DIGITS: usize = 5;
 
 impl Mark {
@@ -152,8 +153,8 @@ impl Mark {
     }
 }
 
-/// The files that a rotation made of this one, the oldest first: `NAME.1`, `NAME-20260131`,
-/// `STEM-20260131.EXTENSION`. Not compressed ones.
+/// Returns the files that rotations made of the one at `path`, the oldest first: `NAME.1`,
+/// `NAME-20260131`, `STEM-20260131.EXTENSION`. Compressed files are left out.
 fn rotated(path: &Path) -> Vec<(Mark, PathBuf)> {
     let (Some(name), Some(directory)) = (path.file_name().and_then(|n| n.to_str()), path.parent())
     else {
@@ -179,7 +180,7 @@ fn rotated(path: &Path) -> Vec<(Mark, PathBuf)> {
     found
 }
 
-/// Whether the name now stands for another file than this one.
+/// Returns whether `path` now names another file than `file`.
 pub(super) fn is_replaced(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(old), Ok(new)) => (old.dev(), old.ino()) != (new.dev(), new.ino()),
@@ -187,16 +188,16 @@ pub(super) fn is_replaced(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The file after one.
+/// The file that comes after another.
 pub(super) struct Next {
     pub(super) file: File,
-    /// Whether names and times agree that nothing is left out and nothing comes twice.
+    /// Whether names and times agree that no line is left out and none comes twice.
     pub(super) is_sure: bool,
 }
 
-/// The file after this one, which was read to its end: the next younger of those that were made
-/// of the path and have something in them, and at last the path itself. `None` while there is
-/// nothing in that.
+/// Returns the file after `file`, which was read to its end: the next younger of those that
+/// rotations made and that are not empty, and at last the one at `path`. `None` while that one is
+/// empty.
 pub(super) fn next(file: &File, path: &Path) -> Option<Next> {
     let old = file.metadata().ok()?;
     let written = old.modified().ok()?;
@@ -212,14 +213,15 @@ pub(super) fn next(file: &File, path: &Path) -> Option<Next> {
     let place = rotated.iter().position(|(_, path)| is_old(path));
     let younger = match place {
         Some(place) => &rotated[place + 1..],
-        // It is gone, or has a name of another kind.
+        // The file is gone, or has a name of another kind.
         None => &rotated[..],
     };
     let found = younger
         .iter()
         .filter(|(mark, _)| place.is_none_or(|place| mark.is_like(&rotated[place].0)))
         .filter_map(|(_, path)| opened(path))
-        // Rotations remove the oldest first, so what is there came later, but for other programs.
+        // Rotations remove the oldest file first, so the files that are left came later, unless
+        // another program removed some.
         .find(|(_, new)| place.is_some() || new.modified().is_ok_and(|new| new > written));
     if let Some((file, new)) = found {
         let in_time = new.modified().is_ok_and(|new| new >= written);

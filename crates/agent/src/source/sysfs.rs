@@ -5,16 +5,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::SourceConfig;
+use super::sensor::Sensor;
 use super::value::plain;
 
-/// What is wrong, and what to do.
+/// The problem, and what to do about it.
 type Problem = (String, String);
+
+/// The names under which a channel is found.
+pub(super) enum Place {
+    /// A channel of a device of industrial I/O.
+    Iio { device: String, channel: String },
+    /// A channel of a hardware monitor.
+    Hwmon { device: String, channel: String },
+    /// A thermal zone.
+    Thermal { zone: String },
+}
 
 /// The files of a channel, found by the names of device and channel.
 pub(super) struct Channel {
     root: PathBuf,
-    config: SourceConfig,
+    place: Place,
     files: Files,
 }
 
@@ -22,29 +32,31 @@ struct Files {
     value: PathBuf,
     offset: Option<PathBuf>,
     scale: Option<PathBuf>,
-    /// To °C, V, A and so on.
+    /// The factor to °C, V, A and so on.
     unit: f64,
 }
 
 impl Channel {
-    /// Finds the files of a channel below the directory that is usually `/sys`.
-    pub(super) fn open(root: &Path, config: &SourceConfig) -> Result<Self, Problem> {
-        let files = find(root, config)?;
+    /// Finds the files of a channel below `root`, which is usually `/sys`, and reads them once.
+    pub(super) fn open(root: &Path, place: Place) -> Result<Self, Problem> {
+        let files = find(root, &place)?;
         let advice = "check the wiring and the kernel's log (dmesg), and whether the agent's user may read it";
         files
             .read()
             .map_err(|problem| (problem, advice.to_owned()))?;
         Ok(Self {
             root: root.to_owned(),
-            config: config.clone(),
+            place,
             files,
         })
     }
+}
 
-    /// The value now. A device that was plugged in again has another number: it is found again.
-    pub(super) fn read(&mut self) -> Result<f64, String> {
+impl Sensor for Channel {
+    /// Reads the value now. A device that was plugged in again has another number: it is found again.
+    fn read(&mut self, _row: u64) -> Result<f64, String> {
         self.files.read().or_else(|problem| {
-            self.files = find(&self.root, &self.config).map_err(|_| problem)?;
+            self.files = find(&self.root, &self.place).map_err(|_| problem)?;
             self.files.read()
         })
     }
@@ -65,9 +77,9 @@ fn read_number(path: &Path) -> Result<f64, String> {
     plain(&text).ok_or_else(|| format!("{} holds no number", path.display()))
 }
 
-fn find(root: &Path, config: &SourceConfig) -> Result<Files, Problem> {
-    match config {
-        SourceConfig::Iio { device, channel } => {
+fn find(root: &Path, place: &Place) -> Result<Files, Problem> {
+    match place {
+        Place::Iio { device, channel } => {
             let class = Class {
                 directory: root.join("bus/iio/devices"),
                 names: &["name", "label"],
@@ -77,7 +89,7 @@ fn find(root: &Path, config: &SourceConfig) -> Result<Files, Problem> {
             };
             iio(&class.find(device)?, channel)
         }
-        SourceConfig::Hwmon { device, channel } => {
+        Place::Hwmon { device, channel } => {
             let class = Class {
                 directory: root.join("class/hwmon"),
                 names: &["name"],
@@ -87,7 +99,7 @@ fn find(root: &Path, config: &SourceConfig) -> Result<Files, Problem> {
             };
             hwmon(&class.find(device)?, channel)
         }
-        SourceConfig::Thermal { zone } => {
+        Place::Thermal { zone } => {
             let class = Class {
                 directory: root.join("class/thermal"),
                 names: &["type"],
@@ -102,10 +114,6 @@ fn find(root: &Path, config: &SourceConfig) -> Result<Files, Problem> {
                 unit: 1e-3,
             })
         }
-        _ => Err((
-            "it is no sensor of the kernel".to_owned(),
-            "give it a source of kind iio, hwmon or thermal".to_owned(),
-        )),
     }
 }
 
@@ -165,8 +173,8 @@ impl Class<'_> {
     }
 }
 
-/// A channel's own attribute, or the one that channels of its type share: of `voltage0` and
-/// `accel_x` those of `voltage` and `accel`.
+/// Returns a channel's own attribute, or the one that channels of its type share: for `voltage0`
+/// and `accel_x` those of `voltage` and `accel`.
 fn iio_attribute(device: &Path, channel: &str, attribute: &str) -> Option<PathBuf> {
     let numberless: String = channel.chars().filter(|c| !c.is_ascii_digit()).collect();
     let kind = channel
@@ -228,7 +236,7 @@ fn hwmon(device: &Path, channel: &str) -> Result<Files, Problem> {
     })
 }
 
-/// The channel whose label that is.
+/// Returns the channel with this label.
 fn labelled(device: &Path, label: &str) -> Option<String> {
     let mut entries = fs::read_dir(device).ok()?.flatten();
     entries.find_map(|entry| {

@@ -1,4 +1,4 @@
-//! Channels of made-up devices, with the files that the kernel's drivers have.
+//! Tests with made-up devices, which have the files that the kernel's drivers make.
 
 use super::*;
 
@@ -13,30 +13,30 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     root
 }
 
-fn iio_source(device: &str, channel: &str) -> SourceConfig {
-    SourceConfig::Iio {
+fn iio_source(device: &str, channel: &str) -> Place {
+    Place::Iio {
         device: device.to_owned(),
         channel: channel.to_owned(),
     }
 }
 
-fn value(root: &Path, config: &SourceConfig) -> f64 {
-    let mut channel = match Channel::open(root, config) {
+fn value(root: &Path, place: Place) -> f64 {
+    let mut channel = match Channel::open(root, place) {
         Ok(channel) => channel,
         Err(problem) => panic!("{problem:?}"),
     };
-    channel.read().unwrap()
+    channel.read(1).unwrap()
 }
 
-fn problem(root: &Path, config: &SourceConfig) -> Problem {
-    Channel::open(root, config).err().unwrap()
+fn problem(root: &Path, place: Place) -> Problem {
+    Channel::open(root, place).err().unwrap()
 }
 
 fn assert_near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
 
-/// As the drivers bmp280, ads1015 and inv-mpu6050 show them.
+/// The files are those that the drivers bmp280, ads1015 and inv-mpu6050 make.
 const IIO: &[(&str, &str)] = &[
     ("bus/iio/devices/iio:device0/name", "bme280\n"),
     ("bus/iio/devices/iio:device0/in_temp_input", "21370\n"),
@@ -81,36 +81,36 @@ fn iio_channels_are_scaled_to_units_of_people() {
         ("gyro", "accel_x", 16384.0 * 0.000598),
         ("mpu6050", "temp", (12420.0 - 1200.0) * 2.941176 / 1000.0),
     ] {
-        assert_near(value(root.path(), &iio_source(device, channel)), expected);
+        assert_near(value(root.path(), iio_source(device, channel)), expected);
     }
 }
 
 #[test]
 fn what_is_not_there_is_answered_with_what_there_is() {
     let root = tree(IIO);
-    let (what, advice) = problem(root.path(), &iio_source("bmp180", "temp"));
+    let (what, advice) = problem(root.path(), iio_source("bmp180", "temp"));
     assert!(what.contains("no IIO device 'bmp180'"), "{what}");
     assert!(
         advice.contains("'ads1015' (iio:device1), 'bme280' (iio:device0)"),
         "{advice}"
     );
-    let (what, advice) = problem(root.path(), &iio_source("bme280", "temperature"));
+    let (what, advice) = problem(root.path(), iio_source("bme280", "temperature"));
     assert!(what.contains("no channel 'temperature'"), "{what}");
     assert_eq!(advice, "its channels are humidityrelative, pressure, temp");
     let empty = tempfile::tempdir().unwrap();
-    let (_, advice) = problem(empty.path(), &iio_source("bme280", "temp"));
+    let (_, advice) = problem(empty.path(), iio_source("bme280", "temp"));
     assert!(
         advice.contains("none at all") && advice.contains("dtoverlay"),
         "{advice}"
     );
-    let thermal = SourceConfig::Thermal {
+    let thermal = Place::Thermal {
         zone: "cpu".to_owned(),
     };
-    let (what, _) = problem(empty.path(), &thermal);
+    let (what, _) = problem(empty.path(), thermal);
     assert!(what.contains("no thermal zone 'cpu'"), "{what}");
 
     let twins = [IIO, &[("bus/iio/devices/iio:device3/name", "bme280\n")]].concat();
-    let (what, advice) = problem(tree(&twins).path(), &iio_source("bme280", "temp"));
+    let (what, advice) = problem(tree(&twins).path(), iio_source("bme280", "temp"));
     assert!(what.contains("several"), "{what}");
     assert!(advice.contains("iio:device0, iio:device3"), "{advice}");
 
@@ -119,7 +119,7 @@ fn what_is_not_there_is_answered_with_what_there_is() {
         &[("bus/iio/devices/iio:device0/in_temp_input", "n/a\n")],
     ]
     .concat();
-    let (what, _) = problem(tree(&broken).path(), &iio_source("bme280", "temp"));
+    let (what, _) = problem(tree(&broken).path(), iio_source("bme280", "temp"));
     assert!(what.contains("holds no number"), "{what}");
 }
 
@@ -137,11 +137,11 @@ fn monitors_and_zones_are_read_by_name_label_and_directory() {
         ("class/thermal/thermal_zone0/temp", "48850\n"),
         ("class/thermal/cooling_device0/type", "cpu-thermal\n"),
     ]);
-    let monitor = |device: &str, channel: &str| SourceConfig::Hwmon {
+    let monitor = |device: &str, channel: &str| Place::Hwmon {
         device: device.to_owned(),
         channel: channel.to_owned(),
     };
-    let thermal = |zone: &str| SourceConfig::Thermal {
+    let thermal = |zone: &str| Place::Thermal {
         zone: zone.to_owned(),
     };
     for (config, expected) in [
@@ -153,7 +153,7 @@ fn monitors_and_zones_are_read_by_name_label_and_directory() {
         (thermal("cpu-thermal"), 48.85),
         (thermal("thermal_zone0"), 48.85),
     ] {
-        assert_near(value(root.path(), &config), expected);
+        assert_near(value(root.path(), config), expected);
     }
 }
 
@@ -161,11 +161,11 @@ fn monitors_and_zones_are_read_by_name_label_and_directory() {
 fn a_device_that_comes_back_under_another_number_is_found() {
     let root = tree(IIO);
     let devices = root.path().join("bus/iio/devices");
-    let mut channel = Channel::open(root.path(), &iio_source("bme280", "temp"))
+    let mut channel = Channel::open(root.path(), iio_source("bme280", "temp"))
         .ok()
         .unwrap();
     fs::rename(devices.join("iio:device0"), devices.join("elsewhere")).unwrap();
-    assert!(channel.read().unwrap_err().contains("iio:device0"));
+    assert!(channel.read(1).unwrap_err().contains("iio:device0"));
     fs::rename(devices.join("elsewhere"), devices.join("iio:device7")).unwrap();
-    assert_near(channel.read().unwrap(), 21.37);
+    assert_near(channel.read(1).unwrap(), 21.37);
 }

@@ -1,23 +1,27 @@
-//! The last message of each topic of a broker.
+//! Topics of a broker, whose last messages are readings.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
 use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
 use tokio::time::{interval, sleep};
 
-use crate::config::{Config, TopicsSettings};
+use super::sensor::Sensor;
+use super::value::number;
+use crate::config::TopicsSettings;
 use crate::error::AgentError;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(5);
-/// For the first message of a topic, before it counts as missing.
+/// The time that the first message of a topic has to arrive, before it counts as missing.
 const FIRST: Duration = Duration::from_secs(5);
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What arrived, by topic.
+/// The last message of each topic.
+#[derive(Clone)]
 pub(super) struct Topics {
     latest: Latest,
     max_age: Duration,
@@ -27,16 +31,13 @@ pub(super) struct Topics {
 type Latest = Arc<Mutex<HashMap<String, (String, Instant)>>>;
 
 impl Topics {
-    /// Listens on a thread of its own, for as long as the process runs.
+    /// Listens to `topics` on a thread of its own, for as long as the process runs. A broker with
+    /// TLS is shown `identity`.
     pub(super) fn open(
-        config: &Config,
         settings: &TopicsSettings,
+        identity: Option<&Identity>,
         topics: Vec<String>,
     ) -> Result<Self, AgentError> {
-        let identity = match settings.broker.starts_with("mqtts://") {
-            true => Some(config.identity()?),
-            false => None,
-        };
         let password = settings
             .password
             .as_ref()
@@ -45,7 +46,7 @@ impl Topics {
             .user
             .clone()
             .map(|user| (user, password.to_owned()));
-        let broker = Broker::new(&settings.broker, identity.as_ref(), login)
+        let broker = Broker::new(&settings.broker, identity, login)
             .map_err(|error| AgentError::setting("topics.broker", error, "correct the address"))?;
         if identity.is_none() && settings.password.is_some() {
             tracing::warn!(
@@ -75,8 +76,17 @@ impl Topics {
         })
     }
 
-    /// The last message of a topic, if it is not too old.
-    pub(super) fn latest(&self, topic: &str) -> Result<String, String> {
+    /// Returns the sensor whose values are the messages of `topic`, or that field of them.
+    pub(super) fn sensor(&self, topic: String, field: Option<String>) -> TopicField {
+        TopicField {
+            topics: self.clone(),
+            topic,
+            field,
+        }
+    }
+
+    /// Returns the last message of a topic, if it is not too old. Waits a while for the first one.
+    fn latest(&self, topic: &str) -> Result<String, String> {
         loop {
             let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
             match latest.get(topic) {
@@ -90,6 +100,19 @@ impl Topics {
             drop(latest);
             std::thread::sleep(GLANCE);
         }
+    }
+}
+
+/// The number in the last message of a topic, or a field of the message's JSON.
+pub(super) struct TopicField {
+    topics: Topics,
+    topic: String,
+    field: Option<String>,
+}
+
+impl Sensor for TopicField {
+    fn read(&mut self, _row: u64) -> Result<f64, String> {
+        number(&self.topics.latest(&self.topic)?, self.field.as_deref())
     }
 }
 
@@ -109,7 +132,8 @@ async fn listen(broker: &Broker, topics: &[String], latest: &Latest) -> Result<(
                 heard = Instant::now();
                 if let Incoming::Publish { topic, payload, id } = packet? {
                     acknowledge = id;
-                    // What is no text is no reading; it takes the place of an older one all the same.
+                    // A message that is no text is no reading, but it replaces an older message all
+                    // the same.
                     let text = String::from_utf8_lossy(payload).into_owned();
                     let mut latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
                     latest.insert(topic.to_owned(), (text, Instant::now()));

@@ -1,8 +1,8 @@
-//! A number out of a text, plain or JSON.
+//! A number from a text, plain or JSON.
 
 use serde_json::Value;
 
-/// The number that a text is, or the number in that field of it, if it is JSON.
+/// Returns the number that `text` is, or if it is JSON, the number in `field` of it.
 pub(super) fn number(text: &str, field: Option<&str>) -> Result<f64, String> {
     let Some(field) = field else {
         return plain(text).ok_or_else(|| "what it gave is not a number".to_owned());
@@ -20,7 +20,7 @@ pub(super) fn number(text: &str, field: Option<&str>) -> Result<f64, String> {
     number.ok_or_else(|| format!("its field '{field}' is not a number"))
 }
 
-/// A plain number.
+/// Returns the number that a text is, if it is one.
 pub(super) fn plain(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }

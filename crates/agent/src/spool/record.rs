@@ -1,5 +1,5 @@
-//! The file of a batch: a header that tells what it is and how far its sources were read,
-//! and the upload as it will be sent.
+//! The file of a batch: a header that tells what it is and how far its sources were read, and the
+//! upload as it will be sent.
 //!
 //! | offset | length | content |
 //! |---|---|---|
@@ -14,49 +14,49 @@
 //! | 72 | 4 | CRC-32 of bytes 0 to 71 and the cursor |
 //! | 76 | | the cursor, then the upload |
 //!
-//! Integers are unsigned and little-endian. The header alone, with an upload of 0 bytes, is what
-//! stays of the last batch when that is gone.
+//! Integers are unsigned and little-endian. When the newest batch is removed, its header alone,
+//! with an upload of 0 bytes, stays in the file `position`.
 
 const MAGIC: &[u8; 8] = b"TSBSPOOL";
 const VERSION: u16 = 1;
-/// Bytes before the cursor.
+/// The number of bytes before the cursor.
 pub(crate) const FIXED_BYTES: usize = 76;
-/// Longest cursor.
+/// The longest cursor in bytes.
 pub(crate) const MAX_CURSOR: usize = 4096;
 
-/// What a spool file's header says.
+/// The header of a spool file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The number of the batch.
     pub sequence: u64,
-    /// Its rows.
+    /// The number of its rows.
     pub rows: u32,
-    /// When it was encrypted, in seconds since 1970.
+    /// The time at which it was encrypted, in seconds since 1970.
     pub created: u64,
     /// The length of the upload.
     pub len: u64,
     /// Its BLAKE3 hash.
     pub hash: [u8; 32],
-    /// How far its sources were read.
+    /// The cursor of its sources.
     pub cursor: Vec<u8>,
 }
 
 /// Bytes that are no header of a spool file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// They begin otherwise.
+    /// The bytes begin otherwise.
     #[error("it is no file of a spool")]
     Magic,
-    /// Of another version.
+    /// The header has another version.
     #[error("it has version {0}, and this program knows version {VERSION}")]
     Version(u16),
-    /// Too few, or others than were written.
+    /// There are too few bytes, or others than were written.
     #[error("its header is damaged")]
     Damaged,
 }
 
 impl Header {
-    /// The bytes of the header.
+    /// Returns the bytes of the header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let cursor = &self.cursor[..self.cursor.len().min(MAX_CURSOR)];
         let mut bytes = Vec::with_capacity(FIXED_BYTES + cursor.len());
@@ -74,10 +74,10 @@ impl Header {
         bytes
     }
 
-    /// Reads a header at the beginning of these bytes; also gives its length.
+    /// Reads the header at the beginning of `bytes`. Returns the header and its length.
     ///
     /// # Errors
-    /// If they are not what [`Header::to_bytes`] wrote.
+    /// If the bytes are not what [`Header::to_bytes`] wrote.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), HeaderError> {
         let mut rest = bytes;
         if !bytes.starts_with(MAGIC) {
@@ -154,7 +154,7 @@ mod tests {
         expected.extend_from_slice(&[1, 2, 3]);
         assert_eq!(header().to_bytes(), expected);
         assert_eq!(Header::parse(&expected), Ok((header(), 79)));
-        // What follows is the upload.
+        // The upload follows.
         expected.push(9);
         assert_eq!(Header::parse(&expected), Ok((header(), 79)));
     }

@@ -1,4 +1,4 @@
-//! What a crash left.
+//! Recovery from what a crash left.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,7 +15,8 @@ use crate::error::AgentError;
 use crate::metrics::Dropped;
 
 impl Spool {
-    /// Finds what is there: clears away what is half-written, and sets aside what is damaged.
+    /// Finds the files in the spool. Removes files that are half-written, and sets aside damaged
+    /// ones.
     pub(super) fn recover(&self) -> Result<State, AgentError> {
         let mut state = State::default();
         let position = self.directory.join(POSITION);
@@ -97,7 +98,7 @@ fn newer(path: &Path, version: u16) -> AgentError {
     )
 }
 
-/// The header of a file whose length is right, and that length.
+/// Returns the header of a file whose length is right, and that length.
 pub(super) fn read_header(path: &Path) -> Result<(Header, u64), HeaderError> {
     let read = || {
         let mut bytes = Vec::new();

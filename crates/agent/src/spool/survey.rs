@@ -1,4 +1,4 @@
-//! What lies in a spool, for whoever looks from outside.
+//! The content of a spool, for a program that looks from outside.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -9,24 +9,24 @@ use super::recovery::read_header;
 use super::{DAMAGED, EXTENSION, LOCK, REFUSED, listed};
 use crate::error::AgentError;
 
-/// What lies in a spool.
+/// The content of a spool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Survey {
-    /// Whether an agent uses it.
+    /// Whether an agent uses the spool.
     pub running: bool,
-    /// Batches that wait.
+    /// The number of batches that wait.
     pub batches: u64,
-    /// Their rows.
+    /// The rows of these batches.
     pub rows: u64,
-    /// Their bytes.
+    /// The bytes of these batches.
     pub bytes: u64,
-    /// When the oldest of them was encrypted, in seconds since 1970.
+    /// The time at which the oldest of them was encrypted, in seconds since 1970.
     pub oldest: Option<u64>,
-    /// Batches that the server refused.
+    /// The number of batches that the server refused.
     pub refused: u64,
-    /// What it said, each once.
+    /// The server's words for them, each once.
     pub refusals: Vec<String>,
-    /// Files that cannot be read.
+    /// The number of files that cannot be read.
     pub damaged: u64,
 }
 
@@ -34,7 +34,7 @@ impl Survey {
     /// Looks at a spool without disturbing the agent that uses it.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no spool.
     pub fn of(directory: &Path) -> Result<Self, AgentError> {
         let list = |place: &Path| {
             listed(place).map_err(|error| {
@@ -57,7 +57,7 @@ impl Survey {
             damaged: 0,
         };
         for path in list(directory)?.into_iter().filter(is_batch) {
-            // The agent may just have sent it.
+            // The agent may just have sent the batch.
             match read_header(&path) {
                 Ok((header, len)) => {
                     survey.batches += 1;

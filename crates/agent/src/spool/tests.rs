@@ -1,4 +1,4 @@
-//! What the spool keeps, in which order, and what it does without room.
+//! Tests of what the spool keeps, in which order, and of a spool without room.
 
 use super::record::FIXED_BYTES;
 use super::*;
@@ -37,7 +37,7 @@ fn upload(number: u8) -> Vec<u8> {
     vec![number; 1000]
 }
 
-/// The length of a file with that upload and a cursor of one byte.
+/// Returns the length of a file with that upload and a cursor of one byte.
 const FILE: u64 = 1000 + FIXED_BYTES as u64 + 1;
 
 fn drain(spool: &Spool) -> Vec<u8> {
