@@ -1,6 +1,6 @@
-//! What a server must refuse, one kind after the other: each attempt is made for real, and then
-//! the server's counters and log must tell of it, nothing must be stored, and a board that
-//! does nothing wrong must get its receipt while the attack goes on.
+//! Attacks that a server must refuse, one kind after the other. Each attempt is made for real. Then
+//! the server's counters and log must tell of it, nothing must be stored, and a board that does
+//! nothing wrong must get its receipt while the attack goes on.
 
 mod handshakes;
 mod requests;
@@ -24,7 +24,7 @@ use crate::readings::Uploads;
 use crate::server::Server;
 use crate::site::Site;
 
-/// Limits of the server under attack: small ones, so that attacks on them are short.
+/// The limits of the server under attack: small ones, so that attacks on them are short.
 pub(crate) const UPLOAD_BYTES: usize = 1 << 20;
 pub(crate) const BUFFERED_BYTES: usize = 8 << 20;
 const OPTIONS: [&str; 12] = [
@@ -41,19 +41,20 @@ const OPTIONS: [&str; 12] = [
     "--body-timeout",
     "4",
 ];
-/// Bodies of the largest size that are sent at once, at least: without limits they would take
-/// more memory than the limits allow.
+/// The number of bodies of the largest size that are sent at once, at least: without limits they
+/// would take more memory than the limits allow.
 pub(crate) const FLOOD: u64 = 64;
 const _: () =
     assert!(FLOOD * UPLOAD_BYTES as u64 > 4 * BUFFERED_BYTES as u64 + (FLOOD + 2) * PER_CONNECTION);
-/// Memory beside that of bodies, for each connection: what TLS and HTTP may have read.
+/// The memory of each connection beside that of bodies: bytes that TLS and HTTP may have read.
 const PER_CONNECTION: u64 = 128 * 1024;
 
-/// A good board uploads so often during an attack, if that takes long enough, and at least so often.
+/// The number of uploads of a good board during an attack, if the attack takes long enough, and the
+/// least number.
 const GOOD_UPLOADS: u64 = 20;
 const GOOD_UPLOADS_LEAST: u64 = 3;
 const GOOD_PAUSE: Duration = Duration::from_millis(50);
-/// It must have its receipt within this time, on a machine that it shares with all attackers.
+/// The time within which it must have its receipt, on a machine that it shares with all attackers.
 const GOOD_UPLOAD_MOST: Duration = Duration::from_secs(3);
 
 /// One kind of attack and how it went.
@@ -61,19 +62,19 @@ const GOOD_UPLOAD_MOST: Duration = Duration::from_secs(3);
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     pub(crate) attempts: u64,
-    /// What the attackers saw, and how often.
+    /// The answers that the attackers got, and how often.
     pub(crate) seen: BTreeMap<String, u64>,
     /// The counter that must rise by `expected`.
     pub(crate) counter: &'static str,
     pub(crate) expected: u64,
     pub(crate) counted: u64,
-    /// Lines of the log that tell of it; `None` if it is no refusal that is logged.
+    /// The number of lines of the log that tell of it; `None` if it is no refusal that is logged.
     pub(crate) logged: Option<u64>,
-    /// Uploads that got in.
+    /// The number of uploads that got in.
     pub(crate) stored: u64,
-    /// Uploads of a good board meanwhile.
+    /// The number of uploads of a good board meanwhile.
     pub(crate) good_uploads: u64,
-    /// The longest that it waited for a receipt.
+    /// The longest time that it waited for a receipt.
     pub(crate) good_upload_ms: f64,
     pub(crate) passed: bool,
 }
@@ -83,8 +84,8 @@ pub(crate) struct Attack {
 pub(crate) struct Memory {
     pub(crate) idle: u64,
     pub(crate) peak: u64,
-    /// What the limits allow: memory when idle, four times that of bodies (the allocator keeps
-    /// what was freed), and so much a connection.
+    /// The memory that the limits allow: that when idle, four times that of bodies (the allocator
+    /// keeps what was freed), and a share for each connection.
     pub(crate) bound: u64,
     pub(crate) most_connections: u64,
 }
@@ -102,7 +103,7 @@ impl Attacks {
     }
 }
 
-/// What is attacked.
+/// The target of the attacks.
 struct Target {
     site: Arc<Site>,
     server: Server,
@@ -112,23 +113,24 @@ struct Target {
     good_uploads: AtomicU64,
 }
 
-/// What an attack must look like from the server's side.
+/// The traces that an attack must leave at the server.
 struct Expectation {
     name: &'static str,
     attempts: u64,
     counter: &'static str,
-    /// By how much the counter must rise.
+    /// The number by which the counter must rise.
     expected: u64,
-    /// Words of a line of the log for each attempt.
+    /// The words of a line of the log for each attempt.
     logged: Option<&'static [&'static str]>,
-    /// How many uploads get in.
+    /// The number of uploads that get in.
     stored: u64,
-    /// What an attacker may see: the beginnings.
+    /// The beginnings of the answers that an attacker may get.
     seen: &'static [&'static str],
 }
 
 impl Expectation {
-    /// Each attempt is refused, counted there and logged with these words.
+    /// Returns the traces of attempts that are each refused, counted there and logged with these
+    /// words.
     fn refused(
         name: &'static str,
         attempts: u64,
@@ -147,7 +149,7 @@ impl Expectation {
         }
     }
 
-    /// Whether nobody saw anything else.
+    /// Returns whether no attacker got another answer.
     fn allows(&self, seen: &BTreeMap<String, u64>) -> bool {
         let allowed = |what: &str| self.seen.iter().any(|start| what.starts_with(start));
         seen.keys().all(|what| allowed(what))
@@ -192,7 +194,7 @@ pub(crate) async fn run(site: Arc<Site>, attempts: u64) -> Result<Attacks, Failu
 }
 
 impl Target {
-    /// An upload that must be taken; gives its milliseconds.
+    /// Makes an upload that must be taken. Returns the milliseconds that it took.
     async fn good_upload(&self) -> Result<f64, Failure> {
         let number = self.good_uploads.fetch_add(1, Ordering::Relaxed);
         let upload = self.uploads.make("good", number)?;
@@ -214,12 +216,12 @@ impl Target {
         Counters::read(&mut *self.owner.lock().await).await
     }
 
-    /// A certificate's TLS settings.
+    /// Returns a certificate's TLS settings.
     fn attacker(&self, name: &str) -> Result<Arc<ClientConfig>, Failure> {
         self.site.client(Some(&self.site.board(name)?))
     }
 
-    /// Makes the attempts, all at once, and looks what came of them.
+    /// Makes the attempts, all at once, and checks their traces.
     async fn attack<F>(
         self: &Arc<Self>,
         expectation: Expectation,
@@ -263,7 +265,7 @@ impl Target {
         while let Some(ended) = attackers.join_next().await {
             *seen.entry(ended??).or_default() += 1;
         }
-        // The client may know of its end before the server has counted it.
+        // The client may learn of its end before the server has counted it.
         let mut after = self.counters().await?;
         for _ in 0..50 {
             if after.get(counter) - before.get(counter) >= expected as f64 {
@@ -274,7 +276,7 @@ impl Target {
         }
         let rise = |name: &str| (after.get(name) - before.get(name)) as u64;
         let counted = rise(counter);
-        // Less the good board's own. One that is missing there is no attack's gain.
+        // The good board's own uploads are subtracted. A missing one is no gain of an attack.
         let stored = rise("tfhe_sbc_uploads_total{stored=\"new\"}");
         let good_all_stored = stored >= good_uploads;
         let stored = stored.saturating_sub(good_uploads);
@@ -312,16 +314,16 @@ impl Target {
     }
 }
 
-/// Connects, asks for the server's health, and says what came of it.
+/// Connects, asks for the server's health, and returns the outcome in words.
 async fn knock(target: &Target, config: &Arc<ClientConfig>) -> String {
     send(target, config, b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await
 }
 
-/// Connects, sends these bytes, and gives the first line of the answer or what came instead.
+/// Connects, sends these bytes, and returns the first line of the answer or what came instead.
 async fn send(target: &Target, config: &Arc<ClientConfig>, bytes: &[u8]) -> String {
     let exchange = async {
         let mut stream = tls_stream(target.server.address, config).await?;
-        // Refused early, it cannot be sent whole; the answer tells why.
+        // A request that is refused early cannot be sent whole; the answer tells why.
         let _ = stream.write_all(bytes).await;
         let mut answer = vec![0; 64];
         let read = stream.read(&mut answer).await?;
@@ -343,7 +345,7 @@ fn first_line(answer: &[u8]) -> String {
         .to_owned()
 }
 
-/// What ended a connection.
+/// Returns what ended a connection.
 fn describe(error: &Failure) -> String {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&**error);
     while let Some(error) = cause {

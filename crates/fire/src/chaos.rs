@@ -1,7 +1,8 @@
-//! Real agents send readings to the real server while everything goes wrong that may: `kill -9`
-//! of both, a network that cuts, delays and throttles, full disks at both ends, clocks that jump,
-//! files that are rotated, and somebody who sends copies of old uploads again in any order. In the end the key owner
-//! decrypts what the server has, and it must be what the agents were given: each row once.
+//! Real agents send readings to the real server while everything goes wrong that can: `kill -9` of
+//! both, a network that cuts, delays and throttles, full disks at both ends, clocks that jump,
+//! files that are rotated, and a third party that sends copies of old uploads again in any order.
+//! In the end the key owner decrypts what the server has, and it must be what the agents were
+//! given: each row once.
 
 mod clock;
 mod disk;
@@ -35,43 +36,43 @@ use feeder::Rotation;
 use fleet::Fleet;
 use proxy::Proxy;
 
-/// How long the agents may take to get rid of what waits, once all is well again.
+/// The time that the agents may take to send what waits, once all is well again.
 const RECOVERY: Duration = Duration::from_secs(120);
 
-/// What the disk of the server's store holds, in the words of `mount`.
+/// The size of the disk of the server's store, as `mount` takes it.
 const STORE_DISK: &str = "size=96m";
 
-/// Hours that clocks are wrong by. At two days too early no certificate is valid.
+/// The hours that clocks are wrong by. Two days too early, no certificate is valid.
 const CLOCKS: [f64; 6] = [-48.0, -12.0, -0.5, 0.0, 1.0, 700.0];
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Chaos {
     pub(crate) seed: u64,
     pub(crate) seconds: f64,
     pub(crate) agents: usize,
-    /// What was done, and how often.
+    /// The mischances, and how often each happened.
     pub(crate) events: BTreeMap<&'static str, u64>,
     /// Whether what could not be done here may be left out.
     pub(crate) may_skip: bool,
-    /// What could not be done here, and why.
+    /// The mischances that could not be made here, and why.
     pub(crate) skipped: Vec<String>,
     /// Connections by what the network did to them.
     pub(crate) network: BTreeMap<&'static str, u64>,
     /// Answers that the server's log has, by status.
     pub(crate) answers: BTreeMap<String, usize>,
-    /// Old uploads that were sent again by somebody else, and taken for what they are.
+    /// The number of old uploads that a third party sent again and that the server recognised.
     pub(crate) replayed: u64,
-    /// Rows that the agents were given.
+    /// The number of rows that the agents were given.
     pub(crate) rows: usize,
     pub(crate) uploads: usize,
-    /// Rows that are not at the server, or more than once, or with other readings, or that
-    /// nobody gave.
+    /// The number of rows that are not at the server, or more than once, or with other readings, or
+    /// that no agent was given.
     pub(crate) lost: usize,
     pub(crate) twice: usize,
     pub(crate) wrong: usize,
     pub(crate) foreign: usize,
-    /// From the end of mischance until the server had all; none if it never had.
+    /// The seconds from the end of mischance until the server had all; `None` if it never had.
     pub(crate) recovered_in: Option<f64>,
 }
 
@@ -85,7 +86,7 @@ impl Chaos {
     }
 }
 
-/// The server, which is not always there.
+/// The server, which does not run all the time.
 struct Host {
     site: Arc<Site>,
     store: PathBuf,
@@ -123,7 +124,7 @@ impl Host {
     }
 }
 
-/// Lets `agents` agents run through it for some time.
+/// Lets `agents` agents run through mischance for some time.
 pub(crate) async fn run(
     site: Arc<Site>,
     seed: u64,
@@ -189,7 +190,7 @@ pub(crate) async fn run(
                     continue;
                 };
                 disk.fill()?;
-                // Agents that end for it are started again, as systemd does.
+                // Agents that end because of it are started again, as systemd does.
                 for _ in 0..4 {
                     sleep(Duration::from_secs_f64(random.between(0.3, 1.0))).await;
                     fleet.revive()?;
@@ -274,20 +275,20 @@ pub(crate) async fn run(
     Ok(chaos)
 }
 
-/// What never happened.
+/// The mischances that never happened.
 fn undone(events: &BTreeMap<&'static str, u64>) -> Vec<&'static str> {
     let names = Event::ALL.into_iter().map(Event::name);
     names.filter(|name| !events.contains_key(name)).collect()
 }
 
-/// Whether something has not happened that may yet: the first deck is for all of it, and two more
-/// for what found nothing to do.
+/// Returns whether a mischance has not happened that may still happen: the first deck is for all of
+/// them, and two more for those that found nothing to do.
 fn wants_more(deck: &Deck, events: &BTreeMap<&'static str, u64>) -> bool {
     deck.rounds() < 1 || (deck.rounds() < 3 && !undone(events).is_empty())
 }
 
-/// Waits until no agent has anything left, for as long as it could have more to read. Gives
-/// when that was, unless it took too long.
+/// Waits until no agent has anything left, for as long as it could have more to read. Returns the
+/// time at which that was, unless it took too long.
 async fn settle(fleet: &mut Fleet, host: &mut Host) -> Result<Option<Duration>, Failure> {
     let started = Instant::now();
     let mut empty_since: Option<Instant> = None;
@@ -308,7 +309,7 @@ async fn settle(fleet: &mut Fleet, host: &mut Host) -> Result<Option<Duration>, 
     Ok(None)
 }
 
-/// Sends copies of some stored uploads, in any order, as somebody who has got hold of them.
+/// Sends copies of some stored uploads, in any order, as a third party that has got hold of them.
 async fn replay(store: &std::path::Path, link: &mut Link, random: &mut Random) -> u64 {
     let Ok(blobs) = std::fs::read_dir(store.join("blobs")) else {
         return 0;
@@ -327,7 +328,7 @@ async fn replay(store: &std::path::Path, link: &mut Link, random: &mut Random) -
     taken
 }
 
-/// How often the server answered what.
+/// Returns the number of the server's answers by status.
 fn answers(log: &std::path::Path) -> Result<BTreeMap<String, usize>, Failure> {
     let log = std::fs::read(log)?;
     let mut answers = BTreeMap::new();
@@ -343,7 +344,7 @@ fn answers(log: &std::path::Path) -> Result<BTreeMap<String, usize>, Failure> {
     Ok(answers)
 }
 
-/// Decrypts all that the server has and holds it against what was given.
+/// Decrypts all that the server has and compares it with what the agents were given.
 fn compare(
     chaos: &mut Chaos,
     site: &Site,
@@ -369,7 +370,7 @@ fn are_same(found: &[f64], expected: &[f64]) -> bool {
     found.len() == expected.len() && pairs.all(|(a, b)| (a - b).abs() < 1e-6)
 }
 
-/// Counts rows that are missing, that are there too often, and that nobody gave.
+/// Counts rows that are missing, that are there too often, and that no agent was given.
 fn tally(chaos: &mut Chaos, given: &[String], mut found: HashMap<String, usize>) {
     for label in given {
         match found.remove(label) {

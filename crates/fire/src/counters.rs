@@ -1,4 +1,4 @@
-//! The server's metrics, as anybody with a certificate reads them.
+//! The server's metrics, as any client with a certificate reads them.
 
 use std::collections::BTreeMap;
 

@@ -19,10 +19,10 @@ use tokio_rustls::client::TlsStream;
 
 use crate::Failure;
 
-/// How long any request may take.
+/// The time that a request may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -30,12 +30,12 @@ pub(crate) struct Reply {
     pub(crate) body: Bytes,
 }
 
-/// Speaks with one server under one certificate.
+/// A client of one server under one certificate.
 pub(crate) struct Link {
     address: SocketAddr,
     config: Arc<ClientConfig>,
     open: Option<SendRequest<Full<Bytes>>>,
-    /// How many connections it has opened.
+    /// The number of connections that it has opened.
     pub(crate) connections: u64,
 }
 
@@ -57,7 +57,7 @@ impl Link {
         self.ask(Method::POST, path, body).await
     }
 
-    /// A request on the open connection, and on a new one if the server has closed that.
+    /// Sends a request on the open connection, or on a new one if the server has closed that.
     async fn ask(&mut self, method: Method, path: &str, body: Bytes) -> Result<Reply, Failure> {
         if let Some(open) = self.open.take()
             && !open.is_closed()
@@ -113,7 +113,7 @@ impl Link {
     }
 }
 
-/// A TLS connection, its handshake done as far as the client can tell.
+/// Opens a TLS connection; its handshake is done as far as the client can tell.
 pub(crate) async fn tls_stream(
     address: SocketAddr,
     config: &Arc<ClientConfig>,

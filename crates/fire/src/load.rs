@@ -18,37 +18,39 @@ use crate::readings::{ROWS, Uploads};
 use crate::server::{Figures, Server};
 use crate::site::Site;
 
-/// The wait before an upload that got no receipt is sent again, unless the server says.
+/// The wait before an upload that got no receipt is sent again, unless the server names another.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// What came of some time under load.
+/// The outcome of some time under load.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Load {
     pub(crate) boards: usize,
     pub(crate) seconds: f64,
-    /// Between two uploads of a board; none if it sends the next at once.
+    /// The seconds between two uploads of a board; `None` if it sends the next at once.
     pub(crate) interval_seconds: Option<f64>,
-    /// Uploads with a receipt.
+    /// The number of uploads with a receipt.
     pub(crate) uploads: u64,
     pub(crate) rows: u64,
     pub(crate) bytes: u64,
     pub(crate) uploads_per_second: f64,
-    /// From the first byte sent to the receipt, retries included.
+    /// The times from the first byte sent to the receipt, retries included.
     pub(crate) latency: Latency,
-    /// Attempts without receipt, by what came instead.
+    /// The number of attempts without receipt, by what came instead.
     pub(crate) without_receipt: BTreeMap<String, u64>,
-    /// TLS connections opened.
+    /// The number of TLS connections opened.
     pub(crate) connections: u64,
     pub(crate) boards_without_any_receipt: usize,
     pub(crate) server: Figures,
-    /// Of one processor.
+    /// The processor time as a share of one processor.
     pub(crate) server_cpu_share: f64,
-    /// Files in the store's index that this load brought, by the server's own count.
+    /// The number of uploads in the store's index that this load brought, by the server's own
+    /// count.
     pub(crate) counted_by_server: u64,
 }
 
 impl Load {
-    /// Every receipt is for an upload that the server counts, and every board has had one.
+    /// Returns whether every receipt is for an upload that the server counts, and every board has
+    /// had one.
     pub(crate) fn passed(&self) -> bool {
         self.uploads > 0
             && self.boards_without_any_receipt == 0
@@ -67,7 +69,7 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Of microseconds.
+    /// Returns the quantiles of times in microseconds.
     pub(crate) fn of(mut all: Vec<u32>) -> Self {
         all.sort_unstable();
         let quantile = |q: f64| {
@@ -89,7 +91,7 @@ impl Latency {
 pub(crate) struct Boards {
     configs: Vec<Arc<ClientConfig>>,
     uploads: Arc<Uploads>,
-    /// Uploads made by each board in loads before.
+    /// The number of uploads that each board made in loads before.
     made: Arc<Vec<AtomicU64>>,
 }
 
@@ -113,8 +115,8 @@ impl Boards {
         })
     }
 
-    /// Lets all boards upload for some time. With an interval each starts at a moment of its
-    /// own within it.
+    /// Lets all boards upload for some time. With an interval, each board starts at a random moment
+    /// within it.
     pub(crate) async fn run(
         &self,
         site: &Site,

@@ -1,11 +1,11 @@
 //! The real server under fire: the program `tfhe-sbc serve` as a child process, a thousand
 //! simulated boards with certificates of their own, then attacks, one kind after the other.
 //!
-//! [`site`] makes keys and certificates, [`server`] starts the program and asks the kernel what
-//! it costs, [`load`] has boards upload readings that [`readings`] encrypts, [`attacks`] does
-//! what a server must refuse and looks whether it refused, logged and counted it. [`report`]
-//! writes down what came of it. [`chaos`] has real agents go through crashes, bad networks, full
-//! disks and wrong clocks, and counts what is lost.
+//! [`site`] makes keys and certificates. [`server`] starts the program and asks the kernel what it
+//! costs. [`load`] has boards upload readings that [`readings`] encrypts. [`attacks`] does what a
+//! server must refuse, and checks that it was refused, logged and counted. [`chaos`] sends real
+//! agents through crashes, bad networks, full disks and wrong clocks, and counts what is lost.
+//! [`report`] writes the outcome down.
 #![forbid(unsafe_code)]
 
 mod attacks;

@@ -1,4 +1,4 @@
-//! Chance that can be had again: SplitMix64 of a seed that the report names.
+//! Random numbers that can be repeated: SplitMix64 of a seed that the report names.
 
 /// A stream of numbers. Not for keys.
 #[derive(Debug, Clone)]
@@ -16,12 +16,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below a bound, which must not be 0.
+    /// Returns a number below a bound, which must not be 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Between two numbers.
+    /// Returns a number of a range.
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

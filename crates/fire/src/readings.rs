@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::Failure;
 
-/// Rows of an upload: a minute, one a second.
+/// The rows of an upload: a minute, one a second.
 pub(crate) const ROWS: usize = 60;
 
 /// The columns of every board.
@@ -33,7 +33,7 @@ pub(crate) fn columns() -> Vec<Column> {
     ]
 }
 
-/// The codes that stand beside a label: no two labels are likely to share them.
+/// Returns the codes of a label's readings: no two labels are likely to share them.
 pub(crate) fn codes_of(label: &str) -> [u64; 2] {
     // FNV-1a, mixed.
     let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -43,7 +43,7 @@ pub(crate) fn codes_of(label: &str) -> [u64; 2] {
     [(hash >> 20) & 0xfff, (hash >> 40) & 0xfff]
 }
 
-/// The readings that stand beside a label.
+/// Returns the readings of a label.
 pub(crate) fn readings_of(label: &str) -> Vec<f64> {
     columns()
         .iter()
@@ -52,22 +52,22 @@ pub(crate) fn readings_of(label: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Makes uploads.
+/// The encryption of a board's uploads.
 pub(crate) struct Uploads(Mutex<DeviceSession>);
 
 impl Uploads {
-    /// With the device key in a file.
+    /// Reads the device key from a file.
     pub(crate) fn new(key: &Path) -> Result<Self, Failure> {
         Self::of_bytes(std::fs::read(key)?.into())
     }
 
-    /// With a device key.
+    /// Uses a device key.
     pub(crate) fn of_bytes(key: Zeroizing<Vec<u8>>) -> Result<Self, Failure> {
         let session = DeviceSession::new(key, MemoryPlan::Fast)?;
         Ok(Self(Mutex::new(session)))
     }
 
-    /// The upload `number` of a board: [`ROWS`] rows that no other has.
+    /// Returns the upload `number` of a board: [`ROWS`] rows that no other upload has.
     pub(crate) fn make(&self, board: &str, number: u64) -> Result<Vec<u8>, Failure> {
         let labels: Vec<String> = (0..ROWS)
             .map(|row| format!("{board}/{number}/{row}"))
@@ -81,7 +81,7 @@ impl Uploads {
     }
 }
 
-/// Decrypts uploads, as nobody but the key owner can.
+/// The decryption of uploads, which only the key owner can do.
 pub(crate) struct Owner {
     secret: SecretKey,
     key: PreparedGlweSecretKey,
@@ -98,7 +98,7 @@ impl Owner {
         Self { secret, key }
     }
 
-    /// The rows of an upload: label and reading of each column.
+    /// Returns the rows of an upload: label and reading of each column.
     pub(crate) fn decrypt(&self, upload: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Failure> {
         let parameters = self.secret.parameters();
         let encoding = parameters.block_encoding();

@@ -1,4 +1,4 @@
-//! What came of it, for people and machines.
+//! The report of a run, for people and machines.
 
 use std::fmt::{self, Write};
 use std::fs;
@@ -14,11 +14,11 @@ use crate::server::Figures;
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: String,
-    /// The server before the first upload.
+    /// The server's costs before the first upload.
     pub(crate) idle: Option<Figures>,
     pub(crate) burst: Option<Load>,
     pub(crate) paced: Option<Load>,
-    /// Seconds that the server took to end when asked to.
+    /// The seconds that the server took to end when asked to.
     pub(crate) drained_in: Option<f64>,
     pub(crate) attacks: Option<Attacks>,
     pub(crate) chaos: Option<Chaos>,
@@ -46,7 +46,7 @@ impl Report {
             && self.chaos.as_ref().is_none_or(Chaos::passed)
     }
 
-    /// The page in Markdown.
+    /// Returns the page in Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -262,7 +262,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The options that say what is done, without those that name files.
+/// Returns the options that say what is done, without those that name files.
 fn options(arguments: impl Iterator<Item = String>) -> String {
     let mut arguments = arguments.skip(1);
     let mut text = String::new();
@@ -276,7 +276,7 @@ fn options(arguments: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// Processor, cores, memory and system.
+/// Returns processor, cores, memory and system in words.
 fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let (cpu, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));

@@ -1,4 +1,4 @@
-//! The server as a child process, and what it costs.
+//! The server as a child process, and its costs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::Failure;
 use crate::site::Site;
 
-/// What Linux counts processor time in.
+/// The unit in which Linux counts processor time.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// A running server; dropped, it is killed.
@@ -22,12 +22,12 @@ pub(crate) struct Server {
     pub(crate) log: PathBuf,
 }
 
-/// What the kernel says of a process.
+/// The costs of a process, as the kernel counts them.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Figures {
-    /// The most memory it has had, in bytes.
+    /// The most memory that it has had, in bytes.
     pub(crate) peak_memory: u64,
-    /// What it has now.
+    /// The memory that it has now, in bytes.
     pub(crate) memory: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) threads: u64,
@@ -54,7 +54,7 @@ impl Server {
         )
     }
 
-    /// [`Self::start`] by a command that runs the program.
+    /// Does what [`Self::start`] does, with a command that runs the program.
     pub(crate) fn start_with(
         mut program: Command,
         site: &Site,
@@ -107,7 +107,7 @@ impl Server {
         Ok(())
     }
 
-    /// Asks it to finish and waits. Gives how long it took.
+    /// Asks it to finish and waits. Returns the time that it took.
     pub(crate) fn stop(mut self) -> Result<Duration, Failure> {
         let started = Instant::now();
         let asked = Command::new("kill")
@@ -125,12 +125,12 @@ impl Server {
         }
     }
 
-    /// Whether it runs.
+    /// Returns whether it runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What it costs so far. Zeros where there is no /proc.
+    /// Returns its costs so far; zeros where there is no `/proc`.
     pub(crate) fn figures(&self) -> Figures {
         let process = PathBuf::from("/proc").join(self.child.id().to_string());
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
@@ -147,7 +147,7 @@ impl Server {
                 .unwrap_or(0_u64)
         };
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
-        // After the name, which may hold anything, come state and numbers.
+        // The state and the numbers come after the name, which may hold anything.
         let ticks = stat.rsplit(')').next().map_or(0, |rest| {
             let numbers = rest.split_whitespace().skip(11).take(2);
             numbers.filter_map(|n| n.parse::<u64>().ok()).sum()
@@ -161,14 +161,14 @@ impl Server {
         }
     }
 
-    /// Has the kernel forget the most memory that there was.
+    /// Makes the kernel forget the peak of memory.
     pub(crate) fn reset_peak(&self) {
         let file = format!("/proc/{}/clear_refs", self.child.id());
         // Where that is not possible, the peak includes the start.
         let _ = fs::write(file, "5");
     }
 
-    /// How many lines of the log have all these words.
+    /// Returns the number of lines of the log that have all these words.
     pub(crate) fn logged(&self, words: &[&str]) -> Result<usize, Failure> {
         let log = BufReader::new(File::open(&self.log)?);
         let mut found = 0;

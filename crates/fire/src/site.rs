@@ -1,4 +1,4 @@
-//! One installation in a directory: keys, certificates, and who is who.
+//! One installation in a directory: its keys and certificates.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -49,12 +49,12 @@ impl Site {
         })
     }
 
-    /// A device's certificate that is written nowhere.
+    /// Returns a device's certificate that is written nowhere.
     pub(crate) fn board(&self, name: &str) -> Result<IssuedCertificate, Failure> {
         Ok(self.authority.issue_client(name, Role::Device)?)
     }
 
-    /// The TLS settings of a client that shows this certificate, or none.
+    /// Returns the TLS settings of a client that shows this certificate, or none.
     pub(crate) fn client(
         &self,
         issued: Option<&IssuedCertificate>,
@@ -62,7 +62,7 @@ impl Site {
         client_config(self.authority.certificate_pem(), issued, false)
     }
 
-    /// The owner's.
+    /// Returns the owner's.
     pub(crate) fn owner(&self) -> Result<Arc<ClientConfig>, Failure> {
         let read = |path: &Path| std::fs::read_to_string(path);
         let issued = IssuedCertificate {
@@ -77,7 +77,7 @@ impl Site {
     }
 }
 
-/// TLS settings of a client; of TLS 1.2, which servers refuse, if `old`.
+/// Returns TLS settings of a client; of TLS 1.2, which servers refuse, if `old`.
 pub(crate) fn client_config(
     ca_pem: &str,
     issued: Option<&IssuedCertificate>,
@@ -99,7 +99,7 @@ pub(crate) fn client_config(
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // Boards of many sites prove themselves each time.
+    // Each board proves itself at every connection, as boards of many sites do.
     config.resumption = rustls::client::Resumption::disabled();
     Ok(Arc::new(config))
 }

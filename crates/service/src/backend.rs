@@ -1,20 +1,18 @@
-//! What the server needs from the cryptographic side, and nothing more: a check
-//! of uploaded bytes and an evaluation of a query. The server treats both as
-//! opaque.
+//! The cryptographic side as the server needs it: a check of uploaded bytes, and an evaluation of a
+//! query. The server looks into neither.
 
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_transport::protocol::UploadSummary;
 
-/// The cryptographic half of the service. Its methods block and may take their
-/// time: the server calls them away from its network threads.
+/// The cryptographic half of the service. Its methods block and may take long: the server calls
+/// them away from its network threads.
 pub trait Backend: Send + Sync + 'static {
     /// Checks an upload before it is stored: kind, parameter and key
     /// fingerprints, checksum, sizes.
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError>;
 
-    /// Evaluates an encrypted query on stored readings, of several uploads one after the
-    /// other as if they were one. Reports bootstraps to
-    /// `progress` as they are done, and may stop with
+    /// Evaluates an encrypted query on stored readings; several uploads count as one, their rows
+    /// one after the other. Reports bootstraps to `progress` as they are done, and may stop with
     /// [`BackendErrorKind::Cancelled`] once [`Progress::is_cancelled`].
     fn evaluate(
         &self,
@@ -29,7 +27,7 @@ pub trait Backend: Send + Sync + 'static {
 pub struct Evaluation {
     /// The answer, for the owner to decrypt.
     pub result: Vec<u8>,
-    /// How many bootstraps it took.
+    /// The number of bootstraps that the query took.
     pub bootstraps: u64,
 }
 
@@ -41,7 +39,7 @@ pub struct BackendError {
     pub message: String,
     /// What the caller can do about it.
     pub hint: String,
-    /// Whose fault it is.
+    /// The kind of the failure.
     pub kind: BackendErrorKind,
 }
 

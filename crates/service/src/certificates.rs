@@ -1,7 +1,6 @@
-//! A certificate authority small enough to carry along: one key pair that signs
-//! the server's certificate and one certificate for every device and owner, with
-//! the [`Role`] in the subject. For demonstrations and small fleets; a site with
-//! its own authority issues certificates with the same organizational units.
+//! A small certificate authority. One key pair signs the server's certificate and one certificate
+//! for every device and owner, with the [`Role`] in the subject. It is for demonstrations and small
+//! fleets; a site with its own authority issues certificates with the same organizational units.
 
 mod revoke;
 
@@ -23,10 +22,11 @@ use tfhe_sbc_transport::role::Role;
 use crate::revocation::RevocationError;
 pub use revoke::{Revoked, revoke};
 
-/// Ten years: a board in a field outlives shorter ones. Whoever loses a key
-/// makes a new authority.
+/// The validity of a certificate: ten years, for a board in a field outlives shorter ones. An owner
+/// who loses a key makes a new authority.
 const VALIDITY: Duration = Duration::days(3650);
-/// Boards without a battery-backed clock start a little in the past.
+/// The time before now from which a certificate is valid, for the clocks of boards without a
+/// battery start in the past.
 const CLOCK_ALLOWANCE: Duration = Duration::days(1);
 /// X.520's upper bound of a common name.
 const MAXIMUM_NAME_LENGTH: usize = 64;
@@ -48,7 +48,7 @@ pub enum CertificateError {
         "the server's certificate needs at least one DNS name or IP address that clients will connect to"
     )]
     NoServerName,
-    /// The files of an authority do not hold one.
+    /// The files hold no authority.
     #[error(
         "{} and {} hold no certificate authority that can be used: {source}",
         certificate.display(),
@@ -74,7 +74,7 @@ pub enum CertificateError {
     /// A certificate that cannot be revoked.
     #[error("the certificate {name:?} cannot be revoked: {reason}")]
     Revoke {
-        /// Its name.
+        /// The certificate's name.
         name: String,
         /// The reason.
         reason: String,
@@ -87,15 +87,15 @@ pub enum CertificateError {
     File(#[from] FileError),
 }
 
-/// Signs the certificates of one installation. Its key is the root of all
-/// trust in it: keep it off the server.
+/// The authority that signs the certificates of one installation. Its key is the root of all trust
+/// in the installation: keep it off the server.
 pub struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate_pem: String,
 }
 
-/// When a certificate is good, to the second. By default from a day before now, for boards
-/// whose clocks start in the past, for ten years.
+/// The time in which a certificate is valid, to the second. The default is ten years, from a day
+/// before now, for boards whose clocks start in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
     from: OffsetDateTime,
@@ -103,7 +103,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// From one moment until another.
+    /// Returns the time from one moment until another.
     pub fn between(from: SystemTime, until: SystemTime) -> Self {
         Self {
             from: from.into(),
@@ -111,7 +111,7 @@ impl Validity {
         }
     }
 
-    /// The default, cut to so many days from now.
+    /// Returns the default time, ended `days` days from now.
     pub fn days(days: u16) -> Self {
         let now = OffsetDateTime::now_utc();
         Self {
@@ -136,7 +136,7 @@ impl Default for Validity {
     }
 }
 
-/// A certificate and the key it speaks for, both in PEM.
+/// A certificate and its private key, both in PEM.
 pub struct IssuedCertificate {
     /// The certificate, for everyone.
     pub certificate_pem: String,
@@ -166,11 +166,11 @@ fn refuse_existing(files: &CertificateFiles) -> Result<(), FileError> {
 }
 
 impl CertificateAuthority {
-    /// A new authority with a fresh key.
+    /// Makes a new authority with a fresh key.
     pub fn generate() -> Result<Self, CertificateError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
-        // Authorities with equal names would be taken for one another.
+        // Authorities of equal names would be taken for one another.
         let fingerprint = blake3::hash(key.public_key_raw()).to_hex();
         params.distinguished_name =
             distinguished_name(&format!("tfhe-sbc authority {}", &fingerprint[..16]), None);
@@ -184,7 +184,7 @@ impl CertificateAuthority {
         })
     }
 
-    /// The authority that [`write_tls_directory`] left in these two files.
+    /// Reads the authority that [`write_tls_directory`] left in these two files.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
         let read = |path: &Path| fs::read_to_string(path).map_err(FileError::io("read", path));
         let certificate_pem = read(certificate)?;
@@ -202,8 +202,7 @@ impl CertificateAuthority {
         })
     }
 
-    /// A certificate for a server that clients reach under these DNS names and
-    /// IP addresses.
+    /// Issues a certificate for a server that clients reach under these DNS names and IP addresses.
     pub fn issue_server(&self, names: &[String]) -> Result<IssuedCertificate, CertificateError> {
         let first = names.first().ok_or(CertificateError::NoServerName)?;
         for name in names {
@@ -215,7 +214,7 @@ impl CertificateAuthority {
         self.issue(params, Validity::default())
     }
 
-    /// A certificate for a device or an owner of this name.
+    /// Issues a certificate for a device or an owner of this name.
     pub fn issue_client(
         &self,
         name: &str,
@@ -224,7 +223,7 @@ impl CertificateAuthority {
         self.issue_client_for(name, role, Validity::default())
     }
 
-    /// [`Self::issue_client`] for another time.
+    /// Does what [`Self::issue_client`] does, for another time.
     pub fn issue_client_for(
         &self,
         name: &str,
@@ -238,13 +237,13 @@ impl CertificateAuthority {
         self.issue(params, validity)
     }
 
-    /// The authority's own certificate, which everyone needs in order to trust
-    /// the ones it issued.
+    /// Returns the authority's own certificate, which everyone needs in order to trust the ones it
+    /// issued.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// The authority's private key.
+    /// Returns the authority's private key.
     pub fn key_pem(&self) -> Zeroizing<String> {
         Zeroizing::new(self.issuer.key().serialize_pem())
     }
@@ -266,7 +265,7 @@ impl CertificateAuthority {
     }
 }
 
-/// Where an installation's certificates and keys lie.
+/// The files of an installation's certificates and keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     /// `ca.pem` (everyone needs it) and `ca.key` (whoever issues certificates).
@@ -283,7 +282,7 @@ pub struct TlsFiles {
 }
 
 impl TlsFiles {
-    /// The names of the files in a directory, whether they exist or not.
+    /// Returns the names of the files in a directory, whether they exist or not.
     pub fn in_directory(directory: &Path) -> Self {
         let named = |name| CertificateFiles::named(directory, name);
         Self {
@@ -296,9 +295,8 @@ impl TlsFiles {
     }
 }
 
-/// Makes an authority and everything a small installation needs: certificates
-/// for the server, a first device and the owner. Overwrites nothing: if one of
-/// the files is there, none is written.
+/// Makes an authority and the certificates of a small installation: for the server, a first device
+/// and the owner. Overwrites nothing: if one of the files exists, none is written.
 pub fn write_tls_directory(
     directory: &Path,
     server_names: &[String],
@@ -337,7 +335,7 @@ pub fn add_client(
     add_client_for(directory, name, role, Validity::default())
 }
 
-/// [`add_client`] for another time.
+/// Does what [`add_client`] does, for another time.
 pub fn add_client_for(
     directory: &Path,
     name: &str,
@@ -349,8 +347,8 @@ pub fn add_client_for(
     Ok(files)
 }
 
-/// What [`add_client_for`] would write, and where: for whoever puts the key elsewhere. The
-/// certificate must lie there for [`revoke`] to find it.
+/// Returns what [`add_client_for`] would write, and where, for a caller that puts the key
+/// elsewhere. The certificate must lie there for [`revoke`] to find it.
 pub fn issue_client_for(
     directory: &Path,
     name: &str,

@@ -25,7 +25,8 @@ use crate::metrics::Metrics;
 use crate::revocation::{RevocationList, Succession};
 use crate::tls::TlsError;
 
-/// When a file was changed, how long it is, and which of its replacements it is.
+/// The stamp of a file: the time of its last change, its length, and its inode, which tells
+/// replacements apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -48,8 +49,8 @@ impl Stamp {
     }
 }
 
-/// Decides which clients the server believes: those whose certificate the authority signed,
-/// that is valid today and not revoked.
+/// The verifier of clients: it accepts those whose certificate the authority signed, that is valid
+/// today and not revoked.
 #[derive(Debug)]
 pub(crate) struct ClientVerifier {
     identity: Identity,
@@ -65,7 +66,7 @@ pub(crate) struct ClientVerifier {
 pub(crate) struct Current {
     verifier: Arc<dyn ClientCertVerifier>,
     revoked: HashSet<CertificateId>,
-    /// None if there was no list.
+    /// `None` if there was no list.
     succession: Option<Succession>,
 }
 
@@ -83,7 +84,7 @@ impl Current {
         };
         let verifier = builder
             .only_check_end_entity_revocation()
-            // Of several authorities not each need have a list.
+            // If there are several authorities, not each needs a list.
             .allow_unknown_revocation_status()
             .build()?;
         Ok(Self {
@@ -93,15 +94,15 @@ impl Current {
         })
     }
 
-    /// Whether this certificate is on the list.
+    /// Returns whether this certificate is on the list.
     pub(crate) fn is_revoked(&self, id: &CertificateId) -> bool {
         self.revoked.contains(id)
     }
 }
 
 impl ClientVerifier {
-    /// Fails if there is a list and it cannot be used: a server that does not know whom to
-    /// refuse does not start.
+    /// Reads the list in the file `revoked`. Fails if there is a list and it cannot be used: a
+    /// server that does not know which clients to refuse does not start.
     pub(crate) fn new(
         identity: &Identity,
         revoked: Option<&Path>,
@@ -109,7 +110,7 @@ impl ClientVerifier {
     ) -> Result<Self, TlsError> {
         let (mut stamp, mut list) = (None, None);
         if let Some(path) = revoked {
-            // Before reading: should it change in between, it is read again.
+            // The stamp is taken before reading: if the file changes in between, it is read again.
             stamp = Stamp::of(path);
             list = RevocationList::read(path, identity.authorities())?;
         }
@@ -124,7 +125,7 @@ impl ClientVerifier {
         })
     }
 
-    /// The list in force, after a look at the file.
+    /// Looks at the file and returns the list in force.
     pub(crate) fn look(&self) -> Arc<Current> {
         if let Some((path, looked)) = &self.file {
             let mut looked = looked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +138,7 @@ impl ClientVerifier {
         Arc::clone(&self.current.borrow())
     }
 
-    /// For connections that are to hear of every change.
+    /// Returns a receiver for connections that are told of every change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Current>> {
         self.current.subscribe()
     }
@@ -186,7 +187,7 @@ impl ClientCertVerifier for ClientVerifier {
             .verifier
             .verify_client_cert(end_entity, intermediates, now);
         if let Err(error) = &verified {
-            // The name is the client's word, for nobody signed it that is trusted.
+            // The name is only the client's word, for no trusted authority signed it.
             let subject = Subject::from_certificate(end_entity);
             let name = subject
                 .as_ref()

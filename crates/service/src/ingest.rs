@@ -1,4 +1,5 @@
-//! The server's end of a broker: parts become uploads, within bounds of memory and time.
+//! The server's end of a broker: it puts the parts of uploads together, within bounds of memory and
+//! time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
 use tfhe_sbc_transport::mqtt::part::{Assembly, Part, PartError};
 use tfhe_sbc_transport::mqtt::topics::{answer_topic, device_of};
 
-/// Fewest bytes of a part, unless it is the last.
+/// The fewest bytes of a part that is not the last.
 const MIN_PART: usize = 64;
-/// After so many new parts a device hears how many are there, so that it does not run away from
-/// the server: brokers drop what they cannot queue.
+/// The number of new parts after which a device is told how many are there, so that it does not run
+/// ahead of the server: brokers drop what they cannot queue.
 const TELL_EVERY: u32 = 32;
-/// Uploads that are checked and stored at a time. Meanwhile the broker waits.
+/// The most uploads that are checked and stored at a time. The broker waits meanwhile.
 const STORED_AT_A_TIME: usize = 4;
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
@@ -33,7 +34,7 @@ const RETRY_AFTER_SECONDS: u32 = 10;
 pub struct IngestConfig {
     /// The broker, with the certificate that the server shows it.
     pub broker: Broker,
-    /// What topics begin with.
+    /// The beginning of the topics.
     pub prefix: String,
     /// The server's name at the broker, which no other client may have.
     pub client: String,
@@ -48,18 +49,18 @@ impl std::fmt::Debug for IngestConfig {
     }
 }
 
-/// How much is taken on.
+/// The bounds of ingest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IngestLimits {
-    /// The largest upload.
+    /// The largest upload in bytes.
     pub(crate) upload_bytes: usize,
-    /// Memory for all uploads, those that are being stored included.
+    /// The memory for all uploads in bytes, those that are being stored included.
     pub(crate) buffered_bytes: usize,
-    /// For the next part of an upload to arrive.
+    /// The time that the next part of an upload has to arrive.
     pub(crate) idle: Duration,
 }
 
-/// Takes uploads from a broker until it is time to stop. `take_in` checks and stores one of that
+/// Takes uploads from a broker until it is time to stop. `take_in` checks and stores an upload of a
 /// device.
 pub(crate) async fn run<F, T>(
     config: IngestConfig,
@@ -131,7 +132,7 @@ where
                 }
             }
             Some(stored) = storing.tasks.join_next() => {
-                // Nobody listened to the broker while there were enough.
+                // The server did not read from the broker while there were enough uploads.
                 if is_full {
                     heard = Instant::now();
                 }
@@ -163,11 +164,11 @@ where
     }
 }
 
-/// Uploads that are checked and stored. They go on when the broker is lost.
+/// The uploads that are being checked and stored. They go on when the broker is lost.
 #[derive(Default)]
 struct Storing {
     tasks: JoinSet<(Arc<str>, Answer)>,
-    /// Of all of them.
+    /// The bytes of all of them.
     bytes: Arc<AtomicUsize>,
 }
 
@@ -187,7 +188,7 @@ impl Storing {
     }
 }
 
-/// Bytes that count as long as this is held.
+/// Bytes that count as taken as long as this value lives.
 struct Held {
     all: Arc<AtomicUsize>,
     bytes: usize,
@@ -213,18 +214,18 @@ fn log_panic(error: &JoinError) {
     }
 }
 
-/// What a part did.
+/// The effect of a part.
 enum Added {
     Nothing,
     Whole(BlobId, Vec<u8>),
     Answers(Vec<(Arc<str>, Answer)>),
 }
 
-/// Uploads that are not whole, one a device.
+/// The uploads that are not whole, one per device.
 struct Pending {
     limits: IngestLimits,
     uploads: HashMap<Arc<str>, Upload>,
-    /// Bytes of the uploads that are being stored.
+    /// The bytes of the uploads that are being stored.
     storing: Arc<AtomicUsize>,
 }
 
@@ -255,7 +256,7 @@ impl Pending {
         };
         let part = match Part::parse(payload) {
             Ok(part) => part,
-            // Nobody knows of which upload.
+            // The upload that the part belongs to is unknown.
             Err(error) => {
                 tracing::warn!(?device, %error, "a message of the broker is no part of an upload");
                 return Added::Nothing;
@@ -302,7 +303,8 @@ impl Pending {
         }
         let count = upload.assembly.count();
         let mut answers = Vec::new();
-        // A device that was started again begins at its first part, and hears at once how far it is.
+        // A device that was started again begins at its first part, and is told at once how many
+        // parts are there.
         let is_again = count == before && part.index % TELL_EVERY == 0;
         if is_again || count >= upload.told + TELL_EVERY {
             upload.told = count;
@@ -320,8 +322,8 @@ impl Pending {
         }
     }
 
-    /// Gives up the uploads that were silent for longest, and at last the newest, until the rest
-    /// fits.
+    /// Gives up uploads until the rest fits: first those that were silent for longest, at last the
+    /// newest.
     fn make_room(&mut self, newest: &Arc<str>) -> Vec<(Arc<str>, Answer)> {
         let mut answers = Vec::new();
         loop {

@@ -14,15 +14,15 @@ use tfhe_sbc_query::evaluate::{EvaluateError, device_key_of, evaluate, first_hea
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 
-/// A server that computes with its key on the uploads of its devices, for the service.
+/// A backend that computes with a server key on the uploads of its devices.
 pub struct KeyBackend {
     server: Server,
     max_bootstraps: u64,
 }
 
 impl KeyBackend {
-    /// A backend that computes with this key, on what was encrypted under its key set's
-    /// own device key or under the keys of these devices.
+    /// Returns a backend that computes with `key`, on uploads that were encrypted under the key
+    /// set's own device key or under the keys of `devices`.
     pub fn new(key: ServerKey<u64>, devices: DeviceKeys) -> Self {
         Self {
             server: Server::with_devices(key, devices),
@@ -30,7 +30,7 @@ impl KeyBackend {
         }
     }
 
-    /// The same with another bound on the bootstraps of one query than [`MAX_BOOTSTRAPS`].
+    /// Sets another bound on the bootstraps of one query than [`MAX_BOOTSTRAPS`].
     #[must_use]
     pub fn with_max_bootstraps(self, max_bootstraps: u64) -> Self {
         Self {
@@ -91,7 +91,7 @@ fn refuse(error: &EvaluateError) -> BackendError {
         ..
     } = error
     {
-        // Paths on the server's disk are for its log, not for callers.
+        // Paths on the server's disk are for its log and not for callers.
         tracing::error!(%error, "no device switch keys");
         return BackendError {
             message: "the server's device switch keys cannot be read".to_owned(),

@@ -1,5 +1,5 @@
-//! Counters of the server, shown to Prometheus as text. They count; no value in
-//! them tells one reading from another.
+//! The server's counters, shown to Prometheus as text. No value in them tells one reading from
+//! another.
 
 use std::io;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl HandshakeFailure {
         }
     }
 
-    /// Of an error of the TLS library or of the connection below it.
+    /// Returns the reason behind an error of the TLS library or of the connection below it.
     pub(crate) fn of(error: &io::Error) -> Self {
         use rustls::CertificateError as Certificate;
         let Some(error) = error_chain::find::<rustls::Error>(error) else {
@@ -129,7 +129,7 @@ impl HandshakeFailure {
     }
 }
 
-/// Everything the server counts.
+/// The server's counters and gauges.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     uploads_new: AtomicU64,
@@ -167,7 +167,7 @@ impl Metrics {
         self.handshake_failures[reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many certificates are on the list of revoked ones.
+    /// Sets the number of certificates on the list of revoked ones.
     pub(crate) fn set_revoked(&self, certificates: usize) {
         self.revoked.store(certificates as u64, Ordering::Relaxed);
     }
@@ -188,7 +188,7 @@ impl Metrics {
             .fetch_add(microseconds, Ordering::Relaxed);
     }
 
-    /// Uploads acknowledged.
+    /// Returns the number of uploads acknowledged.
     pub(crate) fn upload_count(&self) -> u64 {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         read(&self.uploads_new) + read(&self.uploads_repeated)
@@ -198,7 +198,7 @@ impl Metrics {
         self.bootstraps.load(Ordering::Relaxed)
     }
 
-    /// Certificates on the list of revoked ones.
+    /// Returns the number of certificates on the list of revoked ones.
     pub(crate) fn revoked_count(&self) -> u64 {
         self.revoked.load(Ordering::Relaxed)
     }
@@ -207,7 +207,7 @@ impl Metrics {
         Arc::clone(&self.bootstraps)
     }
 
-    /// How many requests were turned away, by reason.
+    /// Returns the number of requests turned away, by reason.
     pub(crate) fn rejections(&self) -> Vec<(&'static str, u64)> {
         Rejection::ALL
             .iter()
@@ -216,7 +216,7 @@ impl Metrics {
             .collect()
     }
 
-    /// How many connections failed to prove themselves, by reason.
+    /// Returns the number of connections that failed to prove themselves, by reason.
     pub(crate) fn handshake_failures(&self) -> Vec<(&'static str, u64)> {
         let counts = self.handshake_failures.iter();
         HandshakeFailure::ALL
@@ -324,7 +324,7 @@ impl Metrics {
     }
 }
 
-/// How many of something there are now.
+/// The number of things of a kind that there are now.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Gauge(Arc<AtomicU64>);
 

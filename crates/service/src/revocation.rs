@@ -16,7 +16,7 @@ use x509_parser::num_bigint::BigUint;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
-/// What is longer is no list that this crate reads: some hundred thousand certificates.
+/// The longest list that is read, in bytes: some hundred thousand certificates.
 const MAXIMUM_BYTES: u64 = 16 << 20;
 
 /// Why a list of revoked certificates cannot be used.
@@ -45,15 +45,15 @@ pub enum RevocationError {
     },
 }
 
-/// A list whose signature is that of an authority.
+/// A list that an authority signed.
 pub(crate) struct RevocationList {
     pub(crate) der: CertificateRevocationListDer<'static>,
     pub(crate) revoked: HashSet<CertificateId>,
     pub(crate) succession: Succession,
 }
 
-/// Which list of an authority's it is: each has a higher number than the one before (RFC 5280,
-/// section 5.2.3).
+/// The place of a list among its authority's lists: each has a higher number than the one before
+/// (RFC 5280, section 5.2.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Succession {
     issuer: Vec<u8>,
@@ -61,7 +61,8 @@ pub(crate) struct Succession {
 }
 
 impl Succession {
-    /// Why this list must not take the place of that one: what it revoked would be good again.
+    /// Returns why this list must not take the place of `before`, if it must not: certificates that
+    /// `before` revoked would be good again.
     pub(crate) fn refuses(&self, before: &Self) -> Option<String> {
         if self.issuer != before.issuer {
             return Some("it is of another authority than the list in force".to_owned());
@@ -121,7 +122,7 @@ impl RevocationList {
         if !rest.is_empty() {
             return Err("something follows the list".to_owned());
         }
-        // Handshakes check the signature too, but would all fail on a wrong one.
+        // Handshakes check the signature too, but all of them would fail on a wrong one.
         let signed = authorities.iter().any(|authority| {
             X509Certificate::from_der(authority).is_ok_and(|(_, authority)| {
                 authority.subject().as_raw() == list.issuer().as_raw()

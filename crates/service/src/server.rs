@@ -1,9 +1,8 @@
-//! The server: takes connections, limits them, and stops without dropping work.
+//! The server: it takes connections, limits them, and stops without dropping work.
 //!
-//! Everything goes through mutual TLS, health checks included. Under load the
-//! server refuses early and says when to come back: connections, bodies in
-//! memory, queries and the time that each may take are all bounded by
-//! [`Limits`].
+//! Every request comes over mutual TLS, health checks included. Under load the server refuses early
+//! and says when to come back: the connections, the bodies in memory, the queries and the time that
+//! each may take are all bounded by [`Limits`].
 
 mod body;
 mod connection;
@@ -40,57 +39,58 @@ use peers::Peers;
 use routes::Application;
 use tfhe_sbc_transport::identity::Identity;
 
-/// Threads for what waits for the disk. Uploads beyond these wait for one; evaluations are few.
+/// The threads for work that waits for the disk. Further uploads wait for a thread; evaluations are
+/// few.
 const BLOCKING_THREADS: usize = 128;
 
-/// How often the server looks whether certificates were revoked, for the sake of connections
-/// that are silent (others are looked up at every request), and takes figures for the status page.
+/// The time between two looks at the list of revoked certificates for silent connections (others
+/// are checked at every request), and between two samples for the status page.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Who the server is and how much it takes on.
+/// The server's settings.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Its certificate and the authority of its clients.
+    /// The server's certificate and the authority of its clients.
     pub identity: Identity,
-    /// The file with the list of revoked certificates, which need not be there. A change is
-    /// taken within a second.
+    /// The file with the list of revoked certificates, which need not exist. A change of the file
+    /// takes effect within a second.
     pub revoked: Option<PathBuf>,
-    /// Where to show the status page to browsers without certificate: an address of loopback.
+    /// The address at which browsers without a certificate see the status page: one of loopback.
     pub status: Option<SocketAddr>,
-    /// A broker that devices may upload over.
+    /// The broker that devices may upload over.
     pub broker: Option<IngestConfig>,
-    /// How much it takes on.
+    /// The bounds of what it takes on.
     pub limits: Limits,
 }
 
-/// How much of everything the server takes on.
+/// The bounds of what the server takes on.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// The largest upload, in bytes.
     pub upload_bytes: usize,
     /// The largest query, in bytes; less if the memory for bodies has no room for it.
     pub query_bytes: usize,
-    /// Memory for all bodies that are being received or worked on, in bytes; a quarter of it
-    /// is for those of up to 256 KiB, and an upload must fit in the rest.
+    /// The memory for all bodies that are being received or worked on, in bytes. A quarter of it is
+    /// for bodies of up to 256 KiB; an upload must fit in the rest.
     pub buffered_bytes: usize,
-    /// Connections at a time; further ones wait to be accepted. Once three quarters are taken,
-    /// each is closed after its next answer, so that all get their turn.
+    /// The most connections at a time; further ones wait to be accepted. Once three quarters are
+    /// taken, each is closed after its next answer, so that all get their turn.
     pub connections: usize,
-    /// Of these, connections under one certificate; further ones are told to come back.
+    /// The most connections under one certificate; further ones are told to come back.
     pub connections_per_client: usize,
-    /// Evaluations at a time. One uses all cores already.
+    /// The most evaluations at a time. One uses all cores already.
     pub evaluations: usize,
-    /// Queries that wait for their turn; further ones are refused.
+    /// The most queries that wait for their turn; further ones are refused.
     pub waiting_queries: usize,
-    /// For a connection to prove itself.
+    /// The time for the handshake.
     pub handshake_timeout: Duration,
-    /// For the head of a request to arrive, and between two requests.
+    /// The time for the head of a request to arrive, and between two requests.
     pub header_timeout: Duration,
-    /// For the next piece of a body to arrive.
+    /// The time for the next piece of a body to arrive.
     pub body_idle_timeout: Duration,
-    /// For a body to arrive whole.
+    /// The time for a body to arrive whole.
     pub body_timeout: Duration,
-    /// For work under way to finish once the server is told to stop.
+    /// The time that work under way has to finish once the server is told to stop.
     pub drain_timeout: Duration,
 }
 
@@ -114,7 +114,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Limits that hold together: what may be sent has room in memory.
+    /// Returns limits that fit together: a query or an upload of the largest size has room in
+    /// memory.
     fn checked(&self) -> Result<Self, ServeError> {
         let (_, room) = body::parts(self.buffered_bytes);
         if self.upload_bytes > room {
@@ -143,7 +144,7 @@ pub enum ServeError {
         /// The reason.
         source: io::Error,
     },
-    /// The status page would be shown to others than this machine.
+    /// The status page would be visible to other machines.
     #[error(
         "the status page needs no certificate, so it is for this machine alone: {address} is no \
          address of loopback; take 127.0.0.1, or open GET / of the server with the owner's certificate"
@@ -152,7 +153,7 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
-    /// The largest upload that is allowed would never have memory.
+    /// An upload of the largest allowed size would never get memory.
     #[error(
         "an upload may have {upload} bytes, but of the {buffered} bytes of memory for bodies only \
          {room} are for large ones: raise --max-buffered-bytes to twice --max-upload-bytes, or \
@@ -163,7 +164,7 @@ pub enum ServeError {
         upload: usize,
         /// The memory for all bodies.
         buffered: usize,
-        /// What of it a large body may take.
+        /// The part of it that large bodies may take.
         room: usize,
     },
     /// TLS cannot be set up.
@@ -177,19 +178,19 @@ pub enum ServeError {
         "stopped with {connections} connections still at work after waiting {waited:?} for them"
     )]
     DrainTimeout {
-        /// How many were cut off.
+        /// The number of connections that were cut off.
         connections: usize,
-        /// How long the server waited.
+        /// The time that the server waited.
         waited: Duration,
     },
-    /// Told to stop twice.
+    /// The server was told to stop twice.
     #[error("stopped at once, as asked to a second time; unfinished requests were dropped")]
     Interrupted,
 }
 
-/// Serves on a runtime of its own until SIGTERM or ctrl-c, then finishes what is
-/// under way; a second signal stops at once. Calls `on_listening` with the
-/// address as soon as clients can connect.
+/// Serves on a runtime of its own until SIGTERM or ctrl-c, then finishes the work under way; a
+/// second signal stops at once. Calls `on_listening` with the address as soon as clients can
+/// connect.
 pub fn run(
     config: &ServerConfig,
     address: SocketAddr,
@@ -222,13 +223,13 @@ pub fn run(
             () = signals => Err(ServeError::Interrupted),
         }
     });
-    // An evaluation that was cut off ends when it notices; nobody waits for it.
+    // An evaluation that was cut off ends when it notices; the server does not wait for it.
     runtime.shutdown_background();
     served
 }
 
-/// Serves until `shutdown` completes, then stops accepting and finishes what is
-/// under way.
+/// Serves until `shutdown` completes, then accepts no more connections and finishes the work under
+/// way.
 pub async fn serve(
     config: &ServerConfig,
     listener: TcpListener,
@@ -313,7 +314,7 @@ pub async fn serve(
     drain(connections, ingest, limits.drain_timeout).await
 }
 
-/// Tells of a task that ended as none should.
+/// Logs a task that panicked.
 fn note_panic(ended: Result<(), JoinError>, ingest: Option<Id>) {
     let Err(error) = ended else { return };
     if !error.is_panic() {
@@ -336,7 +337,7 @@ async fn accept(
         match listener.accept().await {
             Ok((stream, from)) => return (stream, from, slot),
             Err(error) => {
-                // Out of file descriptors, say: others must close first.
+                // The reason may be a lack of file descriptors: other connections must close first.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

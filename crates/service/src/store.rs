@@ -1,12 +1,10 @@
 //! Uploads on disk: each one a file named by the hash of its content, with an
 //! index in SQLite beside them.
 //!
-//! What [`Store::put`] has returned is on disk and stays there through `kill -9`
-//! and power cuts: the file is written, flushed and named before the index
-//! learns of it, and the index is flushed at every commit, which uploads that come
-//! together share. A crash between the
-//! two leaves a file that nobody was promised; the next upload of the same
-//! content adopts it.
+//! What [`Store::put`] has returned is on disk and stays there through `kill -9` and power cuts:
+//! the file is written, flushed and named before the index learns of it, and the index is flushed
+//! at every commit, which uploads that come together share. A crash between the two leaves a file
+//! whose upload was not acknowledged; the next upload of the same content adopts the file.
 
 mod commits;
 mod uploaders;
@@ -41,7 +39,7 @@ const INDEX_LAYOUT: &str = "
 ";
 const INDEX_COLUMNS: &str = "id, bytes, created_at, uploader, summary";
 
-/// What went wrong with the store.
+/// Why the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -90,7 +88,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk is full.
+    /// Returns whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {
             Self::File(FileError::Io { source, .. }) => {
@@ -105,7 +103,7 @@ impl StoreError {
     }
 }
 
-/// What [`Store::put`] found.
+/// The result of [`Store::put`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
     /// The content is new and now on disk.
@@ -117,13 +115,13 @@ pub enum Stored {
 /// One line of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReadings {
-    /// The content's name.
+    /// The id of the content.
     pub id: BlobId,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     pub created_at: SystemTime,
-    /// Who uploaded it first.
+    /// The name in the certificate of its first uploader.
     pub uploader: String,
     /// What it holds.
     pub summary: UploadSummary,
@@ -134,17 +132,17 @@ pub struct StoredReadings {
 pub struct Store {
     blobs: PathBuf,
     index: Mutex<Connection>,
-    /// Reads while the other one waits for the disk.
+    /// The connection that reads while the other one waits for the disk.
     reader: Mutex<Connection>,
     commits: Commits,
     uploaders: Uploaders,
-    /// Held until the store is dropped.
+    /// The lock, held until the store is dropped.
     _lock: File,
 }
 
 impl Store {
-    /// Opens the store in a directory, making it (mode 0700) if there is none,
-    /// and clears away what a crash left half-written.
+    /// Opens the store in a directory, which is made (mode 0700) if it does not exist, and removes
+    /// what a crash left half-written.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         files::create_private_directory(directory)?;
         let lock = lock(directory)?;
@@ -165,9 +163,8 @@ impl Store {
         })
     }
 
-    /// Stores bytes; once this returns they are on disk. The same content twice
-    /// is stored once and keeps its first uploader and time. A damaged copy is
-    /// replaced.
+    /// Stores bytes. When this returns they are on disk. The same content is stored once and keeps
+    /// its first uploader and time. A damaged copy is replaced.
     pub fn put(
         &self,
         bytes: &[u8],
@@ -201,7 +198,7 @@ impl Store {
         Ok((readings, stored))
     }
 
-    /// The stored bytes, checked against their name.
+    /// Returns the stored bytes, checked against their name.
     pub fn get(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
         if self.find(id)?.is_none() {
             return Err(StoreError::NotFound { id: *id });
@@ -217,12 +214,12 @@ impl Store {
         }
     }
 
-    /// What the index knows about these readings.
+    /// Returns what the index knows about these readings.
     pub fn find(&self, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
         entry(&self.reader(), id)
     }
 
-    /// The newest entries, newest first, at most `limit`.
+    /// Returns the newest entries, newest first, at most `limit`.
     pub fn list(&self, limit: usize) -> Result<Vec<StoredReadings>, StoreError> {
         let index = self.reader();
         let mut statement = index.prepare_cached(&format!(
@@ -232,13 +229,13 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Who has stored what, those that stored something last first.
+    /// Returns the uploaders, those that stored something last first.
     pub fn uploaders(&self) -> Vec<Uploader> {
         self.uploaders.list()
     }
 
-    /// The content that was stored last. Uploading old content again does not
-    /// make it the latest.
+    /// Returns the content that was stored last. An upload of old content does not make it the
+    /// latest.
     pub fn latest(&self) -> Result<Option<StoredReadings>, StoreError> {
         Ok(self.list(1)?.into_iter().next())
     }
@@ -254,7 +251,7 @@ impl Store {
         Ok(())
     }
 
-    /// The file that holds these readings, whether it exists or not.
+    /// Returns the file of these readings, whether it exists or not.
     pub fn blob_path(&self, id: &BlobId) -> PathBuf {
         self.blobs.join(id.to_string())
     }
@@ -265,7 +262,7 @@ impl Store {
     }
 }
 
-/// Two processes would sweep each other's temporary files.
+/// Locks the store: two processes would remove each other's temporary files.
 fn lock(directory: &Path) -> Result<File, StoreError> {
     let path = directory.join("lock");
     let file = private_file(&path)?;

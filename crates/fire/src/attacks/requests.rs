@@ -1,4 +1,4 @@
-//! Requests that a server must not take from who may connect.
+//! Requests that a server must refuse from a client that may connect.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     let log_422: &[&str] = &["request", "status=422"];
     let log_413: &[&str] = &["request", "status=413"];
 
-    // What a device may not do.
+    // Actions that a device may not take.
     let forbidden = Expectation::refused(
         "a device lists and asks",
         attempts,
@@ -94,7 +94,8 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     );
     let attack = target.attack(flipped, |target, i| async move {
         let mut upload = target.uploads.make("flipped", i)?;
-        // Of the ciphertexts: in the header it may turn into one of another key.
+        // The damage is in the ciphertexts: in the header it might make the key's fingerprint
+        // another one.
         let place = upload.len() - 1 - (i as usize * 31) % (upload.len() / 4);
         upload[place] ^= 1 << (i % 8);
         post_or_get(&target, i, Some(upload), "/v1/readings").await
@@ -126,7 +127,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         "a body that breaks off",
         attempts,
         INVALID,
-        // 408 as well: the client may come again.
+        // A 408 is possible as well: the client may come again.
         &["refused a request", "invalid"],
         &["400", "408", "closed"],
     );
@@ -174,7 +175,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     Ok(attacks)
 }
 
-/// The same upload again and again, by many at once: it is there once.
+/// The same upload again and again, by many clients at once: the store has it once.
 async fn replay(target: &Arc<Target>, attempts: u64) -> Result<Attack, Failure> {
     let upload = target.uploads.make("replayed", 0)?;
     let expectation = Expectation {

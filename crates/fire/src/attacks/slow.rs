@@ -1,4 +1,4 @@
-//! Clients that take their time, or more than their share.
+//! Clients that are slow, or that take more than their share.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::Failure;
 use crate::link::tls_stream;
 
 const TOO_SLOW: &str = "tfhe_sbc_rejected_total{reason=\"too_slow\"}";
-/// What a slow body announces.
+/// The length that a slow body announces.
 const SLOW_BYTES: usize = 4096;
 const DRIP: Duration = Duration::from_millis(500);
 
@@ -89,7 +89,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
         )
         .into_bytes();
         bytes.resize(bytes.len() + UPLOAD_BYTES, 7);
-        // Told to come back, it does.
+        // A client that is told to come back does so.
         for _ in 0..100 {
             let seen = send(&target, &config, &bytes).await;
             if !seen.starts_with("503") && !seen.starts_with("408") {
@@ -128,7 +128,7 @@ pub(super) async fn all(target: &Arc<Target>, attempts: u64) -> Result<Vec<Attac
     Ok(attacks)
 }
 
-/// Sends byte after byte until the server has had enough, and says what it did.
+/// Sends byte after byte until the server ends it, and returns what the server did.
 async fn drip<S: AsyncReadExt + AsyncWriteExt + Unpin>(
     stream: &mut S,
     bytes: &[u8],

@@ -1,12 +1,12 @@
 //! Clocks of single programs, set while they run, by the library `libfaketime`. Only the time of
-//! day jumps: no kernel lets the monotonic clock do so.
+//! day jumps, as a kernel never lets the monotonic clock jump.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Failure;
 
-/// A clock that programs started with [`Clock::rule`] go by.
+/// A clock of programs that are started with [`Clock::rule`].
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     library: PathBuf,
@@ -29,7 +29,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// So many hours before or after the true time, from now on.
+    /// Sets the clock to `hours` hours after the true time, or before it if negative, from now on.
     pub(super) fn set(&self, hours: f64) -> Result<(), Failure> {
         let new = self.file.with_extension("new");
         std::fs::write(&new, format!("{:+}\n", (hours * 3600.0) as i64))?;
@@ -37,7 +37,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Has a program go by it.
+    /// Makes a program use the clock.
     pub(super) fn rule(&self, program: &mut Command) {
         program
             .env("LD_PRELOAD", &self.library)

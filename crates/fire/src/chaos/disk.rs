@@ -13,7 +13,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Mounts one of a size, in the words of `mount`, on a directory, which is made.
+    /// Mounts a disk on a directory, which is made. The size is as `mount` takes it.
     pub(super) fn small(directory: &Path, size: &str) -> Result<Self, Failure> {
         fs::create_dir_all(directory)?;
         let mounted = Command::new("mount")
@@ -30,7 +30,7 @@ impl Disk {
         }
     }
 
-    /// Leaves no byte free.
+    /// Fills the disk to its last byte.
     pub(super) fn fill(&self) -> Result<(), Failure> {
         let mut ballast = File::create(self.directory.join("ballast"))?;
         for size in [1 << 20, 4096, 1] {

@@ -1,5 +1,5 @@
-//! What may go wrong, and in which order: drawn like cards, so that everything has happened once
-//! the deck is through.
+//! The mischances and their order: they are drawn like cards, so that each has happened once the
+//! deck is through.
 
 use crate::random::Random;
 
@@ -32,7 +32,7 @@ impl Event {
         Self::Truncated,
     ];
 
-    /// What the report calls it.
+    /// Returns its name in the report.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::ServerKilled => "kill -9 of the server",
@@ -48,7 +48,7 @@ impl Event {
         }
     }
 
-    /// How many of a deck's cards it is.
+    /// Returns the number of its cards in a deck.
     fn cards(self) -> usize {
         match self {
             Self::AgentKilled => 3,
@@ -75,7 +75,7 @@ impl Deck {
         self.left.swap_remove(random.below(self.left.len()))
     }
 
-    /// How many times every card was drawn.
+    /// Returns the number of times that the deck is through.
     pub(super) fn rounds(&self) -> u64 {
         self.shuffled - u64::from(!self.left.is_empty())
     }

@@ -1,5 +1,5 @@
-//! What writes the agents' files: a row at a time to each, and rotates them as `logrotate` does,
-//! by renaming and by copying and truncating.
+//! The writer of the agents' files. It writes a row at a time to each, and rotates them as
+//! `logrotate` does, by renaming and by copying and truncating.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,17 +12,17 @@ use std::time::Duration;
 use crate::Failure;
 use crate::readings::readings_of;
 
-/// A file grows by a row this often.
+/// The time between two rows of a file.
 const FEED: Duration = Duration::from_millis(40);
 
-/// How a file makes room for the next.
+/// The way in which a file is rotated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rotation {
     Rename,
     CopyAndTruncate,
 }
 
-/// A file of readings and those that it was before.
+/// A file of readings, and the files that it was before.
 struct Log {
     name: String,
     path: PathBuf,
@@ -43,7 +43,8 @@ impl Log {
         Ok(log)
     }
 
-    /// Loggers append: after a truncation too they write where the file ends.
+    /// Opens the file to append, as loggers do: after a truncation too they write where the file
+    /// ends.
     fn open(path: &Path) -> io::Result<File> {
         OpenOptions::new().create(true).append(true).open(path)
     }
@@ -52,7 +53,7 @@ impl Log {
         self.file.write_all(b"label,temperature,humidity\n")
     }
 
-    /// Writes a row of which the readings follow from the label. One write, as a logger does.
+    /// Writes a row whose readings follow from the label, in one write, as a logger does.
     fn row(&mut self, number: u64) -> io::Result<String> {
         let label = format!("{}/{number}", self.name);
         let fields: Vec<String> = readings_of(&label).iter().map(f64::to_string).collect();
@@ -86,7 +87,7 @@ impl Log {
     }
 }
 
-/// What the thread that writes has in common with who started it.
+/// The values that the writing thread shares with the thread that started it.
 #[derive(Default)]
 struct Shared {
     over: AtomicBool,
@@ -127,7 +128,8 @@ impl Feeder {
         rotations.push((agent, rotation));
     }
 
-    /// Gives the labels of all rows that there will be. Fails if the files stopped growing before.
+    /// Returns the labels of all rows that there will be. Fails if the files stopped growing
+    /// before.
     pub(super) fn stop(&mut self) -> Result<Vec<String>, Failure> {
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -14,10 +14,10 @@ use crate::readings::columns;
 use crate::site::Site;
 use tfhe_sbc_transport::identity::CertificateFiles;
 
-/// So long after a row was written it is in the spool or sent, if its agent runs.
+/// The time after which a row that was written is in the spool or sent, if its agent runs.
 pub(super) const UNREAD: Duration = Duration::from_secs(4);
 
-/// What the disk of a spool holds: some batches.
+/// The size of the disk of a spool, which holds some batches.
 const SPOOL_DISK: &str = "size=1m";
 
 /// One agent and where it lives.
@@ -25,7 +25,7 @@ struct Agent {
     directory: PathBuf,
     clock: Option<Clock>,
     child: Option<Child>,
-    /// Where its spool is, if that has a disk of its own.
+    /// The disk of its spool, if that has one of its own.
     disk: Option<Disk>,
 }
 
@@ -105,7 +105,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Whether there is a clock to set.
+    /// Returns whether there is a clock to set.
     pub(super) fn set_clock(&self, agent: usize, hours: f64) -> Result<bool, Failure> {
         match &self.agents[agent].clock {
             Some(clock) => clock.set(hours).map(|()| true),
@@ -120,7 +120,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The disk that an agent has its spool on, if one has its own.
+    /// Returns the disk that an agent has its spool on, if one has its own.
     pub(super) fn spool_disk(&self) -> Option<&Disk> {
         self.agents.iter().find_map(|agent| agent.disk.as_ref())
     }
@@ -130,12 +130,13 @@ impl Fleet {
         self.feeder.rotate(agent, rotation);
     }
 
-    /// Gives the labels of all rows that there will be. Fails if the files stopped growing before.
+    /// Returns the labels of all rows that there will be. Fails if the files stopped growing
+    /// before.
     pub(super) fn stop_feeding(&mut self) -> Result<Vec<String>, Failure> {
         self.feeder.stop()
     }
 
-    /// Lets the agents put on disk what they have read, and end.
+    /// Lets the agents put what they have read on disk, and end.
     pub(super) fn stop(&mut self) -> Result<(), Failure> {
         for agent in &mut self.agents {
             if let Some(mut child) = agent.child.take() {
@@ -148,7 +149,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Batches that wait in all spools, by the agents' own word.
+    /// Returns the number of batches that wait in all spools, as the agents report it.
     pub(super) fn waiting(&self) -> Result<u64, Failure> {
         let mut batches = 0;
         for agent in &self.agents {

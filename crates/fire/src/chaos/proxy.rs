@@ -1,5 +1,5 @@
-//! The network between agents and server: it passes bytes on, and while it is wild it delays,
-//! throttles, swallows and cuts, by chance.
+//! The network between agents and server. It passes bytes on, and while it is wild it delays,
+//! throttles, swallows and cuts at random.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use crate::Failure;
 use crate::random::Random;
 
-/// Between agents and server.
+/// The proxy between agents and server.
 pub(super) struct Proxy {
     pub(super) address: SocketAddr,
     shared: Arc<Shared>,
@@ -30,11 +30,11 @@ struct Shared {
     epoch: watch::Sender<u64>,
 }
 
-/// What happens to a connection.
+/// The fate of a connection.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Passed,
-    /// So long before each piece.
+    /// Each piece is delayed by this time.
     Delayed(Duration),
     /// Passes this number of bytes on ten times a second.
     Throttled(usize),
@@ -139,7 +139,7 @@ impl Shared {
             Fate::CutAnswering(bytes) => (usize::MAX, bytes),
             _ => (usize::MAX, usize::MAX),
         };
-        // Whichever ends first ends both, as a cut does.
+        // The direction that ends first ends both, as a cut does.
         tokio::select! {
             () = copy(from_agent, to_server, fate, asking) => {}
             () = copy(from_server, to_agent, fate, answering) => {}

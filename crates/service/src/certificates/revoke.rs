@@ -1,4 +1,4 @@
-//! Taking certificates back: the authority's list of those that are no longer good.
+//! Revocation: the authority's list of certificates that are no longer good.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,15 +17,15 @@ use tfhe_sbc_transport::role::Subject;
 use super::{CertificateAuthority, CertificateError, TlsFiles, VALIDITY};
 use crate::revocation::RevocationList;
 
-/// The file that whoever changes the list has locked meanwhile.
+/// The file that is locked while the list is changed.
 const LOCK: &str = "revoked.lock";
 
-/// What [`revoke`] did.
+/// The result of [`revoke`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revoked {
     /// Whether the certificate was good until now.
     pub newly: bool,
-    /// How many certificates the list has.
+    /// The number of certificates on the list.
     pub listed: usize,
 }
 
@@ -76,7 +76,7 @@ pub fn revoke(directory: &Path, name: &str) -> Result<Revoked, CertificateError>
         return Err(refused("another authority issued it".to_owned()));
     }
 
-    // Who revokes another one at the same time must see this one on the list.
+    // A process that revokes another certificate at the same time must see this one on the list.
     let lock = directory.join(LOCK);
     let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
     let _locked = locked.map_err(FileError::io("lock", &lock))?;
@@ -103,7 +103,7 @@ pub fn revoke(directory: &Path, name: &str) -> Result<Revoked, CertificateError>
     let listed = entries.len();
     let list = CertificateRevocationListParams {
         this_update: now,
-        // It holds until the next one, whenever that is.
+        // The list holds until the next one is issued, whenever that is.
         next_update: now + VALIDITY,
         crl_number: number,
         issuing_distribution_point: None,
@@ -118,9 +118,9 @@ pub fn revoke(directory: &Path, name: &str) -> Result<Revoked, CertificateError>
     })
 }
 
-/// What a list has, and the number after its own.
+/// Returns the entries of a list, and the number after the list's own.
 fn entries(list: &RevocationList) -> (Vec<RevokedCertParams>, SerialNumber) {
-    // It was parsed once already.
+    // The list was parsed once already.
     let Ok((_, parsed)) = CertificateRevocationList::from_der(&list.der) else {
         return (Vec::new(), SerialNumber::from(1));
     };
@@ -147,7 +147,7 @@ fn read_certificate(path: &Path) -> Result<CertificateDer<'static>, CertificateE
     })
 }
 
-/// Says which names there are.
+/// Returns a text with the names that there are.
 fn unknown(directory: &Path) -> String {
     const SHOWN: usize = 10;
     let mut names: Vec<String> = fs::read_dir(directory)

@@ -1,4 +1,4 @@
-//! What a part does, within which memory, and a session with a backlog.
+//! Tests of the effect of a part, of the bound on memory, and of a session with a backlog.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Reading request bodies into memory under limits of size, time and, for all
-//! requests together, memory.
+//! Request bodies, read into memory under limits of size, of time and of the memory of all requests
+//! together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use super::error::Refusal;
 
 /// The memory budget is handed out in units of this many bytes.
 const BUDGET_UNIT: usize = 1024;
-/// What is no larger has a part of the budget to itself, so that large bodies, and those that only
-/// announce to be large, keep no board's small ones out.
+/// The largest body that counts as small. Small bodies have a part of the budget to themselves, so
+/// that large bodies, and bodies that only announce to be large, do not keep them out.
 const SMALL: usize = 256 * 1024;
-/// That part is one in so many.
+/// The divisor of the budget that gives the part for small bodies.
 const SMALL_PART: usize = 4;
 
 /// A body in memory and its share of the budget, which it gives back when
@@ -57,7 +57,7 @@ impl BodyReader {
         }
     }
 
-    /// The whole body, if it is no larger than `limit` and arrives in time.
+    /// Returns the whole body, if it is no larger than `limit` and arrives in time.
     pub(super) async fn read(
         &self,
         request: Request<Body>,
@@ -71,7 +71,8 @@ impl BodyReader {
             .exact()
             .and_then(|bytes| usize::try_from(bytes).ok());
         let deadline = Instant::now() + self.limits.body_timeout;
-        // All at once: who held a part and waited for the rest could wait for another who does.
+        // The memory is taken all at once: requests that hold a part and wait for the rest could
+        // wait for each other forever.
         let wanted = expected.unwrap_or(limit);
         let budget = if wanted <= SMALL {
             &self.small
@@ -114,17 +115,18 @@ impl BodyReader {
         }
     }
 
-    /// Passes a refusal on after taking in what the caller is still sending:
-    /// one who is cut off while sending does not get to read the answer.
+    /// Returns the refusal after reading what the caller is still sending: a caller whose
+    /// connection is closed while it sends does not get to read the answer.
     pub(super) async fn refuse(&self, request: Request<Body>, refusal: Refusal) -> Refusal {
-        // Who asks first gets the answer instead of the go-ahead.
+        // A caller that asks before it sends (`Expect: 100-continue`) gets the answer instead of
+        // the go-ahead.
         if !request.headers().contains_key(header::EXPECT) {
             self.discard(request.into_body()).await;
         }
         refusal
     }
 
-    /// Takes in what the caller is still sending, within reason.
+    /// Reads and drops what the caller is still sending, within bounds.
     async fn discard(&self, body: Body) {
         discard(
             body,
@@ -135,8 +137,8 @@ impl BodyReader {
     }
 }
 
-/// [`BodyReader::refuse`] for a caller that is to have neither bandwidth nor time: who sends more
-/// than a little may find its connection cut instead of the answer.
+/// Does what [`BodyReader::refuse`] does, for a caller that gets neither bandwidth nor time: if it
+/// sends more than a little, its connection may be closed before it reads the answer.
 pub(super) async fn refuse_briefly(request: Request<Body>, refusal: Refusal) -> Refusal {
     if !request.headers().contains_key(header::EXPECT) {
         discard(request.into_body(), LINGER_BYTES, LINGER).await;
@@ -156,8 +158,8 @@ async fn discard(mut body: Body, mut left: usize, time: Duration) {
     let _ = timeout(time, reading).await;
 }
 
-/// Divides the memory for bodies: that for small ones, and that for all others, of which each must
-/// fit in there.
+/// Divides the memory for bodies into that for small ones and that for large ones, each of which
+/// must fit in the second part.
 pub(super) fn parts(buffered_bytes: usize) -> (usize, usize) {
     let small = (buffered_bytes / SMALL_PART).max(SMALL);
     (small, buffered_bytes.saturating_sub(small))

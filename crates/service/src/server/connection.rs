@@ -1,4 +1,4 @@
-//! One connection from its first byte to its last: handshake, caller, requests.
+//! The life of one connection: handshake, caller, requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,22 +23,22 @@ use crate::client_verifier::ClientVerifier;
 use crate::metrics::{HandshakeFailure, Metrics, Rejection};
 use tfhe_sbc_transport::role::Subject;
 
-/// What a refused client may still send before it is cut off.
+/// The bytes that a refused client may still send before it is cut off.
 pub(super) const LINGER_BYTES: usize = 64 * 1024;
 pub(super) const LINGER: Duration = Duration::from_secs(1);
-/// How long a connection lives that is one too many of its certificate.
+/// The time that a connection lives if its certificate has too many connections.
 const REFUSING: Duration = Duration::from_secs(2);
 
-/// What a connection may have read that nobody has taken yet; heads must fit.
+/// The most bytes that a connection may have read in advance; heads of requests must fit.
 pub(super) const MAXIMUM_BUFFER: usize = 16 * 1024;
 
-/// What all connections share.
+/// The values that all connections share.
 #[derive(Clone)]
 pub(super) struct ConnectionHandler {
     pub(super) limits: Limits,
     pub(super) acceptor: TlsAcceptor,
     pub(super) router: Router,
-    /// For clients that have too many connections already.
+    /// The answers for clients that have too many connections already.
     pub(super) refusing: Router,
     pub(super) peers: Peers,
     pub(super) clients: Arc<ClientVerifier>,
@@ -61,7 +61,8 @@ impl ConnectionHandler {
     }
 
     async fn handshake(&self, stream: TcpStream) -> Option<(TlsStream<TcpStream>, Subject)> {
-        // Answers are small and awaited; failing only costs milliseconds.
+        // Answers are small and clients wait for them. Without the option they only come some
+        // milliseconds later.
         let _ = stream.set_nodelay(true);
         let failed = |reason: HandshakeFailure, error: &dyn std::fmt::Display| {
             self.metrics.count_handshake_failure(reason);
@@ -104,7 +105,7 @@ impl ConnectionHandler {
 
     /// Completes when the server is to stop.
     async fn stop(&self) {
-        // Fails once the server is gone, which is a reason to stop as well.
+        // The wait fails once the server is gone, which is a reason to stop as well.
         let _ = self.stopping.clone().wait_for(|stopping| *stopping).await;
     }
 
@@ -116,7 +117,7 @@ impl ConnectionHandler {
             .await
             .is_err();
         if gone {
-            // Nobody changes the list any more.
+            // The list does not change any more.
             std::future::pending::<()>().await;
         }
     }
@@ -126,7 +127,7 @@ impl ConnectionHandler {
         let place = self.peers.enter(&peer.id);
         let (router, header_timeout) = match place {
             Some(_) => (&self.router, self.limits.header_timeout),
-            // Long enough to be told.
+            // The connection lives long enough to read the answer.
             None => (&self.refusing, self.limits.header_timeout.min(LINGER)),
         };
         let router = router.clone();
@@ -152,7 +153,7 @@ impl ConnectionHandler {
         let served = tokio::select! {
             served = connection.as_mut() => served,
             () = self.stop() => {
-                // Finishes the request that is under way, if there is one.
+                // The request that is under way, if there is one, is finished.
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -164,7 +165,7 @@ impl ConnectionHandler {
                 self.metrics.count_revoked_connection();
                 tracing::warn!(peer = ?peer.name, "closing a connection: its certificate was revoked");
                 connection.as_mut().graceful_shutdown();
-                // A request that came first is answered, but not for long.
+                // A request that came before is answered, within a bound of time.
                 timeout(LINGER, connection).await.unwrap_or(Ok(()))
             }
         };

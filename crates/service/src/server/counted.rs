@@ -1,5 +1,5 @@
-//! A stream that knows how much came in, so that a client that began a request and never
-//! finished its head is told from one that had nothing more to say.
+//! A stream that counts the bytes that came in. So a client that began a request and never finished
+//! its head is told from one that had nothing more to say.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What has come in on a connection, and how much of it belonged to whole requests.
+/// The number of bytes that came in on a connection, and how many of them belonged to whole
+/// requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heard(Arc<Bytes>);
 
@@ -20,13 +21,13 @@ struct Bytes {
 }
 
 impl Heard {
-    /// All that came in has been answered.
+    /// Records that all bytes that came in have been answered.
     pub(super) fn answered(&self) {
         let received = self.0.received.load(Ordering::Relaxed);
         self.0.answered.store(received, Ordering::Relaxed);
     }
 
-    /// Whether a request has begun that was not answered.
+    /// Returns whether a request has begun that was not answered.
     pub(super) fn is_in_request(&self) -> bool {
         self.0.received.load(Ordering::Relaxed) > self.0.answered.load(Ordering::Relaxed)
     }

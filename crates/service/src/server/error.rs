@@ -1,5 +1,4 @@
-//! Refusals: each one a status, a message with a hint for the caller, and a
-//! reason to count.
+//! Refusals: each is a status, a message with a hint for the caller, and a reason to count.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,9 +12,9 @@ use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::ErrorBody;
 use tfhe_sbc_transport::role::{Action, Subject};
 
-/// When to try again to get memory for a body.
+/// The time after which to try again to get memory for a body, in seconds.
 const MEMORY_RETRY_AFTER_SECONDS: u32 = 5;
-/// When to try a full disk again.
+/// The time after which to try a full disk again, in seconds.
 const FULL_RETRY_AFTER_SECONDS: u32 = 30;
 
 /// A request turned away.
@@ -48,7 +47,7 @@ impl Refusal {
         self.reason
     }
 
-    /// The same for a device behind a broker.
+    /// Returns the same refusal for a device behind a broker.
     pub(super) fn into_answer(self, id: BlobId) -> Answer {
         Answer {
             error: self.message,
@@ -78,7 +77,7 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, Rejection::Forbidden, message, hint)
     }
 
-    /// Why, in a word.
+    /// Returns the reason in a word.
     pub(super) fn reason_label(&self) -> &'static str {
         self.reason.label()
     }
@@ -134,7 +133,7 @@ impl Refusal {
     pub(super) fn broken_body() -> Self {
         let message = "the body broke off";
         Self::new(
-            // Another try may help, which 400 denies.
+            // Another try may help, which a 400 would deny.
             StatusCode::REQUEST_TIMEOUT,
             Rejection::Invalid,
             message,
@@ -236,7 +235,7 @@ impl From<BackendError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        // Paths on the server's disk are for its log, not for callers.
+        // Paths on the server's disk are for its log and not for callers.
         let repair = "uploading the same readings again repairs them";
         let internal = |message: String, hint| {
             Self::new(
@@ -291,7 +290,7 @@ impl IntoResponse for Refusal {
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        // For the middleware that counts.
+        // The reason is for the middleware that counts.
         response.extensions_mut().insert(self.reason);
         response
     }

@@ -1,5 +1,5 @@
-//! The queue before the backend: evaluations take all cores and minutes, so few
-//! run at a time, some wait, and the rest are told to come back.
+//! The queue before the backend. Evaluations take minutes and all cores, so few run at a time, some
+//! wait, and the rest are told to come back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use tfhe_sbc_transport::protocol::{RunningQuery, Status};
 
 const RETRY_AFTER_SECONDS: u32 = 10;
 
-/// Lets queries in and runs them in turn.
+/// The queue: it lets queries in and runs them in turn.
 pub(super) struct EvaluationQueue {
     store: Arc<Store>,
     backend: Arc<dyn Backend>,
@@ -99,7 +99,7 @@ impl EvaluationQueue {
         }
     }
 
-    /// A place, unless the queue is full.
+    /// Returns a place, unless the queue is full.
     pub(super) fn enter(&self) -> Result<Place, Refusal> {
         Arc::clone(&self.places)
             .try_acquire_owned()
@@ -112,7 +112,7 @@ impl EvaluationQueue {
             })
     }
 
-    /// What runs and what waits.
+    /// Returns the queries that run, and the number of those that wait.
     pub(super) fn status(&self) -> Status {
         let running = lock(&self.running);
         let running = running.iter().map(|query| RunningQuery {
@@ -127,8 +127,8 @@ impl EvaluationQueue {
         }
     }
 
-    /// Waits for the turn and evaluates. If the caller goes away meanwhile, this
-    /// future is dropped and the evaluation is told to stop.
+    /// Waits for the query's turn and evaluates it. If the caller goes away meanwhile, this future
+    /// is dropped and the evaluation is told to stop.
     pub(super) async fn evaluate(
         &self,
         place: Place,
@@ -147,7 +147,7 @@ impl EvaluationQueue {
         let listed = Listed::new(&self.running, tag, &progress);
         let (store, backend) = (Arc::clone(&self.store), Arc::clone(&self.backend));
         let work = tokio::task::spawn_blocking(move || {
-            // Held until the work has ended, even when nobody waits for it.
+            // The place is held until the work has ended, even if no caller waits for it.
             let _held = (place, turn, running, listed);
             let query: Received = query;
             let readings = ids
@@ -157,7 +157,7 @@ impl EvaluationQueue {
             let readings: Vec<&[u8]> = readings.iter().map(Vec::as_slice).collect();
             let started = Instant::now();
             let evaluation = backend.evaluate(&readings, &query.bytes, &progress)?;
-            // Whatever the backend has not reported on its way.
+            // The bootstraps that the backend has not reported on its way are added here.
             progress.add_bootstraps(evaluation.bootstraps.saturating_sub(progress.bootstraps()));
             Ok(Evaluated {
                 evaluation,

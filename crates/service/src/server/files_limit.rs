@@ -1,11 +1,11 @@
-//! How many files the operating system lets this process have open: each connection is one.
+//! The operating system's limit on the open files of this process: each connection is one.
 
 use super::Limits;
 
-/// Files that are open besides connections and uploads under way: store, logs, and what the
-/// libraries need.
+/// The number of files that are open besides connections and uploads under way: store, logs, and
+/// those of libraries.
 const OTHERS: u64 = 64;
-/// For each upload that is being written.
+/// The number of files of uploads that are being written.
 const WRITERS: u64 = super::BLOCKING_THREADS as u64;
 
 /// Raises the limit to what the connections need, as far as allowed, and lowers the number of

@@ -1,5 +1,5 @@
-//! What the status page tells of the past: queries, and rates of the last minute. Kept in
-//! memory, since the server's start.
+//! The past as the status page shows it: queries, and rates of the last minute. It is kept in
+//! memory, from the server's start.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::metrics::Metrics;
 
-/// Most queries that are remembered.
+/// The most queries that are remembered.
 const QUERIES: usize = 50;
-/// What "the last minute" is.
+/// The length of "the last minute".
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// A query that has ended.
@@ -18,16 +18,16 @@ pub(super) struct PastQuery {
     pub(super) asked_at: SystemTime,
     /// The name in the asker's certificate.
     pub(super) by: Arc<str>,
-    /// How many uploads it was about.
+    /// The number of uploads that it was about.
     pub(super) uploads: usize,
     pub(super) bootstraps: u64,
-    /// From the question to its end, waiting included.
+    /// The time from the question to its end, waiting included.
     pub(super) took: Duration,
-    /// "answered", or why not.
+    /// "answered", or the reason why it was not.
     pub(super) outcome: &'static str,
 }
 
-/// The last queries and what was counted at which time.
+/// The last queries, and the counters at certain times.
 #[derive(Debug, Default)]
 pub(super) struct History {
     queries: Mutex<VecDeque<PastQuery>>,
@@ -41,7 +41,7 @@ struct Sample {
     uploads: u64,
 }
 
-/// How much came a second.
+/// Rates per second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rates {
     pub(super) bootstraps: f64,
@@ -49,7 +49,7 @@ pub(super) struct Rates {
 }
 
 impl History {
-    /// To be called every second or so.
+    /// Takes a sample of the counters. It is called about every second.
     pub(super) fn sample(&self, metrics: &Metrics) {
         let now = Sample {
             at: Instant::now(),
@@ -66,7 +66,7 @@ impl History {
         samples.push_back(now);
     }
 
-    /// Of the last minute, or since the start if that was later.
+    /// Returns the rates of the last minute, or since the start if that was later.
     pub(super) fn rates(&self) -> Rates {
         let samples = lock(&self.samples);
         let (Some(first), Some(last)) = (samples.front(), samples.back()) else {
@@ -82,12 +82,12 @@ impl History {
         }
     }
 
-    /// The newest first.
+    /// Returns the queries, the newest first.
     pub(super) fn queries(&self) -> Vec<PastQuery> {
         lock(&self.queries).iter().rev().cloned().collect()
     }
 
-    /// Remembers a query once the guard is dropped; as called off, unless it is told otherwise.
+    /// Remembers a query once the guard is dropped: as called off, unless it is told otherwise.
     pub(super) fn begin(self: &Arc<Self>, by: Arc<str>, uploads: usize) -> QueryGuard {
         QueryGuard {
             history: Arc::clone(self),

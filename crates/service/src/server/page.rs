@@ -1,7 +1,7 @@
-//! The status page: what the server has and does, for a person with a browser. Written here,
-//! whole, without scripts and without anything from elsewhere; it asks to be loaded anew every
-//! few seconds. Everything on it is what the server knows anyway: names in certificates, names of
-//! columns, sizes, times, counts. There is no plaintext on it, as the server has none.
+//! The status page: what the server has and does, for a person with a browser. It is written here
+//! as a whole, without scripts and without anything from elsewhere, and asks to be loaded anew
+//! every few seconds. It shows what the server knows anyway: names in certificates, names of
+//! columns, sizes, times and counts. There is no plaintext on it, as the server has none.
 
 use std::fmt::{self, Display, Write};
 use std::time::{Duration, SystemTime};
@@ -18,12 +18,12 @@ pub(super) const STYLE_PATH: &str = "/status.css";
 const STYLE: &str = include_str!("page.css");
 
 const REFRESH_SECONDS: u32 = 5;
-/// Rows of each table.
+/// The most rows of each table.
 const ROWS: usize = 25;
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// All that the page shows.
+/// The content of the page.
 pub(super) struct Page {
     pub(super) now: SystemTime,
     pub(super) up: Duration,
@@ -210,7 +210,7 @@ impl Page {
     fn ago(&self, then: SystemTime) -> String {
         match self.now.duration_since(then) {
             Ok(elapsed) => format!("{} ago", Period(elapsed)),
-            // The clock was set back since.
+            // The clock was set back in the meantime.
             Err(_) => rfc3339(then),
         }
     }
@@ -300,8 +300,8 @@ impl Display for Period {
     }
 }
 
-/// Names of hosts under which a browser on this machine asks for the page. Another name would
-/// be that of a site that had itself resolved to this machine, to read the page.
+/// Returns whether a browser on this machine asks for the page under this host name. Another name
+/// would be that of a site that had itself resolved to this machine, to read the page.
 pub(super) fn is_local(host: &str) -> bool {
     let name = host.rsplit_once(':').map_or(host, |(name, port)| {
         if port.bytes().all(|byte| byte.is_ascii_digit()) {

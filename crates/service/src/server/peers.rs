@@ -1,4 +1,4 @@
-//! How many connections each certificate has open, so that one device cannot take all.
+//! The number of connections that each certificate has open, so that one device cannot take all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ impl Peers {
         }
     }
 
-    /// A place, unless this certificate has as many connections as it may.
+    /// Returns a place, unless this certificate has as many connections as it may.
     pub(super) fn enter(&self, id: &CertificateId) -> Option<PeerPlace> {
         let mut open = lock(&self.open);
         let count = open.entry(id.clone()).or_default();

@@ -1,5 +1,4 @@
-//! What the server answers. Each handler reads as the list of gates that its
-//! request passes.
+//! The server's answers. Each handler reads as the list of checks that its request passes.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -37,10 +36,10 @@ use tfhe_sbc_transport::protocol::{
 use tfhe_sbc_transport::role::{Action, Subject};
 
 const LISTED_AT_MOST: usize = 1000;
-/// Uploads on the status page.
+/// The most uploads on the status page.
 const SHOWN_AT_MOST: usize = 25;
 
-/// What all requests share.
+/// The values that all requests share.
 pub(super) struct Application {
     limits: Limits,
     store: Arc<Store>,
@@ -83,19 +82,19 @@ impl Application {
         }
     }
 
-    /// Whether so many connections are open that none should stay so without need.
+    /// Returns whether so many connections are open that each should be closed after its answer.
     fn is_crowded(&self) -> bool {
         self.metrics.connections.get()
             > (self.limits.connections - self.limits.connections / 4) as u64
     }
 
-    /// What is to be done every second.
+    /// Does what is to be done every second.
     pub(super) fn tick(&self) {
         drop(self.clients.look());
         self.history.sample(&self.metrics);
     }
 
-    /// The status page.
+    /// Returns the status page.
     async fn page(self: &Arc<Self>) -> Result<Page, Refusal> {
         let (latest, uploaders) = self
             .blocking(|this| Ok((this.store.list(SHOWN_AT_MOST)?, this.store.uploaders())))
@@ -154,7 +153,7 @@ impl Application {
         answer
     }
 
-    /// Work on the disk or on large inputs, away from the network threads.
+    /// Runs work on the disk or on large inputs away from the network threads.
     async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
@@ -168,7 +167,7 @@ impl Application {
             })
     }
 
-    /// The stored readings that a query is about. Together they may be as large as one
+    /// Returns the stored readings that a query is about. Together they may be as large as one
     /// upload, which is what the server is prepared to hold.
     async fn select(self: &Arc<Self>, selection: String) -> Result<Vec<BlobId>, Refusal> {
         let selection: Selection = selection.parse().map_err(Refusal::bad_id)?;
@@ -196,8 +195,7 @@ impl Application {
     }
 }
 
-/// The paths and who answers them. The caller of the result adds a [`Subject`] as
-/// extension.
+/// Returns the paths and their handlers. The caller of the result adds a [`Subject`] as extension.
 pub(super) fn router(application: Arc<Application>) -> Router {
     Router::new()
         .route(READINGS_PATH, post(upload).get(list))
@@ -217,7 +215,7 @@ pub(super) fn router(application: Arc<Application>) -> Router {
         .with_state(application)
 }
 
-/// The status page for whoever is on this machine, and nothing else.
+/// Returns the handler of the status page for browsers on this machine, and of nothing else.
 pub(super) fn local_router(application: Arc<Application>) -> Router {
     let page = async |State(application): Shared, request: Request| {
         let host = request.headers().get(header::HOST);
@@ -235,7 +233,7 @@ pub(super) fn local_router(application: Arc<Application>) -> Router {
         .with_state(application)
 }
 
-/// What a client gets that has too many connections open.
+/// Returns the answers for a client that has too many connections open.
 pub(super) fn refusing_router(application: Arc<Application>) -> Router {
     let refuse = async |State(application): Shared, request: Request| {
         let refusal = Refusal::too_many_connections(application.limits.connections_per_client);
@@ -332,7 +330,7 @@ async fn query(
     Ok((headers, Body::from(evaluated.evaluation.result)).into_response())
 }
 
-/// What the client calls its query; nothing, if it calls it what it may not.
+/// Returns the client's tag for its query; empty if the tag is not allowed.
 fn tag(request: &Request) -> String {
     let given = request.headers().get(TAG_HEADER);
     let given = given.and_then(|value| value.to_str().ok());
@@ -391,7 +389,7 @@ fn authorize(peer: &Subject, action: Action) -> Result<(), Refusal> {
     }
 }
 
-/// Paths that are asked for all the time.
+/// The paths that are asked for all the time.
 const SEEN_OFTEN: [&str; 6] = [
     HEALTH_PATH,
     READY_PATH,
@@ -401,7 +399,7 @@ const SEEN_OFTEN: [&str; 6] = [
     STYLE_PATH,
 ];
 
-/// Logs and counts every request, by what it was and not by what it held.
+/// Logs and counts every request by what it was, not by its content.
 async fn observe(
     State(application): Shared,
     Extension(peer): Extension<Subject>,

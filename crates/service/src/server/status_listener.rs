@@ -15,12 +15,12 @@ use tokio::time::timeout;
 
 use super::ServeError;
 
-/// Browsers that look at the same time.
+/// The most browsers at a time.
 const CONNECTIONS: usize = 16;
-/// For a request to arrive, and in all.
+/// The time for a request to arrive, and for the whole connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Listens, if the address is one of this machine alone.
+/// Listens at the address, if it is one of this machine alone.
 pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
     if !address.ip().is_loopback() {
         return Err(ServeError::StatusNotLocal { address });

@@ -1,8 +1,8 @@
 //! Commits of several uploads at once.
 //!
-//! A commit waits for the disk, whatever its size. So whoever comes while one is under way
-//! leaves its entry in a queue, and the first of them to get the index next commits the whole
-//! queue in one transaction: the more uploads come, the more share a wait.
+//! A commit waits for the disk, whatever its size. So an upload that comes while a commit is under
+//! way leaves its entry in a queue, and the first of them to get the index next commits the whole
+//! queue in one transaction: the more uploads come, the more of them share a wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +12,10 @@ use super::{StoreError, Stored, StoredReadings, as_i64, entry, now, to_json};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::protocol::UploadSummary;
 
-/// Most entries of one transaction.
+/// The most entries of one transaction.
 const MAXIMUM: usize = 256;
 
-/// What the index is to learn of an upload whose file is on disk.
+/// The entry for an upload whose file is on disk.
 pub(super) struct NewEntry {
     pub(super) id: BlobId,
     pub(super) bytes: u64,
@@ -25,10 +25,10 @@ pub(super) struct NewEntry {
 
 type Committed = (StoredReadings, Stored);
 
-/// How far an entry is.
+/// The state of an entry.
 enum State {
     Waiting(NewEntry),
-    /// Its transaction failed, maybe for another entry's sake: it is tried by itself.
+    /// Its transaction failed, perhaps because of another entry: it is tried by itself.
     Alone(NewEntry),
     Done(Result<Committed, StoreError>),
     Taken,
@@ -41,8 +41,8 @@ pub(super) struct Commits {
 }
 
 impl Commits {
-    /// Adds an entry to the index, together with whoever else waits. Once this returns it is on
-    /// disk. `prepare` is called before each transaction.
+    /// Adds an entry to the index, together with others that wait. When this returns the entry is
+    /// on disk. `prepare` is called before each transaction.
     pub(super) fn commit(
         &self,
         index: &Mutex<Connection>,
@@ -77,7 +77,7 @@ impl Commits {
         }
     }
 
-    /// The entry itself, and those that wait longest.
+    /// Returns the entry itself, and those that wait longest.
     fn next(&self, own: &Arc<Mutex<State>>) -> Vec<Arc<Mutex<State>>> {
         let mut queue = lock(&self.queue);
         queue.retain(|entry| !Arc::ptr_eq(entry, own));
@@ -88,7 +88,7 @@ impl Commits {
     }
 }
 
-/// Commits all of them, or none and marks them.
+/// Commits all entries, or none of them and marks them.
 fn together(
     index: &mut Connection,
     batch: &[Arc<Mutex<State>>],

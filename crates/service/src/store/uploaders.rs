@@ -1,4 +1,4 @@
-//! Who has uploaded what, kept in memory beside the index.
+//! The uploaders and their uploads, kept in memory beside the index.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,24 +9,24 @@ use rusqlite::Connection;
 
 use super::StoredReadings;
 
-/// What one uploader brought first.
+/// The uploads that one uploader brought first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploader {
     /// The name in its certificate.
     pub name: String,
-    /// How many uploads.
+    /// The number of uploads.
     pub uploads: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// When the last one was stored.
+    /// The time at which the last one was stored.
     pub last: SystemTime,
 }
 
-/// All of them.
+/// All uploaders.
 pub(super) struct Uploaders(Mutex<HashMap<String, Uploader>>);
 
 impl Uploaders {
-    /// Of what the index has.
+    /// Returns the uploaders of the uploads in the index.
     pub(super) fn read(index: &Connection) -> rusqlite::Result<Self> {
         let mut statement = index.prepare(
             "SELECT uploader, count(*), sum(bytes), max(created_at) FROM readings GROUP BY uploader",
@@ -66,7 +66,7 @@ impl Uploaders {
         }
     }
 
-    /// Those that stored something last come first.
+    /// Returns the uploaders, those that stored something last first.
     pub(super) fn list(&self) -> Vec<Uploader> {
         let mut all: Vec<_> = self.lock().values().cloned().collect();
         all.sort_by(|a, b| (Reverse(a.last), &a.name).cmp(&(Reverse(b.last), &b.name)));
