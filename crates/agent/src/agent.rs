@@ -27,7 +27,7 @@ const METRICS_EVERY: Duration = Duration::from_secs(5);
 /// The longest wait for room in a full spool before the next look.
 const BLOCKED: Duration = Duration::from_secs(1);
 
-/// What [`once`] did.
+/// The result of [`once`].
 #[derive(Debug)]
 pub struct Once {
     /// The number of rows that were read and are in the spool or at the server.
@@ -44,7 +44,7 @@ pub struct Once {
     pub failed: Option<String>,
 }
 
-/// What [`test()`] found.
+/// The result of [`test()`].
 #[derive(Debug)]
 pub struct Test {
     /// The columns, each with its reading in the first row, or why there is none.

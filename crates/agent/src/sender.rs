@@ -124,7 +124,7 @@ pub(crate) fn run(
     }
 }
 
-/// What [`drain`] did.
+/// The result of [`drain`].
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
     pub(crate) sent: u64,

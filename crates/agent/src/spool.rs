@@ -101,7 +101,7 @@ pub struct Waiting {
     pub bytes: Vec<u8>,
 }
 
-/// What became of a new batch.
+/// The result of [`Spool::push`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     /// The batch is on the disk.

@@ -1,4 +1,4 @@
-//! Column definitions: which CSV columns are readings, and how they are encoded.
+//! Column definitions: the CSV columns that are readings, and their encodings.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome};
 
-/// The definitions of the bundled weather data, used where none are given.
+/// The definitions of the bundled weather data, which are the default.
 pub(crate) const WEATHER: &str = include_str!("../data/weather.toml");
 
 #[derive(Deserialize)]
@@ -17,7 +17,7 @@ struct Definitions {
     column: Vec<Definition>,
 }
 
-/// A column, perhaps with what only `tfhe-sbc agent` uses.
+/// A column, perhaps with keys that only `tfhe-sbc agent` uses.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definition {
@@ -49,7 +49,7 @@ impl From<Definition> for Column {
     }
 }
 
-/// The definitions in a TOML file, or those of the bundled data.
+/// Returns the definitions in a TOML file, or those of the bundled data.
 pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Column>> {
     let (name, text) = match path {
         Some(path) => {
@@ -61,7 +61,7 @@ pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Column>> {
     };
     let definitions: Definitions =
         toml::from_str(&text).advise(format_args!("{name} does not define columns"), HELP)?;
-    // The same checks that a server makes, before anything is encrypted.
+    // These are the checks of a server, made before anything is encrypted.
     let checked = ReadingsMetadata {
         columns: definitions.column.into_iter().map(Column::from).collect(),
         rows: vec![String::new()],

@@ -30,7 +30,7 @@ use tfhe_sbc_device::MemoryPlan;
 use crate::demo::DemoArguments;
 use crate::failure::Outcome;
 
-/// What to do.
+/// The subcommand.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run the whole path on a day of weather readings (the default)
@@ -67,14 +67,14 @@ pub(crate) enum Command {
     Convert(Box<convert::Arguments>),
     /// Take keys of TFHE-rs, TFHEpp or Microsoft SEAL
     Keys(keys::Arguments),
-    /// Say what a file is, or how large uploads will be
+    /// Describe a file, or compute how large uploads will be
     Inspect(inspect::Arguments),
-    /// Say what parameters are worth
+    /// Find and judge parameter sets
     Params(params::Arguments),
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the subcommand.
     pub(crate) fn run(self) -> Outcome<ExitCode> {
         match self {
             Self::Demo(arguments) => return crate::demo::run(&arguments),
@@ -102,12 +102,12 @@ impl Command {
     }
 }
 
-/// The expanders by name.
+/// Returns the parser of expanders by name.
 fn expander() -> impl TypedValueParser<Value = ExpanderKind> {
     by_name(ExpanderKind::ALL, ExpanderKind::name)
 }
 
-/// The memory plans by name.
+/// Returns the parser of memory plans by name.
 fn memory_plan() -> impl TypedValueParser<Value = MemoryPlan> {
     by_name(MemoryPlan::ALL, MemoryPlan::name)
 }

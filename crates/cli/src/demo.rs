@@ -1,9 +1,9 @@
 //! The demo: the whole path on a day of weather readings, with three parties in three
 //! directories and a server in a process of its own.
 //!
-//! [`run`] goes through the stages; [`server_process`] starts and stops the server,
-//! [`plain`] computes the same answers in the clear, [`outcome`] compares and shows
-//! them, [`picture`] draws them.
+//! [`run`] goes through the stages. [`server_process`] starts and stops the server, [`plain`]
+//! computes the same answers in the clear, [`outcome`] compares and shows them, and [`picture`]
+//! draws them.
 
 mod outcome;
 mod picture;
@@ -38,8 +38,8 @@ use crate::failure::{Explain, Outcome};
 use crate::table::{self, Table};
 use crate::{columns, keys, output, progress};
 
-/// What the demo asks: every extreme and mean, one count with a threshold that the
-/// server does not see, and the hours in which two conditions hold together.
+/// The demo's questions: every extreme and mean, one count with a threshold that the server does
+/// not see, and the hours in which two conditions hold together.
 const QUESTIONS: [&str; 10] = [
     "min(temperature_c)",
     "max(temperature_c)",
@@ -172,7 +172,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     })
 }
 
-/// A private directory that goes away with its value.
+/// A private directory that is removed with its value.
 fn temporary_directory() -> Outcome<tempfile::TempDir> {
     tempfile::Builder::new()
         .prefix("tfhe-sbc-demo-")
@@ -190,7 +190,7 @@ struct Made {
     owner: Credentials,
 }
 
-/// Who a client is and whom it trusts.
+/// Returns a client's certificate and the authority that it trusts.
 struct Credentials {
     authority: PathBuf,
     own: CertificateFiles,
@@ -272,8 +272,8 @@ fn draw(
     output::write_file(path, svg.as_bytes())
 }
 
-/// Calls answers by their whole questions: the server does not know the thresholds
-/// that it got encrypted, so they are not in the names that it gives.
+/// Names answers by their whole questions: the server does not know the thresholds that it got
+/// encrypted, so they are not in the names that it gives.
 fn name_by_question(answers: &mut [Answer], questions: &[Question]) {
     for (answer, question) in answers.iter_mut().zip(questions) {
         if answer.name == question.public_text() {
@@ -282,7 +282,7 @@ fn name_by_question(answers: &mut [Answer], questions: &[Question]) {
     }
 }
 
-/// An answer by the text of its question.
+/// Returns an answer by the text of its question.
 fn answer_to<'a>(answers: &'a [Answer], name: &str) -> Option<&'a Answer> {
     answers.iter().find(|answer| answer.name == name)
 }
@@ -295,7 +295,7 @@ mod tests {
 
     use super::*;
 
-    /// The report on a demo that answers its first question with `value`.
+    /// Returns the report on a demo that answers its first question with `value`.
     fn report(value: f64) -> Report {
         let columns = columns::load(None).unwrap();
         let csv = table::weather_day(12).unwrap();

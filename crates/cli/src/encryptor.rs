@@ -21,7 +21,7 @@ impl From<UploadError> for Box<Failure> {
     }
 }
 
-/// The message, with the advice that the error has.
+/// Returns the message, with the advice that the error has.
 fn explained(message: impl Display, error: &UploadError) -> Box<Failure> {
     match error.advice() {
         Some(advice) => failure(message, advice),

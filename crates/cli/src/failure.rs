@@ -1,4 +1,4 @@
-//! What goes wrong, for people: one block that says what, and what to do.
+//! Failures for people: one block with the problem and what to do about it.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// One whose message says by itself what to do.
+    /// Returns a failure whose message says by itself what to do.
     pub(crate) fn plain(message: impl Display) -> Self {
         Self {
             message: message.to_string(),
@@ -34,7 +34,7 @@ impl Diagnostic for Failure {
 /// The result of a command or a part of one.
 pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
 
-/// A failure with advice.
+/// Returns a failure with advice.
 pub(crate) fn failure(message: impl Display, help: impl Display) -> Box<Failure> {
     Box::new(Failure {
         message: message.to_string(),
@@ -44,9 +44,9 @@ pub(crate) fn failure(message: impl Display, help: impl Display) -> Box<Failure>
 
 /// Turns library errors into failures.
 pub(crate) trait Explain<T> {
-    /// A failure whose error says by itself what to do.
+    /// Returns a failure whose error says by itself what to do.
     fn explain(self, doing: impl Display) -> Outcome<T>;
-    /// A failure with advice.
+    /// Returns a failure with advice.
     fn advise(self, doing: impl Display, help: impl Display) -> Outcome<T>;
 }
 

@@ -5,10 +5,10 @@ use tfhe_sbc_query::results::{Answer, AnswerValue, Bin};
 use crate::report;
 use crate::sheet::{DECRYPTED, HEADING, LABEL, ROOMY, RULE, SUBTITLE, Sheet, TICK, VALUE, pixels};
 
-/// The longest bar of a text.
+/// The length of the longest bar of a text, in letters.
 const BAR: u64 = 32;
 
-/// A line with a bar for each bin.
+/// Returns a line with a bar for each bin.
 pub(crate) fn text(bins: &[Bin], outside: u64, unit: &str) -> String {
     let names: Vec<String> = bins.iter().map(|bin| name(bin, unit)).collect();
     let width = names.iter().map(|name| name.chars().count()).max();
@@ -19,7 +19,7 @@ pub(crate) fn text(bins: &[Bin], outside: u64, unit: &str) -> String {
         .zip(bins)
         .map(|(name, bin)| {
             let count = report::count(bin.count);
-            // Eighths of a letter's width.
+            // The unit is an eighth of a letter's width.
             let eighths = (u128::from(bin.count) * u128::from(BAR * 8) / u128::from(most)) as u64;
             let whole = "█".repeat((eighths / 8) as usize);
             let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][(eighths % 8) as usize];
@@ -55,7 +55,7 @@ const FOOTER: i32 = 64;
 /// Draws the histograms among the answers, one below the other, as an SVG document.
 ///
 /// # Errors
-/// Says so when there is none.
+/// If there is no histogram.
 pub(crate) fn svg(answers: &[Answer]) -> Result<String, String> {
     let histograms = answers.iter().filter_map(|answer| match &answer.value {
         AnswerValue::Histogram {
@@ -96,7 +96,7 @@ fn bars(sheet: &Sheet<'_>, top: i32, bins: &[Bin], unit: &str) -> Result<(), Str
     let (floor, room) = (top + PLOT, WIDTH - 2 * MARGIN);
     let across = |i: usize| MARGIN + (i as f64 / bins.len() as f64 * f64::from(room)) as i32;
     let most = most(bins);
-    // As many numbers as there is room for.
+    // There are as many numbers as there is room for.
     let widest = bins.iter().map(|bin| TICK.width(&report::number(bin.from)));
     let widest = widest.max().unwrap_or(0) + 12;
     let apart = (widest * pixels(bins.len()) / room + 1).max(1) as usize;

@@ -1,4 +1,4 @@
-//! Key files and entropy. [`new_files`] writes what is not there yet.
+//! Key files and entropy. [`new_files`] writes files that do not exist yet.
 
 pub(crate) mod new_files;
 
@@ -16,12 +16,12 @@ use zeroize::Zeroizing;
 use crate::failure::{Explain, Outcome, failure};
 use crate::progress;
 
-/// Seeds from the operating system.
+/// Returns seeds from the operating system.
 pub(crate) fn fresh_seeds() -> Outcome<SeedSequence> {
     tfhe_sbc_upload::fresh_seeds().explain("no randomness")
 }
 
-/// The bytes of a file, zeroized on drop because they may be a key.
+/// Returns the bytes of a file, zeroized on drop because they may be a key.
 pub(crate) fn read_file(path: &Path) -> Outcome<Zeroizing<Vec<u8>>> {
     std::fs::read(path).map(Zeroizing::new).advise(
         format_args!("cannot read {}", path.display()),
@@ -29,12 +29,12 @@ pub(crate) fn read_file(path: &Path) -> Outcome<Zeroizing<Vec<u8>>> {
     )
 }
 
-/// The key owner's secret key.
+/// Reads the key owner's secret key.
 pub(crate) fn read_secret_key(path: &Path) -> Outcome<SecretKey> {
     SecretKey::from_bytes(&read_file(path)?).explain(path.display())
 }
 
-/// A server key for integers, ready to compute.
+/// Reads a server key for integers, ready to compute.
 pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
     let bytes = read_file(path)?;
     let (message, _) = Message::parse(&bytes).explain(path.display())?;
@@ -49,7 +49,7 @@ pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
     Ok(seeded.prepare(&|steps| bar.inc(steps)))
 }
 
-/// The devices with keys of their own, whose switch keys are in a directory.
+/// Reads the devices with keys of their own, whose switch keys are in a directory.
 pub(crate) fn device_keys(key: &ServerKey<u64>, directory: Option<&Path>) -> Outcome<DeviceKeys> {
     match directory {
         None => Ok(DeviceKeys::none(key)),

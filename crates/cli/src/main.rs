@@ -1,12 +1,11 @@
 //! `tfhe-sbc`: the whole path on the command line.
 //!
-//! [`commands`] holds one module a subcommand, each of which a script can run by
-//! itself; [`demo`] runs all of them in a row. What they share: [`columns`] and
-//! [`table`] read column definitions and CSV, [`keys`] reads and writes key files,
-//! [`output`] writes data, [`progress`] shows that something happens, [`report`] says
-//! how things are called and how large they are, [`sheet`] is what pictures are drawn on,
-//! those of [`histogram`]s too, [`failure`] is what goes wrong. [`foreign`] is the registry of other libraries, whose
-//! commands are in a folder each.
+//! [`commands`] has one module per subcommand, each of which a script can run by itself; [`demo`]
+//! runs all of them in a row. They share these modules: [`columns`] and [`table`] read column
+//! definitions and CSV, [`keys`] reads and writes key files, [`output`] writes data, [`progress`]
+//! shows that something happens, [`report`] spells figures, [`answers`] spells decrypted answers,
+//! [`sheet`] is the paper of pictures, those of [`histogram`]s too, and [`failure`] tells what goes
+//! wrong. [`foreign`] is the registry of other libraries, whose commands are in a folder each.
 #![forbid(unsafe_code)]
 
 mod answers;

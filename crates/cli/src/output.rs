@@ -1,4 +1,4 @@
-//! Where data goes: a file, or stdout.
+//! The destinations of data: a file, or stdout.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -8,8 +8,8 @@ use tfhe_sbc_transport::files;
 
 use crate::failure::{Explain, Outcome, failure};
 
-/// Checks, before any work is done for it, that output can go where it is to go: a file
-/// in a directory that exists, or stdout unless that is a terminal.
+/// Checks that output can be written to its destination, before any work is done for it: a file in
+/// a directory that exists, or stdout unless that is a terminal.
 pub(crate) fn check(path: Option<&Path>) -> Outcome<()> {
     match file(path) {
         Some(path) => check_file(path),
@@ -21,7 +21,7 @@ pub(crate) fn check(path: Option<&Path>) -> Outcome<()> {
     }
 }
 
-/// Checks that a file can lie where it is to lie.
+/// Checks that a file can be written at a path.
 pub(crate) fn check_file(path: &Path) -> Outcome<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -68,8 +68,7 @@ pub(crate) fn write_with(
     }
 }
 
-/// Writes a file, replacing it whole. What is there and no regular file, a device or a
-/// pipe, is written into.
+/// Writes a file, replacing it in one step. A device or a pipe is written into.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
     write_file_with(path, |file| file.write_all(bytes))
 }
@@ -80,7 +79,7 @@ fn write_file_with(
 ) -> Outcome<()> {
     let doing = "the output was not written";
     let advice = "choose a directory that you can write to and that has room";
-    // Through links, so that it is their target that is replaced.
+    // Links are followed, so that their target is replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if target.exists() && !target.is_file() {
         let written = std::fs::OpenOptions::new()
@@ -126,13 +125,13 @@ pub(crate) fn read_input(path: &Path) -> Outcome<Vec<u8>> {
     }
 }
 
-/// Prints a line of a report to stdout; a reader that has gone away is no failure.
+/// Prints a line of a report to stdout; it is no failure if the reader has gone away.
 pub(crate) fn print(text: impl Display) {
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
-/// Prints what a command was asked for to stdout. A reader that has seen enough is no
-/// failure, a full disk is one.
+/// Prints a command's output to stdout. It is no failure if the reader has gone away, but a full
+/// disk is one.
 pub(crate) fn emit(text: impl Display) -> Outcome<()> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
@@ -144,7 +143,7 @@ pub(crate) fn emit(text: impl Display) -> Outcome<()> {
     }
 }
 
-/// Says something on stderr, beside the output.
+/// Prints a message on stderr, beside the output.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
@@ -154,7 +153,8 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Outcome<()> {
     emit(serde_json::to_string_pretty(value).explain("no JSON of it")?)
 }
 
-/// An empty table for people: a line below the header and at the ends, none between rows.
+/// Returns an empty table for people: with lines below the header and at the ends, none between
+/// rows.
 pub(crate) fn text_table() -> comfy_table::Table {
     let style = comfy_table::presets::UTF8_HORIZONTAL_ONLY;
     let mut table = comfy_table::Table::new();
@@ -162,7 +162,7 @@ pub(crate) fn text_table() -> comfy_table::Table {
     table
 }
 
-/// How a path is shown where it may be stdout.
+/// Returns a path as text, or "stdout".
 pub(crate) fn shown(path: Option<&PathBuf>) -> String {
     path.map_or_else(|| "stdout".to_owned(), |path| path.display().to_string())
 }

@@ -1,4 +1,4 @@
-//! A parameter set as people name one: a shipped one by its name, their own by its file.
+//! Parameter sets as people name them: a shipped one by its name, their own by its file.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use tfhe_sbc_oracle::parameter_file::{from_toml, weakness};
 
 use crate::failure::{Explain, Outcome, failure};
 
-/// A set that was named.
+/// A named set.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen(Parameters);
 
-/// The longest parameter file that is read: ten times what one has.
+/// The longest parameter file that is read, in bytes: ten times the usual length.
 const MAX_FILE_BYTES: u64 = 1 << 14;
 
-/// What an argument names: a value parser.
+/// Parses the name of a set, for an argument.
 pub(crate) fn chosen(name: &str) -> Result<Chosen, String> {
     if let Some(shipped) = parameter_sets::by_name(name) {
         return shipped.map(Chosen).map_err(|error| error.to_string());
@@ -46,13 +46,13 @@ pub(crate) fn chosen(name: &str) -> Result<Chosen, String> {
 }
 
 impl Chosen {
-    /// The set, whatever it is good for: to ask about it.
+    /// Returns the set, however weak it is: to ask about it.
     pub(crate) fn to_ask_about(self) -> Parameters {
         self.0
     }
 
-    /// The set to make keys for: one that is weak only for who says so. The sets that are shipped
-    /// for comparison say it in their names.
+    /// Returns the set to make keys for. A weak set needs the user's word; the names of the sets
+    /// that are shipped for comparison give it.
     pub(crate) fn for_keys(self, insecure_for_tests: bool) -> Outcome<Parameters> {
         let set = self.0;
         let shipped = parameter_sets::by_name(set.name().as_str())
@@ -69,7 +69,7 @@ impl Chosen {
     }
 }
 
-/// Reads a file of JSON or TOML that is no longer than such files are.
+/// Reads a file of JSON or TOML of a bounded length.
 pub(crate) fn read_small(path: &Path, what: &str) -> Outcome<String> {
     std::fs::read_to_string(path).advise(
         format_args!("cannot read {}", path.display()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Works, and calls `show` every `interval` meanwhile.
+/// Runs `work`, and calls `show` every `interval` meanwhile.
 pub(crate) fn meanwhile<R>(
     interval: Duration,
     show: impl Fn() + Sync,
@@ -35,7 +35,7 @@ pub(crate) fn meanwhile<R>(
     })
 }
 
-/// A bar that counts to `total` and vanishes when it is dropped.
+/// Returns a bar that counts to `total` and vanishes when it is dropped.
 pub(crate) fn bar(what: &'static str, total: u64) -> Vanishing {
     let bar = ProgressBar::new(total).with_message(what);
     if let Ok(style) =
@@ -46,7 +46,7 @@ pub(crate) fn bar(what: &'static str, total: u64) -> Vanishing {
     Vanishing(bar)
 }
 
-/// A spinner with a text that changes.
+/// Returns a spinner with a text that changes.
 pub(crate) fn spinner(what: &'static str) -> Vanishing {
     let bar = ProgressBar::new_spinner().with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{msg:>28} {spinner}  {elapsed}") {
@@ -60,7 +60,7 @@ pub(crate) fn spinner(what: &'static str) -> Vanishing {
 pub(crate) struct Vanishing(ProgressBar);
 
 impl Vanishing {
-    /// Counts on.
+    /// Counts `steps` more.
     pub(crate) fn inc(&self, steps: u64) {
         self.0.inc(steps);
     }
@@ -71,7 +71,7 @@ impl Vanishing {
         self.0.set_position((share * total) as u64);
     }
 
-    /// Shows how many bootstraps are done, and, once the total is known, how long the others
+    /// Shows the number of bootstraps done, and, once the total is known, the time that the others
     /// will take.
     pub(crate) fn reach(&self, bootstraps: u64, total: u64) {
         if total > 0 && self.0.length() != Some(total) {

@@ -21,10 +21,10 @@ pub(crate) const VALUE: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Right);
 pub(crate) const TICK: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Center);
 pub(crate) const LABEL: Pen = Pen(13, FontStyle::Normal, MUTED, HPos::Left);
 
-/// More than there is.
+/// More than fits.
 pub(crate) const ROOMY: i32 = 1 << 20;
 
-/// How a text is written: its size, weight, colour and alignment.
+/// The style of a text: its size, weight, colour and alignment.
 #[derive(Clone, Copy)]
 pub(crate) struct Pen(i32, FontStyle, RGBColor, HPos);
 
@@ -33,7 +33,7 @@ impl Pen {
         Self(self.0, self.1, colour, self.3)
     }
 
-    /// About how wide a text is: there is no font here to measure it with.
+    /// Returns about how wide a text is: there is no font here to measure it with.
     pub(crate) fn width(self, text: &str) -> i32 {
         let tenths = if matches!(self.1, FontStyle::Bold) {
             7
@@ -77,10 +77,10 @@ impl<'a> Sheet<'a> {
         self.0.draw(&element).map_err(said)
     }
 
-    /// Writes on the line whose middle is at `at`, in no more than `room`:
-    /// smaller where that is enough, and cut short where it is not.
+    /// Writes on the line whose middle is at `at`, in no more than `room`: smaller if that is
+    /// enough, and otherwise cut short.
     pub(crate) fn text(&self, text: &str, at: (i32, i32), mut pen: Pen, room: i32) -> Drawn {
-        // What XML has no way to spell.
+        // XML cannot contain these characters.
         let unspellable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
         let mut text = text.trim().replace(unspellable, "");
         let least = (pen.0 * 2 / 3).max(10);
@@ -105,7 +105,7 @@ fn said(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
-/// A count as pixels; one too large to draw is cut short.
+/// Returns a count as pixels; a count that is too large to draw is cut short.
 pub(crate) fn pixels(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(ROOMY).min(ROOMY)
 }

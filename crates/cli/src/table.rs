@@ -9,19 +9,19 @@ use crate::failure::{Explain, Outcome, failure};
 /// A typical year of hourly weather readings; `data/README.md` names its source.
 pub(crate) const WEATHER_YEAR: &str = include_str!("../data/greensboro-hourly.csv");
 
-/// Hours of a day, and rows of the bundled data that make one.
+/// The hours of a day, and the rows of the bundled data that make one.
 pub(crate) const HOURS: usize = 24;
 
 /// Readings, column by column, and their labels.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Table {
-    /// One label a row.
+    /// One label per row.
     pub(crate) labels: Vec<String>,
     /// The readings of each defined column, in the order of the definitions.
     pub(crate) readings: Vec<Vec<f64>>,
 }
 
-/// The heading and the rows of one day (from 1) of the bundled year.
+/// Returns the heading and the rows of one day (from 1) of the bundled year.
 pub(crate) fn weather_day(day: usize) -> Outcome<String> {
     let mut lines = WEATHER_YEAR.lines();
     let heading = lines.next().unwrap_or_default();

@@ -47,7 +47,7 @@ struct Arguments {
     /// The program: `tfhe-sbc`
     #[arg(long)]
     program: PathBuf,
-    /// Where everything goes while it runs [default: a temporary directory]
+    /// The directory of everything while it runs [default: a temporary directory]
     #[arg(long)]
     directory: Option<PathBuf>,
     /// Write the figures there as JSON
@@ -77,7 +77,7 @@ struct Arguments {
     /// libfaketime)
     #[arg(long)]
     may_skip: bool,
-    /// What chance starts from [default: the time]
+    /// The seed of random numbers [default: the time]
     #[arg(long)]
     seed: Option<u64>,
     /// What to do

@@ -123,7 +123,7 @@ pub struct StoredReadings {
     pub created_at: SystemTime,
     /// The name in the certificate of its first uploader.
     pub uploader: String,
-    /// What it holds.
+    /// Its content.
     pub summary: UploadSummary,
 }
 

@@ -115,7 +115,7 @@ impl FromStr for Selection {
     }
 }
 
-/// What an upload holds, as far as it shows without the secret key.
+/// The content of an upload, as far as it shows without the secret key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadSummary {
     /// The number of encrypted values in all.
@@ -137,7 +137,7 @@ pub struct UploadReceipt {
     pub created: bool,
     /// The time at which they were first stored, as RFC 3339 in UTC.
     pub created_at: String,
-    /// What the readings hold.
+    /// The content of the readings.
     pub summary: UploadSummary,
 }
 
@@ -159,7 +159,7 @@ pub struct ReadingsEntry {
     pub created_at: String,
     /// The name in the certificate of the first uploader.
     pub uploader: String,
-    /// What the upload holds.
+    /// The content of the upload.
     pub summary: UploadSummary,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// What a certificate allows its holder to be.
+/// The role of a certificate's holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Measures, encrypts and uploads.
@@ -15,7 +15,7 @@ pub enum Role {
     Owner,
 }
 
-/// What a caller may want from the server.
+/// The actions that a caller may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Send encrypted readings.

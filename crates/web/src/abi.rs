@@ -1,17 +1,18 @@
-//! How the page's script calls [`decrypt`]: buffers in this module's memory, JSON
-//! out. All unsafe code of the crate is here, for the script's numbers are taken as pointers.
+//! The interface of the page's script to [`decrypt`]: buffers in this module's memory, and JSON as
+//! the result. All unsafe code of the crate is here, for the script's numbers are taken as
+//! pointers.
 //!
-//! A script calls [`tfhe_sbc_web_allocate`] for either file, copies the file there, calls
-//! [`tfhe_sbc_web_decrypt`] and reads the text that it points to. An instance of the module serves
-//! once: the script overwrites all its memory and drops it, so what is allocated here is never
-//! freed by it.
+//! A script calls [`tfhe_sbc_web_allocate`] for each file, copies the file there, calls
+//! [`tfhe_sbc_web_decrypt`] and reads the text that the result points to. An instance of the module
+//! is used once: the script overwrites all its memory and drops it, so memory that is allocated
+//! here is never freed.
 #![allow(unsafe_code)]
 
 use zeroize::Zeroizing;
 
 use crate::decrypt;
 
-/// Where a text is.
+/// The place of a text.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Text {
@@ -21,7 +22,7 @@ pub struct Text {
     pub len: usize,
 }
 
-/// A buffer of `len` zeros; null if there is no memory for it.
+/// Returns a buffer of `len` zeros; null if there is no memory for it.
 // SAFETY of the attribute: no other function has a name with this prefix.
 #[unsafe(no_mangle)]
 pub extern "C" fn tfhe_sbc_web_allocate(len: usize) -> *mut u8 {
@@ -59,10 +60,10 @@ pub unsafe extern "C" fn tfhe_sbc_web_decrypt(
     }))
 }
 
-/// The buffer that was leaked at `start`.
+/// Takes back the buffer that was leaked at `start`.
 ///
 /// # Safety
-/// It was leaked by [`tfhe_sbc_web_allocate`], has `len` bytes and is nobody else's.
+/// The buffer was leaked by [`tfhe_sbc_web_allocate`], has `len` bytes and no other owner.
 unsafe fn taken(start: *mut u8, len: usize) -> Zeroizing<Box<[u8]>> {
     let bytes = std::ptr::slice_from_raw_parts_mut(start, len);
     // SAFETY: it is a boxed slice of this length, by the caller's promise.

@@ -1,8 +1,8 @@
-//! What the key owner's page (`web/`) runs in a browser: a result decrypted on the machine that has
-//! the secret key.
+//! The code that the key owner's page (`web/`) runs in a browser. It decrypts a result on the
+//! machine that has the secret key.
 //!
-//! The page's script puts both files into this module's memory ([`abi`]); [`decrypt`] reads them as
-//! the program `tfhe-sbc decrypt` does and gives the answers, which go back as JSON. There is no
+//! The page's script puts both files into this module's memory ([`abi`]). [`decrypt`] reads them as
+//! the program `tfhe-sbc decrypt` does and returns the answers, which go back as JSON. There is no
 //! other way in or out: the module imports nothing.
 #![deny(unsafe_code)]
 
@@ -12,18 +12,18 @@ use serde::Serialize;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_query::results::{Answer, Results};
 
-/// What the page shows.
+/// The content of the page.
 #[derive(Debug, Serialize)]
 pub struct Decryption {
     /// The answers, in the order of the questions.
     pub answers: Vec<Answer>,
-    /// Bootstraps that they took.
+    /// The number of bootstraps that they took.
     pub bootstraps: u64,
-    /// What was decrypted with.
+    /// The key that decrypted them.
     pub key: KeyFacts,
 }
 
-/// What may be said of a secret key.
+/// The public facts about a secret key.
 #[derive(Debug, Serialize)]
 pub struct KeyFacts {
     /// The fingerprint of its key set.
@@ -43,7 +43,7 @@ pub struct Failure {
     pub file: File,
     /// What is wrong with it.
     pub message: String,
-    /// What to do about it, where the message does not say so.
+    /// What to do about it, if the message does not say so.
     pub advice: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ pub enum File {
 /// Constant-time in the key's coefficients.
 ///
 /// # Errors
-/// If either is not what it should be, or the result is of another key set.
+/// If one of the files is not what it should be, or the result is of another key set.
 pub fn decrypt(key: &[u8], result: &[u8]) -> Result<Decryption, Failure> {
     let secret = SecretKey::from_bytes(key).map_err(|error| Failure {
         file: File::Key,

@@ -1,4 +1,4 @@
-//! What every kind of sensor has in common.
+//! The trait that every kind of sensor implements.
 
 /// A sensor that is read on a schedule, for the values of one column.
 pub(super) trait Sensor {

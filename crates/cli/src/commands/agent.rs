@@ -16,7 +16,7 @@ use tracing_subscriber::EnvFilter;
 use crate::failure::{Explain, Failure, Outcome, failure};
 use crate::{output, report};
 
-/// What `--once` ends with if batches wait in the spool, as in sysexits.h.
+/// The exit status of `--once` if batches wait in the spool, as in sysexits.h.
 const EX_TEMPFAIL: u8 = 75;
 
 /// Reads a board's sensors, encrypts them in batches, keeps batches on disk until the
@@ -63,7 +63,7 @@ struct ConfigFile {
 enum Command {
     /// Write settings with comments
     Init(Init),
-    /// Say what waits in the spool
+    /// Show what waits in the spool
     Status(StatusArguments),
 }
 
@@ -75,7 +75,7 @@ struct Init {
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// A unit for systemd instead
+    /// Write a unit for systemd instead
     #[arg(long)]
     systemd: bool,
 }
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Failures with the agent's advice.
+/// Returns failures with the agent's advice.
 trait OfAgent<T> {
     fn agent(self, doing: &str) -> Result<T, Box<Failure>>;
 }
@@ -134,7 +134,7 @@ impl ConfigFile {
         let named = std::env::var_os(CONFIG_VARIABLE).map(PathBuf::from);
         let path = self.config.clone().or(named);
         let path = path.unwrap_or_else(|| PathBuf::from("agent.toml"));
-        // What is no text is no setting.
+        // A variable that is no text is no setting.
         let environment = std::env::vars_os();
         let texts = environment
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));

@@ -11,9 +11,9 @@ use tfhe_sbc_transport::role::Role;
 use crate::failure::{Explain, Outcome};
 use crate::output;
 
-/// Makes a small certificate authority and, signed by it, certificates for a server, a
-/// device (may upload) and a key owner (may also ask). With --add, one more client. `certs
-/// revoke` takes a certificate back.
+/// Makes a small certificate authority and, signed by it, certificates for a server, a device (may
+/// upload) and a key owner (may also ask). With --add, issues one more client a certificate. `certs
+/// revoke` revokes a certificate.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -31,29 +31,30 @@ pub(crate) struct Arguments {
     /// Issue a certificate for one more client, from the authority in --out
     #[arg(long, value_name = "NAME")]
     add: Option<String>,
-    /// What that client may do
+    /// The role of that client
     #[arg(long, value_enum, default_value = "device", requires = "add")]
     role: ClientRole,
-    /// For how many days that client's certificate is good [default: ten years]
+    /// The days for which that client's certificate is good [default: ten years]
     #[arg(long, requires = "add", value_parser = clap::value_parser!(u16).range(1..))]
     days: Option<u16>,
 }
 
 #[derive(Subcommand)]
 enum CertsCommand {
-    /// Take a certificate back: servers refuse it from then on
+    /// Revoke a certificate: servers refuse it from then on
     Revoke(RevokeArguments),
 }
 
 /// Puts the certificate NAME.pem on the authority's list of revoked ones, revoked.pem (an X.509
-/// CRL). A server that was started with --tls of the same directory takes it within a second and
-/// closes the connections that are open under it; any other needs a copy of the file.
+/// CRL). A server that was started with --tls of the same directory reads the list within a second
+/// and closes the connections that are open under the certificate; any other server needs a copy of
+/// the file.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tfhe-sbc certs --out tls && tfhe-sbc certs --out tls --add board-2\n  tfhe-sbc certs revoke board-2 --tls tls"
 )]
 struct RevokeArguments {
-    /// Whose certificate: NAME.pem in --tls
+    /// The certificate's name: NAME.pem in --tls
     name: String,
     /// The directory with ca.pem, ca.key and the certificates
     #[arg(long, default_value = "tls")]

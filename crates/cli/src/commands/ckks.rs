@@ -1,6 +1,6 @@
 //! `ckks`: real and complex numbers for servers that run Microsoft SEAL. [`keygen`] makes keys in
-//! its form, [`encrypt`] is what a board does, [`decrypt`] reads what comes back; [`key_file`] reads
-//! and writes keys, [`numbers`] reads CSV.
+//! SEAL's form, [`encrypt`] encrypts as a board does, [`decrypt`] decrypts what a server returns;
+//! [`key_file`] reads and writes keys, [`numbers`] reads CSV.
 
 mod decrypt;
 mod encrypt;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// How many ciphertexts, in words.
+/// Returns a number of ciphertexts in words.
 pub(crate) fn ciphertexts(count: usize) -> String {
     match count {
         1 => "1 ciphertext".to_owned(),
@@ -49,7 +49,7 @@ pub(crate) fn ciphertexts(count: usize) -> String {
     }
 }
 
-/// A scale: a number, or a power like 2^25.
+/// Parses a scale: a number, or a power like 2^25.
 pub(crate) fn scale(text: &str) -> Result<f64, String> {
     let scale = match text.split_once('^') {
         Some((base, exponent)) => base

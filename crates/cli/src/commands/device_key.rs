@@ -15,10 +15,9 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::keys::new_files::{NewFiles, refuse_existing};
 use crate::{keys, output};
 
-/// Issues a device a key of its own: whoever takes the board apart reads what that key
-/// encrypted, and nothing of other boards. To replace a key, issue another with the next
-/// --epoch: servers refuse new uploads under the old one and still compute on what they
-/// have.
+/// Issues a device a key of its own: an attacker who takes the board apart reads what that key
+/// encrypted, and nothing of other boards. To replace a key, issue another one with the next
+/// --epoch: servers refuse new uploads under the old one and still compute on those that they have.
 ///
 /// The switch key goes into the directory that `serve --device-keys` names. The device's
 /// key goes to the device; nobody else needs it.
@@ -66,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// Checks, before any work is done for it, that a key can be written there.
+/// Checks that a key can be written to the path, before any work is done for it.
 fn check_new(path: &Path) -> Outcome<()> {
     output::check_file(path)?;
     refuse_existing([path])

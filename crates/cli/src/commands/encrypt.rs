@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// The generator of masks and noise
     #[arg(long, default_value = ExpanderKind::ChaCha20.name(), value_parser = super::expander())]
     expander: ExpanderKind,
-    /// What is kept in memory; the upload has the same size whatever it is
+    /// The values that are kept in memory; the upload has the same size with each plan
     #[arg(long, default_value_t = MemoryPlan::recommended(), value_parser = super::memory_plan())]
     plan: MemoryPlan,
 }

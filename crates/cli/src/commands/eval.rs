@@ -1,4 +1,4 @@
-//! `eval`: what a server computes, on files; in [`count`], what that costs.
+//! `eval`: a server's computation, on files; [`count`] tells what it costs.
 
 mod count;
 
@@ -39,13 +39,14 @@ pub(crate) struct Arguments {
     /// Compute nothing: only say how many bootstraps the questions take. Needs no key
     #[arg(long, conflicts_with = "out")]
     count: bool,
-    /// Try how fast this machine bootstraps with the server key, and say how long it would take
+    /// Try how fast this machine bootstraps with the server key, and print how long the questions
+    /// would take
     #[arg(long, requires = "count")]
     measure: bool,
     /// Print what --count says as JSON
     #[arg(long, requires = "count")]
     json: bool,
-    /// Most bootstraps to begin with at all
+    /// The most bootstraps that a computation may take
     #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
     max_bootstraps: u64,
 }

@@ -82,7 +82,7 @@ fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
         device: device_path,
         server: server_path,
     } = paths;
-    // Before the work, which takes a while.
+    // The check comes before the work, which takes a while.
     refuse_existing([&**secret_path, device_path, server_path])?;
     let mut seeds = fresh_seeds()?;
     let secret = SecretKey::generate(*parameters, &mut seeds).explain("no keys")?;

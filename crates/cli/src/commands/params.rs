@@ -17,7 +17,7 @@ use tfhe_sbc_oracle::cost::CostModel;
 
 use crate::failure::{Explain, Outcome};
 
-/// Finds parameter sets, and says what they are worth: how fast, how often wrong, how secure.
+/// Finds parameter sets, and tells how fast, how often wrong and how secure they are.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tfhe-sbc params find --message 2 --carry 2 --out own.toml\n  tfhe-sbc keygen --parameters own.toml --out own\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4\n  tfhe-sbc params security --n 915 --q-log2 32 --secret blocks --block-size 3 --sigma-log2=-20.2 --json"
@@ -33,7 +33,7 @@ enum Question {
     Find(Box<find::Arguments>),
     /// Price the attacks on an LWE key
     Security(security::Arguments),
-    /// Run the engine under a set and hold its noise against what is predicted
+    /// Run the engine under a set and compare its noise with the prediction
     Check(Box<check::Arguments>),
     /// Find the shipped sets again, each by its command
     Shipped(shipped::Arguments),
@@ -51,9 +51,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// Where a cost model is from.
+/// The origin of a cost model.
 enum CostSource {
-    /// The one in the program.
+    /// The model in the program.
     BuiltIn,
     /// A file of `params calibrate`.
     Calibrated,
@@ -68,7 +68,7 @@ impl CostSource {
     }
 }
 
-/// The cost model that was named, or this machine's if it has one.
+/// Returns the cost model that was named, or this machine's if it has one.
 fn cost_model(named: Option<&str>) -> Outcome<(CostModel, CostSource)> {
     match named {
         Some("built-in") => Ok((CostModel::built_in(), CostSource::BuiltIn)),

@@ -1,4 +1,4 @@
-//! `provision`: all that a board needs, in one file.
+//! `provision`: one file with everything that a board needs.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use crate::keys::new_files::{NewFiles, refuse_existing};
 use crate::{keys, output};
 
 /// Issues a board a key of its own and a certificate, and writes both into one file with the
-/// settings of `tfhe-sbc agent`, which runs it as it is. The switch key goes to --device-keys,
-/// which the server reads; the certificate also to --tls, for `certs revoke`, as NAME.pem, or
-/// NAME-EPOCH.pem of a later key.
+/// settings of `tfhe-sbc agent`, which runs with it as it is. The switch key goes to --device-keys,
+/// which the server reads. The certificate also goes to --tls, for `certs revoke`, as NAME.pem, or
+/// as NAME-EPOCH.pem for a later key.
 ///
 /// The file is the board's only secret: copy it there, then delete it here.
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     /// The number of the key among the board's keys; the highest is current
     #[arg(long, default_value_t = Epoch::FIRST, value_parser = device_key::epoch)]
     epoch: Epoch,
-    /// For how many days the certificate is good [default: ten years]
+    /// The days for which the certificate is good [default: ten years]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     days: Option<u16>,
 }
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         }
         .settings()
     };
-    // It stands between quotes.
+    // The address stands between quotes.
     let is_plain = |c: char| c.is_ascii_graphic() && !['"', '\\'].contains(&c);
     if !arguments.server.chars().all(is_plain) {
         return Err(failure(
@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             "write https://HOST:PORT or mqtts://HOST:PORT",
         ));
     }
-    // What the agent would refuse is refused here, before a key is made.
+    // Settings that the agent would refuse are refused here, before a key is made.
     Config::parse(&settings(&[]), Path::new("."), [])
         .map_err(|error| failure(format_args!("the settings: {error}"), error.advice()))?;
 
@@ -116,8 +116,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     } = device_key::issue_keys(&secret, issue)?;
     let file = settings(&device).as_bytes().to_vec();
     let mut new = NewFiles::default();
-    // What the server and the authority need first: a board whose switch key or certificate is
-    // nowhere else could be neither served nor revoked.
+    // The files for the server and the authority come first: a board whose switch key or
+    // certificate is nowhere else could be neither served nor revoked.
     new.add_public(
         &switch,
         switch_key,

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed, several with commas between, or latest
+    /// The readings: the id that `send` printed, several ids with commas between, or latest
     #[arg(long, default_value = "latest")]
     readings: Selection,
     /// The file for the encrypted result [default: stdout]
@@ -46,10 +46,10 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Questions and what encrypts their thresholds.
+/// Questions, and the key that encrypts their thresholds.
 #[derive(Args)]
 pub(crate) struct Questions {
-    /// What is asked
+    /// The questions
     #[arg(required = true, value_name = "QUESTION", value_parser = question)]
     pub(super) questions: Vec<Question>,
     /// A device key or public key of the readings' key set, to seal the question with
@@ -60,9 +60,9 @@ pub(crate) struct Questions {
     columns: Option<PathBuf>,
 }
 
-/// The question of a text, with the files that it names.
+/// Parses the question of a text, and reads the files that it names.
 fn question(text: &str) -> Result<Question, ParseError> {
-    /// More than any tree takes.
+    /// The limit is more than any tree takes.
     const MAX_BYTES: u64 = 1 << 20;
     Question::parse(text, |path| {
         let mut text = String::new();
@@ -73,7 +73,7 @@ fn question(text: &str) -> Result<Question, ParseError> {
 }
 
 impl Questions {
-    /// The bytes of the request.
+    /// Returns the bytes of the request.
     pub(crate) fn seal(&self) -> Outcome<Vec<u8>> {
         let columns = columns::load(self.columns.as_deref())?;
         seal(
@@ -84,7 +84,7 @@ impl Questions {
     }
 }
 
-/// The bytes of a request about such columns.
+/// Returns the bytes of a request about such columns.
 pub(crate) fn seal(
     questions: &[Question],
     columns: &[Column],
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Asks, and shows meanwhile how many bootstraps the server has done.
+/// Asks, and shows meanwhile the number of bootstraps that the server has done.
 pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
     let show = || {

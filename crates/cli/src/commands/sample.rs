@@ -1,4 +1,4 @@
-//! `sample`: bundled readings to try things with.
+//! `sample`: bundled readings for trials.
 
 use clap::Args;
 

@@ -12,8 +12,8 @@ use tfhe_sbc_transport::identity::Identity;
 use crate::failure::{Explain, Outcome};
 use crate::{output, progress, report};
 
-/// Sends encrypted readings to a server and prints the id that it stored them under.
-/// What is acknowledged is on the server's disk; sending it again does no harm.
+/// Sends encrypted readings to a server and prints the id that it stored them under. When this
+/// ends, they are on the server's disk; sending them again does no harm.
 #[derive(Args)]
 #[command(
     after_help = "Example, with a server of `tfhe-sbc serve --help` running:\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc | tfhe-sbc send --to https://localhost:8443 --tls tls"
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Where the server is and who asks.
+/// The server's address and the client's certificate.
 #[derive(Args)]
 pub(crate) struct Server {
     /// The server
@@ -38,7 +38,7 @@ pub(crate) struct Server {
     /// The directory with ca.pem and the client's certificate and key
     #[arg(long, default_value = "tls")]
     tls: PathBuf,
-    /// Whose certificate to show: NAME.pem and NAME.key in --tls [default: device for
+    /// The name of the certificate to show: NAME.pem and NAME.key in --tls [default: device for
     /// send, owner for query]
     #[arg(long, value_name = "NAME")]
     identity: Option<String>,

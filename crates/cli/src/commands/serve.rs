@@ -37,8 +37,8 @@ pub(crate) struct Arguments {
     /// that `device-key` adds to it count at once
     #[arg(long, value_name = "DIRECTORY")]
     device_keys: Option<PathBuf>,
-    /// The directory with ca.pem, server.pem, server.key and, once there are any, the
-    /// certificates that `certs revoke` took back, in revoked.pem
+    /// The directory with ca.pem, server.pem, server.key and, once there are any, the revoked
+    /// certificates of `certs revoke` in revoked.pem
     #[arg(long, default_value = "tls")]
     tls: PathBuf,
     /// The directory for uploads
@@ -51,13 +51,13 @@ pub(crate) struct Arguments {
     /// certificate; others open GET / with the owner's
     #[arg(long, value_name = "ADDRESS")]
     status: Option<SocketAddr>,
-    /// Most bytes of one upload
+    /// The most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
-    /// Most bytes of all uploads and questions that are being received or checked
+    /// The most bytes of all uploads and questions that are being received or checked
     #[arg(long, default_value_t = Limits::default().buffered_bytes)]
     max_buffered_bytes: usize,
-    /// Most connections at a time
+    /// The most connections at a time
     #[arg(long, default_value_t = Limits::default().connections)]
     max_connections: usize,
     /// Seconds for a client to prove itself
@@ -72,16 +72,16 @@ pub(crate) struct Arguments {
     /// Seconds for a body to arrive whole
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().body_timeout.as_secs())]
     body_timeout: u64,
-    /// Most bootstraps that one query may take
+    /// The most bootstraps that one query may take
     #[arg(long, default_value_t = MAX_BOOTSTRAPS)]
     max_bootstraps: u64,
     /// A broker that boards upload over: mqtts://HOST:PORT
     #[arg(long, value_name = "URL")]
     mqtt: Option<String>,
-    /// Whose certificate to show the broker: NAME.pem and NAME.key in --tls
+    /// The name of the certificate to show the broker: NAME.pem and NAME.key in --tls
     #[arg(long, value_name = "NAME", default_value = "ingest")]
     mqtt_identity: String,
-    /// What topics begin with
+    /// The beginning of the topics
     #[arg(long, value_name = "PREFIX", default_value = "tfhe-sbc")]
     mqtt_topic: String,
     /// Stop when stdin ends, as it does when the process that holds its other end does
@@ -126,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         .init();
     if arguments.until_stdin_ends {
         std::thread::spawn(|| {
-            // What is acknowledged is on the disk; there is nothing to finish.
+            // An acknowledged upload is on the disk, so there is nothing to finish.
             let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
             std::process::exit(0);
         });

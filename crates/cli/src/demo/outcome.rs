@@ -1,4 +1,4 @@
-//! What came out: encrypted against plain answers, sizes and times.
+//! The outcome of the demo: encrypted against plain answers, sizes and times.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::table::Table;
 use crate::{output, report};
 
-/// How long each stage took.
+/// The time of each stage.
 #[derive(Default)]
 pub(super) struct Stages {
     pub(super) keygen: Duration,
@@ -88,7 +88,7 @@ struct JsonResult<'a> {
     agree: bool,
 }
 
-/// A number without its unit, or another answer.
+/// Returns a number without its unit, or another answer.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum JsonValue<'a> {
@@ -156,7 +156,7 @@ impl Report {
         })
     }
 
-    /// Whether every answer is right.
+    /// Returns whether every answer is right.
     pub(super) fn ok(&self) -> bool {
         self.agree.iter().all(|&agree| agree)
     }
@@ -245,7 +245,7 @@ impl Report {
         }
     }
 
-    /// What the picture shows.
+    /// Returns the content of the picture.
     pub(super) fn picture(
         &self,
         columns: &[Column],
@@ -329,7 +329,7 @@ fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-/// An answer, hours shortened to what tells them apart.
+/// Returns an answer as text, with hours shortened to the part that differs.
 fn shown(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Rows(labels) if !labels.is_empty() => {
@@ -345,12 +345,13 @@ fn shown(value: &AnswerValue) -> String {
     }
 }
 
-/// A value without what binary fractions of a decimal step leave behind the sixth place.
+/// Returns a value without the tail that binary fractions of a decimal step leave behind the sixth
+/// place.
 fn tidy(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// The name of a column without its unit, for a heading.
+/// Returns the name of a column without its unit, for a heading.
 fn title(name: &str) -> String {
     let words = name.rsplit_once('_').map_or(name, |(words, _)| words);
     let mut characters = words.chars();

@@ -1,9 +1,9 @@
-//! The day as one picture: the readings as measured, and over them what the
-//! encrypted computation said.
+//! The day as one picture: the readings as measured, and over them the answers of the encrypted
+//! computation.
 //!
-//! One colour, one meaning: grey is measured, blue came out of a ciphertext,
-//! orange is a threshold that only ever went up encrypted. Every mark carries
-//! its own label; the key under the heading only says what the colours mean.
+//! Each colour has one meaning: grey is measured, blue is decrypted from a ciphertext, orange is a
+//! threshold that was sent only encrypted. Every mark carries its own label; the key under the
+//! heading tells the colours' meaning.
 
 mod scale;
 
@@ -17,10 +17,10 @@ use crate::sheet::{
 };
 use scale::{apart, digits, drawable, hour, number, runs, span, ticks, values};
 
-/// A column of readings and what the encrypted computation said of it.
+/// A column of readings, and the answers of the encrypted computation about it.
 #[derive(Clone, Default)]
 pub(crate) struct Panel {
-    /// What was measured, such as "Temperature".
+    /// The measured quantity, such as "Temperature".
     pub(crate) title: String,
     /// The unit of the readings, such as "°C".
     pub(crate) unit: String,
@@ -38,20 +38,20 @@ pub(crate) struct Panel {
     pub(crate) caption: String,
 }
 
-/// Everything the picture shows.
+/// The content of the picture.
 #[derive(Clone, Default)]
 pub(crate) struct Picture {
     /// The heading.
     pub(crate) title: String,
     /// A line under the heading.
     pub(crate) subtitle: String,
-    /// When each row was read, such as "1988-01-12T01:00".
+    /// The time of each row, such as "1988-01-12T01:00".
     pub(crate) hours: Vec<String>,
     /// The columns, drawn two abreast.
     pub(crate) panels: Vec<Panel>,
     /// The rows, counted from 0, that are shaded in every panel.
     pub(crate) marked_hours: Vec<usize>,
-    /// What the shading means.
+    /// The meaning of the shading.
     pub(crate) marked_caption: String,
     /// Labels and values for the strip at the foot.
     pub(crate) figures: Vec<(String, String)>,
@@ -59,14 +59,14 @@ pub(crate) struct Picture {
 
 const WIDTH: i32 = 1200;
 const MARGIN: i32 = 40;
-/// Between one panel, or figure, and the next.
+/// The distance between one panel, or figure, and the next.
 const GAPS: (i32, i32) = (36, 16);
 const HEADER: i32 = 124;
 const PANEL: i32 = 322;
 const FIGURE_ROW: i32 = 66;
-/// Left of a plot for the axis, above it for the titles, below it for the hours.
+/// The room left of a plot for the axis, above it for the titles, and below it for the hours.
 const INSET: (i32, i32, i32) = (58, 52, 46);
-/// The length of a dash, and from one to the next.
+/// The length of a dash, and the distance from one to the next.
 const DASHED: (i32, usize) = (6, 10);
 const WHOLE: (i32, usize) = (WIDTH, WIDTH as usize);
 
@@ -74,7 +74,7 @@ const WHOLE: (i32, usize) = (WIDTH, WIDTH as usize);
 ///
 /// # Errors
 ///
-/// Says what is missing when there is no panel or no reading to draw.
+/// If there is no panel, or no reading to draw; the error says which.
 pub(crate) fn svg(picture: &Picture) -> Result<String, String> {
     let panels = &picture.panels;
     let longest = panels.iter().map(|panel| panel.readings.len()).max();
@@ -136,7 +136,7 @@ fn header(sheet: &Sheet, picture: &Picture) -> Drawn {
     sheet.dot((MARGIN + 13, y))
 }
 
-/// Where a panel's plot lies, and what its axes span.
+/// The place of a panel's plot, and the ranges of its axes.
 struct Frame {
     x: Range<i32>,
     y: Range<i32>,
@@ -145,7 +145,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// How far across a row is; a whole number is the edge before that row.
+    /// Returns the horizontal place of a row; a whole number is the edge before that row.
     fn across(&self, row: f64) -> i32 {
         let width = f64::from(self.x.end - self.x.start);
         self.x.start + (row * width / self.rows as f64).round() as i32
@@ -211,7 +211,7 @@ fn axes(sheet: &Sheet, frame: &Frame, panel: &Panel, whole: &Picture) -> Drawn {
     let (left, right, y) = (frame.x.start, frame.x.end, frame.y.end);
     let (step, ticks) = ticks(&frame.span);
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
-    // Nobody measured less than nothing, if nothing here is negative.
+    // The axis does not go below zero if nothing here is negative.
     let negative = values(panel).any(|value| value < 0.0);
     for tick in ticks.into_iter().filter(|tick| negative || *tick >= 0.0) {
         let y = frame.height(tick);
@@ -241,7 +241,7 @@ fn extreme(
     value: f64,
     (label, away, lines): (&str, i32, &[i32]),
 ) -> Drawn {
-    // A result that is no reading goes, at its own height, where it is nearest.
+    // A result that is no reading is drawn at its own height, at the nearest reading.
     let off = |reading: &f64| (reading - value).abs();
     let least = readings.iter().map(off).fold(f64::INFINITY, f64::min);
     let marks = runs(readings.len(), |row| off(&readings[row]) <= least);
@@ -250,7 +250,7 @@ fn extreme(
         let (from, to) = (frame.middle(mark.start) - 9, frame.middle(mark.end - 1) + 9);
         sheet.rect((from.max(left), y - 2), (to.min(right), y + 2), DECRYPTED)?;
     }
-    // The longest, and of those the first.
+    // The longest stretch is taken, and of several the first.
     if let Some(mark) = marks.iter().rev().max_by_key(|mark| mark.len()) {
         let middle = frame.across((mark.start + mark.end) as f64 / 2.0);
         let half = EXTREME.width(label) / 2;
@@ -281,7 +281,7 @@ fn figures(sheet: &Sheet, figures: &[(String, String)], top: i32) -> Drawn {
 /// The lines that cross a panel: value, label and colour.
 fn across(panel: &Panel) -> Vec<(f64, String, RGBColor)> {
     let (mean, digits) = (panel.mean, digits(panel));
-    // A mean says a little more than a reading does.
+    // A mean gets one decimal more than a reading.
     let finer = digits + usize::from(mean.is_some_and(|mean| mean.abs() < 10_000.0));
     let threshold = (panel.threshold, "threshold", digits, THRESHOLD);
     let lines = [threshold, (mean, "mean", finer, DECRYPTED)].into_iter();
@@ -292,7 +292,7 @@ fn across(panel: &Panel) -> Vec<(f64, String, RGBColor)> {
     lines.filter_map(line).collect()
 }
 
-/// How wide each of some columns is, between the margins.
+/// Returns the width of each of some columns, between the margins.
 fn column(abreast: usize, gap: i32) -> i32 {
     (WIDTH - 2 * MARGIN + gap) / pixels(abreast) - gap
 }
@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Draws, and checks that what came out is XML with nothing amiss in it.
+    /// Draws, and checks that the document is well-formed XML.
     fn drawn(picture: &Picture) -> String {
         let svg = svg(picture).unwrap();
         let closed = svg.matches("</").count() + svg.matches("/>").count();

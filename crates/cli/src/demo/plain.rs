@@ -7,8 +7,8 @@ use tfhe_sbc_upload::readings::Column;
 
 use crate::table::Table;
 
-/// The answer to a question about a table whose columns are `columns`. `None` if a
-/// column is not there, or if no demo asks such a question.
+/// Returns the answer to a question about a table whose columns are `columns`. `None` if a column
+/// is missing, or if no demo asks such a question.
 pub(super) fn answer(
     question: &Question,
     columns: &[Column],
@@ -52,7 +52,7 @@ pub(super) fn answer(
     }
 }
 
-/// The rows that meet a comparison, or all of several.
+/// Returns the rows that meet a comparison, or all of several.
 fn rows<'t>(
     condition: &Condition,
     readings: &impl Fn(&str) -> Option<&'t [f64]>,
@@ -78,8 +78,8 @@ fn rows<'t>(
     Some(rows)
 }
 
-/// Whether a decrypted answer is the plain one: numbers to a millionth of a step of
-/// their column, rows exactly.
+/// Returns whether a decrypted answer is the plain one: numbers to a millionth of a step of their
+/// column, rows exactly.
 pub(super) fn agrees(decrypted: &AnswerValue, plain: &AnswerValue, step: f64) -> bool {
     match (decrypted, plain) {
         (AnswerValue::Number { value: a, unit: u }, AnswerValue::Number { value: b, unit: v }) => {

@@ -19,7 +19,7 @@ impl ServerProcess {
     pub(super) fn start(key: &Path, directory: &Path) -> Outcome<Self> {
         let program = std::env::current_exe().explain("the path of this program")?;
         let child = Command::new(program)
-            // Should this process die, its end of the pipe closes.
+            // If this process dies, its end of the pipe closes.
             .args([
                 "serve",
                 "--until-stdin-ends",
@@ -65,7 +65,7 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub(super) fn url(&self) -> String {
         format!("https://{}", self.address)
     }
@@ -73,7 +73,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // What it acknowledged is on its disk; it has nothing to finish.
+        // What the server acknowledged is on its disk, so it has nothing to finish.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Key files that are written all or none, over nothing that is there.
+//! Key files that are written all or none, and that overwrite nothing.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{output, report};
 const NOT_WRITTEN: &str = "no keys were written";
 const WRITE_ADVICE: &str = "choose a directory that you can write to and that has room";
 
-/// Files to be written, none of which is there yet.
+/// Files to be written, none of which exists yet.
 #[derive(Default)]
 pub(crate) struct NewFiles(Vec<NewFile>);
 
@@ -48,14 +48,14 @@ impl NewFiles {
         });
     }
 
-    /// Writes all or none, with the directories that they are in.
+    /// Writes all files or none, with the directories that they are in.
     pub(crate) fn write(&self) -> Outcome<()> {
         refuse_existing(self.0.iter().map(|file| &*file.path))?;
         self.write_or_remove().advise(NOT_WRITTEN, WRITE_ADVICE)
     }
 
-    /// Writes them in their order. If one cannot be written, those before it go again, and
-    /// nothing else: what has come up in between is somebody else's.
+    /// Writes the files in their order. If one cannot be written, those before it are removed, and
+    /// nothing else: a file that was made in between is not ours.
     fn write_or_remove(&self) -> Result<(), FileError> {
         for file in &self.0 {
             let parent = file.path.parent();
@@ -78,7 +78,7 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Says what was written: a line each.
+    /// Prints what was written, a line each.
     pub(crate) fn say(&self) {
         for file in &self.0 {
             output::note(format_args!(
@@ -91,7 +91,7 @@ impl NewFiles {
     }
 }
 
-/// Refuses paths where something is: keys are never overwritten.
+/// Refuses paths where a file exists: keys are never overwritten.
 pub(crate) fn refuse_existing<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Outcome<()> {
     let mut paths = paths.into_iter();
     match paths.find(|path| path.symlink_metadata().is_ok()) {
@@ -118,7 +118,7 @@ mod tests {
         files.add_secret(&path("secret"), vec![1_u8], "");
         files.add_public(&path("public"), vec![2], "");
         files.add_public(&path("late"), vec![3], "");
-        // It comes up after the check.
+        // The file is made after the check.
         std::fs::create_dir(desk.path().join("keys")).unwrap();
         std::fs::write(path("late"), b"another's").unwrap();
         assert!(files.write_or_remove().is_err());
@@ -128,7 +128,7 @@ mod tests {
         std::fs::remove_file(path("late")).unwrap();
         assert!(files.write().is_ok());
         assert_eq!(std::fs::read(path("secret")).unwrap(), [1]);
-        // The second time all of them are somebody's.
+        // The second time all files exist already.
         assert!(files.write().is_err() && files.write_or_remove().is_err());
         assert!(path("secret").exists() && path("public").exists() && path("late").exists());
     }

@@ -1,4 +1,4 @@
-//! A board's one file: made, run as it is, taken back; and what is not made.
+//! A board's one file: it is made, run as it is, and its certificate revoked; and what is not made.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What clients with good certificates cannot do to others.
+//! Tests that a client with a good certificate cannot harm others.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -47,7 +47,7 @@ fn one_certificate_cannot_take_all_connections() {
     });
 }
 
-/// Neither by sending a body slowly, nor by sending much of it.
+/// A client cannot do so by sending a body slowly, nor by sending much of it.
 #[test]
 fn a_connection_too_many_is_over_at_once() {
     let server = TestServer::with_limits(Limits {
@@ -151,7 +151,7 @@ fn a_head_of_any_size_is_refused() {
     });
 }
 
-/// Who announces much and sends little has little of the memory for bodies.
+/// A client that announces much and sends little has little of the memory for bodies.
 #[test]
 fn announcing_bodies_does_not_keep_others_out() {
     let server = TestServer::with_limits(Limits {

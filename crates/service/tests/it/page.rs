@@ -1,4 +1,5 @@
-//! The status page: whole, readable by who may, and without anything to run.
+//! Tests of the status page: it is well-formed, only those who may read it get it, and it has
+//! nothing to run.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Certificates that are taken back, and the reasons that handshakes fail for.
+//! Tests of revoked certificates, and of the reasons for which handshakes fail.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -154,7 +154,8 @@ fn a_list_that_cannot_be_used_leaves_the_last_good_one_in_force() {
     server.owner();
 }
 
-/// A list that is put back, from a copy say, does not make anybody good again.
+/// An older list that is put back, for example from a copy, makes no revoked certificate good
+/// again.
 #[test]
 fn an_older_list_and_two_lists_in_one_file_are_not_taken() {
     let server = TestServer::start();

@@ -1,4 +1,4 @@
-//! Stopping: what is under way is finished, nothing new is begun.
+//! Tests of stopping: work under way is finished, and no new work is begun.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the store promises, crashes included.
+//! Tests of the store's promises, crashes included.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,4 @@
-//! Who gets a connection, over which TLS, and what the others are told.
+//! Tests of which clients get a connection, over which TLS, and what the others are told.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

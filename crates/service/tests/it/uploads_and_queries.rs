@@ -1,4 +1,4 @@
-//! What devices and owners can do, and what they are told when they cannot.
+//! Tests of what devices and owners can do, and of the refusals that they get.
 
 use std::io::{Read, Write};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What the page is told, on this machine: by the function, and through the interface of the script.
+//! Tests of decryption on this machine: by the function, and through the interface of the script.
 
 use crate::common;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tfhe_sbc_web::{Failure, File, decrypt};
 
 const THIRD: &str = "18:00 <b>&amp;</b>";
 
-/// By hand, from 0, 10.5 and 21 °C.
+/// Returns the answers computed by hand from 0, 10.5 and 21 °C.
 fn expected() -> Value {
     let number = |value: f64, unit: &str| json!({"value": value, "unit": unit});
     let rows = |values: [Value; 3]| -> Value {
@@ -115,7 +115,7 @@ fn each_file_that_is_not_what_it_should_be_is_named() {
     }
 }
 
-/// What the script does.
+/// Does what the script does.
 fn through_the_interface(key: &[u8], result: &[u8]) -> Value {
     let copied = |bytes: &[u8]| {
         let start = tfhe_sbc_web_allocate(bytes.len());

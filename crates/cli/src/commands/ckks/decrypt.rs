@@ -1,4 +1,4 @@
-//! `ckks decrypt`: what comes back from a server, in the clear.
+//! `ckks decrypt`: ciphertexts that a server returned, in the clear.
 
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ use crate::output;
 
 /// Decrypts ciphertexts of SEAL's, fresh or computed on, and prints their slots.
 ///
-/// CKKS is approximate, and what it gives tells the noise, hence something of the key: show
-/// it to those who have the key only.
+/// CKKS is approximate: decrypted numbers reveal the noise, and with it something of the key. Show
+/// them only to those who have the key.
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The ciphertexts, one after the other, or - for stdin
@@ -27,10 +27,10 @@ pub(super) struct Arguments {
     /// SEAL's parameters [default: recognised, or parms.seal beside the key]
     #[arg(long, value_name = "FILE")]
     parms: Option<PathBuf>,
-    /// The scale of ciphertexts that do not say theirs: SEAL-Embedded's raw stream
+    /// The scale of ciphertexts that do not contain theirs: SEAL-Embedded's raw stream
     #[arg(long, value_parser = scale)]
     scale: Option<f64>,
-    /// How many numbers to print [default: all slots]
+    /// The number of numbers to print [default: all slots]
     #[arg(long)]
     count: Option<usize>,
     /// Print imaginary parts too

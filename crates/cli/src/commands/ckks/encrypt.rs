@@ -15,9 +15,9 @@ use crate::failure::{Explain, Outcome};
 use crate::keys::fresh_seeds;
 use crate::{output, report};
 
-/// Encrypts numbers as a board does: n/2 a ciphertext, so many ciphertexts one after the other as
-/// it takes. SEAL loads them one by one. With a secret key half of each is a seed, unless
-/// another form is asked for; with a public key it is whole.
+/// Encrypts numbers as a board does: n/2 numbers per ciphertext, and as many ciphertexts one after
+/// the other as are needed. SEAL loads them one by one. With a secret key half of each ciphertext
+/// is a seed, unless another form is asked for; with a public key it is whole.
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The CSV file, with a heading or without, or - for stdin
@@ -35,16 +35,17 @@ pub(super) struct Arguments {
     /// The column of imaginary parts
     #[arg(long, value_name = "NAME", requires = "column")]
     imaginary: Option<String>,
-    /// What numbers are multiplied with before they are rounded [default: 2^25, for n = 1024 2^20]
+    /// The factor that numbers are multiplied with before they are rounded [default: 2^25, for n =
+    /// 1024 2^20]
     #[arg(long, value_parser = scale)]
     scale: Option<f64>,
     /// The form of ciphertexts [default: seeded with a secret key, expanded with a public one]
     #[arg(long, value_enum)]
     form: Option<Form>,
-    /// What SEAL expands seeds with
+    /// The generator with which SEAL expands seeds
     #[arg(long, value_enum, default_value_t = Generator::Blake2xb)]
     generator: Generator,
-    /// What is kept in memory; the ciphertext is the same whatever it is
+    /// The values that are kept in memory; the ciphertext is the same with each plan
     #[arg(long, default_value_t = MemoryPlan::Fast, value_parser = plan())]
     plan: MemoryPlan,
     /// The file to write [default: stdout]
@@ -63,7 +64,7 @@ enum Form {
     Raw,
 }
 
-/// What SEAL expands seeds with.
+/// The generators with which SEAL expands seeds.
 #[derive(Clone, Copy, ValueEnum)]
 enum Generator {
     /// BLAKE2Xb, SEAL's own choice

@@ -14,14 +14,14 @@ use crate::keys::read_file;
 
 /// A key of either kind.
 pub(crate) enum Key {
-    /// For those who may decrypt.
+    /// A secret key, which decrypts.
     Secret(SecretKeyFile),
-    /// For all others.
+    /// A public key.
     Public(PublicKeyFile),
 }
 
 impl Key {
-    /// The parameters.
+    /// Returns the parameters.
     pub(crate) fn parameters(&self) -> &Parameters {
         match self {
             Self::Secret(key) => key.parameters(),
@@ -39,7 +39,7 @@ pub(crate) fn read_parameters(path: &Path) -> Outcome<Parameters> {
     )
 }
 
-/// Parameters that were named, or else those of `parms.seal` in the folder of a key.
+/// Returns the parameters that were named, or else those of `parms.seal` in the folder of a key.
 fn given(folder: &Path, parms: Option<&Path>) -> Outcome<Option<Parameters>> {
     let beside = folder.join("parms.seal");
     parms
@@ -48,7 +48,7 @@ fn given(folder: &Path, parms: Option<&Path>) -> Outcome<Option<Parameters>> {
         .transpose()
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
@@ -75,7 +75,7 @@ pub(crate) fn read(path: &Path, parms: Option<&Path>) -> Outcome<Key> {
     read_packed(path, &bytes, parms).map(Key::Secret)
 }
 
-/// Reads a key of SEAL's.
+/// Reads a key in SEAL's form.
 pub(crate) fn read_seal(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outcome<Key> {
     let bytes = &uncompressed(bytes).explain(path.display())?;
     let len = seal::object_bytes(bytes).advise(path.display(), SAVE_ADVICE)?;
@@ -90,7 +90,7 @@ pub(crate) fn read_seal(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outc
         ));
     }
     let parameters = match (parms, standard_parameters(bytes)) {
-        // The key says which it is of.
+        // The key names its parameters.
         (None, Some(parameters)) => parameters,
         _ => given(folder(path), parms)?.ok_or_else(|| not_known(path))?,
     };
@@ -107,7 +107,7 @@ const SAVE_ADVICE: &str =
 fn read_packed(path: &Path, bytes: &[u8], parms: Option<&Path>) -> Outcome<SecretKeyFile> {
     let of_size = |p: &Parameters| packed_bytes(p.polynomial_size()) == bytes.len();
     let standard = Parameters::SEAL_EMBEDDED.into_iter().find(of_size);
-    // Nothing in the file says which primes it is for: parameters beside it do.
+    // The file does not name its primes: parameters beside it do.
     let parameters = given(folder(path), parms)?.or(standard).ok_or_else(|| {
         failure(
             format_args!("{} is no key of SEAL's or SEAL-Embedded's", path.display()),
@@ -221,7 +221,7 @@ impl<'d> SealFiles<'d> {
         );
     }
 
-    /// Writes all or none, and says what was written.
+    /// Writes all files or none, and prints what was written.
     pub(crate) fn write(&self) -> Outcome<()> {
         self.files.write()?;
         self.files.say();

@@ -10,9 +10,9 @@ use super::key_file::{SealFiles, read_parameters};
 use crate::failure::{Explain, Outcome, failure};
 use crate::keys::fresh_seeds;
 
-/// Makes four files: parms.seal, of which the server makes its context; secret.seal for the owner,
-/// and the same packed as sk_N.dat for boards; public.seal for boards that are to hold
-/// no secret. SEAL loads those that end in .seal. Existing files are never overwritten.
+/// Makes four files: parms.seal, from which the server makes its context; secret.seal for the
+/// owner, and the same key packed as sk_N.dat for boards; public.seal for boards that hold no
+/// secret. SEAL loads those that end in .seal. Existing files are never overwritten.
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The directory for the keys
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// The polynomial size, with SEAL-Embedded's primes unless --primes are given
     #[arg(long, value_name = "SIZE", default_value_t = 4096)]
     n: usize,
-    /// Primes of ciphertexts, of at most 31 bits, and 1 modulo 2n
+    /// The primes of ciphertexts, of at most 31 bits, and 1 modulo 2n
     #[arg(long, value_delimiter = ',', requires = "special")]
     primes: Vec<u32>,
     /// The special prime, of at most 60 bits, which only keys have

@@ -4,9 +4,9 @@ use csv::StringRecord;
 
 use crate::failure::{Explain, Outcome, failure};
 
-/// Reads complex numbers: their real parts out of a column, their imaginary parts out of another, or
-/// zero. `source` names the input in errors. Without a name it is the only column, with a heading or
-/// without: a first line that begins like a number is none.
+/// Reads complex numbers: their real parts from a column, their imaginary parts from another one,
+/// or zero. `source` names the input in errors. If no column is named, the input has a single
+/// column, with a heading or without: a first line that begins like a number is no heading.
 pub(super) fn read(
     source: &str,
     bytes: &[u8],
@@ -62,13 +62,13 @@ pub(super) fn read(
     }
 }
 
-/// Whether text is a number, or one with a slip in it, such as 1O.5.
+/// Returns whether a text is a number, or a number with a slip in it, such as 1O.5.
 fn begins_like_a_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-', '.']);
     digits.starts_with(|first: char| first.is_ascii_digit()) || text.parse::<f64>().is_ok()
 }
 
-/// Which column is called so.
+/// Returns the column of that name.
 fn place(source: &str, headings: &StringRecord, name: &str) -> Outcome<usize> {
     let mut places = headings
         .iter()
@@ -93,7 +93,8 @@ fn place(source: &str, headings: &StringRecord, name: &str) -> Outcome<usize> {
     }
 }
 
-/// The line that a record begins in. Where the reader took it up, empty lines may be before it.
+/// Returns the line in which a record begins. Empty lines may come before the place at which the
+/// reader was.
 fn line(bytes: &[u8], record: &StringRecord) -> usize {
     let start = record.position().map_or(0, csv::Position::byte);
     let start = usize::try_from(start).map_or(bytes.len(), |start| start.min(bytes.len()));

@@ -1,4 +1,4 @@
-//! What questions cost, before they are asked: from an upload's metadata alone.
+//! The cost of questions before they are asked, from an upload's metadata alone.
 
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ struct Predicted {
     seconds: Option<f64>,
 }
 
-/// Prints what the questions cost, and how long they take if there is a server key to try.
+/// Prints the cost of the questions, and how long they take if there is a server key to try.
 pub(super) fn run(
     questions: &[Question],
     readings: &Path,
@@ -90,7 +90,7 @@ pub(super) fn run(
     output::emit(table)
 }
 
-/// The shipped parameter set of that fingerprint.
+/// Returns the shipped parameter set of that fingerprint.
 fn shipped(fingerprint: ParameterFingerprint) -> Outcome<Parameters> {
     let mut sets = parameter_sets::ALL.iter();
     let found = sets.find_map(|set| {

@@ -1,4 +1,4 @@
-//! `params calibrate`: what bootstraps cost on this machine.
+//! `params calibrate`: the cost of bootstraps on this machine.
 
 mod picture;
 
@@ -12,12 +12,12 @@ use tfhe_sbc_measure::calibrate::{Calibration, Comparison, Plan, calibrate, defa
 use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress};
 
-/// Measures what the engine's kernels take on this machine, and stores the prices.
+/// Measures the times of the engine's kernels on this machine, and stores the prices.
 ///
 /// In under a minute it times transforms, key switches and bootstraps of thirty parameter sets with
-/// keys of noise, and fits a price to each kind of work. With --check it takes three minutes, measures 24
-/// other sets as well, and shows how far predictions are from them. Leave the machine alone
-/// meanwhile: what else it does is in the figures.
+/// keys of noise, and fits a price to each kind of work. With --check it takes three minutes,
+/// measures 24 other sets as well, and shows how far predictions are from them. Run nothing else on
+/// the machine meanwhile: it would change the figures.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tfhe-sbc params calibrate --quick --out cost.toml --plot cost.svg"
@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     /// Measure sets that the prices are not fitted to, and compare
     #[arg(long)]
     check: bool,
-    /// Measure a few small sets once: a trial, of which prices are not to be relied on
+    /// Measure a few small sets once: a trial, whose prices are not to be relied on
     #[arg(long)]
     quick: bool,
-    /// Threads to measure with at most, all of them if not given
+    /// The most threads to measure with [default: all]
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
     /// Where to store the prices, not where `params find` looks for them
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Time for the fit, and for the fit and the check.
+/// The time for the fit, and for the fit and the check.
 const TIMES: [Duration; 2] = [Duration::from_secs(55), Duration::from_secs(170)];
 
 /// An error that is not to be exceeded.
@@ -112,7 +112,7 @@ fn rows(comparisons: &[Comparison]) -> Vec<serde_json::Value> {
     comparisons.iter().map(row).collect()
 }
 
-/// Median and largest error, and how many are within the tolerance.
+/// Returns the median and the largest error, and how many are within the tolerance.
 fn errors(comparisons: &[Comparison]) -> serde_json::Value {
     let (median, worst, within) = summary(comparisons);
     json!({"median": median, "worst": worst, "within": within, "of": comparisons.len(),

@@ -1,4 +1,4 @@
-//! `params check`: the engine run under a set, its noise held against the oracle's.
+//! `params check`: the engine's noise under a set, compared with the oracle's prediction.
 
 mod picture;
 
@@ -16,13 +16,13 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::parameters::{Chosen, chosen};
 use crate::{output, progress};
 
-/// Runs the engine under a parameter set and holds its noise against what the oracle predicts.
+/// Runs the engine under a parameter set and compares its noise with what the oracle predicts.
 ///
-/// Measured under throw-away keys: the variance, mean and normality of fresh encryptions, blind
-/// rotations, linear combinations, key switches, modulus switches, and of all of it at a look-up with the
-/// set's whole noise level. Failures are simulated by adaptive multilevel splitting on the measured noise and
-/// the keys' own bits. Something that is not as predicted makes the command fail; a right set does
-/// by chance under one seed in a hundred.
+/// It measures under throw-away keys: the variance, mean and normality of fresh encryptions, blind
+/// rotations, linear combinations, key switches, modulus switches, and of all of it at a look-up
+/// with the set's whole noise level. Failures are simulated by adaptive multilevel splitting on the
+/// measured noise and the keys' own bits. A figure that is not as predicted makes the command fail;
+/// a right set fails by chance under one seed in a hundred.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tfhe-sbc params check message_1_carry_1_p_fail_2m40 --quick --plot noise.svg"
@@ -34,13 +34,13 @@ pub(crate) struct Arguments {
     /// Measure less: a sixth of the time
     #[arg(long)]
     quick: bool,
-    /// Count failures as well, of blocks with as many more bits as make them frequent
+    /// Count failures as well, of blocks with so many more bits that failures are frequent
     #[arg(long)]
     direct: bool,
     /// Draw variances, QQ plots and failure probabilities: an SVG file, or a directory for one
     #[arg(long, value_name = "FILE.svg|DIR")]
     plot: Option<PathBuf>,
-    /// What keys and noise are drawn from: another number, other keys
+    /// The seed of keys and noise: another number gives other keys
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Predict as if it were this set, to see what does not fit
@@ -51,11 +51,11 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Bootstraps whose failures are counted.
+/// The number of bootstraps whose failures are counted.
 const TRIALS: u64 = 20_000;
 const QUICK_TRIALS: u64 = 4_000;
 
-/// What was asked, and what came out.
+/// The question and the outcome.
 struct Answer<'a> {
     arguments: &'a Arguments,
     report: Report,
@@ -91,12 +91,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 impl Arguments {
-    /// What the engine runs under.
+    /// The set that the engine runs under.
     fn real(&self) -> Parameters {
         self.parameters.to_ask_about()
     }
 
-    /// What is predicted.
+    /// The set that is predicted.
     fn claimed(&self) -> Parameters {
         self.predict_as.unwrap_or(self.parameters).to_ask_about()
     }

@@ -61,20 +61,20 @@ pub(crate) struct Arguments {
     /// log2 of the modulus of GLWE ciphertexts, 32 or 64
     #[arg(long, value_name = "BITS", default_value_t = 64)]
     torus: u32,
-    /// The noise that devices draw
+    /// The distribution of the noise that devices draw
     #[arg(long, value_enum, default_value = "gaussian")]
     noise: NoiseOption,
-    /// How keys are drawn: by default blocks for this engine, binary for others
+    /// The distribution of keys: by default blocks for this engine, binary for others
     #[arg(long, value_enum)]
     secret: Option<SecretOption>,
-    /// What comes first, key switch or bootstrap
+    /// The order of key switch and bootstrap
     #[arg(long, value_enum, default_value = "key-switch-first")]
     order: OrderOption,
-    /// Who runs it
+    /// The library that runs the set
     #[arg(long = "for", value_enum, default_value = "tfhe-sbc")]
     engine: EngineOption,
-    /// What counts: latency (of one bootstrap), throughput (in batches), key, upload, or a mix
-    /// such as latency:1,key:0.5
+    /// The quantity to minimise: latency (of one bootstrap), throughput (in batches), key, upload,
+    /// or a mix such as latency:1,key:0.5
     #[arg(long, value_name = "WHAT", default_value = "latency", value_parser = weights)]
     minimise: Weights,
     /// The largest polynomial size N
@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     /// The most bits of every coefficient of a public-key upload's mask
     #[arg(long, value_name = "BITS")]
     max_mask_bits: Option<u32>,
-    /// The longest that one bootstrap may take, in milliseconds
+    /// The longest time of one bootstrap, in milliseconds
     #[arg(long, value_name = "MS")]
     max_latency: Option<f64>,
     /// The polynomial size N, and no other
@@ -123,8 +123,8 @@ pub(crate) struct Arguments {
     /// Threads
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     threads: usize,
-    /// Where times come from: `built-in`, or a file of `params calibrate`; by default this machine's
-    /// if there is one
+    /// The cost model: `built-in`, or a file of `params calibrate`; by default this machine's if
+    /// there is one
     #[arg(long, value_name = "FILE")]
     cost: Option<String>,
     /// The name of the set
@@ -185,7 +185,7 @@ enum EngineOption {
     Tfhepp,
 }
 
-/// Failure probabilities, as their log2, that a picture shows beside the one asked for.
+/// The failure probabilities, as log2, that a picture shows beside the one asked for.
 const LADDER: [f64; 4] = [-40.0, -64.0, -96.0, -160.0];
 
 impl Arguments {
@@ -197,8 +197,8 @@ impl Arguments {
         };
         let mut request = Request::new(plaintext, message, carry);
         if let Some(norm) = self.norm {
-            // Budgets are counted in whole ciphertexts. What no u32 holds is refused as too large,
-            // what is no number as 0.
+            // Budgets are counted in whole ciphertexts. A number that does not fit a u32 is refused
+            // as too large, a text that is no number as 0.
             request.noise_level = norm.ceil() as u32;
         }
         let for_gates = self.boolean && matches!(self.engine, EngineOption::TfheSbc);
@@ -257,7 +257,7 @@ impl Arguments {
         Ok(request)
     }
 
-    /// The name of what is found: the one given, or one that says what is weak about it.
+    /// Returns the name of the set: the one given, or one that tells what is weak about it.
     fn set_name(&self, request: &Request, best: &Candidate) -> Outcome<ParameterName> {
         let suffix = name_suffix(best.levels.bits().min(request.lambda), request.log2_p_fail);
         let text = match (&self.name, request.plaintext) {
@@ -279,18 +279,18 @@ impl Arguments {
     }
 }
 
-/// What a search came to.
+/// The outcome of a search.
 struct Answered {
     request: Request,
     found: Found,
-    /// What other failure probabilities, as their log2, would have.
+    /// The outcomes for other failure probabilities, as log2.
     others: Vec<(f64, Found)>,
-    /// The best with its name, for this engine.
+    /// Returns the best set with its name, for this engine.
     set: Option<Parameters>,
 }
 
 impl Arguments {
-    /// The set that this question has for an answer, for who ships it.
+    /// Returns the set that answers this question, for the command that ships it.
     pub(super) fn shipped(&self, model: &CostModel) -> Outcome<Parameters> {
         let none = || failure("only this engine's sets are shipped", "leave out --for");
         self.answer(model)?.set.ok_or_else(none)
@@ -397,7 +397,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// What is found, and for a picture what other failure probabilities would have, as their log2.
+/// Searches, and for a picture also with other failure probabilities, as log2.
 type Searched = (Found, Vec<(f64, Found)>);
 
 fn search(arguments: &Arguments, request: &Request, model: &CostModel) -> Outcome<Searched> {
@@ -425,7 +425,7 @@ fn search(arguments: &Arguments, request: &Request, model: &CostModel) -> Outcom
     })
 }
 
-/// The command that this is, as somebody would type it, without where its output goes.
+/// Returns the command as it would be typed, without the destination of its output.
 fn command_line() -> String {
     let mut command = "tfhe-sbc".to_owned();
     let mut arguments = std::env::args().skip(1);

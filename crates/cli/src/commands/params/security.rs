@@ -14,9 +14,9 @@ use crate::output;
 
 /// Prices the known attacks on an LWE key: primal uSVP, primal BDD and dual hybrid.
 ///
-/// lambda is log2 of what the cheapest of them costs, by the formulas and searches of the lattice
-/// estimator of June 2026. Where the table covers the key that the shipped parameter sets are judged
-/// by, its level is printed beside it: interpolated, and with the margin to rely on.
+/// lambda is log2 of the cost of the cheapest attack, by the formulas and searches of the lattice
+/// estimator of June 2026. If the table by which the shipped parameter sets are judged covers the
+/// key, its level is printed beside it: interpolated, and with the margin to rely on.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4"
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// log2 of the noise's standard deviation over q, as in --sigma-log2=-13.4
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     sigma_log2: f64,
-    /// How the key's coefficients are distributed
+    /// The distribution of the key's coefficients
     #[arg(long, value_enum, default_value = "binary")]
     secret: Secret,
     /// The number of ones of a sparse key
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// The standard deviation of a Gaussian key, in integers
     #[arg(long, value_name = "SIGMA", required_if_eq("secret", "gaussian"))]
     secret_sigma: Option<f64>,
-    /// How lattice reduction is priced: matzov (the table's), bdgl16, core-svp, or all
+    /// The cost model of lattice reduction: matzov (the table's), bdgl16, core-svp, or all
     #[arg(long, default_value = "matzov", value_parser = models())]
     model: Models,
     /// Print JSON
@@ -68,7 +68,7 @@ enum Secret {
     Gaussian,
 }
 
-/// The cost models asked for, the one that decides first.
+/// The cost models asked for; the first one decides.
 #[derive(Clone, Copy)]
 struct Models(&'static [CostModel]);
 
@@ -83,11 +83,11 @@ fn models() -> impl TypedValueParser<Value = Models> {
     })
 }
 
-/// What is asked, and what came out.
+/// The question and the outcome.
 struct Answer<'a> {
     arguments: &'a Arguments,
     estimates: Vec<(CostModel, Estimate)>,
-    /// The table's level, and the one with its margin.
+    /// The table's level, and the level with its margin.
     table: Option<(Level, Level, Attack)>,
     below_floor: bool,
 }
@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         "give values inside of that range",
     )?;
     let price = |&model: &CostModel| (model, estimate(&lwe, model));
-    // The table is of one model's levels; a key that it does not cover has none.
+    // The table has the levels of one model; it has none for a key that it does not cover.
     let table = in_table
         .filter(|_| arguments.model.0.contains(&CostModel::Matzov))
         .and_then(|kind| security_level(arguments.n, arguments.sigma_log2, kind).ok())
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 impl Arguments {
-    /// The key as the estimator knows it, and as the table does.
+    /// Returns the key as the estimator has it, and as the table has it.
     fn secret(&self) -> Outcome<(SecretDistribution, Option<SecretKind>)> {
         let given = |option: bool, name: &str, kind: &str| match option {
             true => Err(failure(
@@ -242,7 +242,7 @@ impl Answer<'_> {
     }
 }
 
-/// A cost for people: past the end of the searches there are no digits.
+/// Returns a cost for people: past the end of the searches there are no digits.
 fn bits(log2_cost: f64) -> String {
     match log2_cost > 512.0 {
         true => "over 512".to_owned(),
@@ -254,7 +254,7 @@ fn finite(log2_cost: f64) -> Option<f64> {
     log2_cost.is_finite().then_some(log2_cost)
 }
 
-/// What an attack chose, for people.
+/// Returns the parameters that an attack chose, for people.
 fn parameters(estimate: &Estimate, attack: Attack) -> String {
     let Estimate {
         usvp,
@@ -277,7 +277,7 @@ fn parameters(estimate: &Estimate, attack: Attack) -> String {
     }
 }
 
-/// An estimate with what each attack chose; costs without end are null.
+/// Returns an estimate with the parameters that each attack chose; infinite costs are null.
 fn estimate_json(estimate: &Estimate) -> Value {
     let Estimate {
         usvp,

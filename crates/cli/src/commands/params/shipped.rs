@@ -1,4 +1,4 @@
-//! `params shipped`: every set that the project ships is the answer to a command, and this makes them
+//! `params shipped`: every set that the project ships is the answer to a command; this finds them
 //! all again.
 
 use clap::{Args, Parser};
@@ -12,7 +12,7 @@ use super::find;
 use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress};
 
-/// Finds every shipped parameter set again, by the command that it is the answer to, and compares.
+/// Finds every shipped parameter set again, by the command whose answer it is, and compares.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tfhe-sbc params shipped")]
 pub(crate) struct Arguments {
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What the sets are called in Rust, and the questions that they are the answers to.
+/// The names of the sets in Rust, and the questions that they answer.
 const QUESTIONS: [(&str, &str); 10] = [
     (
         "MESSAGE_2_CARRY_2",
@@ -73,8 +73,8 @@ const QUESTIONS: [(&str, &str); 10] = [
     ),
 ];
 
-/// What counts: sets over 2^64 run by themselves and in batches, and their keys travel; who takes
-/// those over 2^32 has the smallest polynomials and wants one answer.
+/// The quantity to minimise: sets over 2^64 run by themselves and in batches, and their keys
+/// travel; sets over 2^32 are for small polynomials and a single answer.
 fn minimise(question: &str) -> &'static str {
     match question.contains("--torus 32") {
         true => "--minimise latency --cost built-in",
@@ -82,7 +82,7 @@ fn minimise(question: &str) -> &'static str {
     }
 }
 
-/// `find`'s arguments, from a text.
+/// Parses `find`'s arguments from a text.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
 struct Question {
@@ -95,7 +95,7 @@ struct Found {
     constant: &'static str,
     command: String,
     set: Parameters,
-    /// What the program has under its name.
+    /// The set of its name in the program.
     shipped: Option<Parameters>,
 }
 
@@ -170,7 +170,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// The module that the program has the sets in.
+/// Returns the module that the program has the sets in.
 fn module(all: &[Found]) -> String {
     let mut text = "//! What `tfhe-sbc params shipped --rust` prints: the answers of the search, each with its\n\
          //! question.\n\n\

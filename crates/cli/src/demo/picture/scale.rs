@@ -1,15 +1,15 @@
-//! Where numbers go on the picture, and how they are spelt.
+//! The places of numbers on the picture, and their spelling.
 
 use std::ops::Range;
 
 use super::Panel;
 
-/// Whether a number can be put on an axis at all.
+/// Returns whether a number can be put on an axis.
 pub(super) fn drawable(value: &f64) -> bool {
     value.abs() < 1e15
 }
 
-/// Everything a panel draws.
+/// Returns all values that a panel draws.
 pub(super) fn values(panel: &Panel) -> impl Iterator<Item = f64> {
     let results = [panel.minimum, panel.maximum, panel.mean, panel.threshold];
     let readings = panel.readings.iter().copied();
@@ -18,7 +18,7 @@ pub(super) fn values(panel: &Panel) -> impl Iterator<Item = f64> {
         .filter(drawable)
 }
 
-/// What the vertical axis spans: every value, and room for the labels.
+/// Returns the range of the vertical axis: every value, and room for the labels.
 pub(super) fn span(panel: &Panel) -> Range<f64> {
     let low = values(panel).reduce(f64::min).unwrap_or(0.0);
     let high = values(panel).reduce(f64::max).unwrap_or(0.0);
@@ -31,7 +31,7 @@ pub(super) fn span(panel: &Panel) -> Range<f64> {
     low - room..high + room
 }
 
-/// How far apart the round numbers along the axis are, and which they are.
+/// Returns the distance of the round numbers along the axis, and the numbers.
 pub(super) fn ticks(span: &Range<f64>) -> (f64, Vec<f64>) {
     let rough = (span.end - span.start) / 7.0;
     let power = 10f64.powf(rough.log10().floor());
@@ -61,7 +61,7 @@ pub(super) fn apart(heights: &[i32]) -> Vec<i32> {
     heights
 }
 
-/// The stretches of consecutive rows that are picked.
+/// Returns the stretches of consecutive rows that are picked.
 pub(super) fn runs(rows: usize, picked: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for row in (0..rows).filter(|row| picked(*row)) {
@@ -73,8 +73,8 @@ pub(super) fn runs(rows: usize, picked: impl Fn(usize) -> bool) -> Vec<Range<usi
     runs
 }
 
-/// The hour of the day a row stands for: midnight ends a day, except where it
-/// opens the table. A row without a time goes by its number.
+/// Returns the hour of the day of a row: midnight ends a day, except in the table's first row. A
+/// row without a time has its number.
 pub(super) fn hour(stamp: Option<&String>, row: usize) -> usize {
     match stamp.and_then(|stamp| stamp.split_once('T')?.1.get(..2)?.parse().ok()) {
         Some(0) if row > 0 => 24,
@@ -83,7 +83,7 @@ pub(super) fn hour(stamp: Option<&String>, row: usize) -> usize {
     }
 }
 
-/// As many decimals as the values of a panel are written with, two at most.
+/// Returns the number of decimals of a panel's values, two at most.
 pub(super) fn digits(panel: &Panel) -> usize {
     let digits = |value: f64| {
         value
@@ -98,7 +98,7 @@ pub(super) fn digits(panel: &Panel) -> usize {
     values(&least).map(digits).max().unwrap_or(0).min(2)
 }
 
-/// A number as a reader expects it: 49,500 and −12.8.
+/// Returns a number as a reader expects it: 49,500 and −12.8.
 pub(super) fn number(value: f64, digits: usize) -> String {
     let plain = format!("{:.digits$}", value.abs());
     let negative = value < 0.0 && plain.contains(|c| matches!(c, '1'..='9'));

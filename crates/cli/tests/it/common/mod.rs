@@ -1,5 +1,4 @@
-//! The program as people run it: commands in directories, a server process, and what
-//! both said.
+//! The program as people run it: commands in directories, a server process, and the output of both.
 
 pub(crate) mod board;
 
@@ -35,7 +34,7 @@ pub(crate) const READINGS: &str = "timestamp,level,flow\n\
     12:00,0.5,17\n\
     13:00,-2.0,17\n";
 
-/// What a command did.
+/// The outcome of a command.
 pub(crate) struct Run {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
@@ -51,15 +50,15 @@ impl Run {
         serde_json::from_slice(&self.stdout).unwrap()
     }
 
-    /// What it wrote, if it succeeded.
+    /// Returns the outcome, and panics unless the command succeeded.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         assert!(self.status.success(), "{}\n{}", self.status, self.stderr);
         self
     }
 
-    /// That it failed with one readable block on stderr that says all of `words`, the
-    /// problem and what to do, and with nothing on stdout.
+    /// Asserts that the command failed with one readable block on stderr that contains all of
+    /// `words`, the problem and what to do, and with nothing on stdout.
     #[track_caller]
     pub(crate) fn refused(&self, words: &[&str]) {
         let stderr = &self.stderr;
@@ -81,7 +80,7 @@ impl Run {
     }
 }
 
-/// A text without spaces, line breaks and what marks them in a failure's block.
+/// Returns a text without spaces, line breaks and the marks of a failure's block.
 fn packed(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_whitespace() && *c != '│')
@@ -96,7 +95,7 @@ fn run_of(output: Output) -> Run {
     }
 }
 
-/// The program with these arguments, in a directory, without a terminal.
+/// Returns the program with these arguments, in a directory, without a terminal.
 pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(directory: &Path, arguments: &[S]) -> Command {
     let mut command = Command::new(PROGRAM);
     command
@@ -112,7 +111,7 @@ pub(crate) fn tfhe_sbc<S: AsRef<std::ffi::OsStr>>(directory: &Path, arguments: &
     run_of(command(directory, arguments).output().unwrap())
 }
 
-/// The same with something on its stdin.
+/// Runs the program with `input` on its stdin.
 pub(crate) fn tfhe_sbc_fed<S: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     arguments: &[S],
@@ -129,7 +128,7 @@ pub(crate) fn tfhe_sbc_fed<S: AsRef<std::ffi::OsStr>>(
     run_of(child.wait_with_output().unwrap())
 }
 
-/// A shell's commands, with the program in its path.
+/// Returns a shell's commands, with the program in its path.
 pub(crate) fn bash(directory: &Path, script: &str) -> Command {
     let program = Path::new(PROGRAM).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -147,7 +146,7 @@ pub(crate) fn run_bash(directory: &Path, script: &str) -> Run {
     run_of(bash(directory, script).output().unwrap())
 }
 
-/// Everything that lies in a directory, for a comparison before and after.
+/// Returns all files of a directory, for a comparison before and after.
 pub(crate) fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -272,7 +271,7 @@ impl Server {
         server
     }
 
-    /// Stops it with SIGTERM; how it ended and what it logged.
+    /// Stops it with SIGTERM. Returns its exit status and its log.
     pub(crate) fn terminate(mut self) -> (ExitStatus, String) {
         let sent = Command::new("kill").args(["-TERM", &self.pid()]).status();
         assert!(sent.unwrap().success());

@@ -1,5 +1,5 @@
-//! A key set, and a result with an answer of every meaning, encrypted by the key owner's own key as a
-//! server's answers come out.
+//! A key set, and a result with an answer of every meaning. The key owner's own key encrypts the
+//! answers, in the form in which a server's answers come.
 
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
@@ -7,7 +7,7 @@ use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, NoiseSeed, Seed, SeedSequenc
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
 use tfhe_sbc_upload::readings::Column;
 
-/// A secret key that is the same for the same number.
+/// Returns a secret key that is the same for the same number.
 pub(crate) fn secret_key(number: u8) -> SecretKey {
     let seed = Seed::from_bytes(std::array::from_fn(|i| number ^ (i as u8).wrapping_mul(57)));
     let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
@@ -113,10 +113,10 @@ pub(crate) fn every_meaning() -> Vec<Asked> {
     ]
 }
 
-/// Number of bootstraps that the result says.
+/// The number of bootstraps that the result tells.
 pub(crate) const BOOTSTRAPS: u64 = 1234;
 
-/// The result of [`every_meaning`] under a key.
+/// Returns the result of [`every_meaning`] under a key.
 pub(crate) fn result(secret: &SecretKey) -> Vec<u8> {
     let parameters = secret.parameters();
     let encoding = parameters.block_encoding();

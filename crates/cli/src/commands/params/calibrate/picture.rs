@@ -10,7 +10,7 @@ const WIDTH: i32 = 720;
 const HEIGHT: i32 = 760;
 const LEFT: i32 = 80;
 const TOP: i32 = 100;
-/// Of the plot, both ways.
+/// The width and height of the plot.
 const SIDE: i32 = 580;
 
 /// Times from `least` to `most` seconds along each side.
@@ -47,7 +47,7 @@ impl Scale {
         )
     }
 
-    /// 1, 2 and 5 times powers of ten.
+    /// Returns 1, 2 and 5 times powers of ten.
     fn ticks(&self) -> Vec<f64> {
         (-7..3)
             .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)))

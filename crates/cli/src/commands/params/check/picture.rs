@@ -13,17 +13,17 @@ use crate::sheet::{
 const WIDTH: i32 = 1160;
 const MARGIN: i32 = 48;
 const HEADER: i32 = 84;
-/// A row of the variances or of the probabilities.
+/// The height of a row of the variances or of the probabilities.
 const ROW: i32 = 40;
-/// Where names end and axes begin.
+/// The place where names end and axes begin.
 const NAMES: i32 = 250;
-/// Where the left half ends.
+/// The place where the left half ends.
 const LEFT: i32 = 600;
-/// Of a QQ plot, with its name and room.
+/// The height of a QQ plot, with its name and room.
 const PLOT: i32 = 108;
 const CELL: (i32, i32) = (130, 156);
 const COLUMNS: usize = 4;
-/// How far out a QQ plot shows.
+/// The range of a QQ plot.
 const DEVIATIONS: f64 = 4.5;
 
 /// A linear axis.
@@ -40,7 +40,7 @@ impl Axis {
         self.left + (share.clamp(0.0, 1.0) * f64::from(self.right - self.left)) as i32
     }
 
-    /// Every `step`, a line down through `rows` and its number below.
+    /// Draws, every `step`, a line down through `rows` and its number below.
     fn draw(&self, sheet: &Sheet<'_>, top: i32, rows: usize, step: f64) -> Drawn {
         let floor = top + ROW * pixels(rows);
         let first = (self.from / step).ceil() as i64;
@@ -59,7 +59,7 @@ fn colour(ok: bool) -> RGBColor {
     if ok { DECRYPTED } else { THRESHOLD }
 }
 
-/// Draws it, as an SVG document.
+/// Draws the check as an SVG document.
 pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
     let steps = &answer.report.steps;
     let chances = chances(answer);
@@ -191,7 +191,7 @@ fn qq_plots(sheet: &Sheet<'_>, steps: &[StepReport]) -> Drawn {
     Ok(())
 }
 
-/// A failure probability: what says it, its log2, its interval, whether it fits.
+/// A failure probability: its source, its log2, its interval, and whether it fits.
 type Chance = (&'static str, f64, Option<Interval>, bool);
 
 fn chances(answer: &Answer<'_>) -> Vec<Chance> {

@@ -1,4 +1,4 @@
-//! What was found, for people.
+//! The outcome of a search, for people.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::commands::params::CostSource;
 use crate::commands::params::find::Answered;
 use crate::{output, report};
 
-/// Alternatives that a table shows at most.
+/// The most alternatives that a table shows.
 const MOST_ALTERNATIVES: usize = 12;
 
 /// A search, and how it was made.
@@ -29,7 +29,7 @@ pub(super) struct Answer<'a> {
     pub(super) elapsed: Duration,
 }
 
-/// Bytes for people.
+/// Returns bytes for people.
 pub(super) fn size(bytes: f64) -> String {
     report::bytes(bytes as u64)
 }
@@ -39,7 +39,7 @@ impl Answer<'_> {
         self.answered.request.engine != Engine::TfheSbc
     }
 
-    /// A time, or a number of operations.
+    /// Returns a time, or a number of operations.
     pub(super) fn cost(&self, value: f64) -> String {
         match self.is_foreign() {
             true => format!("{value:.0} M operations"),
@@ -47,7 +47,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The table for people.
+    /// Returns the table for people.
     pub(super) fn print(&self) {
         let best = &self.answered.found.best;
         let mut table = output::text_table();
@@ -185,7 +185,7 @@ impl Answer<'_> {
         text
     }
 
-    /// The noise after each step, and its share of what the failure probability allows.
+    /// Returns the noise after each step, and its share of what the failure probability allows.
     fn noise_table(&self, best: &Candidate) -> comfy_table::Table {
         let mut table = output::text_table();
         table.set_header(["noise", "log2 of the deviation", "share at the look-up"]);
@@ -287,14 +287,14 @@ impl Answer<'_> {
     }
 }
 
-/// The noise of a step.
+/// Returns the noise of a step.
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) log2_sigma: f64,
     pub(super) share: Option<f64>,
 }
 
-/// At most so many of a front, evenly, the best among them.
+/// Returns at most `most` sets of a front, evenly spread, the best among them.
 fn thinned<'a>(front: &'a [Candidate], best: &Price, most: usize) -> Vec<&'a Candidate> {
     let step = front.len().div_ceil(most).max(1);
     let chosen = front.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What was found, as JSON and as Rust.
+//! The outcome of a search as JSON and as Rust.
 
 use serde_json::{Value, json};
 use tfhe_sbc_core::parameters::Parameters;
@@ -11,7 +11,7 @@ use tfhe_sbc_oracle::security::ReliableLevel;
 use crate::commands::params::find::answer::Answer;
 
 impl Answer<'_> {
-    /// Everything for machines.
+    /// Returns the whole outcome as JSON.
     pub(super) fn to_json(&self) -> Value {
         let found = &self.answered.found;
         let request = &self.answered.request;
@@ -113,7 +113,7 @@ impl Answer<'_> {
         })
     }
 
-    /// The set as Rust: a constant of this project, or TFHE-rs's struct.
+    /// Returns the set as Rust: a constant of this project, or TFHE-rs's struct.
     pub(super) fn to_rust(&self) -> String {
         match &self.answered.set {
             Some(set) => {

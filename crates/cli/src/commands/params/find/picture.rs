@@ -1,5 +1,5 @@
-//! What is to choose from as a picture: time against the size of the server key, a line for each
-//! failure probability.
+//! The choice as a picture: time against the size of the server key, with a line for each failure
+//! probability.
 
 use plotters::style::RGBColor;
 use tfhe_sbc_core::parameters::PlaintextKind;
@@ -73,7 +73,7 @@ impl Axis {
         self.from.1 + (share * f64::from(self.to.1 - self.from.1)).round() as i32
     }
 
-    /// About five round multiples of the unit.
+    /// Returns about five round multiples of the unit.
     fn ticks(&self, unit: f64) -> Vec<f64> {
         let (low, high) = (self.from.0 / unit, self.to.0 / unit);
         let rough = (high - low) / 5.0;
@@ -93,7 +93,7 @@ impl Axis {
 /// Draws the answer as an SVG document.
 ///
 /// # Errors
-/// What the drawing library says.
+/// If the drawing library fails.
 pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
     let answered = answer.answered;
     let mut lines: Vec<Line> = answered

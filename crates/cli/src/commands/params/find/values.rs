@@ -1,4 +1,4 @@
-//! What arguments of `params find` look like.
+//! The values of `params find`'s arguments.
 
 use tfhe_sbc_core::parameters::ParameterName;
 use tfhe_sbc_oracle::search::Weights;
