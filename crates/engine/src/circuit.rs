@@ -26,22 +26,24 @@ mod block;
 mod cost;
 mod evaluate;
 mod look_up;
+mod lookups;
 mod table;
 mod watch;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hashbrown::HashMap;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
 pub use block::Block;
-use block::{Source, Term};
+use block::Source;
 pub(crate) use cost::round_cost;
 pub use evaluate::CircuitEvaluateError;
+use lookups::Lookups;
 use table::{Table, TableKey};
 pub use watch::Watch;
 use watch::Watched;
@@ -90,8 +92,7 @@ pub struct Circuit {
 struct Graph {
     inputs: Vec<Input>,
     known_inputs: HashMap<Vec<u64>, u32>,
-    lookups: Vec<Lookup>,
-    known_lookups: HashMap<LookupKey, u32>,
+    lookups: Lookups,
     tables: Vec<Table>,
     known_tables: HashMap<TableKey, u32>,
     watched: Watched,
@@ -102,22 +103,6 @@ enum Input {
     Ciphertext(LweCiphertext<u64>),
     /// A stand-in for a ciphertext of this value.
     Value(i64),
-}
-
-/// The identity of a lookup: lookups with equal keys are the same.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct LookupKey {
-    terms: Vec<Term>,
-    constant: i64,
-    table: u32,
-}
-
-struct Lookup {
-    terms: Vec<Term>,
-    constant: i64,
-    table: u32,
-    /// The number of lookups on the longest path that ends with this one.
-    depth: u32,
 }
 
 /// The scope of operators that are recorded side by side. See [`Circuit::batch_of`].

@@ -26,8 +26,7 @@ impl Circuit {
     /// number `start` on.
     pub(crate) fn levels_since(&self, start: usize, outputs: &[Block]) -> Vec<usize> {
         let graph = self.graph();
-        let recent = &graph.lookups[start.min(graph.lookups.len())..];
-        let mut needed = vec![false; recent.len()];
+        let mut needed = vec![false; graph.lookups.len().saturating_sub(start)];
         let places = |block: &Block| block.lookups().collect::<Vec<_>>();
         let mut wanted: Vec<usize> = outputs.iter().flat_map(places).collect();
         let mut levels = Vec::new();
@@ -38,7 +37,7 @@ impl Circuit {
             if std::mem::replace(&mut needed[recent_at], true) {
                 continue;
             }
-            let lookup = &recent[recent_at];
+            let lookup = graph.lookups.at(at);
             let depth = lookup.depth as usize;
             if levels.len() < depth {
                 levels.resize(depth, 0);

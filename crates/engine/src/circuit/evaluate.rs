@@ -55,9 +55,9 @@ impl Plan {
             plan.use_terms(&output.terms, 0);
         }
         // Every lookup comes after those that it depends on.
-        for (at, lookup) in graph.lookups.iter().enumerate().rev() {
+        for at in (0..graph.lookups.len()).rev() {
             if plan.uses[at] > 0 {
-                plan.use_terms(&lookup.terms, plan.heights[at]);
+                plan.use_terms(graph.lookups.at(at).terms, plan.heights[at]);
             }
         }
         plan
@@ -85,8 +85,9 @@ impl Circuit {
     pub fn bootstrap_depth(&self, outputs: &[&Block]) -> u32 {
         let graph = self.graph();
         let lookups = outputs.iter().flat_map(|block| block.lookups());
-        let depths = lookups.filter_map(|at| graph.lookups.get(at));
-        depths.map(|lookup| lookup.depth).max().unwrap_or(0)
+        let lookups = lookups.filter(|&at| at < graph.lookups.len());
+        let depths = lookups.map(|at| graph.lookups.at(at).depth);
+        depths.max().unwrap_or(0)
     }
 
     /// Returns the values of these blocks for the values of the stand-ins among the inputs.
@@ -115,8 +116,8 @@ impl Circuit {
             })
         };
         for at in Plan::new(&graph, outputs).needed() {
-            let lookup = &graph.lookups[at];
-            let x = value_of(&lookup.terms, lookup.constant, &values);
+            let lookup = graph.lookups.at(at);
+            let x = value_of(lookup.terms, lookup.constant, &values);
             let table = &graph.tables[lookup.table as usize];
             assert!(table.has(self.encoding(), x), "{x} is outside of its table");
             values[at] = table.look_up(self.encoding(), x).collect();
@@ -241,7 +242,7 @@ impl<'c> Work<'c> {
             return Err(CircuitEvaluateError::StandIn);
         }
         for at in work.plan.needed() {
-            let lookup = &graph.lookups[at];
+            let lookup = graph.lookups.at(at);
             if lookup.terms.iter().any(is_stand_in) {
                 return Err(CircuitEvaluateError::StandIn);
             }
@@ -285,9 +286,9 @@ impl<'c> Work<'c> {
         let jobs: Vec<(usize, Job<'_, u64, u64>)> = taken
             .par_iter()
             .filter_map(|&at| {
-                let lookup = &self.graph.lookups[at];
+                let lookup = self.graph.lookups.at(at);
                 let (table, _) = self.tables[lookup.table as usize].as_ref()?;
-                let input = self.combine(&lookup.terms, lookup.constant);
+                let input = self.combine(lookup.terms, lookup.constant);
                 Some((at, Job { input, table }))
             })
             .collect();
@@ -295,7 +296,7 @@ impl<'c> Work<'c> {
         let mut results = evaluator.bootstrap_all(&jobs).into_iter();
         drop(jobs);
         for at in taken {
-            let lookup = &self.graph.lookups[at];
+            let lookup = self.graph.lookups.at(at);
             if let Some((_, offsets)) = &self.tables[lookup.table as usize] {
                 self.outputs[at] = results.by_ref().take(offsets.len()).collect();
                 for (output, &offset) in self.outputs[at].iter_mut().zip(offsets) {

@@ -1,7 +1,7 @@
 //! The recording of lookups.
 
 use super::table::{Function, Table};
-use super::{Block, Circuit, Lookup, LookupKey, Source};
+use super::{Block, Circuit, Source};
 
 impl Circuit {
     /// Records the lookup of `f` and returns a block of one term with the value `f(x)`.
@@ -123,26 +123,7 @@ impl Circuit {
         if table == next {
             graph.tables.push(Table::new(key));
         }
-        let next = graph.lookups.len() as u32;
-        let key = LookupKey {
-            terms: x.terms.clone(),
-            constant: x.constant - x.low(),
-            table,
-        };
-        let at = *graph.known_lookups.entry(key).or_insert(next);
-        if at == next {
-            let depths = x.terms.iter().map(|term| match term.source {
-                Source::Input(_) => 0,
-                Source::Lookup(at, _) => graph.lookups[at as usize].depth,
-            });
-            let depth = 1 + depths.max().unwrap_or(0);
-            graph.lookups.push(Lookup {
-                terms: x.terms.clone(),
-                constant: x.constant - x.low(),
-                table,
-                depth,
-            });
-        }
-        at
+        let constant = x.constant - x.low();
+        graph.lookups.place(&x.terms, constant, table)
     }
 }
