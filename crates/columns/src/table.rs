@@ -1,5 +1,6 @@
 //! Tables of encrypted columns.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
@@ -15,6 +16,15 @@ use crate::number::Number;
 pub struct Table {
     source: Arc<Source>,
     numbers: Vec<Number>,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("columns", &self.source.metadata.columns)
+            .field("rows", &self.row_count())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Table {

@@ -1,0 +1,82 @@
+//! Counts and depths of a week of hours, which may only become smaller.
+
+use tfhe_sbc_columns::{Computable, Cost, Number, Progress, Relation, Server, Table};
+
+use crate::common::{metadata, rehearsal};
+
+/// Counts with the shapes that operators choose on two threads.
+fn cost(server: &Server, value: &dyn Computable) -> (u64, u32) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+    let parts = value.parts();
+    let counted = || server.cost(&parts, &Progress::default());
+    let Cost { bootstraps, depth } = pool.build().unwrap().install(counted).unwrap();
+    (bootstraps, depth)
+}
+
+fn week(server: &Server) -> Table {
+    server.describe(metadata(
+        &[("level", -40.0, 0.1, 11), ("flow", 0.0, 1.0, 7)],
+        168,
+    ))
+}
+
+#[test]
+fn reductions_cost_what_they_did() {
+    let server = rehearsal();
+    let table = week(&server);
+    let [level, flow] = ["level", "flow"].map(|name| table.column(name).unwrap());
+    let difference = level.minus(flow).unwrap();
+    let sum = level.plus(flow).unwrap();
+    let edges = [0.0, 2.0, 3.0, 6.0];
+    let counted: [(&dyn Computable, (u64, u32)); 17] = [
+        (&level.min(), (2690, 33)),
+        (&level.max(), (2684, 33)),
+        (&level.arg_min().0, (2940, 34)),
+        (&level.sum(), (636, 12)),
+        (&level.mean(), (636, 12)),
+        (&level.variance(), (9347, 47)),
+        (&level.median().unwrap(), (3451, 58)),
+        (&level.histogram(&edges, false).unwrap(), (2180, 9)),
+        (&level.smallest(168).unwrap(), (39746, 155)),
+        (&level.largest(2).unwrap(), (26764, 152)),
+        (&flow.min(), (1682, 25)),
+        (&flow.sum(), (407, 12)),
+        (&flow.std(), (4022, 47)),
+        (&flow.compare(Relation::Gt, 2.0).unwrap().count(), (542, 7)),
+        (&flow.smallest(168).unwrap(), (25002, 119)),
+        (&sum.sum(), (2899, 49)),
+        (&difference.variance(), (13303, 23)),
+    ];
+    for (place, (value, expected)) in counted.into_iter().enumerate() {
+        assert_eq!(cost(&server, value), expected, "number {place}");
+    }
+}
+
+#[test]
+fn what_is_common_is_counted_once() {
+    let server = rehearsal();
+    let table = week(&server);
+    let level = table.column("level").unwrap();
+    let one = |number: Number| tfhe_sbc_columns::Computed::Number(number);
+    let lists = [
+        vec![one(level.sum())],
+        vec![one(level.sum())],
+        vec![one(level.min()), one(level.max())],
+        vec![one(level.max())],
+    ];
+    let (each, together) = server.costs(&lists, &Progress::default()).unwrap();
+    // A sum costs by itself what it costs where no rows are loaded.
+    assert_eq!(each[0].bootstraps, 636);
+    assert_eq!(each[0], each[1]);
+    assert!(together.bootstraps < each[0].bootstraps * 2 + each[2].bootstraps);
+    assert!(together.bootstraps > each[2].bootstraps);
+}
+
+/// A year is recorded in a time that grows as its rows do.
+#[test]
+fn a_year_is_counted() {
+    let server = rehearsal();
+    let table = server.describe(metadata(&[("level", -40.0, 0.1, 11)], 8760));
+    let level = table.column("level").unwrap();
+    assert_eq!(cost(&server, &level.variance()), (485_078, 2201));
+}

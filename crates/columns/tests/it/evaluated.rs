@@ -1,0 +1,72 @@
+//! Computations under real keys.
+
+use tfhe_sbc_columns::{Column, Computed, Error, Progress, Server};
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_upload::DeviceSession;
+
+use crate::common::rehearsal;
+
+/// Loads, arithmetic, comparisons, sums and extremes, then operators on what was computed.
+#[test]
+fn a_server_computes_what_a_rehearsal_does() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let mut seeds = SeedSequence::new(Seed::from_bytes([7; 32]));
+    let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
+    let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
+    let server = Server::new(key.prepare(&|_| ()));
+    let key = secret.device_key().to_bytes().unwrap();
+    let mut board = DeviceSession::new(key, MemoryPlan::recommended()).unwrap();
+    let columns = [Column {
+        name: "t".into(),
+        unit: "°C".into(),
+        offset: -4.0,
+        scale: 0.5,
+        bits: 5,
+    }];
+    let mut encrypt = |values: &[f64]| {
+        let labels: Vec<String> = (0..values.len()).map(|row| row.to_string()).collect();
+        let upload = board.encrypt_table(ExpanderKind::ChaCha20, &columns, &labels, &[values]);
+        upload.unwrap()
+    };
+    let (first, second) = (encrypt(&[-4.0, 2.5, 11.5]), encrypt(&[0.0, 7.0]));
+    let table = server.load(&[&first, &second]).unwrap();
+    let t = table.column("t").unwrap();
+    let twice = t.affine(-2.0, 1.0).unwrap();
+    let (hot, warmest, mean) = (t.gt(2.0).unwrap(), t.max(), t.mean());
+    let count = hot.count();
+    let asked: [&dyn tfhe_sbc_columns::Computable; 5] = [&twice, &hot, &count, &warmest, &mean];
+    let parts: Vec<Computed> = asked.iter().flat_map(|value| value.parts()).collect();
+    let cost = server.cost(&parts, &Progress::default()).unwrap();
+    let progress = Progress::default();
+    let answers = server.compute_list(&asked, &progress).unwrap();
+    assert_eq!(progress.bootstraps(), cost.bootstraps);
+    assert_eq!(progress.expected_bootstraps(), cost.bootstraps);
+    let read = |place: usize| answers[place].decrypt(&secret).unwrap();
+    assert_eq!(read(0).numbers().unwrap(), [9.0, -4.0, -22.0, 1.0, -13.0]);
+    assert_eq!(read(1).truths().unwrap(), [false, true, true, false, true]);
+    assert_eq!(read(2).number(), Some(3.0));
+    assert_eq!(read(3).number(), Some(11.5));
+    assert_eq!(read(4).number(), Some(3.4));
+    assert!(matches!(answers[0].rehearsed(), Err(Error::Encrypted)));
+    // Computed values are operands without the cost of what they were made of.
+    assert!(warmest.is_computed());
+    let rest = warmest.minus(t).unwrap();
+    let [rest] = server.compute([&rest]).unwrap();
+    let expected = [15.5, 9.0, 0.0, 11.5, 4.5];
+    assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
+    // Bounds, and keys of somebody else.
+    let sorted = [Computed::Number(t.smallest(5).unwrap())];
+    let refused = server.compute_within(&sorted, 3, &Progress::default());
+    assert!(matches!(refused, Err(Error::TooCostly { most: 3, .. })));
+    let other = SecretKey::generate(parameters, &mut seeds).unwrap();
+    assert!(matches!(answers[0].decrypt(&other), Err(Error::Wire(_))));
+    let theirs = rehearsal();
+    assert!(matches!(
+        theirs.cost(&sorted, &Progress::default()),
+        Err(Error::OtherRehearsal)
+    ));
+}
