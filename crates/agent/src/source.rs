@@ -30,7 +30,7 @@ use topics::Topics;
 /// The sensors of all columns, or a CSV file.
 pub(crate) enum Source {
     Polled(Polled),
-    Csv(CsvTail),
+    Csv(Box<CsvTail>),
 }
 
 impl Source {
@@ -49,7 +49,7 @@ impl Source {
             });
             let path = config.path(&settings.path);
             let tail = CsvTail::open(path, settings, fields.collect(), cursor, metrics);
-            return tail.map(Self::Csv);
+            return tail.map(|tail| Self::Csv(Box::new(tail)));
         }
         let topics = topics(config)?;
         let sysfs = config.path(&config.sample.sysfs);
