@@ -6,7 +6,7 @@
 //! cargo run --release -p tfhe-sbc-examples --example daily_maxima -- 3
 //! ```
 
-use tfhe_sbc_columns::{Computable, Number};
+use tfhe_sbc_columns::{Computable, Number, Value};
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::weather::{self, TEMPERATURE};
 use tfhe_sbc_examples::{Outcome, Report, run};
@@ -57,7 +57,7 @@ pub fn example(scene: &Scene, stations: usize) -> Outcome<Report> {
     }
     asked.extend([&value as &dyn Computable, &station, &mean]);
     let found = scene.ask(&asked, &mut report)?;
-    let found: Vec<f64> = found.iter().filter_map(|value| value.number()).collect();
+    let found: Vec<f64> = found.iter().filter_map(Value::number).collect();
 
     // The key owner.
     let first_largest = |values: &[f64]| {

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use tfhe_sbc_columns::{Computable, Computed, Progress, Server, Table, Value};
+use tfhe_sbc_columns::{Answer, Computable, Computed, Progress, Server, Table, Value};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_device::{ExpanderKind, MemoryPlan};
@@ -81,7 +81,7 @@ impl Scene {
             start.elapsed().as_secs_f64(),
             rayon::current_num_threads(),
         ));
-        let ciphertexts: usize = answers.iter().map(|answer| answer.ciphertext_count()).sum();
+        let ciphertexts: usize = answers.iter().map(Answer::ciphertext_count).sum();
         let each = 4 * (self.secret.parameters().lwe_dimension().0 + 1);
         report.say(format!(
             "key owner: {} answers, {} bytes",
