@@ -1,14 +1,13 @@
 //! Every function of the query language on small columns: device bytes in, decrypted answers
 //! out, against the same in the clear.
 
-use crate::key_set::{self, Table, questions, table};
+use crate::key_set::{self, Evaluation, Table, questions, table};
 use crate::plain::{self, assert_answers};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::Results;
-use tfhe_sbc_service::backend::{Backend, Evaluation};
 
 /// Five rows: a column of each kind, two of one scale, and equal values.
 fn readings() -> Table {
@@ -194,14 +193,12 @@ fn the_count_is_what_an_evaluation_takes() {
     assert_eq!(evaluation.bootstraps, all.bootstraps);
 }
 
-/// What the backend makes of tables, each uploaded by itself.
+/// Evaluates a request on tables, each uploaded by itself.
 fn evaluate(tables: &[&Table], request: &[u8]) -> Evaluation {
     let keys = key_set::key_set();
     let uploads: Vec<_> = tables.iter().map(|table| keys.upload(table)).collect();
     let uploads: Vec<&[u8]> = uploads.iter().map(|upload| &upload[..]).collect();
-    let evaluation = keys
-        .backend
-        .evaluate(&uploads, request, &Progress::default());
+    let evaluation = keys.evaluate(&uploads, request, &Progress::default());
     evaluation.unwrap()
 }
 

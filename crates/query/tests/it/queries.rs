@@ -168,27 +168,25 @@ fn equal_readings_and_repeated_questions_are_no_trouble() {
 
 #[test]
 fn bootstraps_are_reported_and_a_query_can_be_called_off() {
+    use tfhe_sbc_engine::circuit::CircuitEvaluateError;
+    use tfhe_sbc_query::evaluate::EvaluateError;
     use tfhe_sbc_query::progress::Progress;
-    use tfhe_sbc_service::backend::{Backend, BackendErrorKind};
     let keys: &KeySet = key_set();
     let table = table(&[("a", 0.0, 1.0, 4)], vec![vec![3.0, 9.0]]);
     let (upload, asked) = (keys.upload(&table), questions(&["max(a)", "count(a > 5)"]));
     let request = keys.seal(&table, &asked).unwrap();
     let progress = Progress::default();
-    let evaluation = keys
-        .backend
-        .evaluate(&[&upload], &request, &progress)
-        .unwrap();
+    let evaluation = keys.evaluate(&[&upload], &request, &progress).unwrap();
     assert!(evaluation.bootstraps > 0);
     assert_eq!(progress.bootstraps(), evaluation.bootstraps);
     assert_eq!(progress.expected_bootstraps(), evaluation.bootstraps);
 
     let progress = Progress::default();
     progress.cancel();
-    let error = keys
-        .backend
-        .evaluate(&[&upload], &request, &progress)
-        .unwrap_err();
-    assert_eq!(error.kind, BackendErrorKind::Cancelled);
+    let error = keys.evaluate(&[&upload], &request, &progress).unwrap_err();
+    assert!(matches!(
+        error,
+        EvaluateError::Evaluate(CircuitEvaluateError::Cancelled)
+    ));
     assert!(progress.bootstraps() < evaluation.bootstraps);
 }

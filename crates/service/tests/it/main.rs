@@ -5,17 +5,14 @@
 )]
 
 mod common;
+#[path = "../../../query/tests/it/key_set.rs"]
+#[allow(dead_code, reason = "the tests of questions use the rest")]
 mod key_set;
-mod plain;
 
 mod device_keys;
-mod formats;
-mod functions;
 mod keys;
 mod limits;
 mod page;
-mod queries;
-mod rehearsals;
 mod requests;
 mod revocation;
 mod shutdown;

@@ -2,6 +2,7 @@
 //! owner refuses of a result.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use crate::key_set::{self, Table, key_set, questions, table};
 use ciborium::Value;
@@ -10,6 +11,7 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
 use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
+use tfhe_sbc_query::device_keys::DeviceKeys;
 use tfhe_sbc_query::evaluate::{EvaluateError, evaluate};
 use tfhe_sbc_query::expression::Expression;
 use tfhe_sbc_query::progress::Progress;
@@ -17,9 +19,26 @@ use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
 use tfhe_sbc_query::tree::{Branch, Tree};
 use tfhe_sbc_query::{Aggregate, Question};
-use tfhe_sbc_service::backend::{Backend, BackendErrorKind};
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind};
+use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::readings::Column;
+
+/// The key set's server behind the service.
+fn backend() -> &'static KeyBackend {
+    static BACKEND: OnceLock<KeyBackend> = OnceLock::new();
+    BACKEND.get_or_init(|| {
+        let key = key_set().server.prepare(&|_| ());
+        let devices = DeviceKeys::none(&key);
+        KeyBackend::new(key, devices)
+    })
+}
+
+/// Evaluates a request on an upload behind the service.
+fn evaluate_behind(upload: &[u8], request: &[u8]) -> Result<Vec<u8>, BackendError> {
+    let evaluation = backend().evaluate(&[upload], request, &Progress::default())?;
+    Ok(evaluation.result)
+}
 
 fn small_table() -> Table {
     table(
@@ -98,8 +117,7 @@ fn requests_with_other_encrypted_thresholds_look_the_same() {
 #[test]
 fn an_upload_shows_its_outline_only() {
     let keys = key_set();
-    let summary = keys
-        .backend
+    let summary = backend()
         .check_upload(&keys.upload(&small_table()))
         .unwrap();
     let columns = vec!["a".to_owned(), "b".to_owned()];
@@ -250,7 +268,7 @@ fn requests_that_no_client_makes_are_refused() {
             questions: named.collect(),
         });
         request.extend_from_slice(list);
-        let error = keys.evaluate(&upload, &request).unwrap_err();
+        let error = evaluate_behind(&upload, &request).unwrap_err();
         assert_eq!(error.kind, BackendErrorKind::BadInput, "{error}");
         assert!(error.message.contains(reason), "{error}");
         assert!(!error.hint.is_empty());
@@ -261,7 +279,7 @@ fn requests_that_no_client_makes_are_refused() {
         &upload,
         &[&honest[..], list].concat(),
     ] {
-        let error = keys.evaluate(&upload, forged).unwrap_err();
+        let error = evaluate_behind(&upload, forged).unwrap_err();
         assert_eq!(error.kind, BackendErrorKind::BadInput, "{error}");
     }
 }
@@ -273,7 +291,7 @@ fn a_request_that_would_take_too_much_memory_is_refused() {
     let long = table(&[("a", 0.0, 1.0, 8)], vec![readings]);
     let asked = vec![count("a", Threshold::Clear(5.0)); 256];
     let request = keys.seal(&long, &asked).unwrap();
-    let error = keys.evaluate(&keys.upload(&long), &request).unwrap_err();
+    let error = evaluate_behind(&keys.upload(&long), &request).unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
     assert!(
         error.message.contains("may load") && error.hint.contains("fewer"),
@@ -313,7 +331,7 @@ fn requests_and_results_of_another_version_say_so() {
         version,
         questions: vec![("name".to_owned(), max("a"))],
     };
-    assert!(keys.evaluate(&upload, &keys.message(&named(1))).is_ok());
+    assert!(evaluate_behind(&upload, &keys.message(&named(1))).is_ok());
     #[derive(serde::Serialize)]
     struct Later {
         version: u32,
@@ -328,7 +346,7 @@ fn requests_and_results_of_another_version_say_so() {
         (keys.message(&named(2)), 2),
         (keys.message(&later), 2),
     ] {
-        let error = keys.evaluate(&upload, &message).unwrap_err();
+        let error = evaluate_behind(&upload, &message).unwrap_err();
         assert_eq!(error.kind, BackendErrorKind::BadInput);
         let words = format!("of format {version}, this is version 1");
         assert!(error.message.contains(&words), "{error}");
@@ -348,11 +366,11 @@ fn what_another_key_set_made_is_told_from_what_is_damaged() {
     let fingerprint = other.fingerprint();
     let foreign = Request::seal(&asked, &table.metadata, &parameters, fingerprint, None).unwrap();
     let upload = keys.upload(&table);
-    let error = keys.evaluate(&upload, &foreign).unwrap_err();
+    let error = evaluate_behind(&upload, &foreign).unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::WrongKey);
     let mut damaged = upload.clone();
     damaged[HEADER_BYTES + 3] ^= 1;
-    let error = keys.backend.check_upload(&damaged).unwrap_err();
+    let error = backend().check_upload(&damaged).unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
 }
 

@@ -1,0 +1,10 @@
+//! The integration tests: one program, so that the crate is linked once.
+
+#[allow(dead_code, reason = "the tests of the service use the rest")]
+mod key_set;
+mod plain;
+
+mod formats;
+mod functions;
+mod queries;
+mod rehearsals;
