@@ -1,4 +1,8 @@
 //! The integration tests: one program, so that the crate is linked once.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops at what it does not expect"
+)]
 
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod key_set;
