@@ -10,19 +10,20 @@
 
 mod c;
 mod count;
+pub(crate) mod cross;
+mod places;
 mod record;
 mod target;
 mod tools;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use crate::failure::{Failure, succeed};
 use crate::workspace::step;
 use count::Measured;
+use places::{PACKAGES, Places};
 use record::Record;
-use target::{AARCH64, ARMV7, Build, Compiler};
+use target::{AARCH64, ARMV7, Build};
 
 /// Parts of the names of tests that take minutes under QEMU and do not depend on the target: statistics of
 /// values that other tests compare bit by bit.
@@ -52,19 +53,6 @@ const STATISTICS: [&str; 23] = [
     "whole_bodies_show_sigma",
 ];
 
-/// The packages that boards run. They are always selected together, so that every build of them has the
-/// same features.
-const PACKAGES: [&str; 8] = [
-    "--package",
-    "tfhe-sbc-core",
-    "--package",
-    "tfhe-sbc-ckks",
-    "--package",
-    "tfhe-sbc-device",
-    "--package",
-    "tfhe-sbc-device-c",
-];
-
 /// The device library among them.
 const DEVICE: std::ops::Range<usize> = 4..8;
 
@@ -77,23 +65,6 @@ pub(crate) enum Mode {
     Short,
     /// They become the recorded ones.
     Record,
-}
-
-/// The folders of this task.
-struct Places {
-    /// The root of the repository.
-    root: PathBuf,
-    /// Build output of this task, apart from that of other compilers.
-    target: PathBuf,
-}
-
-impl Places {
-    fn new() -> Self {
-        Self {
-            root: crate::workspace::root(),
-            target: crate::workspace::target_folder().join("arm"),
-        }
-    }
 }
 
 pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
@@ -143,41 +114,6 @@ fn counts(places: &Places, builds: &[Build], mode: Mode) -> Result<(), Failure> 
         Mode::Check | Mode::Short => record.check(&places.root),
         Mode::Record => record.write(&places.root),
     }
-}
-
-/// Cargo with a compiler and flags for a target, and the folder below which it builds. Where the
-/// target has no standard library, `parts` of it are built first; of Linux targets, all that there is.
-pub(crate) fn cross_cargo(
-    triple: &str,
-    subcommand: &str,
-    parts: &str,
-) -> Result<(Command, PathBuf), Failure> {
-    let places = Places::new();
-    let cargo = match [&AARCH64, &ARMV7]
-        .into_iter()
-        .find(|target| target.triple == triple)
-    {
-        Some(target) => Build::new(target)?.cargo(&places, subcommand),
-        None => {
-            let mut cargo = Compiler::for_triple(triple)?.cargo(&places, subcommand, parts);
-            cargo.args(["--target", triple]);
-            cargo
-        }
-    };
-    Ok((cargo, places.target.join(triple)))
-}
-
-/// Has what hands its arguments on to cargo build for a target. `parts` as in [`cross_cargo`].
-pub(crate) fn cross_build(builder: &mut Command, triple: &str, parts: &str) -> Result<(), Failure> {
-    Compiler::for_triple(triple)?.serve(builder, parts);
-    Ok(())
-}
-
-/// QEMU for AArch64 with a folder that has the system's libraries.
-pub(crate) fn emulator(system: &Path) -> Command {
-    let mut qemu = Command::new(AARCH64.qemu);
-    qemu.args(["-cpu", AARCH64.cpu, "-L"]).arg(system);
-    qemu
 }
 
 /// The C library alone.

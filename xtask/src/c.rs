@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::arm;
+use crate::arm::cross::cross_cargo;
 use crate::failure::{Failure, output, read, succeed, write};
 use crate::workspace::{PROFILE, cargo, root, target_folder};
 
@@ -57,7 +57,7 @@ pub(crate) fn install(
     features: Option<&str>,
 ) -> Result<(), Failure> {
     let (mut cargo, built) = match target {
-        Some(triple) => arm::cross_cargo(triple, "rustc", "core")?,
+        Some(triple) => cross_cargo(triple, "rustc", "core")?,
         None => {
             let mut cargo = Command::new(env!("CARGO"));
             cargo.arg("rustc");

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::arm::cross_cargo;
+use crate::arm::cross::cross_cargo;
 use crate::failure::{Failure, output, read, succeed, write};
 use crate::workspace::{absolute, build_program, built_folder, root, step, target_folder};
 

@@ -11,7 +11,7 @@ use std::fs::{create_dir_all, read_dir, remove_dir_all};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::arm::{cross_build, emulator};
+use crate::arm::cross::{cross_build, emulator};
 use crate::failure::{Failure, output, read, succeed};
 use crate::venv::environment;
 use crate::workspace::{root, step, target_folder};

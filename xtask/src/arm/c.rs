@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::places::{PACKAGES, Places};
 use super::target::Build;
-use super::{PACKAGES, Places};
 use crate::c;
 use crate::failure::{Failure, output_within, succeed};
 

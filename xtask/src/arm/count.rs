@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::Places;
+use super::places::Places;
 use super::target::{Build, Compiler};
 use crate::failure::{Failure, output, output_within, read, succeed};
 

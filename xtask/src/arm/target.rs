@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Places, tools};
+use super::places::Places;
+use super::tools;
 use crate::failure::{Failure, output};
 
 /// A target whose programs QEMU runs on Linux.
