@@ -6,9 +6,9 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::Question;
-use crate::evaluate::EvaluateError;
+use crate::columns::encoding_of;
+use crate::error::{EvaluateError, RequestError};
 use crate::graph::{Graph, Thresholds};
-use crate::request::{RequestError, encoding_of};
 use crate::results::{Answer, EncryptedAnswer};
 
 pub use tfhe_sbc_columns::cost::{Cost, Speed};

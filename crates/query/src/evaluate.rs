@@ -7,93 +7,19 @@
 
 use std::collections::HashSet;
 
-use tfhe_sbc_columns::device_keys::DeviceKeyError;
 use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
-use tfhe_sbc_engine::circuit;
-use tfhe_sbc_upload::metadata::MetadataError;
-use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata};
-use thiserror::Error;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 pub use tfhe_sbc_columns::{MAX_LOADED_BLOCKS, first_header};
 
+use crate::columns::known_column;
 use crate::cost;
+pub use crate::error::{EvaluateError, device_key_of};
 use crate::graph::{Asked, Graph, Thresholds};
-use crate::request::{Request, RequestError, known_column};
-use crate::results::{EncryptedAnswer, Results, ResultsError};
+use crate::request::{Request, RequestError};
+use crate::results::{EncryptedAnswer, Results};
 use crate::{Aggregate, Question};
-
-/// Why a request could not be evaluated.
-#[derive(Debug, Error)]
-pub enum EvaluateError {
-    /// An upload.
-    #[error("the readings: {0}")]
-    Readings(#[from] ReadingsError),
-    /// The request.
-    #[error("the query: {0}")]
-    Request(#[from] RequestError),
-    /// The evaluation.
-    #[error(transparent)]
-    Evaluate(#[from] circuit::CircuitEvaluateError),
-    /// More bootstraps than a query may take.
-    #[error("the questions take about {bootstraps} bootstraps, more than the {most} of one query")]
-    TooCostly {
-        /// The number that they take.
-        bootstraps: u64,
-        /// The number that they may take.
-        most: u64,
-    },
-    /// The computation.
-    #[error(transparent)]
-    Columns(columns::Error),
-    /// The result does not fit its envelope.
-    #[error("the result: {0}")]
-    Results(#[from] MetadataError),
-    /// An answer of a rehearsal that cannot be read.
-    #[error(transparent)]
-    Answer(#[from] ResultsError),
-    /// More blocks than an evaluation may load.
-    #[error(
-        "the questions load {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that one \
-         query may load"
-    )]
-    TooLarge(u64),
-    /// More ciphertexts than a server should expand at once.
-    #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
-    TooMany(usize),
-    /// Uploads of different columns; the place of the first that differs, counted from 1.
-    #[error("readings number {0} have other columns than the first")]
-    OtherColumns(usize),
-    /// An upload or a request under a key that is not known.
-    #[error("the {of}: {error}")]
-    DeviceKey {
-        /// What is under the key: "readings" or "query".
-        of: &'static str,
-        /// What is wrong with the key.
-        error: DeviceKeyError,
-    },
-}
-
-impl From<columns::Error> for EvaluateError {
-    fn from(error: columns::Error) -> Self {
-        match error {
-            columns::Error::Readings(error) => Self::Readings(error),
-            columns::Error::Evaluate(error) => Self::Evaluate(error),
-            columns::Error::TooCostly { bootstraps, most } => Self::TooCostly { bootstraps, most },
-            columns::Error::TooLarge(blocks) => Self::TooLarge(blocks),
-            columns::Error::TooMany(blocks) => Self::TooMany(blocks),
-            columns::Error::OtherColumns(place) => Self::OtherColumns(place),
-            columns::Error::DeviceKey { of, error } => Self::DeviceKey { of, error },
-            error => Self::Columns(error),
-        }
-    }
-}
-
-/// Returns a function that makes an error of the key of `of`: "readings" or "query".
-pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
-    move |error| EvaluateError::DeviceKey { of, error }
-}
 
 /// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
 /// result and the number of bootstraps. Uploads and request may each be under the evaluation key or

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::{self as columns, Number, Table, combine};
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
-use crate::request::{RequestError, encoding_of, known_column};
+use crate::columns::{encoding_of, known_column};
+use crate::error::RequestError;
 
 /// A linear expression of columns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -10,10 +10,10 @@ use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::readings::Column;
 
+use crate::columns::encoding_of;
 use crate::condition::{Condition, Threshold};
-use crate::evaluate::EvaluateError;
+use crate::error::{EvaluateError, RequestError};
 use crate::expression::Expression;
-use crate::request::{RequestError, encoding_of};
 use crate::results::{Meaning, Spread};
 use crate::tree::{Branch, Tree};
 use crate::{Aggregate, Question};

@@ -12,8 +12,10 @@
 //! [`Condition`]s on rows, or a [`Tree`].
 #![forbid(unsafe_code)]
 
+mod columns;
 pub mod condition;
 pub mod cost;
+mod error;
 pub mod evaluate;
 pub mod expression;
 mod graph;
@@ -21,6 +23,7 @@ pub mod parse;
 pub mod request;
 pub mod results;
 pub mod tree;
+mod tree_json;
 
 use std::fmt;
 

@@ -34,8 +34,8 @@ use tfhe_sbc_columns::nearest::did_you_mean;
 use thiserror::Error;
 
 use crate::condition::{Condition, Relation, Threshold};
+use crate::error::MAX_DEPTH;
 use crate::expression::Expression;
-use crate::request::MAX_DEPTH;
 use crate::tree::Tree;
 use crate::{Aggregate, Question};
 use token::{Token, tokens};

@@ -4,35 +4,23 @@
 //! GLWE list of their blocks, seeded or with masks.
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_columns::nearest::did_you_mean;
 use tfhe_sbc_columns::threshold::threshold_code;
-use tfhe_sbc_core::encoding::{FixedPoint, FixedPointError, ReadingError};
+use tfhe_sbc_core::encoding::{FixedPoint, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::DeviceError;
-use tfhe_sbc_upload::metadata::{self, MetadataError};
+use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
-use thiserror::Error;
 
+use crate::columns::encoding_of;
 use crate::condition::Threshold;
+use crate::error::VERSION;
+pub use crate::error::{
+    MAX_BINS, MAX_CONDITIONS, MAX_DEPTH, MAX_QUESTIONS, MAX_TERMS, RequestError,
+};
 use crate::expression::Expression;
-use crate::tree::TreeError;
 use crate::{Aggregate, Question};
-
-/// Most questions of one request.
-pub const MAX_QUESTIONS: usize = 256;
-/// Most comparisons with thresholds in one question; a tree may have as many in all.
-pub const MAX_CONDITIONS: usize = 256;
-/// How deep conditions may be nested.
-pub const MAX_DEPTH: usize = 16;
-/// Most columns of one expression.
-pub const MAX_TERMS: usize = 64;
-/// Most bins of a histogram.
-pub const MAX_BINS: usize = 256;
-
-/// The version of the format of requests.
-const VERSION: u32 = 1;
 
 /// Questions as the server gets them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,121 +36,6 @@ pub struct Request {
 /// What makes one message of blocks: a session of the device library with either kind of
 /// key.
 pub type EncryptBlocks<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError> + 'a;
-
-/// Why a request could not be made or was refused.
-#[derive(Debug, Error)]
-pub enum RequestError {
-    /// Its metadata.
-    #[error(transparent)]
-    Metadata(#[from] MetadataError),
-    /// Its envelope or its ciphertexts.
-    #[error(transparent)]
-    Wire(#[from] WireError),
-    /// The encryption of its thresholds.
-    #[error(transparent)]
-    Encrypt(#[from] DeviceError),
-    /// Another version of the format.
-    #[error(
-        "the request is of format {0}, this is version {VERSION}: client and server must be of \
-         one version"
-    )]
-    Version(u32),
-    /// No questions, or too many.
-    #[error("a request has 1 to {MAX_QUESTIONS} questions")]
-    Count,
-    /// A question whose conditions are too many, too deep or empty.
-    #[error(
-        "a question has 1 to {MAX_CONDITIONS} conditions, nested up to {MAX_DEPTH} deep, and no \
-         list in them is empty"
-    )]
-    Conditions,
-    /// An expression with no column or too many, or numbers that are not finite.
-    #[error("an expression has 1 to {MAX_TERMS} columns, each once, and finite numbers")]
-    Expression,
-    /// An expression whose values have no encoding.
-    #[error(
-        "the values of '{0}' have no common step: round its numbers, or ask about columns of one \
-         scale"
-    )]
-    NoCommonStep(String),
-    /// An expression of more than 52 bits.
-    #[error("the values of '{0}' need more than 52 bits")]
-    TooWide(String),
-    /// A percentage that is none.
-    #[error("a percentile is from 0 to 100")]
-    Percentage,
-    /// More rows than there are, or none.
-    #[error("top_k of {asked} rows: there are {rows}")]
-    TopK {
-        /// The number asked for.
-        asked: u32,
-        /// The number of rows.
-        rows: usize,
-    },
-    /// A sample of one.
-    #[error("the variance of a sample needs two rows: there is one")]
-    Sample,
-    /// Bins that overlap, or too many.
-    #[error("a histogram has 1 to {MAX_BINS} bins, whose edges are finite and increase")]
-    Bins,
-    /// A tree.
-    #[error("the tree '{name}': {error}")]
-    Tree {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        error: TreeError,
-    },
-    /// A column that is not there.
-    #[error("there is no column '{name}': the columns are {known}{hint}")]
-    UnknownColumn {
-        /// The name asked for.
-        name: String,
-        /// The names that there are.
-        known: String,
-        /// The name that may have been meant.
-        hint: String,
-    },
-    /// A column whose encoding cannot be.
-    #[error("column '{name}': {error}")]
-    Column {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        error: FixedPointError,
-    },
-    /// A threshold that its column cannot encode.
-    #[error("the threshold for '{name}': {error}")]
-    Threshold {
-        /// The column.
-        name: String,
-        /// What is wrong.
-        error: ReadingError,
-    },
-    /// A threshold to encrypt that no reading can be equal to. It is a plaintext: its value is
-    /// not told.
-    #[error(
-        "no reading of '{name}' can be equal to the threshold: for == and != give one that is a \
-         whole number of steps of {scale}"
-    )]
-    BetweenSteps {
-        /// The column.
-        name: String,
-        /// The column's step.
-        scale: f64,
-    },
-    /// A threshold that is not encrypted as the server needs it.
-    #[error(
-        "the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings"
-    )]
-    ThresholdEncoding {
-        /// The column.
-        name: String,
-    },
-    /// Encrypted thresholds without someone who could encrypt them.
-    #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
-    NoEncryptor,
-}
 
 impl Request {
     /// The bytes of a request about readings with these columns. `encrypt` is needed if a
@@ -354,14 +227,6 @@ fn is_expression(expression: &Expression) -> bool {
         && terms.iter().all(|(_, w)| w.is_finite() && *w != 0.0)
 }
 
-/// The encoding of a column.
-pub(crate) fn encoding_of(column: &Column) -> Result<FixedPoint, RequestError> {
-    column.fixed_point().map_err(|error| RequestError::Column {
-        name: column.name.clone(),
-        error,
-    })
-}
-
 /// Why a threshold has no code.
 fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
     let name = column.name.clone();
@@ -381,19 +246,4 @@ fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
             },
         },
     }
-}
-
-/// The column of that name, or an error that lists those that there are.
-pub(crate) fn known_column<'m>(
-    readings: &'m ReadingsMetadata,
-    name: &str,
-) -> Result<(usize, &'m Column), RequestError> {
-    readings.column(name).ok_or_else(|| {
-        let names: Vec<_> = readings.columns.iter().map(|c| c.name.as_str()).collect();
-        RequestError::UnknownColumn {
-            name: name.to_owned(),
-            known: names.join(", "),
-            hint: did_you_mean(name, names),
-        }
-    })
 }

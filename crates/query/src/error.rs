@@ -1,0 +1,246 @@
+//! Errors of questions, requests and evaluations, and the limits that they name.
+
+use tfhe_sbc_columns::device_keys::DeviceKeyError;
+use tfhe_sbc_columns::{self as columns, MAX_LOADED_BLOCKS};
+use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
+use tfhe_sbc_core::wire::WireError;
+use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
+use tfhe_sbc_device::DeviceError;
+use tfhe_sbc_engine::circuit;
+use tfhe_sbc_upload::metadata::MetadataError;
+use tfhe_sbc_upload::readings::ReadingsError;
+use thiserror::Error;
+
+use crate::results::ResultsError;
+
+/// Most questions of one request.
+pub const MAX_QUESTIONS: usize = 256;
+/// Most comparisons with thresholds in one question; a tree may have as many in all.
+pub const MAX_CONDITIONS: usize = 256;
+/// How deep conditions may be nested.
+pub const MAX_DEPTH: usize = 16;
+/// Most columns of one expression.
+pub const MAX_TERMS: usize = 64;
+/// Most bins of a histogram.
+pub const MAX_BINS: usize = 256;
+/// Most nodes of a tree; it has one leaf more.
+pub const MAX_NODES: usize = 255;
+/// Most nodes from a tree's root to a leaf.
+pub const MAX_TREE_DEPTH: usize = 32;
+
+/// The version of the format of requests.
+pub(crate) const VERSION: u32 = 1;
+
+/// Why a request could not be made or was refused.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// Its metadata.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// Its envelope or its ciphertexts.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// The encryption of its thresholds.
+    #[error(transparent)]
+    Encrypt(#[from] DeviceError),
+    /// Another version of the format.
+    #[error(
+        "the request is of format {0}, this is version {VERSION}: client and server must be of \
+         one version"
+    )]
+    Version(u32),
+    /// No questions, or too many.
+    #[error("a request has 1 to {MAX_QUESTIONS} questions")]
+    Count,
+    /// A question whose conditions are too many, too deep or empty.
+    #[error(
+        "a question has 1 to {MAX_CONDITIONS} conditions, nested up to {MAX_DEPTH} deep, and no \
+         list in them is empty"
+    )]
+    Conditions,
+    /// An expression with no column or too many, or numbers that are not finite.
+    #[error("an expression has 1 to {MAX_TERMS} columns, each once, and finite numbers")]
+    Expression,
+    /// An expression whose values have no encoding.
+    #[error(
+        "the values of '{0}' have no common step: round its numbers, or ask about columns of one \
+         scale"
+    )]
+    NoCommonStep(String),
+    /// An expression of more than 52 bits.
+    #[error("the values of '{0}' need more than 52 bits")]
+    TooWide(String),
+    /// A percentage that is none.
+    #[error("a percentile is from 0 to 100")]
+    Percentage,
+    /// More rows than there are, or none.
+    #[error("top_k of {asked} rows: there are {rows}")]
+    TopK {
+        /// The number asked for.
+        asked: u32,
+        /// The number of rows.
+        rows: usize,
+    },
+    /// A sample of one.
+    #[error("the variance of a sample needs two rows: there is one")]
+    Sample,
+    /// Bins that overlap, or too many.
+    #[error("a histogram has 1 to {MAX_BINS} bins, whose edges are finite and increase")]
+    Bins,
+    /// A tree.
+    #[error("the tree '{name}': {error}")]
+    Tree {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        error: TreeError,
+    },
+    /// A column that is not there.
+    #[error("there is no column '{name}': the columns are {known}{hint}")]
+    UnknownColumn {
+        /// The name asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+        /// The name that may have been meant.
+        hint: String,
+    },
+    /// A column whose encoding cannot be.
+    #[error("column '{name}': {error}")]
+    Column {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        error: FixedPointError,
+    },
+    /// A threshold that its column cannot encode.
+    #[error("the threshold for '{name}': {error}")]
+    Threshold {
+        /// The column.
+        name: String,
+        /// What is wrong.
+        error: ReadingError,
+    },
+    /// A threshold to encrypt that no reading can be equal to. It is a plaintext: its value is
+    /// not told.
+    #[error(
+        "no reading of '{name}' can be equal to the threshold: for == and != give one that is a \
+         whole number of steps of {scale}"
+    )]
+    BetweenSteps {
+        /// The column.
+        name: String,
+        /// The column's step.
+        scale: f64,
+    },
+    /// A threshold that is not encrypted as the server needs it.
+    #[error(
+        "the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings"
+    )]
+    ThresholdEncoding {
+        /// The column.
+        name: String,
+    },
+    /// Encrypted thresholds without someone who could encrypt them.
+    #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
+    NoEncryptor,
+}
+
+/// Why a request could not be evaluated.
+#[derive(Debug, Error)]
+pub enum EvaluateError {
+    /// An upload.
+    #[error("the readings: {0}")]
+    Readings(#[from] ReadingsError),
+    /// The request.
+    #[error("the query: {0}")]
+    Request(#[from] RequestError),
+    /// The evaluation.
+    #[error(transparent)]
+    Evaluate(#[from] circuit::CircuitEvaluateError),
+    /// More bootstraps than a query may take.
+    #[error("the questions take about {bootstraps} bootstraps, more than the {most} of one query")]
+    TooCostly {
+        /// The number that they take.
+        bootstraps: u64,
+        /// The number that they may take.
+        most: u64,
+    },
+    /// The computation.
+    #[error(transparent)]
+    Columns(columns::Error),
+    /// The result does not fit its envelope.
+    #[error("the result: {0}")]
+    Results(#[from] MetadataError),
+    /// An answer of a rehearsal that cannot be read.
+    #[error(transparent)]
+    Answer(#[from] ResultsError),
+    /// More blocks than an evaluation may load.
+    #[error(
+        "the questions load {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that one \
+         query may load"
+    )]
+    TooLarge(u64),
+    /// More ciphertexts than a server should expand at once.
+    #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
+    TooMany(usize),
+    /// Uploads of different columns; the place of the first that differs, counted from 1.
+    #[error("readings number {0} have other columns than the first")]
+    OtherColumns(usize),
+    /// An upload or a request under a key that is not known.
+    #[error("the {of}: {error}")]
+    DeviceKey {
+        /// What is under the key: "readings" or "query".
+        of: &'static str,
+        /// What is wrong with the key.
+        error: DeviceKeyError,
+    },
+}
+
+impl From<columns::Error> for EvaluateError {
+    fn from(error: columns::Error) -> Self {
+        match error {
+            columns::Error::Readings(error) => Self::Readings(error),
+            columns::Error::Evaluate(error) => Self::Evaluate(error),
+            columns::Error::TooCostly { bootstraps, most } => Self::TooCostly { bootstraps, most },
+            columns::Error::TooLarge(blocks) => Self::TooLarge(blocks),
+            columns::Error::TooMany(blocks) => Self::TooMany(blocks),
+            columns::Error::OtherColumns(place) => Self::OtherColumns(place),
+            columns::Error::DeviceKey { of, error } => Self::DeviceKey { of, error },
+            error => Self::Columns(error),
+        }
+    }
+}
+
+/// Returns a function that makes an error of the key of `of`: "readings" or "query".
+pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateError {
+    move |error| EvaluateError::DeviceKey { of, error }
+}
+
+/// What is wrong with a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TreeError {
+    /// Not the JSON of one.
+    #[error(
+        "it is no tree: {0}. A tree is {{\"if\": CONDITION, \"then\": BRANCH, \"else\": BRANCH}}, \
+         a branch another tree, a text or a number"
+    )]
+    Json(String),
+    /// A condition.
+    #[error("the condition '{text}': {reason}")]
+    Condition {
+        /// Its text.
+        text: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Its size.
+    #[error("a tree has 1 to {MAX_NODES} conditions, at most {MAX_TREE_DEPTH} one after the other")]
+    Size,
+    /// A leaf's text.
+    #[error("a leaf has a text of 1 to 64 characters, none of them a control character")]
+    Leaf,
+    /// Branches that make no tree.
+    #[error("its branches make no tree")]
+    Shape,
+}
