@@ -72,12 +72,12 @@ pub trait Computable {
     /// The encrypted values that it is made of.
     fn parts(&self) -> Vec<Computed>;
 
-    /// How the key owner reads them.
+    /// Returns the way in which the key owner reads them.
     #[doc(hidden)]
     fn form(&self) -> Form;
 }
 
-/// How the parts of an answer are read.
+/// The way in which the parts of an answer are read.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Form {

@@ -25,14 +25,14 @@ use tfhe_sbc_core::wire::{Header, WireError};
 use tfhe_sbc_engine::glwe_key_switch::{DeviceSwitch, DeviceSwitchKey, SeededDeviceSwitchKey};
 use tfhe_sbc_engine::server_key::ServerKey;
 
-/// What the files of switch keys are called.
+/// The extension of the files of switch keys.
 const EXTENSION: &str = "tsbc";
 
 /// A directory changed less than this before it was read may have changed again since,
 /// within one tick of its clock.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Why a key cannot be used.
+/// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceKeyError {
     /// Neither the key set's nor that of a registered device.
@@ -50,7 +50,7 @@ pub enum DeviceKeyError {
     /// The device has a newer key.
     #[error("it was made under an old key of {old}: epoch {current} is current")]
     Superseded {
-        /// Whose key it is.
+        /// The device that the key was issued to.
         old: DeviceIssue,
         /// The newest epoch that is registered.
         current: Epoch,
@@ -79,7 +79,7 @@ pub struct DeviceKeys {
     scanned: Mutex<Scanned>,
 }
 
-/// What the last look at the directory found.
+/// The content of the directory when it was read last.
 #[derive(Default)]
 struct Scanned {
     /// When the directory had changed, and when it was looked at.

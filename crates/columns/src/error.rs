@@ -1,4 +1,4 @@
-//! What computations on columns refuse.
+//! The errors of computations on columns.
 
 use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::KeyFingerprint;
@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::device_keys::DeviceKeyError;
 use crate::limits::{MAX_DEPTH, MAX_LOADED_BLOCKS};
 
-/// Why a computation was refused or not finished. Messages say what to do.
+/// The reason why a computation was refused or not finished. The messages say what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,9 +32,9 @@ pub enum Error {
     /// An upload or a request under a key that is not known.
     #[error("the {of}: {error}")]
     DeviceKey {
-        /// What is under the key: "readings" or "query".
+        /// The object that is under the key: "readings" or "query".
         of: &'static str,
-        /// What is wrong with the key.
+        /// The reason why the key cannot be used.
         error: DeviceKeyError,
     },
     /// A column that is not there.
@@ -67,7 +67,7 @@ pub enum Error {
         label: String,
         /// The column's name.
         column: String,
-        /// What is wrong with the reading.
+        /// The reason why the reading has no code.
         error: ReadingError,
     },
     /// Values of a rehearsal for another number of columns or rows than it has.

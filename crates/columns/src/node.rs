@@ -17,7 +17,7 @@ use tfhe_sbc_upload::readings::ReadingsMetadata;
 use crate::error::Error;
 use crate::limits::MAX_DEPTH;
 
-/// What is computed, or known.
+/// The operator of a node, or its content once that is known.
 pub(crate) enum Op {
     /// A column of uploads.
     Load {
@@ -64,7 +64,7 @@ pub(crate) enum Op {
         order: Order,
         count: usize,
     },
-    /// How many are in each range.
+    /// The number of codes in each range.
     Histogram {
         of: Arc<Node>,
         bins: Vec<Range<u64>>,

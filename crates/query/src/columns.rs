@@ -6,7 +6,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::error::RequestError;
 
-/// The encoding of a column.
+/// Returns the encoding of a column.
 pub(crate) fn encoding_of(column: &Column) -> Result<FixedPoint, RequestError> {
     column.fixed_point().map_err(|error| RequestError::Column {
         name: column.name.clone(),
@@ -14,7 +14,10 @@ pub(crate) fn encoding_of(column: &Column) -> Result<FixedPoint, RequestError> {
     })
 }
 
-/// The column of that name, or an error that lists those that there are.
+/// Returns the place and the description of the column `name`.
+///
+/// # Errors
+/// Returns [`RequestError::UnknownColumn`], which lists the columns that there are.
 pub(crate) fn known_column<'m>(
     readings: &'m ReadingsMetadata,
     name: &str,

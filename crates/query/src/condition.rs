@@ -7,7 +7,7 @@ pub use tfhe_sbc_columns::Relation;
 
 use crate::expression::Expression;
 
-/// What a row may meet.
+/// A condition on a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Condition {
@@ -18,7 +18,7 @@ pub enum Condition {
         /// The relation.
         #[serde(with = "RelationForm")]
         relation: Relation,
-        /// With what.
+        /// The threshold that the value is compared with.
         threshold: Threshold,
     },
     /// A value from one threshold to another, both included.
@@ -34,20 +34,20 @@ pub enum Condition {
     In {
         /// The value.
         of: Expression,
-        /// Which.
+        /// The values.
         values: Vec<Threshold>,
     },
-    /// All of them.
+    /// All conditions of a list.
     All(Vec<Condition>),
-    /// At least one of them.
+    /// At least one condition of a list.
     Any(Vec<Condition>),
-    /// What does not meet it.
+    /// The opposite of a condition.
     Not(Box<Condition>),
 }
 
 impl Condition {
-    /// The comparisons that it is made of, from left to right: what is compared, how, and
-    /// with what.
+    /// Returns the comparisons in the condition from left to right: the value, the relation and the
+    /// threshold.
     pub fn comparisons(&self) -> Vec<(&Expression, Relation, &Threshold)> {
         let mut found = Vec::new();
         self.visit(&mut |of, relation, threshold| found.push((of, relation, threshold)));
@@ -71,7 +71,10 @@ impl Condition {
         }
     }
 
-    /// Hands on every threshold, with what is compared with it.
+    /// Calls `change` with every threshold, the value that is compared with it, and the relation.
+    ///
+    /// # Errors
+    /// Returns the first error of `change`.
     pub(crate) fn thresholds_mut<E>(
         &mut self,
         change: &mut impl FnMut(&Expression, Relation, &mut Threshold) -> Result<(), E>,
@@ -96,7 +99,7 @@ impl Condition {
         }
     }
 
-    /// How deep conditions are nested in it, itself included.
+    /// Returns the depth of nesting: 1 for a comparison.
     pub(crate) fn depth(&self) -> usize {
         1 + match self {
             Self::All(list) | Self::Any(list) => list.iter().map(Self::depth).max().unwrap_or(0),
@@ -105,7 +108,7 @@ impl Condition {
         }
     }
 
-    /// Whether a list in it is empty.
+    /// Returns whether the condition contains an empty list.
     pub(crate) fn has_empty_list(&self) -> bool {
         match self {
             Self::All(list) | Self::Any(list) => {
@@ -117,7 +120,7 @@ impl Condition {
         }
     }
 
-    /// Its text, with thresholds as `shown` writes them.
+    /// Returns the text of the condition, with thresholds as `shown` writes them.
     pub(crate) fn text(&self, shown: &impl Fn(&Threshold) -> String) -> String {
         match self {
             Self::Compare {
@@ -162,26 +165,26 @@ fn joined(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Threshold {
-    /// A reading that the server may see.
+    /// A value that the server may see.
     Clear(f64),
-    /// A reading to be encrypted before the question leaves the key owner; it has no
-    /// form on the wire.
+    /// A value that is encrypted before the question leaves the key owner. It has no form on the
+    /// wire.
     #[serde(skip)]
     ToEncrypt(f64),
     /// An encrypted code in the request's ciphertext list.
     Encrypted {
-        /// Its first block.
+        /// The place of its first block.
         first_block: u32,
-        /// The encoding that it was made with, which must be the column's.
+        /// The value of code 0 in the encoding that it was made with, which must be the column's.
         offset: f64,
-        /// Likewise.
+        /// The step of that encoding.
         scale: f64,
-        /// Likewise.
+        /// The width of a code in that encoding, in bits.
         bits: u32,
     },
 }
 
-/// What stands for an encrypted threshold where its value must not show.
+/// The text that replaces an encrypted threshold where its value must not be shown.
 pub(crate) const HIDDEN_THRESHOLD: &str = "encrypted(…)";
 
 impl fmt::Display for Threshold {

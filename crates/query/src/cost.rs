@@ -21,7 +21,7 @@ pub const MAX_BOOTSTRAPS: u64 = 2_000_000;
 /// them together: less than the sum if they have work in common. Thresholds need not be encrypted.
 ///
 /// # Errors
-/// Questions that the server would refuse, other than for their cost.
+/// Returns the errors of questions that the server would refuse for another reason than their cost.
 pub fn costs(
     parameters: &Parameters,
     readings: &ReadingsMetadata,
@@ -30,10 +30,11 @@ pub fn costs(
     costs_watched(parameters, readings, questions, &Progress::default())
 }
 
-/// As [`costs`]; `progress` sees the lookups that are recorded and can call that off.
+/// Does the same as [`costs`]. `progress` sees the lookups that are recorded and can call the recording
+/// off.
 ///
 /// # Errors
-/// Those of [`costs`], and a recording that is called off.
+/// Returns the errors of [`costs`], and an error if the recording is called off.
 pub fn costs_watched(
     parameters: &Parameters,
     readings: &ReadingsMetadata,
@@ -60,7 +61,8 @@ pub fn costs_watched(
 /// trying questions out without keys. `values` has the readings of each column.
 ///
 /// # Errors
-/// Questions that the server would refuse, and readings that their columns cannot encode.
+/// Returns an error for questions that the server would refuse and for values that their columns
+/// cannot encode.
 pub fn rehearse(
     parameters: &Parameters,
     readings: &ReadingsMetadata,
@@ -104,7 +106,7 @@ pub fn rehearse(
     questions.iter().map(answer).collect()
 }
 
-/// The blocks of a rehearsed value, as they would be decrypted.
+/// Returns the blocks of a rehearsed value as a decryption would return them.
 fn digits(part: &columns::Computed, encoding: BlockEncoding) -> Result<Vec<u64>, EvaluateError> {
     let columns::Exported::Clear(codes) = part.export(&Progress::default())? else {
         return Err(columns::Error::Encrypted.into());
@@ -124,7 +126,7 @@ fn digits(part: &columns::Computed, encoding: BlockEncoding) -> Result<Vec<u64>,
         .collect())
 }
 
-/// The most bootstraps that are counted: recorded lookups take memory.
+/// The most bootstraps that are counted, because recorded lookups take memory.
 const MAX_COUNTED: u64 = 20_000_000;
 
 /// Refuses questions that take far more than `most` bootstraps, before they are recorded.

@@ -13,37 +13,37 @@ use thiserror::Error;
 
 use crate::results::ResultsError;
 
-/// Most questions of one request.
+/// The most questions of one request.
 pub const MAX_QUESTIONS: usize = 256;
-/// Most comparisons with thresholds in one question; a tree may have as many in all.
+/// The most comparisons with thresholds in one question, or in all nodes of a tree.
 pub const MAX_CONDITIONS: usize = 256;
-/// How deep conditions may be nested.
+/// The greatest depth of nested conditions.
 pub const MAX_DEPTH: usize = 16;
-/// Most columns of one expression.
+/// The most columns of one expression.
 pub const MAX_TERMS: usize = 64;
-/// Most bins of a histogram.
+/// The most bins of a histogram.
 pub const MAX_BINS: usize = 256;
-/// Most nodes of a tree; it has one leaf more.
+/// The most nodes of a tree, which has one leaf more.
 pub const MAX_NODES: usize = 255;
-/// Most nodes from a tree's root to a leaf.
+/// The most nodes from the root of a tree to a leaf.
 pub const MAX_TREE_DEPTH: usize = 32;
 
 /// The version of the format of requests.
 pub(crate) const VERSION: u32 = 1;
 
-/// Why a request could not be made or was refused.
+/// The reason why a request could not be made or was refused.
 #[derive(Debug, Error)]
 pub enum RequestError {
-    /// Its metadata.
+    /// A defect of the metadata.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
-    /// Its envelope or its ciphertexts.
+    /// A defect of the envelope or of the ciphertexts.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The encryption of its thresholds.
+    /// An encryption of thresholds that failed.
     #[error(transparent)]
     Encrypt(#[from] DeviceError),
-    /// Another version of the format.
+    /// A request in another version of the format.
     #[error(
         "the request is of format {0}, this is version {VERSION}: client and server must be of \
          one version"
@@ -70,10 +70,10 @@ pub enum RequestError {
     /// An expression of more than 52 bits.
     #[error("the values of '{0}' need more than 52 bits")]
     TooWide(String),
-    /// A percentage that is none.
+    /// A percentage that is not from 0 to 100.
     #[error("a percentile is from 0 to 100")]
     Percentage,
-    /// More rows than there are, or none.
+    /// A number of rows that is 0 or larger than the number of rows there are.
     #[error("top_k of {asked} rows: there are {rows}")]
     TopK {
         /// The number asked for.
@@ -87,75 +87,75 @@ pub enum RequestError {
     /// Bins that overlap, or too many.
     #[error("a histogram has 1 to {MAX_BINS} bins, whose edges are finite and increase")]
     Bins,
-    /// A tree.
+    /// A tree that is not valid.
     #[error("the tree '{name}': {error}")]
     Tree {
-        /// Its name.
+        /// The name of the tree.
         name: String,
-        /// What is wrong.
+        /// The defect of the tree.
         error: TreeError,
     },
-    /// A column that is not there.
+    /// A column that does not exist.
     #[error("there is no column '{name}': the columns are {known}{hint}")]
     UnknownColumn {
         /// The name asked for.
         name: String,
-        /// The names that there are.
+        /// The names of the columns that exist.
         known: String,
         /// The name that may have been meant.
         hint: String,
     },
-    /// A column whose encoding cannot be.
+    /// A column whose encoding is not possible.
     #[error("column '{name}': {error}")]
     Column {
-        /// Its name.
+        /// The name of the column.
         name: String,
-        /// What is wrong.
+        /// The defect of the encoding.
         error: FixedPointError,
     },
     /// A threshold that its column cannot encode.
     #[error("the threshold for '{name}': {error}")]
     Threshold {
-        /// The column.
+        /// The name of the column.
         name: String,
-        /// What is wrong.
+        /// The reason why the threshold has no code.
         error: ReadingError,
     },
-    /// A threshold to encrypt that no reading can be equal to. It is a plaintext: its value is
-    /// not told.
+    /// A threshold to be encrypted that no reading can be equal to. The message does not contain the
+    /// value, because it is a secret.
     #[error(
         "no reading of '{name}' can be equal to the threshold: for == and != give one that is a \
          whole number of steps of {scale}"
     )]
     BetweenSteps {
-        /// The column.
+        /// The name of the column.
         name: String,
-        /// The column's step.
+        /// The step of the column.
         scale: f64,
     },
-    /// A threshold that is not encrypted as the server needs it.
+    /// A threshold that was encrypted with another encoding than the column's.
     #[error(
         "the threshold for '{name}' is not encrypted with that column's encoding: give the query the same column definitions as the readings"
     )]
     ThresholdEncoding {
-        /// The column.
+        /// The name of the column.
         name: String,
     },
-    /// Encrypted thresholds without someone who could encrypt them.
+    /// Thresholds to be encrypted, but no key to encrypt them with.
     #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
     NoEncryptor,
 }
 
-/// Why a request could not be evaluated.
+/// The reason why a request could not be evaluated.
 #[derive(Debug, Error)]
 pub enum EvaluateError {
-    /// An upload.
+    /// A defect of an upload.
     #[error("the readings: {0}")]
     Readings(#[from] ReadingsError),
-    /// The request.
+    /// A defect of the request.
     #[error("the query: {0}")]
     Request(#[from] RequestError),
-    /// The evaluation.
+    /// An evaluation that failed or was called off.
     #[error(transparent)]
     Evaluate(#[from] circuit::CircuitEvaluateError),
     /// More bootstraps than a query may take.
@@ -166,10 +166,10 @@ pub enum EvaluateError {
         /// The number that they may take.
         most: u64,
     },
-    /// The computation.
+    /// A computation that the columns refuse.
     #[error(transparent)]
     Columns(columns::Error),
-    /// The result does not fit its envelope.
+    /// A result that does not fit its envelope.
     #[error("the result: {0}")]
     Results(#[from] MetadataError),
     /// An answer of a rehearsal that cannot be read.
@@ -190,9 +190,9 @@ pub enum EvaluateError {
     /// An upload or a request under a key that is not known.
     #[error("the {of}: {error}")]
     DeviceKey {
-        /// What is under the key: "readings" or "query".
+        /// The object that is under the key: "readings" or "query".
         of: &'static str,
-        /// What is wrong with the key.
+        /// The reason why the key cannot be used.
         error: DeviceKeyError,
     },
 }
@@ -217,27 +217,27 @@ pub fn device_key_of(of: &'static str) -> impl Fn(DeviceKeyError) -> EvaluateErr
     move |error| EvaluateError::DeviceKey { of, error }
 }
 
-/// What is wrong with a tree.
+/// The reason why a tree was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TreeError {
-    /// Not the JSON of one.
+    /// A text that is not the JSON of a tree.
     #[error(
         "it is no tree: {0}. A tree is {{\"if\": CONDITION, \"then\": BRANCH, \"else\": BRANCH}}, \
          a branch another tree, a text or a number"
     )]
     Json(String),
-    /// A condition.
+    /// A condition that could not be parsed.
     #[error("the condition '{text}': {reason}")]
     Condition {
-        /// Its text.
+        /// The text of the condition.
         text: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// Its size.
+    /// A tree with no nodes, too many nodes, or too many nodes on one path.
     #[error("a tree has 1 to {MAX_NODES} conditions, at most {MAX_TREE_DEPTH} one after the other")]
     Size,
-    /// A leaf's text.
+    /// A leaf whose text is empty, too long or not plain.
     #[error("a leaf has a text of 1 to 64 characters, none of them a control character")]
     Leaf,
     /// Branches that make no tree.

@@ -1,9 +1,8 @@
 //! Evaluation of a request on one or more uploads, blindly.
 //!
-//! Whatever key an upload is under, it is brought under the evaluation key first; from then on the
-//! rows of all uploads are rows of one table. All questions are recorded before the first bootstrap:
-//! work that they have in common is done once, and lookups that are ready are done together,
-//! whichever question they belong to.
+//! Every upload is brought under the evaluation key first. From then on the rows of all uploads are rows
+//! of one table. All questions are recorded before the first bootstrap, so work that they have in common
+//! is done once, and lookups that are ready are done together even if they belong to several questions.
 
 use std::collections::HashSet;
 
@@ -27,7 +26,8 @@ use crate::{Aggregate, Question};
 /// bootstraps that are done, and can call the evaluation off.
 ///
 /// # Errors
-/// Among others, questions that take more than `max_bootstraps` bootstraps.
+/// Returns an error for uploads and requests that are not valid, for questions that take more than
+/// `max_bootstraps` bootstraps or load too many blocks, and if `progress` calls the evaluation off.
 pub fn evaluate(
     server: &Server,
     uploads: &[&[u8]],
@@ -112,8 +112,8 @@ fn check_size(
     }
 }
 
-/// Returns the number of blocks that each question loads from uploads of these numbers of rows. Of
-/// a column whose rows no question needs, sums of several rows are loaded.
+/// Returns the number of blocks that each question loads from uploads of these numbers of rows. A
+/// column whose single rows no question needs is loaded as sums of several rows.
 fn loaded_blocks(
     parameters: &Parameters,
     readings: &ReadingsMetadata,
@@ -146,7 +146,7 @@ fn loaded_blocks(
     questions.iter().map(loaded).collect()
 }
 
-/// The place of the column whose sum of codes answers a question, if nothing else is needed.
+/// Returns the place of the column whose sum of codes answers a question, if nothing else is needed.
 fn summed_column(
     readings: &ReadingsMetadata,
     question: &Question,

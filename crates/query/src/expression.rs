@@ -1,8 +1,8 @@
-//! Columns, and sums and differences of them: what functions and conditions are about.
+//! Linear expressions of columns, which functions and conditions take as arguments.
 //!
-//! An [`Expression`] is linear: columns times clear numbers, plus a clear number. Its values
-//! have a fixed-point encoding of their own, made of those of its columns, so that
-//! whatever works on a column works on an expression.
+//! An [`Expression`] is a sum of columns times clear numbers, plus a clear number. Its values have a
+//! fixed-point encoding of their own, which follows from those of its columns. So every function that
+//! takes a column takes an expression.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ use crate::error::RequestError;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
-    /// Columns and what they are multiplied by; none twice, none by 0.
+    /// The columns and their factors. No column is there twice, and no factor is 0.
     pub terms: Vec<(String, f64)>,
-    /// What is added.
+    /// The clear number that is added.
     pub constant: f64,
 }
 
 impl From<&str> for Expression {
-    /// A column by its name.
+    /// Makes the expression that is one column.
     fn from(column: &str) -> Self {
         Self {
             terms: vec![(column.to_owned(), 1.0)],
@@ -34,7 +34,7 @@ impl From<&str> for Expression {
 }
 
 impl Expression {
-    /// The column that it is, if it is no more than one.
+    /// Returns the name of the column, if the expression is a single column.
     pub fn column(&self) -> Option<&str> {
         match &self.terms[..] {
             [(name, 1.0)] if self.constant == 0.0 => Some(name),
@@ -42,7 +42,7 @@ impl Expression {
         }
     }
 
-    /// Adds another one times a number.
+    /// Adds another expression times a number.
     pub(crate) fn add(&mut self, other: &Self, factor: f64) {
         for (name, weight) in &other.terms {
             match self.terms.iter_mut().find(|(known, _)| known == name) {
@@ -57,7 +57,7 @@ impl Expression {
     /// Returns the encoding of its values, under its text as a name.
     ///
     /// # Errors
-    /// Columns that are not there, and values that have no encoding.
+    /// Returns an error for columns that do not exist and for values that have no encoding.
     pub fn encoding(&self, readings: &ReadingsMetadata) -> Result<Column, RequestError> {
         let mut parts = Vec::with_capacity(self.terms.len());
         for (name, weight) in &self.terms {
@@ -81,10 +81,10 @@ impl Expression {
         })
     }
 
-    /// Returns its values, of the columns of a table.
+    /// Returns its values as a number over the columns of a table.
     ///
     /// # Errors
-    /// Columns that are not there, and values that have no encoding.
+    /// Returns an error for columns that do not exist and for values that have no encoding.
     pub fn number(&self, table: &Table) -> Result<Number, RequestError> {
         let terms = self.terms.iter().map(|(name, weight)| {
             known_column(table.metadata(), name)?;
@@ -109,7 +109,8 @@ impl Expression {
         }
     }
 
-    /// The unit of its columns, if they have the same and are only added and subtracted.
+    /// Returns the unit of the columns, if all have the same and are only added and subtracted; otherwise
+    /// an empty text.
     fn unit<'c>(&self, mut parts: impl Iterator<Item = (&'c Column, f64)> + Clone) -> String {
         let first = parts.clone().next();
         let unit = first.map_or("", |(column, _)| column.unit.as_str());

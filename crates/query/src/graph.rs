@@ -20,20 +20,20 @@ use crate::{Aggregate, Question};
 
 /// The encrypted thresholds of a request.
 pub(crate) enum Thresholds {
-    /// Their blocks under the evaluation key, if there are any.
+    /// The blocks of the thresholds under the evaluation key, if there are any.
     Encrypted(Option<ExpandedGlweList<u64>>),
-    /// Stand-ins: the questions are counted or rehearsed.
+    /// Stand-ins, for questions that are counted or rehearsed.
     StandIns,
 }
 
-/// Makes graphs of questions about a table.
+/// The conversion of questions about one table into graphs.
 pub(crate) struct Graph<'a> {
     pub(crate) table: &'a Table,
     pub(crate) thresholds: &'a Thresholds,
     pub(crate) encoding: BlockEncoding,
 }
 
-/// The values that answer a question, and what they mean together.
+/// The values that answer a question, and the meaning that they have together.
 pub(crate) struct Asked {
     pub(crate) parts: Vec<Computed>,
     pub(crate) meaning: Meaning,
@@ -48,15 +48,19 @@ impl Asked {
     }
 }
 
-/// A threshold as codes are compared with it.
+/// A threshold in the form that codes are compared with.
 enum CodeLimit {
-    /// All codes have the same answer.
+    /// A threshold for which all codes give the same answer.
     Always(bool),
     Code(Relation, Limit),
 }
 
 impl Graph<'_> {
-    /// Returns what answers a question.
+    /// Returns the values that answer a question.
+    ///
+    /// # Errors
+    /// Returns an error for columns that do not exist, values without an encoding, and thresholds that
+    /// were encrypted with another encoding.
     pub(crate) fn answer(&self, question: &Question) -> Result<Asked, EvaluateError> {
         let labels = || self.table.labels().to_vec();
         Ok(match question {
@@ -104,7 +108,7 @@ impl Graph<'_> {
         self.table.row_count() as u32
     }
 
-    /// The values of an expression and their encoding.
+    /// Returns the values of an expression and their encoding.
     fn values(&self, of: &Expression) -> Result<(Number, Column), EvaluateError> {
         let column = of.encoding(self.table.metadata())?;
         Ok((of.number(self.table)?, column))
@@ -152,7 +156,7 @@ impl Graph<'_> {
         ))
     }
 
-    /// Whether each row meets a condition.
+    /// Returns the mask of the rows that meet a condition.
     fn met(&self, condition: &Condition) -> Result<Mask, EvaluateError> {
         let all_met = |list: &[Condition]| {
             let met = list.iter().map(|condition| self.met(condition));
@@ -213,8 +217,8 @@ impl Graph<'_> {
         }
     }
 
-    /// The columns of a difference whose codes are equal where it is at the limit: comparing them
-    /// is cheaper than subtracting them.
+    /// Returns the two columns of a difference if their codes are equal exactly where the difference is at
+    /// the limit. Comparing them is cheaper than subtracting them.
     fn two_columns(
         &self,
         of: &Expression,
@@ -238,7 +242,7 @@ impl Graph<'_> {
         Ok(same.then_some([a, b]))
     }
 
-    /// A threshold as codes of an expression are compared with it.
+    /// Returns a threshold in the form that codes of an expression are compared with.
     fn limit(
         &self,
         number: &Number,
@@ -297,7 +301,7 @@ impl Graph<'_> {
                 columns::Branch::Leaf(place.unwrap_or_default() as u64)
             }
         };
-        /// A condition that is a number and a clear threshold, or the truth values of another one.
+        /// A condition as a number with a clear threshold, or as a mask.
         enum Asks {
             Compare(Number, Relation, f64),
             Holds(Mask),

@@ -1,15 +1,13 @@
 //! Questions about encrypted readings, and their answers.
 //!
-//! The path of a question: [`parse`] makes a [`Question`] of its text on the key
-//! owner's side, [`request`] carries questions and encrypted thresholds to the server,
-//! [`evaluate`] computes on ciphertexts there, [`results`] carries encrypted answers
-//! back and, with the secret key, reads them. What is computed is written down by one
-//! recorder, whether on ciphertexts or, in [`cost`], on stand-ins for them. [`progress`] is
-//! what an evaluation tells whoever waits for it, [`device_keys`] how it knows devices that
-//! have keys of their own.
+//! The path of a question: on the key owner's side, [`parse`] makes a [`Question`] of its text.
+//! [`request`] carries questions and encrypted thresholds to the server, and [`evaluate`] computes on
+//! ciphertexts there. [`results`] carries encrypted answers back and reads them with the secret key.
+//! The computation itself is the crate `tfhe-sbc-columns`'s: a question becomes a graph of operators,
+//! which is evaluated there, or counted and rehearsed without keys in [`cost`]. [`progress`] shows and
+//! ends an evaluation, and [`device_keys`] holds the switch keys of devices with keys of their own.
 //!
-//! A question is about [`Expression`]s of columns,
-//! [`Condition`]s on rows, or a [`Tree`].
+//! A question is about [`Expression`]s of columns, [`Condition`]s on rows, or a [`Tree`].
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -38,19 +36,19 @@ use tree::Tree;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Question {
-    /// What one function makes of the values of all rows.
+    /// A function of the values of all rows.
     Aggregate(Aggregate, Expression),
-    /// The smallest value that so many percent of the rows do not exceed.
+    /// The smallest value that the given percentage of the rows does not exceed.
     Percentile(Expression, f64),
-    /// How many rows meet a condition.
+    /// The number of rows that meet a condition.
     Count(Condition),
-    /// Which rows do.
+    /// The rows that meet a condition.
     Rows(Condition),
-    /// How many rows have a value in each bin, from an edge up to but without the next.
+    /// The number of rows in each bin. A bin begins at an edge and ends before the next one.
     Histogram(Expression, Vec<f64>),
     /// All values, the smallest first.
     Sort(Expression),
-    /// The so many largest values, the largest first.
+    /// The given number of largest values, the largest first.
     TopK(Expression, u32),
     /// The value of every row.
     Score(Expression),
@@ -64,35 +62,34 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// The largest less the smallest.
+    /// The difference between the largest and the smallest value.
     Range,
-    /// The first row with the smallest, and that.
+    /// The first row with the smallest value, and that value.
     Argmin,
-    /// The first row with the largest, and that.
+    /// The first row with the largest value, and that value.
     Argmax,
     /// The sum.
     Sum,
     /// The mean.
     Mean,
-    /// The mean square of the differences to the mean.
+    /// The mean of the squared differences to the mean.
     Variance,
-    /// Its root.
+    /// The square root of the variance.
     Std,
-    /// The sum of the squares of the differences to the mean, over one less than their
-    /// number.
+    /// The sum of the squared differences to the mean, divided by one less than the number of rows.
     SampleVariance,
-    /// Its root.
+    /// The square root of the sample variance.
     SampleStd,
     /// The 50th percentile.
     Median,
 }
 
 impl Aggregate {
-    /// Every one and its name.
+    /// All functions with their names.
     pub const ALL: [(Self, &'static str); 12] = [
         (Self::Min, "min"),
         (Self::Max, "max"),
@@ -108,7 +105,7 @@ impl Aggregate {
         (Self::Median, "median"),
     ];
 
-    /// Its name.
+    /// The name of the function.
     pub fn name(self) -> &'static str {
         let named = Self::ALL.iter().find(|(aggregate, _)| *aggregate == self);
         named.map_or("?", |(_, name)| name)
@@ -116,7 +113,7 @@ impl Aggregate {
 }
 
 impl Question {
-    /// Its text as the server may see it: without the thresholds that are to be
+    /// Returns the text that the server may see, which does not contain the thresholds that are to be
     /// encrypted.
     pub fn public_text(&self) -> String {
         self.text(&|threshold: &Threshold| match threshold {
@@ -143,7 +140,7 @@ impl Question {
         }
     }
 
-    /// The conditions in it.
+    /// Returns the conditions in the question.
     pub fn conditions(&self) -> Vec<&Condition> {
         match self {
             Self::Count(condition) | Self::Rows(condition) => vec![condition],
@@ -160,7 +157,7 @@ impl Question {
         }
     }
 
-    /// The expressions in it, as often as they are there.
+    /// Returns the expressions in the question, with repetitions.
     pub fn expressions(&self) -> Vec<&Expression> {
         match self {
             Self::Aggregate(_, of)
@@ -178,7 +175,7 @@ impl Question {
         }
     }
 
-    /// The columns that it is about, as often as they are there.
+    /// Returns the names of the columns in the question, with repetitions.
     pub fn columns(&self) -> Vec<&str> {
         let expressions = self.expressions().into_iter();
         let terms = expressions.flat_map(|of| &of.terms);

@@ -52,7 +52,7 @@ pub struct ParseError {
 }
 
 impl Question {
-    /// The question of a text; `read` gives the contents of files that it names.
+    /// Parses a question. `read` returns the contents of files that the text names.
     pub fn parse(
         text: &str,
         read: impl FnOnce(&str) -> Result<String, String>,
@@ -67,13 +67,13 @@ impl Question {
 impl FromStr for Question {
     type Err = ParseError;
 
-    /// The question of a text that names no files.
+    /// Parses a question that names no files.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Self::parse(text, |_| Err("no files are read here".to_owned()))
     }
 }
 
-/// The functions that are no aggregates.
+/// The functions that are not aggregates.
 const OTHER_FUNCTIONS: [&str; 9] = [
     "percentile",
     "count",
@@ -120,7 +120,7 @@ fn question(
     Ok(question)
 }
 
-/// The condition of a text.
+/// Parses a condition.
 pub(super) fn condition(text: &str) -> Result<Condition, String> {
     let mut parser = Parser::new(text)?;
     let condition = parser.condition(1)?;
@@ -235,7 +235,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// A number after a comma.
+    /// Parses a number after a comma.
     fn argument(&mut self, what: &str) -> Result<f64, String> {
         match self.take(",") {
             true => self.number(),

@@ -22,23 +22,23 @@ pub use crate::error::{
 use crate::expression::Expression;
 use crate::{Aggregate, Question};
 
-/// Questions as the server gets them.
+/// The questions in the form that the server receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The version of the format.
     pub version: u32,
-    /// The questions, each with the text that its answer is to be called by, in which
-    /// encrypted thresholds do not show.
+    /// The questions, each with the text that names its answer. The text does not contain encrypted
+    /// thresholds.
     pub questions: Vec<(String, Question)>,
 }
 
-/// What makes one message of blocks: a session of the device library with either kind of
-/// key.
+/// A function that encrypts blocks into one message, such as a session of the device library with either
+/// kind of key.
 pub type EncryptBlocks<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError> + 'a;
 
 impl Request {
-    /// The bytes of a request about readings with these columns. `encrypt` is needed if a
+    /// Returns the bytes of a request about readings with these columns. `encrypt` is needed if a
     /// threshold is to be encrypted.
     pub fn seal(
         questions: &[Question],
@@ -91,7 +91,7 @@ impl Request {
         Ok(bytes)
     }
 
-    /// Parses and checks a request made under these parameters and this key set.
+    /// Parses and checks a request that was made under the given parameters and key.
     pub fn parse<'a>(
         bytes: &'a [u8],
         parameters: &Parameters,
@@ -113,7 +113,7 @@ impl Request {
         }
     }
 
-    /// Reads and checks what is in a metadata message.
+    /// Reads and checks the request in a metadata message.
     pub fn read(message: Message<'_>) -> Result<Self, RequestError> {
         #[derive(Deserialize)]
         struct Format {
@@ -144,7 +144,7 @@ impl Request {
     }
 }
 
-/// Checks what does not depend on the readings.
+/// Checks everything about a question that does not depend on the readings.
 fn check(question: &Question) -> Result<(), RequestError> {
     if let Question::Tree(tree) = question {
         tree.check().map_err(|error| RequestError::Tree {
@@ -195,11 +195,11 @@ fn check(question: &Question) -> Result<(), RequestError> {
 }
 
 impl Question {
-    /// Checks that it can be asked about such readings.
+    /// Checks that the question can be asked about readings of this metadata.
     ///
     /// # Errors
-    /// Columns that are not there, numbers out of their ranges, and conditions, expressions
-    /// or trees that are too large.
+    /// Returns an error for columns that do not exist, numbers out of their ranges, and conditions,
+    /// expressions or trees that are too large.
     pub fn check(&self, readings: &ReadingsMetadata) -> Result<(), RequestError> {
         check(self)?;
         for expression in self.expressions() {
@@ -227,7 +227,7 @@ fn is_expression(expression: &Expression) -> bool {
         && terms.iter().all(|(_, w)| w.is_finite() && *w != 0.0)
 }
 
-/// Why a threshold has no code.
+/// Returns the reason why a threshold has no code.
 fn no_code(column: &Column, encoding: &FixedPoint, value: f64) -> RequestError {
     let name = column.name.clone();
     match encoding.encode(value) {

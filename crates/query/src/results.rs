@@ -1,8 +1,8 @@
-//! Results: encrypted answers on their way back, and how the key owner reads them.
+//! Results: encrypted answers on their way back, and their decryption.
 //!
-//! A result is a metadata message ([`Results`]) and an LWE list under the small key. What
-//! needs no secret is left to the key owner: quotients, roots, and what follows from an
-//! answer's number by a formula.
+//! A result is a metadata message ([`Results`]) and an LWE list under the small key. The key owner
+//! computes everything that needs no secret after the decryption: quotients, roots, and formulas of an
+//! answer's number.
 
 mod answer;
 
@@ -21,7 +21,7 @@ pub use answer::{Answer, AnswerValue, Bin, Decrypted, Labelled};
 /// The version of the format of results.
 const VERSION: u32 = 1;
 
-/// What the ciphertexts of a result mean.
+/// The meaning of the ciphertexts of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
@@ -29,109 +29,110 @@ pub struct Results {
     pub version: u32,
     /// The answers, in the order of their blocks.
     pub answers: Vec<EncryptedAnswer>,
-    /// Bootstraps that they took.
+    /// The number of bootstraps that they took.
     pub bootstraps: u64,
 }
 
-/// One answer.
+/// The meaning of one answer's ciphertexts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EncryptedAnswer {
     /// The question's text.
     pub name: String,
-    /// Number of blocks.
+    /// The number of blocks.
     pub blocks: u32,
-    /// What they mean.
+    /// The meaning of the blocks.
     pub meaning: Meaning,
 }
 
-/// How the blocks of an answer are read. Where an answer has several numbers, all have as
-/// many blocks, unless it is said otherwise.
+/// The way to read the blocks of an answer. If an answer has several numbers, all have the same number of
+/// blocks unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Meaning {
     /// The code of a value.
     Reading(Column),
-    /// The codes of the smallest value and of the largest, whose difference is asked for.
+    /// The codes of the smallest value and of the largest, whose difference is the answer.
     Range(Column),
-    /// The sum of the codes of so many values, whose sum is asked for.
+    /// The sum of the codes of the given number of values, whose sum is the answer.
     Sum(Column, u32),
-    /// The sum of the codes of so many values, whose mean is asked for.
+    /// The sum of the codes of the given number of values, whose mean is the answer.
     Mean(Column, u32),
-    /// The sum of codes, in so many blocks, and then that of their squares.
+    /// The sum of codes, in `sum_blocks` blocks, followed by the sum of their squares.
     Spread {
-        /// What the codes mean.
+        /// The encoding of the codes.
         column: Column,
         /// The number of values.
         rows: u32,
         /// The number of blocks of the sum of codes.
         sum_blocks: u32,
-        /// What is asked for.
+        /// The measure that is the answer.
         measure: Spread,
     },
-    /// The code of a value, in so many blocks, and then the place of its row among these.
+    /// The code of a value, in the given number of blocks, followed by the place of its row among the
+    /// labels.
     Place(Column, u32, Vec<String>),
     /// A number.
     Count,
-    /// One truth value a row, with the rows' labels.
+    /// One truth value for each row, with the labels of the rows.
     Rows(Vec<String>),
-    /// The number of rows in each bin between two edges, of so many rows.
+    /// The number of rows in each bin between two edges.
     Histogram {
-        /// What the edges are of.
+        /// The encoding of the values and edges.
         column: Column,
         /// The edges, which increase.
         edges: Vec<f64>,
         /// The number of all rows.
         rows: u32,
     },
-    /// The codes of so many values in a row.
+    /// The codes of the given number of values, one after the other.
     Readings(Column, u32),
-    /// The code of a value for each row, with the rows' labels.
+    /// The code of a value for each row, with the labels of the rows.
     Scores(Column, Vec<String>),
-    /// The same; the logistic function of the values is asked for.
+    /// The same, but the answer is the logistic function of each value.
     Logistic(Column, Vec<String>),
-    /// The place of a leaf for each row: the rows' labels, and the leaves.
+    /// The place of a leaf for each row, with the labels of the rows and the leaves.
     Leaves(Vec<String>, Vec<String>),
 }
 
-/// A measure of how far values are from each other.
+/// A measure of the spread of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// Of a sample, rather than of all there is: the squares are divided by one less than
-    /// the number of values.
+    /// Whether the values are a sample, so that the squares are divided by one less than the number of
+    /// values.
     pub sample: bool,
-    /// The root is asked for.
+    /// Whether the square root is the answer.
     pub root: bool,
 }
 
-/// Why a result could not be read.
+/// The reason why a result could not be read.
 #[derive(Debug, Error)]
 pub enum ResultsError {
-    /// Its metadata.
+    /// A defect of the metadata.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
-    /// Its envelope or its ciphertexts.
+    /// A defect of the envelope or of the ciphertexts.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A column whose encoding cannot be.
+    /// A column whose encoding is not possible.
     #[error(transparent)]
     Column(#[from] FixedPointError),
-    /// Metadata and ciphertexts that do not belong together.
+    /// Metadata that describes another number of blocks than there are.
     #[error("the metadata describes {described} blocks, {found} are there")]
     BlockCount {
-        /// Blocks that the metadata describes.
+        /// The number of blocks that the metadata describes.
         described: u64,
-        /// Blocks that are there.
+        /// The number of blocks that are there.
         found: u64,
     },
-    /// Another version of the format.
+    /// A result in another version of the format.
     #[error(
         "the result is of format {0}, this is version {VERSION}: server and key owner must be of \
          one version"
     )]
     Version(u32),
-    /// A block that has no place in its answer.
+    /// A block whose value its answer cannot have.
     #[error(
         "the answer to '{0}' decrypts to values that it cannot have: the key is not the one that \
          the readings were encrypted with, or the result was changed"
@@ -140,7 +141,7 @@ pub enum ResultsError {
 }
 
 impl Results {
-    /// The answers to so many questions, of this version.
+    /// Makes the metadata of answers, which took `bootstraps` bootstraps.
     pub fn new(answers: Vec<EncryptedAnswer>, bootstraps: u64) -> Self {
         Self {
             version: VERSION,
@@ -149,7 +150,7 @@ impl Results {
         }
     }
 
-    /// Reads what is in a metadata message.
+    /// Reads the result's metadata in a message.
     pub fn read(message: Message<'_>) -> Result<Self, ResultsError> {
         #[derive(Deserialize)]
         struct Format {
@@ -168,7 +169,7 @@ impl Results {
         }
     }
 
-    /// The bytes of a result.
+    /// Returns the bytes of a result.
     pub fn seal(
         &self,
         parameters: &Parameters,
@@ -180,11 +181,11 @@ impl Results {
         Ok(bytes)
     }
 
-    /// Parses the bytes of a result made under these parameters and this key set: the
-    /// ciphertexts are those of the answers' blocks, in their order.
+    /// Parses the bytes of a result that was made under the given parameters and key. The ciphertexts are
+    /// those of the answers' blocks, in their order.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the first defect.
     pub fn parse(
         bytes: &[u8],
         parameters: &Parameters,

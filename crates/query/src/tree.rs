@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::condition::Condition;
 pub use crate::error::{MAX_NODES, MAX_TREE_DEPTH, TreeError};
 
-/// A decision tree. Its root is node 0; every other node and every leaf is one node's branch.
+/// A decision tree. Node 0 is the root; every other node and every leaf is the branch of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
-    /// What it is called.
+    /// The name of the tree.
     pub name: String,
     /// The nodes, each before those below it.
     pub nodes: Vec<Node>,
@@ -21,26 +21,29 @@ pub struct Tree {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// What decides.
+    /// The condition that decides which branch a row takes.
     pub condition: Condition,
-    /// Where rows go that meet it.
+    /// The branch of rows that meet the condition.
     pub then: Branch,
-    /// Where the others go.
+    /// The branch of the other rows.
     pub otherwise: Branch,
 }
 
-/// Where a node leads.
+/// A branch of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Branch {
-    /// To a node.
+    /// A node, by its place.
     Node(u32),
-    /// To a leaf.
+    /// A leaf, by its place.
     Leaf(u32),
 }
 
 impl Tree {
     /// Checks sizes, texts and shape.
+    ///
+    /// # Errors
+    /// Returns the first defect.
     pub fn check(&self) -> Result<(), TreeError> {
         if !(1..=MAX_NODES).contains(&self.nodes.len()) {
             return Err(TreeError::Size);

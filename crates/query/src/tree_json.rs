@@ -8,7 +8,7 @@
 //! }
 //! ```
 //!
-//! A branch is another tree or a leaf: a text, or a number.
+//! A branch is another tree or a leaf, which is a text or a number.
 
 use serde::Deserialize;
 
@@ -34,6 +34,10 @@ enum JsonBranch {
 
 impl Tree {
     /// Reads the JSON of a tree.
+    ///
+    /// # Errors
+    /// Returns an error for a text that is no tree, for conditions that cannot be parsed, and for trees
+    /// that are too large.
     pub fn from_json(name: &str, json: &str) -> Result<Self, TreeError> {
         let root: JsonNode =
             serde_json::from_str(json).map_err(|error| TreeError::Json(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Numbers, names and signs.
+//! The numbers, names and signs of a question's text.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// Longest first.
+/// The signs, the longest first.
 const SIGNS: [&str; 14] = [
     "<=", ">=", "==", "!=", "<>", "<", ">", "=", "(", ")", ",", "+", "-", "*",
 ];
@@ -63,7 +63,7 @@ fn number<'t>(word: &'t str) -> Result<Token<'t>, String> {
     }
 }
 
-/// The length of the number or name that a text starts with.
+/// Returns the length of the number or name that a text starts with.
 fn word_len(text: &str) -> usize {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let mut before = ' ';

@@ -17,12 +17,12 @@ pub struct Answer {
     pub value: AnswerValue,
 }
 
-/// A decrypted result as programs are given it.
+/// A decrypted result in the form that programs read.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Decrypted<'a> {
     /// The answers, in the order of the questions.
     pub answers: &'a [Answer],
-    /// Bootstraps that they took.
+    /// The number of bootstraps that they took.
     pub bootstraps: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct Decrypted<'a> {
 pub enum AnswerValue {
     /// A row and its value.
     Row {
-        /// The row's label.
+        /// The label of the row.
         row: String,
         /// The value.
         value: f64,
@@ -48,11 +48,11 @@ pub enum AnswerValue {
     },
     /// The labels of rows.
     Rows(Vec<String>),
-    /// How many rows are in each bin.
+    /// The number of rows in each bin.
     Histogram {
         /// The bins, in order.
         bins: Vec<Bin>,
-        /// How many rows are in none of them.
+        /// The number of rows that are in no bin.
         outside: u64,
         /// The unit of the bins' edges.
         unit: String,
@@ -81,20 +81,20 @@ pub enum AnswerValue {
 /// A bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin {
-    /// Its lowest value.
+    /// The lowest value of the bin.
     pub from: f64,
-    /// What its values are below.
+    /// The upper edge, which is not in the bin.
     pub to: f64,
-    /// How many rows have one of them.
+    /// The number of rows in the bin.
     pub count: u64,
 }
 
-/// Something of a row.
+/// A property of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Labelled<V> {
-    /// The row's label.
+    /// The label of the row.
     pub row: String,
-    /// What it has.
+    /// The property.
     pub value: V,
 }
 
@@ -105,7 +105,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The number of the next blocks. Below 2^128; `None` if there are not so many, or the
+    /// Takes the next blocks as a number below 2^128. Returns `None` if there are fewer blocks or if the
     /// number is larger.
     fn number(&mut self, blocks: usize) -> Option<u128> {
         let (digits, left) = self.left.split_at_checked(blocks)?;
@@ -116,7 +116,7 @@ impl Blocks<'_> {
         })
     }
 
-    /// All that is left, in so many numbers.
+    /// Takes all remaining blocks as the given number of numbers.
     fn numbers(&mut self, count: usize) -> Option<Vec<u128>> {
         let each = self.left.len().checked_div(count)?;
         if each == 0 || each * count != self.left.len() {
@@ -131,10 +131,10 @@ impl Blocks<'_> {
 }
 
 impl EncryptedAnswer {
-    /// What its decrypted blocks, least significant first, mean.
+    /// Returns the answer that its decrypted blocks hold, the least significant first.
     ///
     /// # Errors
-    /// Blocks that it cannot have.
+    /// Returns an error for blocks that the answer cannot have.
     pub fn read(self, parameters: &Parameters, blocks: &[u64]) -> Result<Answer, ResultsError> {
         let encoding = parameters.block_encoding();
         let Self { name, meaning, .. } = self;
@@ -171,7 +171,7 @@ impl EncryptedAnswer {
     }
 }
 
-/// What blocks mean; `None` if they cannot mean it.
+/// Returns the value that blocks hold, or `None` if they cannot hold one of that meaning.
 fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue>, ResultsError> {
     Ok(match meaning {
         Meaning::Reading(column) => {
@@ -270,7 +270,7 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
     })
 }
 
-/// The decimal values of codes of a column.
+/// Returns the decimal values of codes of a column.
 fn decoder(column: &Column) -> Decoder {
     Decoder::new(column.offset, column.scale)
 }
