@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use tfhe_sbc_columns as columns;
 
 use crate::errors::refused;
+// A comparison of numbers gives a mask and a count of a mask gives a number, so these two files use
+// each other.
 use crate::number::{Number, number};
 
 /// Encrypted truth values, in rows or a single one.

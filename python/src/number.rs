@@ -7,6 +7,7 @@ use tfhe_sbc_columns::Relation;
 use tfhe_sbc_python_shared::errors::TfheSbcError;
 
 use crate::errors::refused;
+// See the comment in `mask.rs`: the two files use each other.
 use crate::mask::Mask;
 
 /// Encrypted numbers, in rows or a single one.

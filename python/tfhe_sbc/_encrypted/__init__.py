@@ -3,6 +3,10 @@
 Operators compute nothing: they write down what is to be computed. :func:`compute`, or whatever
 needs ciphertexts (``decrypt``, ``to_bytes``), does it, and does what several results have in
 common once.
+
+The modules use each other: an operator of one class gives another (a comparison of columns is a
+mask, a count of a mask is a number, numpy's functions take all of them). Imports that only types
+need are under ``TYPE_CHECKING``.
 """
 
 from .base import Cost, Encrypted, Encrypted_, Reader, compute, cost, to_bytes
