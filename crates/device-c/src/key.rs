@@ -121,6 +121,10 @@ impl Key {
         })
     }
 
+    #[allow(
+        trivial_numeric_casts,
+        reason = "`c_char` is a `u8` on ARM and an `i8` on x86"
+    )]
     fn info(&self) -> KeyInfo {
         let set = &self.parameters;
         let mut parameters = [0; NAME_BYTES];
