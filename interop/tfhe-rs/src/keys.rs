@@ -54,7 +54,7 @@ impl Keys {
             parameters.name(),
             parameters.body_bits(),
             parameters.public_key_mask_bits(),
-            parameters.log2_p_fail,
+            parameters.log2_p_fail(),
             parameters.security_bits()
         );
         let public = device.public_key(&mut seeds(1)).unwrap();
