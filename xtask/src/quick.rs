@@ -61,7 +61,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         };
         step(&format!("fast tests of {name}"), || {
             let mut tests = cargo(&["test", "--quiet", "--profile", PROFILE, "--package", name]);
-            tests.args(options).args(["--", "--quiet"]);
+            tests.args(options).arg("--");
             let folder = package.folder().file_name().unwrap_or_default();
             for (_, test) in slow_tests().filter(|(slow, _)| folder == *slow) {
                 tests.args(["--skip", test]);
