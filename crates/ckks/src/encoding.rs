@@ -49,7 +49,7 @@ impl Slots<'_> {
         }
     }
 
-    /// Whether there are no values.
+    /// Returns whether the slice has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -103,7 +103,7 @@ impl DeviceSettings {
 pub(super) struct Encryption {
     /// The generator of masks and noise.
     pub(super) expander: ExpanderKind,
-    /// What the encryption keeps in memory.
+    /// The memory plan: the parts of the key that stay prepared in memory between messages.
     pub(super) plan: MemoryPlan,
 }
 

@@ -129,7 +129,7 @@ pub struct SpoolSettings {
     pub directory: Option<PathBuf>,
     /// The most bytes of all batches in it.
     pub max_bytes: u64,
-    /// What happens when there is no room.
+    /// The policy for a new batch when the spool has no room.
     pub when_full: WhenFull,
 }
 
@@ -333,7 +333,7 @@ pub struct ColumnSettings {
     pub scale: f64,
     /// The width in bits.
     pub bits: u32,
-    /// What happens to readings that the column cannot hold.
+    /// The policy for readings that the column cannot encode.
     #[serde(default)]
     pub out_of_range: OutOfRange,
     /// The source of the readings.

@@ -191,7 +191,7 @@ pub(super) fn is_replaced(file: &File, path: &Path) -> bool {
 /// The file that comes after another.
 pub(super) struct Next {
     pub(super) file: File,
-    /// Whether names and times agree that no line is left out and none comes twice.
+    /// Returns whether the names and times of the files show that every line is read exactly once.
     pub(super) is_sure: bool,
 }
 
