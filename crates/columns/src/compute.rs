@@ -158,19 +158,21 @@ pub(crate) fn evaluate(
         .iter()
         .filter(|node| matches!(*node.op(), Op::Sealed(_)))
         .collect();
+    let within = |bootstraps: u64| match most {
+        Some(most) if bootstraps > most => Err(Error::TooCostly { bootstraps, most }),
+        _ => Ok(()),
+    };
     if !sealed.is_empty() {
+        // Bringing sealed values under the big key takes bootstraps itself, so they are counted first.
         let (_, cost) = count(parameters, &[nodes], progress)?;
+        within(cost.bootstraps)?;
         progress.expect_bootstraps(cost.bootstraps);
     }
     lift(&evaluator, &sealed, progress)?;
     let blocks = record(&circuit, false, nodes, progress)?;
     let outputs: Vec<&Block> = blocks.iter().flatten().collect();
     let bootstraps = evaluator.bootstrap_count() + circuit.bootstrap_count(&outputs);
-    if let Some(most) = most
-        && bootstraps > most
-    {
-        return Err(Error::TooCostly { bootstraps, most });
-    }
+    within(bootstraps)?;
     progress.expect_bootstraps(bootstraps);
     let go_on = || !progress.is_cancelled();
     let ciphertexts = circuit.evaluate_while(&evaluator, &outputs, &go_on)?;
