@@ -1,10 +1,12 @@
 //! Encodings of readings as torus plaintexts: [`FixedPoint`] maps a sensor value to
 //! an unsigned code, [`BlockEncoding`] splits codes into radix blocks and places a
-//! block on the torus, and [`boolean`] places a bit.
+//! block on the torus, [`CompactEncoding`] places a whole code, and [`boolean`] places a bit.
 
 mod block;
 pub mod boolean;
+mod compact;
 mod fixed_point;
 
 pub use block::{BlockEncoding, BlockOutOfRange};
+pub use compact::{BodyRounding, CompactEncoding, CompactError, ErrorFeedback};
 pub use fixed_point::{FixedPoint, FixedPointError, ReadingError};

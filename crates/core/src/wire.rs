@@ -5,10 +5,11 @@
 //! To write a message, put the payload behind [`HEADER_BYTES`] free bytes and call
 //! [`Header::seal`], or stream header, payload and [`Checksum`]. To read one, call
 //! [`Message::parse`], which checks sizes, version, kind, flags and checksum before anything uses the
-//! payload; [`glwe`], [`lwe`], [`key`], [`public_key`] and [`card`] read the payloads.
+//! payload; [`glwe`], [`columns`], [`lwe`], [`key`], [`public_key`] and [`card`] read the payloads.
 
 pub mod bits;
 pub mod card;
+pub mod columns;
 mod error;
 pub mod glwe;
 mod header;

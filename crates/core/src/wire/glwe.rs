@@ -1,5 +1,6 @@
 //! GLWE lists, which devices upload: [`seeded`](SeededGlweList) under a device key,
-//! [`masked`](GlweList) under a public key. An [`UploadedGlweList`] is either.
+//! [`masked`](GlweList) under a public key. An [`UploadedGlweList`] is either of these, or a list of
+//! columns ([`columns`](crate::wire::columns)).
 //!
 //! Both hold, for every GLWE ciphertext in order, the used coefficients of its body,
 //! [`body_bits`](Header::body_bits) bits each, packed least significant bit first and
@@ -15,6 +16,7 @@ pub use seeded::{SeededGlweList, header};
 
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
+use crate::wire::columns::ColumnList;
 use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
 /// The largest number of plaintexts of one list. It keeps a forged header from demanding memory.
@@ -101,17 +103,19 @@ fn check_list(
     Ok(())
 }
 
-/// A checked list of either kind.
+/// A checked list of any kind.
 #[derive(Clone, Copy, Debug)]
 pub enum UploadedGlweList<'a> {
     /// A list made with a device key.
     Seeded(SeededGlweList<'a>),
     /// A list made with a device public key.
     Masked(GlweList<'a>),
+    /// A list of columns with encodings of their own, made with either key.
+    Columns(ColumnList<'a>),
 }
 
 impl<'a> UploadedGlweList<'a> {
-    /// Checks that a message is a list of either kind under these parameters and this
+    /// Checks that a message is a list of any kind under these parameters and this
     /// key.
     pub fn check(
         message: Message<'a>,
@@ -120,6 +124,9 @@ impl<'a> UploadedGlweList<'a> {
     ) -> Result<Self, WireError> {
         match message.header.kind {
             Kind::GlweList => GlweList::check(message, parameters, key).map(Self::Masked),
+            Kind::SeededColumnList | Kind::ColumnList => {
+                ColumnList::check(message, parameters, key).map(Self::Columns)
+            }
             _ => SeededGlweList::check(message, parameters, key).map(Self::Seeded),
         }
     }
@@ -129,6 +136,7 @@ impl<'a> UploadedGlweList<'a> {
         match self {
             Self::Seeded(list) => list.element_count(),
             Self::Masked(list) => list.element_count(),
+            Self::Columns(list) => list.element_count(),
         }
     }
 
@@ -144,6 +152,7 @@ impl<'a> UploadedGlweList<'a> {
         match self {
             Self::Seeded(list) => list.ciphertext(index),
             Self::Masked(list) => list.ciphertext(index),
+            Self::Columns(list) => list.ciphertext(index),
         }
     }
 }

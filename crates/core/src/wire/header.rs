@@ -185,8 +185,14 @@ impl Header {
     /// Checks that the fields which the kind does not use are zero, so that a
     /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
-        let masked = self.kind == Kind::GlweList;
-        let ciphertexts = masked || matches!(self.kind, Kind::SeededGlweList | Kind::LweList);
+        let masked = matches!(self.kind, Kind::GlweList | Kind::ColumnList);
+        // Each segment of a column list has an encoding of its own.
+        let columns = matches!(self.kind, Kind::SeededColumnList | Kind::ColumnList);
+        let one_encoding = matches!(
+            self.kind,
+            Kind::GlweList | Kind::SeededGlweList | Kind::LweList
+        );
+        let ciphertexts = one_encoding || columns;
         let seeded = self.kind.flags() & FLAG_SEEDED != 0;
         let check = |used, is_zero, what| {
             if used || is_zero {
@@ -202,12 +208,12 @@ impl Header {
         )?;
         check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
         check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
-        check(ciphertexts, self.body_bits == 0, "body bits")?;
+        check(one_encoding, self.body_bits == 0, "body bits")?;
         check(masked, self.mask_bits == 0, "mask bits")?;
-        check(ciphertexts, self.plaintext.is_none(), "plaintext kind")?;
+        check(one_encoding, self.plaintext.is_none(), "plaintext kind")?;
         check(seeded, self.expander.is_none(), "expander")?;
-        check(ciphertexts, self.message_bits == 0, "message bits")?;
-        check(ciphertexts, self.carry_bits == 0, "carry bits")?;
+        check(one_encoding, self.message_bits == 0, "message bits")?;
+        check(one_encoding, self.carry_bits == 0, "carry bits")?;
         check(ciphertexts, self.element_count == 0, "element count")?;
         check(seeded, self.mask_seed.0 == [0; 32], "mask seed")
     }

@@ -32,6 +32,11 @@ pub enum Kind {
     DeviceSwitchKey = 9,
     /// The data with which a server that has another library converts uploads. It contains no key.
     Card = 10,
+    /// Bodies of GLWE ciphertexts whose columns have encodings of their own, with a seed in place of
+    /// the masks.
+    SeededColumnList = 11,
+    /// The same with masks, made with a public key.
+    ColumnList = 12,
 }
 
 impl Kind {
@@ -47,6 +52,8 @@ impl Kind {
             8 => Self::GlweList,
             9 => Self::DeviceSwitchKey,
             10 => Self::Card,
+            11 => Self::SeededColumnList,
+            12 => Self::ColumnList,
             _ => return None,
         })
     }
@@ -54,6 +61,7 @@ impl Kind {
     pub(super) const fn flags(self) -> u8 {
         match self {
             Self::SeededGlweList
+            | Self::SeededColumnList
             | Self::ServerKey
             | Self::DevicePublicKey
             | Self::DeviceSwitchKey => FLAG_SEEDED,
@@ -75,6 +83,8 @@ impl fmt::Display for Kind {
             Self::GlweList => "GLWE ciphertext list",
             Self::DeviceSwitchKey => "device switch key",
             Self::Card => "card",
+            Self::SeededColumnList => "seeded column list",
+            Self::ColumnList => "column list",
         })
     }
 }
