@@ -5,6 +5,7 @@ use thiserror::Error;
 use tfhe_sbc_core::encoding::ReadingError;
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
+use tfhe_sbc_core::wire::columns::MAX_SEGMENTS;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_core::workspace::WorkspaceError;
 
@@ -75,6 +76,30 @@ pub enum DeviceError {
     /// The columns or rows cannot be those of an upload.
     #[error("the description has {0}")]
     Description(&'static str),
+    /// A reading of a column cannot be encoded.
+    #[error("column {column}, reading {index}: {error}")]
+    ColumnReading {
+        /// The column's index in the input.
+        column: usize,
+        /// The reading's index in the column.
+        index: usize,
+        /// The reason.
+        error: ReadingError,
+    },
+    /// The fixed-point and the compact encoding of a column have codes of different widths.
+    #[error(
+        "the compact encoding is for codes of {compact} bits, the fixed-point encoding makes codes of \
+         {fixed_point}: give both the same width"
+    )]
+    CodeWidth {
+        /// The width of the compact encoding in bits.
+        compact: u32,
+        /// The width of the fixed-point encoding in bits.
+        fixed_point: u32,
+    },
+    /// The number of columns is zero or too large for one message.
+    #[error("{0} columns do not fit one message: send between 1 and {MAX_SEGMENTS}")]
+    ColumnCount(usize),
     /// The number of plaintexts is zero or too large for one message.
     #[error("{0} plaintexts do not fit one message: send between 1 and {MAX_ELEMENTS}")]
     ElementCount(usize),

@@ -73,6 +73,7 @@
 #[cfg(not(any(feature = "fft", feature = "ntt")))]
 compile_error!("tfhe-sbc-device needs a transform: switch on its feature `fft`, `ntt` or both");
 
+mod columns;
 mod description;
 mod error;
 mod masks;
@@ -85,6 +86,7 @@ mod readings;
 mod session;
 mod symmetric;
 
+pub use columns::ColumnValues;
 pub use description::{Column, Description};
 pub use error::{DeviceError, SinkError};
 pub use output::MAX_PIECE_BYTES;
@@ -94,7 +96,9 @@ pub use readings::{encode_readings, reading_block_count};
 pub use session::{Session, SessionMode};
 pub use symmetric::{Encryptor, Symmetric, device_key_parameters};
 
-pub use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, ReadingError};
+pub use tfhe_sbc_core::encoding::{
+    BlockEncoding, BodyRounding, CompactEncoding, CompactError, FixedPoint, ReadingError,
+};
 pub use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet, Parameters, PlaintextKind};
 pub use tfhe_sbc_core::random::{
     EntropyError, EntropySource, ExpanderKind, NoSource, ReseedPolicy, Seed, SeedSequence,

@@ -10,13 +10,20 @@ use crate::error::{DeviceError, SinkError};
 pub const MAX_PIECE_BYTES: usize = 256;
 
 /// A message while it is written: header, packed coefficients, checksum.
-pub trait Output<T> {
+pub(crate) trait Output<T> {
     /// Writes bytes as they are.
     fn bytes(&mut self, bytes: &[u8]) -> Result<(), DeviceError>;
     /// Writes the top `bits` bits of every value, padded to a whole byte.
     fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError>;
     /// Writes the checksum of everything before it.
     fn finish(&mut self) -> Result<(), DeviceError>;
+}
+
+/// The destination of the masks of a polynomial, where they are sent.
+pub struct MaskOutput<'o, T> {
+    pub(crate) out: &'o mut dyn Output<T>,
+    /// The number of bits of a mask coefficient that are sent.
+    pub(crate) bits: u32,
 }
 
 /// A buffer of the message's length.

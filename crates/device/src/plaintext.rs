@@ -6,6 +6,7 @@ use tfhe_sbc_core::simd::{Isa, place_on_line};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 
+use crate::columns::ColumnPolynomial;
 use crate::error::DeviceError;
 
 /// Checked plaintexts. The torus element of a value is `low + 2^step_log2 · value`, computed without
@@ -61,6 +62,33 @@ impl<'v, T: Torus> Plaintexts<'v, T> {
         let (used, rest) = body.split_at_mut(self.values.len());
         place_on_line(Isa::detect(), used, self.values, self.low, self.step_log2);
         rest.fill(T::ZERO);
+    }
+}
+
+/// The plaintexts of one polynomial of either form of message.
+#[derive(Clone, Copy)]
+pub enum PolynomialPlaintexts<'v, T> {
+    /// Blocks or bits.
+    Blocks(Plaintexts<'v, T>),
+    /// Parts of columns.
+    Columns(ColumnPolynomial<'v>),
+}
+
+impl<T: Torus> PolynomialPlaintexts<'_, T> {
+    /// The number of used coefficients.
+    pub(crate) fn used(&self) -> usize {
+        match self {
+            Self::Blocks(plaintexts) => plaintexts.len(),
+            Self::Columns(plaintexts) => plaintexts.used(),
+        }
+    }
+
+    /// Overwrites `body` with the torus elements, and with zeros behind them.
+    pub(crate) fn encode_into(&self, body: &mut [T]) {
+        match self {
+            Self::Blocks(plaintexts) => plaintexts.encode_into(body),
+            Self::Columns(plaintexts) => plaintexts.encode_into(body),
+        }
     }
 }
 

@@ -17,13 +17,14 @@ use tfhe_sbc_core::random::{
 };
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Header;
+use tfhe_sbc_core::wire::columns::ListMasks;
 use tfhe_sbc_core::wire::glwe::{masked_header, masked_payload_len};
 use tfhe_sbc_core::wire::public_key::{PublicKeyBytes, read_scalars};
 
 use crate::error::DeviceError;
 use crate::masks::SeededMasks;
-use crate::output::Output;
-use crate::plaintext::Plaintexts;
+use crate::output::MaskOutput;
+use crate::plaintext::PolynomialPlaintexts;
 use crate::plan::{KeyMode, MemoryPlan};
 use crate::product::{PIECE, UniformPolynomials};
 use crate::session::{MessageSeeds, Mode, Session, State};
@@ -149,12 +150,18 @@ impl<T: Torus> UniformPolynomials<T> for Column<'_, '_, T> {
 impl<T: ProductTorus> Mode<T> for Public<'_, T> {
     const FORGETS: bool = true;
 
+    const MASKED: bool = true;
+
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {
         masked_payload_len(parameters.as_set(), element_count)
     }
 
     fn header(template: &Header, _seeds: &MessageSeeds) -> Header {
         *template
+    }
+
+    fn column_masks(_: &Header, _: &MessageSeeds, mask_bits: u32) -> Option<ListMasks> {
+        Some(ListMasks::Sent { mask_bits })
     }
 
     /// Of the streams of the noise seed, number `index · (k + 2)` draws the `r_j`, and the k + 1
@@ -164,8 +171,8 @@ impl<T: ProductTorus> Mode<T> for Public<'_, T> {
         state: &mut State<'_, T>,
         seeds: &MessageSeeds,
         index: u32,
-        plaintexts: Plaintexts<'_, T>,
-        out: &mut dyn Output<T>,
+        plaintexts: &PolynomialPlaintexts<'_, T>,
+        masks: MaskOutput<'_, T>,
     ) -> Result<(), DeviceError> {
         let (size, dimension) = (state.body.len(), state.parameters.glwe_dimension().0);
         let first_stream = index * (dimension as u32 + 2);
@@ -176,12 +183,13 @@ impl<T: ProductTorus> Mode<T> for Public<'_, T> {
             state.product.set_secret(secret, row, fill);
         }
         for (component, stream) in (0..=dimension).zip(first_stream + 1..) {
-            let (used, bits) = if component < dimension {
+            let is_mask = component < dimension;
+            let used = if is_mask {
                 state.body.fill(T::ZERO);
-                (size, state.parameters.public_key_mask_bits())
+                size
             } else {
                 plaintexts.encode_into(state.body);
-                (plaintexts.len(), state.parameters.body_bits())
+                plaintexts.used()
             };
             let mut noise = state.expander.noise_stream(&seeds.noise, stream);
             state.add_noise(&mut noise, used);
@@ -192,7 +200,9 @@ impl<T: ProductTorus> Mode<T> for Public<'_, T> {
                 size,
             };
             state.product.add_sum(&mut column, state.body);
-            out.packed(&state.body[..used], bits)?;
+            if is_mask {
+                masks.out.packed(state.body, masks.bits)?;
+            }
         }
         Ok(())
     }

@@ -7,13 +7,17 @@ use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence,
     add_noise,
 };
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header};
+use tfhe_sbc_core::wire::columns::{
+    ListMasks, header as column_header, mask_bits, payload_len as column_payload_len, table_head,
+};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, WireError};
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
+use crate::columns::{ColumnFeedback, ColumnValues, Columns, segments_of};
 use crate::description::{Column, Description};
 use crate::error::{DeviceError, SinkError};
-use crate::output::{BufferOutput, Output, SinkOutput};
-use crate::plaintext::Plaintexts;
+use crate::output::{BufferOutput, MaskOutput, Output, SinkOutput};
+use crate::plaintext::{Plaintexts, PolynomialPlaintexts};
 use crate::plan::{KeyMode, MemoryPlan, workspace_bytes};
 use crate::product::Product;
 
@@ -48,20 +52,28 @@ pub trait Mode<T: ProductTorus> {
     /// does not decrypt it. That is pointless if the session holds a key that decrypts.
     const FORGETS: bool;
 
+    /// Whether the masks are sent.
+    const MASKED: bool;
+
     /// Returns the number of bytes between header and checksum.
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize;
 
     /// Returns the header of a message, without the number of elements.
     fn header(template: &Header, seeds: &MessageSeeds) -> Header;
 
-    /// Makes GLWE ciphertext number `index` of a message and writes it to `out`.
+    /// Returns the form of the masks of a column list whose masks, if they are sent, have `mask_bits`
+    /// bits; `None` if the template of the header lacks an expander.
+    fn column_masks(template: &Header, seeds: &MessageSeeds, mask_bits: u32) -> Option<ListMasks>;
+
+    /// Makes GLWE ciphertext number `index` of a message. Its masks are written to `masks`, if they are
+    /// sent; its body is left in the state.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,
         seeds: &MessageSeeds,
         index: u32,
-        plaintexts: Plaintexts<'_, T>,
-        out: &mut dyn Output<T>,
+        plaintexts: &PolynomialPlaintexts<'_, T>,
+        masks: MaskOutput<'_, T>,
     ) -> Result<(), DeviceError>;
 }
 
@@ -187,7 +199,10 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
     ) -> Result<usize, DeviceError> {
         let plaintexts = Plaintexts::blocks(&self.state.parameters, blocks)?;
-        self.encrypt(plaintexts, &mut SinkOutput::new(sink))
+        self.encrypt(
+            &MessagePlaintexts::Blocks(plaintexts),
+            &mut SinkOutput::new(sink),
+        )
     }
 
     /// Encrypts bits as [`encrypt_bits`](Self::encrypt_bits), piece by piece as
@@ -202,7 +217,51 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
     ) -> Result<usize, DeviceError> {
         let plaintexts = Plaintexts::bits(&self.state.parameters, bits)?;
-        self.encrypt(plaintexts, &mut SinkOutput::new(sink))
+        self.encrypt(
+            &MessagePlaintexts::Blocks(plaintexts),
+            &mut SinkOutput::new(sink),
+        )
+    }
+
+    /// Returns the number of bytes of the message that encrypts these columns.
+    pub fn columns_message_len(&self, columns: &[ColumnValues<'_>]) -> usize {
+        column_payload_len(&self.state.parameters, segments_of(columns), M::MASKED)
+            .saturating_add(ENVELOPE_BYTES)
+    }
+
+    /// Encrypts columns, each with its own encoding, into the first
+    /// [`columns_message_len`](Self::columns_message_len) bytes of `out`, and returns their number.
+    ///
+    /// # Errors
+    /// If the set does not carry integers over the 64-bit torus, a value is out of range, there are no
+    /// columns, no values or too many, `out` is too short, or the source of entropy fails. Nothing has
+    /// been written then.
+    pub fn encrypt_columns(
+        &mut self,
+        columns: &[ColumnValues<'_>],
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError> {
+        let checked = Columns::check(&self.state.parameters, columns)?;
+        let mut out = BufferOutput::new(out, self.columns_message_len(columns))?;
+        self.encrypt(&MessagePlaintexts::Columns(checked), &mut out)
+    }
+
+    /// Encrypts columns as [`encrypt_columns`](Self::encrypt_columns), piece by piece as
+    /// [`encrypt_blocks_to`](Self::encrypt_blocks_to).
+    ///
+    /// # Errors
+    /// Those of [`encrypt_columns`](Self::encrypt_columns), before the first piece, and
+    /// [`DeviceError::Sink`].
+    pub fn encrypt_columns_to(
+        &mut self,
+        columns: &[ColumnValues<'_>],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        let checked = Columns::check(&self.state.parameters, columns)?;
+        self.encrypt(
+            &MessagePlaintexts::Columns(checked),
+            &mut SinkOutput::new(sink),
+        )
     }
 
     fn encrypt_into(
@@ -211,12 +270,12 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         out: &mut [u8],
     ) -> Result<usize, DeviceError> {
         let mut out = BufferOutput::new(out, self.message_len(plaintexts.len()))?;
-        self.encrypt(plaintexts, &mut out)
+        self.encrypt(&MessagePlaintexts::Blocks(plaintexts), &mut out)
     }
 
     fn encrypt(
         &mut self,
-        plaintexts: Plaintexts<'_, T>,
+        plaintexts: &MessagePlaintexts<'_, T>,
         out: &mut dyn Output<T>,
     ) -> Result<usize, DeviceError> {
         let (mask, noise) = self.seeds.next_pair()?;
@@ -224,31 +283,83 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         if M::FORGETS {
             self.seeds.forget_past();
         }
-        let result = self.encrypt_with(&seeds, plaintexts, out);
+        let result = match plaintexts {
+            MessagePlaintexts::Blocks(plaintexts) => {
+                self.encrypt_blocks_with(&seeds, plaintexts, out)
+            }
+            MessagePlaintexts::Columns(columns) => self.encrypt_columns_with(&seeds, columns, out),
+        };
         if M::FORGETS {
             self.state.forget();
         }
         result
     }
 
-    fn encrypt_with(
+    fn encrypt_blocks_with(
         &mut self,
         seeds: &MessageSeeds,
-        plaintexts: Plaintexts<'_, T>,
+        plaintexts: &Plaintexts<'_, T>,
         out: &mut dyn Output<T>,
     ) -> Result<usize, DeviceError> {
         let header = Header {
             element_count: plaintexts.len() as u32,
             ..M::header(&self.state.header, seeds)
         };
-        let payload_len = M::payload_len(&self.state.parameters, plaintexts.len());
+        let parameters = self.state.parameters;
+        let payload_len = M::payload_len(&parameters, plaintexts.len());
         out.bytes(&header.to_bytes(payload_len as u64))?;
-        let size = self.state.parameters.polynomial_size().get();
+        let size = parameters.polynomial_size().get();
         for (index, plaintexts) in (0..).zip(plaintexts.polynomials(size)) {
+            let used = plaintexts.len();
+            let plaintexts = PolynomialPlaintexts::Blocks(plaintexts);
+            let masks = MaskOutput {
+                out: &mut *out,
+                bits: parameters.public_key_mask_bits(),
+            };
             self.mode
-                .encrypt_polynomial(&mut self.state, seeds, index, plaintexts, out)?;
+                .encrypt_polynomial(&mut self.state, seeds, index, &plaintexts, masks)?;
+            out.packed(&self.state.body[..used], parameters.body_bits())?;
         }
         out.finish()?;
-        Ok(self.message_len(plaintexts.len()))
+        Ok(payload_len + ENVELOPE_BYTES)
     }
+
+    fn encrypt_columns_with(
+        &mut self,
+        seeds: &MessageSeeds,
+        columns: &Columns<'_>,
+        out: &mut dyn Output<T>,
+    ) -> Result<usize, DeviceError> {
+        let parameters = self.state.parameters;
+        let bits = mask_bits(&parameters, columns.segments());
+        let masks =
+            M::column_masks(&self.state.header, seeds, bits).ok_or(WireError::Field("expander"))?;
+        let element_count = columns.element_count() as u32;
+        let header = column_header(&parameters, self.state.header.key, masks, element_count);
+        let payload_len = column_payload_len(&parameters, columns.segments(), M::MASKED);
+        out.bytes(&header.to_bytes(payload_len as u64))?;
+        out.bytes(&table_head(columns.segments().count() as u16))?;
+        for segment in columns.segments() {
+            out.bytes(&segment.to_bytes(&parameters))?;
+        }
+        let mut feedback = ColumnFeedback::new();
+        for (index, polynomial) in (0..).zip(columns.polynomials()) {
+            let plaintexts = PolynomialPlaintexts::Columns(polynomial);
+            let masks = MaskOutput {
+                out: &mut *out,
+                bits,
+            };
+            self.mode
+                .encrypt_polynomial(&mut self.state, seeds, index, &plaintexts, masks)?;
+            polynomial.write(&mut feedback, self.state.body, out)?;
+        }
+        out.finish()?;
+        Ok(payload_len + ENVELOPE_BYTES)
+    }
+}
+
+/// The checked plaintexts of a message.
+enum MessagePlaintexts<'v, T> {
+    Blocks(Plaintexts<'v, T>),
+    Columns(Columns<'v>),
 }

@@ -7,13 +7,14 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{EntropySource, ExpanderKind, MaskSeed, NoSource, SeedSequence};
 use tfhe_sbc_core::wire::Header;
+use tfhe_sbc_core::wire::columns::ListMasks;
 use tfhe_sbc_core::wire::glwe::{header, payload_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
 
 use crate::error::DeviceError;
 use crate::masks::SeededMasks;
-use crate::output::Output;
-use crate::plaintext::Plaintexts;
+use crate::output::MaskOutput;
+use crate::plaintext::PolynomialPlaintexts;
 use crate::plan::{KeyMode, MemoryPlan};
 use crate::session::{MessageSeeds, Mode, Session, State};
 
@@ -77,6 +78,8 @@ impl<'w, T: ProductTorus, S: EntropySource> Encryptor<'w, T, S> {
 impl<T: ProductTorus> Mode<T> for Symmetric {
     const FORGETS: bool = false;
 
+    const MASKED: bool = false;
+
     fn payload_len(parameters: &Parameters, element_count: usize) -> usize {
         payload_len(
             element_count,
@@ -92,16 +95,20 @@ impl<T: ProductTorus> Mode<T> for Symmetric {
         }
     }
 
+    fn column_masks(template: &Header, seeds: &MessageSeeds, _mask_bits: u32) -> Option<ListMasks> {
+        Some(ListMasks::Seeded(template.expander?, seeds.mask))
+    }
+
     /// The body is the sum of plaintext, noise, and the product of key and mask stream `index`.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,
         seeds: &MessageSeeds,
         index: u32,
-        plaintexts: Plaintexts<'_, T>,
-        out: &mut dyn Output<T>,
+        plaintexts: &PolynomialPlaintexts<'_, T>,
+        _masks: MaskOutput<'_, T>,
     ) -> Result<(), DeviceError> {
-        let used = plaintexts.len();
+        let used = plaintexts.used();
         let size = state.body.len();
         // The encoding needs no seed and comes first, so that the processor computes it while the seeds
         // are still being derived. The two streams are opened next to each other, to overlap too.
@@ -110,6 +117,6 @@ impl<T: ProductTorus> Mode<T> for Symmetric {
         let mut noise = state.expander.noise_stream(&seeds.noise, index);
         state.add_noise(&mut noise, used);
         state.product.add_sum(&mut masks, state.body);
-        out.packed(&state.body[..used], state.parameters.body_bits())
+        Ok(())
     }
 }

@@ -63,6 +63,8 @@ pub struct Run {
     pub polynomial: usize,
     /// The place of the first element in the polynomial.
     pub start: usize,
+    /// The place of the first element in the segment.
+    pub first: usize,
     /// The number of elements.
     pub count: usize,
     /// The number of bits of each body coefficient.
@@ -164,51 +166,48 @@ pub const fn has_column_lists(parameters: &Parameters) -> bool {
     matches!(parameters.plaintext(), PlaintextKind::Radix) && parameters.torus_bits() == 64
 }
 
-/// Returns the runs of segments, in their order.
-pub fn runs<I: IntoIterator<Item = Segment>>(
+/// Returns the runs of polynomial `index`, in their order; none behind the last polynomial.
+pub fn runs_of_polynomial<I: Iterator<Item = Segment>>(
+    parameters: &Parameters,
+    segments: I,
+    index: usize,
+) -> impl Iterator<Item = Run> + use<I> {
+    let parameters = *parameters;
+    let size = parameters.polynomial_size().get();
+    let (begin, end) = (index * size, (index + 1) * size);
+    let mut place = 0;
+    segments.enumerate().filter_map(move |(number, segment)| {
+        let segment_begin = place;
+        place += segment.count as usize;
+        let (from, to) = (segment_begin.max(begin), place.min(end));
+        (from < to).then(|| Run {
+            segment: number,
+            encoding: segment.encoding,
+            polynomial: index,
+            start: from - begin,
+            first: from - segment_begin,
+            count: to - from,
+            body_bits: segment.encoding.body_bits(&parameters),
+        })
+    })
+}
+
+/// Returns the runs of all polynomials, in their order.
+pub fn runs<I: Iterator<Item = Segment> + Clone>(
     parameters: &Parameters,
     segments: I,
 ) -> impl Iterator<Item = Run> + use<I> {
-    let size = parameters.polynomial_size().get();
-    let mut segments = segments.into_iter().enumerate();
-    let mut current: Option<(usize, Segment)> = None;
-    let mut at = 0;
     let parameters = *parameters;
-    core::iter::from_fn(move || {
-        let (number, segment) = match current.take() {
-            Some(current) => current,
-            None => segments.next()?,
-        };
-        let start = at % size;
-        let count = (segment.count as usize).min(size - start);
-        let run = Run {
-            segment: number,
-            encoding: segment.encoding,
-            polynomial: at / size,
-            start,
-            count,
-            body_bits: segment.encoding.body_bits(&parameters),
-        };
-        at += count;
-        let left = segment.count - count as u32;
-        if left > 0 {
-            current = Some((
-                number,
-                Segment {
-                    count: left,
-                    ..segment
-                },
-            ));
-        }
-        Some(run)
-    })
+    let elements: usize = segments.clone().map(|segment| segment.count as usize).sum();
+    let polynomials = elements.div_ceil(parameters.polynomial_size().get());
+    (0..polynomials).flat_map(move |index| runs_of_polynomial(&parameters, segments.clone(), index))
 }
 
 /// Returns the number of bits of a mask coefficient of a public-key list of these segments: that of the
 /// segment that needs most, 0 if the parameters have no public-key uploads.
-pub fn mask_bits(parameters: &Parameters, segments: impl IntoIterator<Item = Segment>) -> u32 {
+pub fn mask_bits(parameters: &Parameters, segments: impl Iterator<Item = Segment>) -> u32 {
     let bits = |segment: Segment| segment.encoding.public_key_mask_bits(parameters);
-    segments.into_iter().map(bits).max().unwrap_or(0)
+    segments.map(bits).max().unwrap_or(0)
 }
 
 /// Returns the number of bytes of the table of `count` segments.
@@ -221,14 +220,12 @@ pub const fn table_head(count: u16) -> [u8; COUNT_BYTES] {
     count.to_le_bytes()
 }
 
-/// Returns the number of bytes of a list between header and checksum; the masks of `masked` lists have
-/// `mask_bits` bits.
-pub fn payload_len<I>(parameters: &Parameters, segments: I, masked: bool) -> usize
-where
-    I: IntoIterator<Item = Segment>,
-    I::IntoIter: Clone,
-{
-    let segments = segments.into_iter();
+/// Returns the number of bytes of a list between header and checksum. `masked` lists have their masks.
+pub fn payload_len(
+    parameters: &Parameters,
+    segments: impl Iterator<Item = Segment> + Clone,
+    masked: bool,
+) -> usize {
     let each_mask = match masked {
         true => masks_len(parameters, mask_bits(parameters, segments.clone())),
         false => 0,
@@ -434,39 +431,34 @@ impl<'a> ColumnList<'a> {
     }
 
     /// Returns GLWE ciphertext `index` with its masks, or `None` if there are fewer. The time grows
-    /// with the number of ciphertexts before it, and [`ciphertexts`](Self::ciphertexts) takes them in
-    /// order.
+    /// with the number of ciphertexts before it; [`packed_ciphertexts`](Self::packed_ciphertexts) takes
+    /// all in order.
     #[cfg(feature = "alloc")]
     pub fn ciphertext<T: crate::torus::Torus>(
         &self,
         index: usize,
     ) -> Option<crate::glwe::GlweCiphertext<T>> {
         let packed = self.packed_ciphertexts().nth(index)?;
-        self.expand(packed)
+        self.expand(&packed)
     }
 
     /// The bytes of each GLWE ciphertext, masks and bodies, with the runs that it holds.
     #[cfg(feature = "alloc")]
     pub fn packed_ciphertexts(&self) -> impl Iterator<Item = PackedCiphertext<'a>> + use<'a> {
         let each_mask = self.masks_len();
-        let mut rest = self.ciphertexts;
-        let mut runs = runs(&self.parameters, self.segments()).peekable();
-        core::iter::from_fn(move || {
-            let index = runs.peek()?.polynomial;
+        let (list, mut rest) = (*self, self.ciphertexts);
+        (0..self.ciphertext_count()).map_while(move |index| {
+            let runs = runs_of_polynomial(&list.parameters, list.segments(), index);
+            let runs: Vec<Run> = runs.collect();
             let (masks, behind) = rest.split_at_checked(each_mask)?;
-            let mut own = Vec::new();
-            let mut len = 0;
-            while let Some(run) = runs.next_if(|run| run.polynomial == index) {
-                len += run.packed_len();
-                own.push(run);
-            }
+            let len = runs.iter().map(Run::packed_len).sum();
             let (bodies, behind) = behind.split_at_checked(len)?;
             rest = behind;
             Some(PackedCiphertext {
                 index,
                 masks,
                 bodies,
-                runs: own,
+                runs,
             })
         })
     }
@@ -475,7 +467,7 @@ impl<'a> ColumnList<'a> {
     #[cfg(feature = "alloc")]
     pub fn expand<T: crate::torus::Torus>(
         &self,
-        packed: PackedCiphertext<'a>,
+        packed: &PackedCiphertext<'a>,
     ) -> Option<crate::glwe::GlweCiphertext<T>> {
         let (dimension, size) = self.glwe_shape();
         let mask_len = dimension.0 * size.get();

@@ -7,6 +7,7 @@
 mod common;
 
 mod bad_input;
+mod columns;
 mod golden;
 mod independent_reader;
 mod no_alloc;
