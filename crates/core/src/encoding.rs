@@ -1,9 +1,11 @@
 //! Encodings of readings as torus plaintexts: [`FixedPoint`] maps a sensor value to
 //! an unsigned code, [`BlockEncoding`] splits codes into radix blocks and places a
-//! block on the torus, [`CompactEncoding`] places a whole code, and [`boolean`] places a bit.
+//! block on the torus, [`CompactEncoding`] places a whole code, and [`boolean`] places a bit. [`chunks`] says how
+//! lookups take a whole code apart.
 
 mod block;
 pub mod boolean;
+pub mod chunks;
 mod compact;
 mod fixed_point;
 

@@ -36,6 +36,15 @@ use crate::server_key::ServerKey;
 /// The largest number of ciphertexts that one thread advances in one pass over the bootstrapping key.
 pub(crate) const LOCKSTEP: usize = 8;
 
+/// The largest number of batches of full lockstep in a round: enough to balance the threads.
+pub(crate) const BATCHES: usize = 4;
+
+/// The largest number of bootstraps between two moments at which an evaluation can be cancelled, on
+/// the threads of the current rayon pool.
+pub(crate) fn round_len() -> usize {
+    BATCHES * rayon::current_num_threads() * LOCKSTEP
+}
+
 /// The largest number of bootstraps whose intermediate ciphertexts are in memory at once. It is many
 /// times the number of threads times [`LOCKSTEP`], so that cutting a batch costs no time.
 const JOBS_AT_A_TIME: usize = 512;
@@ -204,7 +213,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         &self,
         inputs: &[LweCiphertext<T>],
     ) -> Result<Vec<LweCiphertext<u32>>, BootstrapError> {
-        check_dimensions(inputs, self.parameters().big_lwe_dimension())?;
+        self.check_big(inputs)?;
         Ok(self.switch_all(inputs))
     }
 
@@ -218,6 +227,14 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
             .chunks_exact(self.parameters().lwe_dimension().0 + 1)
             .filter_map(|lwe| LweCiphertext::from_vec(lwe.to_vec()))
             .collect()
+    }
+
+    /// Checks that ciphertexts are under the big key.
+    ///
+    /// # Errors
+    /// If one is not.
+    pub(crate) fn check_big(&self, inputs: &[LweCiphertext<T>]) -> Result<(), BootstrapError> {
+        check_dimensions(inputs, self.parameters().big_lwe_dimension())
     }
 
     /// Checks the dimensions of the ciphertexts, and that the tables are for this parameter set.

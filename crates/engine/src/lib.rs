@@ -8,7 +8,7 @@
 //! and the extracted coefficients are the results, under the big key again ([`bootstrap`]).
 //! [`gates`] and [`circuit`] use nothing below [`bootstrap`]. A circuit records the lookups of
 //! [`integer`] operators and evaluates them together; [`analytics`] computes on columns of
-//! integers.
+//! integers. [`compact`] takes whole readings in one ciphertext apart.
 //!
 //! No value of this crate holds a secret. [`server_key`] makes the public evaluation keys from the
 //! key owner's secrets; [`timing_key`] makes keys of the same shape that encrypt nothing, for
@@ -21,6 +21,7 @@ pub mod bootstrap;
 pub mod bootstrap_key;
 mod cache_aligned;
 pub mod circuit;
+pub mod compact;
 mod filler;
 pub mod gadget_product;
 pub mod gates;

@@ -8,6 +8,7 @@
 //! - [`convolution`]: the same, without taking every noise as Gaussian.
 //! - [`prediction`]: noise and failure probability of a parameter set of tfhe-sbc.
 //! - [`upload`]: the noise of uploads, and the fewest bits that they can travel with.
+//! - [`compact`]: the noise of compact values, and plans for lookups on them.
 //! - [`security`]: the security level of a dimension and a noise, by interpolation in a bundled
 //!   table of lattice-estimator results.
 //! - [`estimator`]: the security level computed, attack by attack, for any instance.
@@ -30,6 +31,7 @@
 pub mod adopted;
 pub mod algorithmic_cost;
 pub mod blind_rotation;
+pub mod compact;
 pub mod convolution;
 pub mod cost;
 pub mod estimator;

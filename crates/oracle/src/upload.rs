@@ -123,7 +123,7 @@ pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) 
 }
 
 /// The largest error of rounding to `bits` bits of the torus.
-fn rounding_bound(bits: u32) -> f64 {
+pub(crate) fn rounding_bound(bits: u32) -> f64 {
     f64::exp2(-f64::from(bits) - 1.0)
 }
 

@@ -13,11 +13,8 @@ use thiserror::Error;
 
 use super::block::{Source, Term};
 use super::{Block, Circuit, Graph, Input};
-use crate::bootstrap::{Evaluator, Job, LOCKSTEP};
+use crate::bootstrap::{BATCHES, Evaluator, Job, LOCKSTEP};
 use crate::lookup_table::LookupTable;
-
-/// The largest number of batches of full lockstep in a round: enough to balance the threads.
-const BATCHES: usize = 4;
 
 /// The reason for which a circuit was not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -11,6 +11,7 @@ mod bootstrap;
 mod bootstrap_counts;
 mod circuit_noise;
 mod common;
+mod compact;
 mod determinism;
 mod device_switch;
 mod encrypted_analytics;

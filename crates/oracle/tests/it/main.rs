@@ -4,6 +4,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod compact;
 mod estimator;
 mod parameter_file;
 mod search;

@@ -1,0 +1,67 @@
+//! Signs of compact values, by lookups of a few bits each.
+//!
+//! A compact value is a number at the top of the torus in one LWE ciphertext under the big key
+//! ([`CompactEncoding`](tfhe_sbc_core::encoding::CompactEncoding)). It is too wide for one lookup, so
+//! that lookups take it apart chunk by chunk, the lowest chunk first: see
+//! [`chunks`](tfhe_sbc_core::encoding::chunks), which names the source. The lengths of the chunks
+//! follow from the noise; the crate `oracle` plans them.
+
+mod sign;
+
+use tfhe_sbc_core::encoding::chunks::ChunkError;
+use tfhe_sbc_core::encoding::chunks::View;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterName, Parameters, PlaintextKind};
+use thiserror::Error;
+
+pub use sign::sign_bootstraps;
+
+use crate::bootstrap::{BootstrapError, Evaluator};
+
+/// The reason for which compact values are not taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum CompactEvaluateError {
+    /// The parameter set does not carry radix blocks, in which the results are.
+    #[error("the parameter set '{}' does not carry radix blocks", .0.as_str())]
+    Parameters(ParameterName),
+    /// The chunks do not take the values apart.
+    #[error(transparent)]
+    Chunks(#[from] ChunkError),
+    /// A ciphertext does not fit the key.
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
+    /// The caller's `go_on` returned false.
+    #[error("the evaluation was cancelled")]
+    Cancelled,
+}
+
+impl Evaluator<'_, u64> {
+    /// Checks that results can be radix blocks, and that all values are under the big key.
+    fn check_compact(&self, values: &[LweCiphertext<u64>]) -> Result<(), CompactEvaluateError> {
+        let parameters = self.parameters();
+        if parameters.plaintext() != PlaintextKind::Radix {
+            return Err(CompactEvaluateError::Parameters(parameters.name()));
+        }
+        Ok(self.check_big(values)?)
+    }
+}
+
+/// The torus element `2^-log2`, for `log2` from 1.
+fn part_of_torus(log2: u32) -> u64 {
+    1 << (u64::BITS - log2)
+}
+
+/// Returns the view of a value, in which every phase is as far from the border below it as from that
+/// above.
+fn see(parameters: &Parameters, value: &LweCiphertext<u64>, view: View) -> LweCiphertext<u64> {
+    let mut seen = value.clone();
+    seen.mul_assign(1 << view.factor_log2);
+    seen.add_plaintext(part_of_torus(view.half_width_log2()));
+    if parameters.modulus_switch() == ModulusSwitch::Plain {
+        // The body is rounded to nearest instead of down, which moves every border of a table down
+        // by half a step of the modulus switch.
+        let half_step = part_of_torus(parameters.polynomial_size().log2() + 2);
+        seen.add_plaintext(half_step.wrapping_neg());
+    }
+    seen
+}

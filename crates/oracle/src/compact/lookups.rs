@@ -1,0 +1,104 @@
+//! The failure probability of the lookups that take a compact value apart, and the fewest of them.
+
+use tfhe_sbc_core::encoding::chunks::{MAX_CHUNK_BITS, View, sign_views};
+use tfhe_sbc_core::parameters::Parameters;
+
+use super::CompactNoise;
+use crate::failure::DecisionHalfWidth;
+use crate::noise::Variance;
+use crate::noise_budget::{NoiseBudget, PbsParameters};
+use crate::upload::{LOPSIDED, TARGET_LOG2_P_FAIL, key_switch_offset_variance};
+
+/// The noise before a lookup, and its failure probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookupFailure {
+    /// The variance of the whole noise at the lookup.
+    pub total: Variance,
+    /// log2 of the failure probability, on average over keys.
+    pub log2_p_fail: f64,
+    /// The same for a key-switching key as lopsided as one in a thousand, see
+    /// [`UploadPrediction`](crate::upload::UploadPrediction).
+    pub log2_p_fail_lopsided: f64,
+}
+
+impl LookupFailure {
+    /// Whether both probabilities are at or below 2^`log2_p_fail`.
+    pub fn meets(&self, log2_p_fail: f64) -> bool {
+        self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
+    }
+}
+
+/// Returns the noise and the failure probability of one lookup on a view of a value with `noise`, from
+/// which bootstrap outputs are subtracted whose squared weights sum to `norm_squared`. The table has
+/// `2^interleaved_log2` functions, which are interleaved: the modulus switch rounds to multiples of as
+/// many steps, so that its variance is `4^interleaved_log2` times that of one function.
+pub fn view_failure(
+    parameters: &Parameters,
+    view: View,
+    noise: CompactNoise,
+    norm_squared: f64,
+    interleaved_log2: u32,
+) -> LookupFailure {
+    let pbs = PbsParameters::from(parameters);
+    let budget = NoiseBudget::new(&pbs);
+    let seen = noise.times(f64::exp2(f64::from(view.factor_log2)));
+    let coarser = f64::exp2(f64::from(2 * interleaved_log2));
+    let more = budget.pbs * norm_squared + budget.key_switch + budget.modulus_switch * coarser;
+    let t = DecisionHalfWidth(f64::exp2(-f64::from(view.half_width_log2())));
+    let offset = key_switch_offset_variance(&pbs);
+    LookupFailure {
+        total: seen.variance() + more,
+        log2_p_fail: seen.log2_p_fail(t, more, 0.0),
+        log2_p_fail_lopsided: seen.log2_p_fail(
+            t,
+            Variance(more.0 - offset.0),
+            LOPSIDED * offset.standard_deviation(),
+        ),
+    }
+}
+
+/// Returns the failure of every lookup of the sign of a number with `noise` at the top of the torus, the
+/// lowest chunk first; `None` if `chunks` are no chunks of a number.
+pub fn sign_failures(
+    parameters: &Parameters,
+    chunks: &[u32],
+    noise: CompactNoise,
+) -> Option<Vec<LookupFailure>> {
+    let views = sign_views(chunks).ok()?;
+    let failures = views
+        .into_iter()
+        .map(|view| sign_failure(parameters, view, noise));
+    Some(failures.collect())
+}
+
+fn sign_failure(parameters: &Parameters, view: View, noise: CompactNoise) -> LookupFailure {
+    // The bit below the chunk is one bootstrap output at the scale of the view.
+    let outputs = if view.has_fraction { 1.0 } else { 0.0 };
+    view_failure(parameters, view, noise, outputs, 0)
+}
+
+/// Returns the lengths of the chunks of the fewest lookups for the sign of a number of `bits` bits in
+/// two's complement, each of which fails with at most 2^-128. The number is at the top of the torus with
+/// `noise`: that of a difference of compact values with `h` bits of headroom, times `2^(h-1)`.
+/// Returns `None` where not even chunks of one bit meet that, or `bits` is 0.
+///
+/// The part of the input's noise in half a unit, or a quarter, is the same for all chunks that begin at
+/// one bit and falls with that bit. The longest chunks from the lowest bit up are therefore the fewest.
+pub fn sign_chunks(parameters: &Parameters, bits: u32, noise: CompactNoise) -> Option<Vec<u32>> {
+    let mut chunks = Vec::new();
+    let mut first = 0;
+    while first < bits {
+        let longest = MAX_CHUNK_BITS.min(bits - first);
+        let chunk = (1..=longest).rev().find(|&chunk| {
+            let view = View {
+                factor_log2: bits - first - chunk,
+                unit_log2: chunk,
+                has_fraction: first > 0,
+            };
+            sign_failure(parameters, view, noise).meets(TARGET_LOG2_P_FAIL)
+        })?;
+        chunks.push(chunk);
+        first += chunk;
+    }
+    (!chunks.is_empty()).then_some(chunks)
+}
