@@ -42,6 +42,7 @@ fn column(name: &str) -> Outcome<Column> {
         offset,
         scale,
         bits,
+        compact: None,
     })
 }
 

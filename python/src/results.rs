@@ -107,6 +107,7 @@ fn meaning(
         offset: number.0.offset(),
         scale: number.0.scale(),
         bits: number.0.bits(),
+        compact: None,
     };
     Ok(match (kind, parts) {
         ("count", [Computable::Number(_)]) => Meaning::Count,
@@ -259,6 +260,7 @@ pub(crate) fn load_result(
                     offset: 0.0,
                     scale: 1.0,
                     bits: bits_of(1),
+                    compact: None,
                 };
                 let number = number(server.number_of(None, &counting, sealed))?;
                 (String::new(), None, Py::new(py, number)?.into_any())

@@ -102,6 +102,7 @@ mod tests {
             offset: -40.0,
             scale: 0.5,
             bits: 8,
+            compact: None,
         };
         Gate::new(&column, policy).unwrap()
     }

@@ -45,6 +45,7 @@ impl From<Definition> for Column {
             offset: definition.offset,
             scale: definition.scale,
             bits: definition.bits,
+            compact: None,
         }
     }
 }

@@ -27,6 +27,7 @@ pub fn table(server: &Server) -> Table {
         offset,
         scale,
         bits,
+        compact: None,
     };
     let metadata = ReadingsMetadata {
         columns: vec![

@@ -23,6 +23,7 @@
 //!             offset: -40.0,
 //!             scale: 0.1,
 //!             bits: 11,
+//!             compact: None,
 //!         }],
 //!         rows: ["10:00", "11:00", "12:00"].map(String::from).to_vec(),
 //!     },

@@ -71,7 +71,7 @@ pub enum PolynomialPlaintexts<'v, T> {
     /// Blocks or bits.
     Blocks(Plaintexts<'v, T>),
     /// Parts of columns.
-    Columns(ColumnPolynomial<'v>),
+    Columns(&'v ColumnPolynomial<'v>),
 }
 
 impl<T: Torus> PolynomialPlaintexts<'_, T> {

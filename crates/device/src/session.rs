@@ -243,7 +243,7 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
     ) -> Result<usize, DeviceError> {
         let checked = Columns::check(&self.state.parameters, columns)?;
         let mut out = BufferOutput::new(out, self.columns_message_len(columns))?;
-        self.encrypt(&MessagePlaintexts::Columns(checked), &mut out)
+        self.encrypt(&MessagePlaintexts::Columns(&checked), &mut out)
     }
 
     /// Encrypts columns as [`encrypt_columns`](Self::encrypt_columns), piece by piece as
@@ -259,7 +259,7 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
     ) -> Result<usize, DeviceError> {
         let checked = Columns::check(&self.state.parameters, columns)?;
         self.encrypt(
-            &MessagePlaintexts::Columns(checked),
+            &MessagePlaintexts::Columns(&checked),
             &mut SinkOutput::new(sink),
         )
     }
@@ -344,7 +344,7 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         }
         let mut feedback = ColumnFeedback::new();
         for (index, polynomial) in (0..).zip(columns.polynomials()) {
-            let plaintexts = PolynomialPlaintexts::Columns(polynomial);
+            let plaintexts = PolynomialPlaintexts::Columns(&polynomial);
             let masks = MaskOutput {
                 out: &mut *out,
                 bits,
@@ -361,5 +361,5 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
 /// The checked plaintexts of a message.
 enum MessagePlaintexts<'v, T> {
     Blocks(Plaintexts<'v, T>),
-    Columns(Columns<'v>),
+    Columns(&'v Columns<'v>),
 }

@@ -26,6 +26,7 @@ pub(crate) fn columns() -> Vec<Column> {
         offset,
         scale,
         bits: 12,
+        compact: None,
     };
     vec![
         column("temperature", -40.0, 0.1),

@@ -174,6 +174,7 @@ mod tests {
             offset: 0.0,
             scale: 0.5,
             bits,
+            compact: None,
         };
         let readings = ReadingsMetadata {
             columns: vec![column("a", 8), column("b", 3)],

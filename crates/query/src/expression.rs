@@ -78,6 +78,7 @@ impl Expression {
             offset: combined.offset,
             scale: combined.scale,
             bits: combined.bits,
+            compact: None,
         })
     }
 
@@ -159,6 +160,7 @@ mod tests {
             offset,
             scale,
             bits,
+            compact: None,
         };
         ReadingsMetadata {
             columns: vec![

@@ -26,6 +26,7 @@
 //!     offset: -40.0,
 //!     scale: 0.5,
 //!     bits: 8,
+//!     compact: None,
 //! };
 //! let hours = ["12:00", "13:00", "14:00"].map(str::to_owned);
 //! let mut device = keys.device_session()?;

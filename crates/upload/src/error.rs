@@ -2,7 +2,7 @@
 
 use crate::metadata::MetadataError;
 use crate::readings::ReadingsError;
-use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
+use tfhe_sbc_core::encoding::{CompactError, FixedPointError, ReadingError};
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
@@ -34,6 +34,14 @@ pub enum UploadError {
         column: String,
         /// The defect of the encoding.
         error: FixedPointError,
+    },
+    /// A column whose compact form is not possible.
+    #[error("column '{column}': {error}")]
+    Compact {
+        /// The name of the column.
+        column: String,
+        /// The defect of the form.
+        error: CompactError,
     },
     /// The number of readings of a column differs from the number of rows.
     #[error("column '{column}' has {found} readings, but there are {rows} rows")]
@@ -89,7 +97,11 @@ impl UploadError {
             }
             Self::Description(_) => Some("shorten names, units and timestamps"),
             Self::Metadata(_) | Self::Encrypt(_) => Some("encrypt fewer rows at a time"),
-            Self::Key(_) | Self::Entropy(_) | Self::Start(_) | Self::Column { .. } => None,
+            Self::Key(_)
+            | Self::Entropy(_)
+            | Self::Start(_)
+            | Self::Column { .. }
+            | Self::Compact { .. } => None,
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! An upload is a metadata message ([`ReadingsMetadata`]) followed by a GLWE list, seeded or with
 //! masks. The list holds the columns one after the other; each column holds its rows; each row holds
-//! the radix blocks of its code, the least significant first. Under a parameter set for booleans a
-//! block is one bit.
+//! the radix blocks of its code, the least significant first, or, if the column is compact, its code
+//! as one element. Under a parameter set for booleans a block is one bit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,8 +11,11 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
 use tfhe_sbc_core::description::{check_column_name, check_shape, check_texts};
-use tfhe_sbc_core::encoding::{BlockEncoding, FixedPoint, FixedPointError};
+use tfhe_sbc_core::encoding::{
+    BlockEncoding, BodyRounding, CompactEncoding, CompactError, FixedPoint, FixedPointError,
+};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
+use tfhe_sbc_core::wire::columns::{ElementEncoding, Segment};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use thiserror::Error;
@@ -34,9 +37,63 @@ pub struct Column {
     pub scale: f64,
     /// The width of a code in bits.
     pub bits: u32,
+    /// The compact form of the codes; `None` if they are split into radix blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compact: Option<Compact>,
+}
+
+/// The form of a column whose codes take one coefficient each: [`CompactEncoding`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compact {
+    /// The number of bits above a code: sums of codes stay below `2^(bits + headroom)`.
+    pub headroom: u32,
+    /// The number of bits of each body coefficient that travel.
+    pub body_bits: u32,
+    /// Whether the rounding error of a body is added to the next one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub feedback: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Compact {
+    /// Returns the encoding of codes of `bits` bits.
+    ///
+    /// # Errors
+    /// If code, headroom and body do not fit each other.
+    pub fn encoding(&self, bits: u32) -> Result<CompactEncoding, CompactError> {
+        let rounding = match self.feedback {
+            true => BodyRounding::ErrorFeedback,
+            false => BodyRounding::Nearest,
+        };
+        CompactEncoding::new(bits, self.headroom, self.body_bits, rounding)
+    }
 }
 
 impl Column {
+    /// Returns the encoding of the column's elements.
+    ///
+    /// # Errors
+    /// If the column's compact form is not possible.
+    pub fn element_encoding(&self) -> Result<ElementEncoding, CompactError> {
+        match self.compact {
+            None => Ok(ElementEncoding::Radix),
+            Some(compact) => compact.encoding(self.bits).map(ElementEncoding::Compact),
+        }
+    }
+
+    /// The number of elements of a reading: its radix blocks, or one compact code.
+    pub fn elements_each(&self, encoding: BlockEncoding) -> usize {
+        match self.compact {
+            None => encoding.block_count(self.bits),
+            Some(_) => 1,
+        }
+    }
+
     /// Returns the fixed-point encoding of the column.
     ///
     /// # Errors
@@ -73,6 +130,20 @@ pub enum ReadingsError {
         /// The defect of the encoding.
         error: FixedPointError,
     },
+    /// A column whose compact form is not possible.
+    #[error("column '{name}': {error}")]
+    Compact {
+        /// The name of the column.
+        name: String,
+        /// The defect of the form.
+        error: CompactError,
+    },
+    /// Ciphertexts whose encodings are not those that the metadata describes.
+    #[error(
+        "the metadata describes other encodings of the columns than the ciphertexts have: the upload \
+         is damaged or forged"
+    )]
+    Encodings,
     /// No columns, no rows, too many of either, or a text that is empty, too long or not plain.
     #[error("the metadata has {0}")]
     Shape(&'static str),
@@ -114,8 +185,32 @@ impl ReadingsMetadata {
                     name: column.name.clone(),
                     error,
                 })?;
+            column
+                .element_encoding()
+                .map_err(|error| ReadingsError::Compact {
+                    name: column.name.clone(),
+                    error,
+                })?;
         }
         Ok(())
+    }
+
+    /// Whether a column is compact, so that the ciphertexts are a list of columns.
+    pub fn has_compact(&self) -> bool {
+        self.columns.iter().any(|column| column.compact.is_some())
+    }
+
+    /// Returns the segments of the list of an upload of `rows` rows; `None` if a column has no
+    /// encoding, or too many elements.
+    pub fn segments(&self, encoding: BlockEncoding, rows: usize) -> Option<Vec<Segment>> {
+        let segment = |column: &Column| {
+            let count = rows.checked_mul(column.elements_each(encoding))?;
+            Some(Segment {
+                encoding: column.element_encoding().ok()?,
+                count: u32::try_from(count).ok()?,
+            })
+        };
+        self.columns.iter().map(segment).collect()
     }
 
     /// Returns the column of that name and its place, counted from 0.
@@ -131,7 +226,7 @@ impl ReadingsMetadata {
         let each: u64 = self
             .columns
             .iter()
-            .map(|column| encoding.block_count(column.bits) as u64)
+            .map(|column| column.elements_each(encoding) as u64)
             .sum();
         each * self.rows.len() as u64
     }
@@ -143,7 +238,7 @@ impl ReadingsMetadata {
         column: usize,
         rows: usize,
     ) -> Range<usize> {
-        let width = |column: &Column| encoding.block_count(column.bits);
+        let width = |column: &Column| column.elements_each(encoding);
         let before: usize = self.columns[..column].iter().map(width).sum();
         before * rows..(before + width(&self.columns[column])) * rows
     }
@@ -152,7 +247,7 @@ impl ReadingsMetadata {
     pub fn blocks_of(&self, encoding: BlockEncoding, column: usize, row: usize) -> Range<usize> {
         let rows = self.rows.len();
         let column_start = self.blocks_of_column(encoding, column, rows).start;
-        let each = encoding.block_count(self.columns[column].bits);
+        let each = self.columns[column].elements_each(encoding);
         let start = column_start + row * each;
         start..start + each
     }
@@ -193,10 +288,20 @@ impl<'a> Upload<'a> {
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
         }
-        let described = metadata.block_count(parameters.block_encoding());
+        let encoding = parameters.block_encoding();
+        let described = metadata.block_count(encoding);
         let found = list.element_count() as u64;
         if described != found {
             return Err(ReadingsError::BlockCount { described, found });
+        }
+        let same_encodings = match &list {
+            UploadedGlweList::Columns(list) => metadata
+                .segments(encoding, metadata.rows.len())
+                .is_some_and(|described| list.segments().eq(described)),
+            UploadedGlweList::Seeded(_) | UploadedGlweList::Masked(_) => !metadata.has_compact(),
+        };
+        if !same_encodings {
+            return Err(ReadingsError::Encodings);
         }
         Ok(Self { metadata, list })
     }

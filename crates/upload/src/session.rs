@@ -2,16 +2,18 @@
 
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
+use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionMode,
-    encode_readings, reading_block_count, workspace_bytes,
+    ColumnValues, DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session,
+    SessionMode, encode_readings, reading_block_count, workspace_bytes,
 };
 use zeroize::Zeroizing;
 
@@ -126,60 +128,136 @@ impl DeviceSession {
             rows: labels.to_vec(),
         };
         metadata.check()?;
-        let blocks = self.encode(columns, labels, readings)?;
         let mut upload = metadata::write(self.parameters.fingerprint(), self.key, &metadata)?;
-        let list = self
-            .encryptor(expander)?
-            .encrypt_blocks(&blocks)
-            .map_err(UploadError::Encrypt)?;
+        self.check_lengths(columns, labels, readings)?;
+        let list = match metadata.has_compact() {
+            true => self.encrypt_columns(expander, columns, labels, readings)?,
+            false => {
+                // A vector that grows leaves its old place as it was, so room for all is made first.
+                let count = metadata.block_count(self.parameters.block_encoding()) as usize;
+                let mut blocks = Zeroizing::new(Vec::with_capacity(count));
+                for (column, readings) in columns.iter().zip(readings) {
+                    self.encode(column, labels, readings.as_ref(), &mut blocks)?;
+                }
+                self.encryptor(expander)?
+                    .encrypt_blocks(&blocks)
+                    .map_err(UploadError::Encrypt)?
+            }
+        };
         upload.extend_from_slice(&list);
         Ok(upload)
     }
 
-    fn encode(
+    fn check_lengths(
         &self,
         columns: &[Column],
         labels: &[String],
         readings: &[impl AsRef<[f64]>],
-    ) -> Result<Zeroizing<Vec<u8>>, UploadError> {
+    ) -> Result<(), UploadError> {
         if columns.len() != readings.len() {
             return Err(UploadError::Columns {
                 columns: columns.len(),
                 found: readings.len(),
             });
         }
-        let encoding = self.parameters.block_encoding();
-        let mut blocks = Zeroizing::new(Vec::new());
         for (column, readings) in columns.iter().zip(readings) {
-            let (name, readings) = (|| column.name.clone(), readings.as_ref());
-            if readings.len() != labels.len() {
+            let found = readings.as_ref().len();
+            if found != labels.len() {
                 return Err(UploadError::Length {
-                    column: name(),
-                    found: readings.len(),
+                    column: column.name.clone(),
+                    found,
                     rows: labels.len(),
                 });
             }
-            let fixed_point = column.fixed_point().map_err(|error| UploadError::Column {
-                column: name(),
-                error,
-            })?;
-            let start = blocks.len();
-            let count = reading_block_count(encoding, &fixed_point, readings.len());
-            blocks.resize(start + count, 0);
-            encode_readings(encoding, &fixed_point, readings, &mut blocks[start..]).map_err(
-                |error| match error {
-                    DeviceError::Reading { index: row, error } => UploadError::Reading {
-                        row,
-                        label: labels.get(row).cloned().unwrap_or_default(),
-                        column: name(),
-                        error,
-                    },
-                    error => UploadError::Encrypt(error),
-                },
-            )?;
         }
-        Ok(blocks)
+        Ok(())
     }
+
+    /// Returns the list of columns some of which are compact.
+    fn encrypt_columns(
+        &mut self,
+        expander: ExpanderKind,
+        columns: &[Column],
+        labels: &[String],
+        readings: &[impl AsRef<[f64]>],
+    ) -> Result<Vec<u8>, UploadError> {
+        let mut blocks = Vec::with_capacity(columns.len());
+        for (column, readings) in columns.iter().zip(readings) {
+            let mut own = Zeroizing::new(Vec::new());
+            if column.compact.is_none() {
+                let each = column.elements_each(self.parameters.block_encoding());
+                own.reserve_exact(each.saturating_mul(readings.as_ref().len()));
+                self.encode(column, labels, readings.as_ref(), &mut own)?;
+            }
+            blocks.push(own);
+        }
+        let values = columns.iter().zip(readings).zip(&blocks);
+        let values = values.map(|((column, readings), blocks)| {
+            let encoding = column
+                .element_encoding()
+                .map_err(|error| UploadError::Compact {
+                    column: column.name.clone(),
+                    error,
+                })?;
+            Ok(match encoding {
+                ElementEncoding::Radix => ColumnValues::Blocks(blocks),
+                ElementEncoding::Compact(encoding) => {
+                    ColumnValues::Readings(encoding, fixed_point(column)?, readings.as_ref())
+                }
+            })
+        });
+        let values: Vec<ColumnValues<'_>> = values.collect::<Result<_, UploadError>>()?;
+        let encrypted = self.encryptor(expander)?.encrypt_columns(&values);
+        encrypted.map_err(|error| match error {
+            DeviceError::ColumnReading {
+                column,
+                index: row,
+                error,
+            } => UploadError::Reading {
+                row,
+                label: labels.get(row).cloned().unwrap_or_default(),
+                column: columns
+                    .get(column)
+                    .map(|c| c.name.clone())
+                    .unwrap_or_default(),
+                error,
+            },
+            error => UploadError::Encrypt(error),
+        })
+    }
+
+    /// Appends the radix blocks of a column's readings.
+    fn encode(
+        &self,
+        column: &Column,
+        labels: &[String],
+        readings: &[f64],
+        blocks: &mut Vec<u8>,
+    ) -> Result<(), UploadError> {
+        let (encoding, fixed_point) = (self.parameters.block_encoding(), fixed_point(column)?);
+        let start = blocks.len();
+        let count = reading_block_count(encoding, &fixed_point, readings.len());
+        blocks.resize(start + count, 0);
+        encode_readings(encoding, &fixed_point, readings, &mut blocks[start..]).map_err(|error| {
+            match error {
+                DeviceError::Reading { index: row, error } => UploadError::Reading {
+                    row,
+                    label: labels.get(row).cloned().unwrap_or_default(),
+                    column: column.name.clone(),
+                    error,
+                },
+                error => UploadError::Encrypt(error),
+            }
+        })
+    }
+}
+
+/// The fixed-point encoding of a column.
+fn fixed_point(column: &Column) -> Result<FixedPoint, UploadError> {
+    column.fixed_point().map_err(|error| UploadError::Column {
+        column: column.name.clone(),
+        error,
+    })
 }
 
 /// An encryptor for either kind of key and either kind of plaintext.
@@ -209,6 +287,33 @@ impl AnyEncryptor<'_> {
     }
 }
 
+impl AnyEncryptor<'_> {
+    /// Returns the message that holds these columns, each with its own encoding.
+    ///
+    /// # Errors
+    /// Returns an error if a value is out of range, if there are no values or too many, or if the set
+    /// is for bits.
+    pub fn encrypt_columns(
+        &mut self,
+        columns: &[ColumnValues<'_>],
+    ) -> Result<Vec<u8>, DeviceError> {
+        match self {
+            Self::Symmetric(session) => column_message(session, columns),
+            Self::Public(session) => column_message(session, columns),
+            Self::SymmetricBits(_) | Self::PublicBits(_) => Err(DeviceError::PlaintextKind),
+        }
+    }
+}
+
+fn column_message<T: ProductTorus, K: SessionMode<T>>(
+    session: &mut Session<'_, T, K>,
+    columns: &[ColumnValues<'_>],
+) -> Result<Vec<u8>, DeviceError> {
+    let mut message = vec![0; session.columns_message_len(columns)];
+    session.encrypt_columns(columns, &mut message)?;
+    Ok(message)
+}
+
 fn message<T: ProductTorus, K: SessionMode<T>>(
     session: &mut Session<'_, T, K>,
     blocks: &[u8],
@@ -224,7 +329,7 @@ fn message<T: ProductTorus, K: SessionMode<T>>(
 #[cfg(test)]
 mod tests {
     use crate::extract::ExpandedGlweList;
-    use crate::readings::Upload;
+    use crate::readings::{Compact, ReadingsError, Upload};
     use tfhe_sbc_core::keys::SecretKey;
     use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
     use tfhe_sbc_core::parameters::ParameterSet;
@@ -238,6 +343,7 @@ mod tests {
             offset: -40.0,
             scale: 0.5,
             bits: 8,
+            compact: None,
         }
     }
 
@@ -278,6 +384,54 @@ mod tests {
                 assert_eq!(value, *reading);
             }
         }
+    }
+
+    #[test]
+    fn compact_and_radix_columns_share_an_upload() {
+        let (secret, mut session) = session();
+        let labels: Vec<String> = (0..1500).map(|row| row.to_string()).collect();
+        let mut compact = column("y");
+        compact.compact = Some(Compact {
+            headroom: 11,
+            body_bits: 26,
+            feedback: true,
+        });
+        let columns = [column("x"), compact];
+        let reading = |row: usize, factor: usize| -40.0 + 0.5 * ((row * factor) % 256) as f64;
+        let readings = [7, 11].map(|factor| {
+            let rows = 0..labels.len();
+            rows.map(|row| reading(row, factor)).collect::<Vec<_>>()
+        });
+        let bytes = session
+            .encrypt_table(ExpanderKind::ChaCha20, &columns, &labels, &readings)
+            .unwrap();
+        let (parameters, key) = (*secret.parameters(), secret.fingerprint());
+        let upload = Upload::parse(&bytes, &parameters, key).unwrap();
+        assert_eq!(upload.metadata.columns, columns);
+        let encoding = parameters.block_encoding();
+        let expanded = ExpandedGlweList::<u64>::expand(&upload.list, &parameters);
+        let phases = expanded.ciphertexts().iter();
+        let phases = phases.flat_map(|ciphertext| secret.glwe().prepare().phase(ciphertext));
+        let phases: Vec<u64> = phases.collect();
+        let form = columns[1].compact.unwrap().encoding(8).unwrap();
+        for row in 0..labels.len() {
+            let of = upload.metadata.blocks_of(encoding, 0, row);
+            let blocks = phases[of].iter().map(|&phase| encoding.decode(phase));
+            assert_eq!(encoding.join(blocks), (row * 7 % 256) as u64);
+            let of = upload.metadata.blocks_of(encoding, 1, row);
+            assert_eq!(
+                (of.len(), form.decode(phases[of.start])),
+                (1, (row * 11 % 256) as u64)
+            );
+        }
+        // Metadata that claims another form than the ciphertexts have.
+        let (first, list) = Message::parse(&bytes).unwrap();
+        let mut metadata: ReadingsMetadata = metadata::read(first).unwrap();
+        metadata.columns[1].compact.as_mut().unwrap().headroom = 12;
+        let mut forged = metadata::write(parameters.fingerprint(), key, &metadata).unwrap();
+        forged.extend_from_slice(list);
+        let refused = Upload::parse(&forged, &parameters, key).map(|_| ());
+        assert!(matches!(refused, Err(ReadingsError::Encodings)));
     }
 
     #[test]

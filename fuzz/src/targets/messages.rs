@@ -184,6 +184,7 @@ fn readings(_: BlockEncoding) -> ReadingsMetadata {
         bits,
         offset: -5.0,
         scale: 0.25,
+        compact: None,
     };
     ReadingsMetadata {
         columns: vec![column("level", 8), column("depth", 5)],

@@ -165,6 +165,7 @@ fn columns(keys: &Keys) {
         offset: 0.0,
         scale: 1.0,
         bits: 10,
+        compact: None,
     };
     let first = Column {
         name: "other".to_owned(),

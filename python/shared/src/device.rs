@@ -176,6 +176,7 @@ pub fn column((name, unit, offset, scale, bits): ColumnTuple) -> Column {
         offset,
         scale,
         bits,
+        compact: None,
     }
 }
 

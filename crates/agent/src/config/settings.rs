@@ -349,6 +349,7 @@ impl ColumnSettings {
             offset: self.offset,
             scale: self.scale,
             bits: self.bits,
+            compact: None,
         }
     }
 }

@@ -215,6 +215,18 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     say("mask expander", expander.name().to_owned().into());
                 }
             }
+            Kind::SeededColumnList | Kind::ColumnList => {
+                say("elements", u64::from(header.element_count).into());
+                say("polynomial size", u64::from(header.polynomial_size).into());
+                say("GLWE dimension", u64::from(header.dimension).into());
+                say("torus bits", u64::from(header.torus_bits).into());
+                if header.mask_bits != 0 {
+                    say("mask bits kept", u64::from(header.mask_bits).into());
+                }
+                if let Some(expander) = header.expander {
+                    say("mask expander", expander.name().to_owned().into());
+                }
+            }
             Kind::LweList => {
                 say("elements", u64::from(header.element_count).into());
                 say("LWE dimension", u64::from(header.dimension).into());

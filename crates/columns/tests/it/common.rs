@@ -17,6 +17,7 @@ pub(crate) fn metadata(columns: &[Described<'_>], rows: usize) -> ReadingsMetada
         offset,
         scale,
         bits,
+        compact: None,
     });
     ReadingsMetadata {
         columns: columns.collect(),

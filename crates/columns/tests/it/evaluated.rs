@@ -26,6 +26,7 @@ fn a_server_computes_what_a_rehearsal_does() {
         offset: -4.0,
         scale: 0.5,
         bits: 5,
+        compact: None,
     }];
     let mut encrypt = |values: &[f64]| {
         let labels: Vec<String> = (0..values.len()).map(|row| row.to_string()).collect();

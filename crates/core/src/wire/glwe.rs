@@ -105,6 +105,10 @@ fn check_list(
 
 /// A checked list of any kind.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few at a time, and boxes need an allocator"
+)]
 pub enum UploadedGlweList<'a> {
     /// A list made with a device key.
     Seeded(SeededGlweList<'a>),

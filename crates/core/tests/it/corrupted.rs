@@ -163,7 +163,11 @@ fn other_parameters_and_other_keys_are_refused() {
         let other_key = forged(&sample.bytes, |header| header.key.0[15] ^= 0x80);
         let refused = [other_parameters, other_key].map(|bytes| (sample.read)(&bytes, &key));
         match sample.kind {
-            Kind::SeededGlweList | Kind::GlweList | Kind::LweList => assert!(matches!(
+            Kind::SeededGlweList
+            | Kind::GlweList
+            | Kind::SeededColumnList
+            | Kind::ColumnList
+            | Kind::LweList => assert!(matches!(
                 refused,
                 [
                     Err(WireError::WrongParameters { .. }),

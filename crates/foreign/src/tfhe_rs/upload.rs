@@ -47,6 +47,17 @@ pub enum ValuesError {
         /// The type.
         fhe_type: FheType,
     },
+    /// A compact column, which has no radix blocks.
+    #[error(
+        "the column '{0}' is compact, and TFHE-rs computes on radix blocks: encrypt it without a \
+         compact form"
+    )]
+    Compact(String),
+    /// A list of columns without its metadata.
+    #[error(
+        "this is a list of columns: give the whole upload, with its metadata, and name a column of it"
+    )]
+    Columns,
     /// Parameters that TFHE-rs's integers do not have.
     #[error(transparent)]
     Parameters(#[from] NotOfTfheRs),
@@ -86,6 +97,9 @@ impl<'b> Values<'b> {
                 there: names.collect(),
             });
         };
+        if found.compact.is_some() {
+            return Err(ValuesError::Compact(found.name.clone()));
+        }
         let fhe_type = fhe_type.unwrap_or_else(|| narrowest(found.bits));
         let room = match fhe_type {
             FheType::Int(bits) => bits - 1,
@@ -113,6 +127,9 @@ impl<'b> Values<'b> {
         parameters: &Parameters,
         fhe_type: FheType,
     ) -> Result<Self, ValuesError> {
+        if let UploadedGlweList::Columns(_) = list {
+            return Err(ValuesError::Columns);
+        }
         let blocks = Form::new(fhe_type, parameters)?.block_count();
         let found = list.element_count();
         if !found.is_multiple_of(blocks) {

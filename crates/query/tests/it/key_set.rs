@@ -80,6 +80,7 @@ pub(crate) fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) 
         offset,
         scale,
         bits,
+        compact: None,
     };
     let rows = (0..readings[0].len())
         .map(|row| format!("r{row}"))

@@ -21,6 +21,7 @@ fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
         offset: -50.25 - i as f64,
         scale: 0.1,
         bits: 1 + i as u32 % 52,
+        compact: None,
     };
     ReadingsMetadata {
         columns: (0..columns).map(column).collect(),

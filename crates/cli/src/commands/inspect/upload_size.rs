@@ -80,15 +80,18 @@ impl Readings {
             }
             Kind::DevicePublicKey => self.sizes(&parameters()?, &[KeyMode::Public]),
             Kind::SecretKey | Kind::ServerKey | Kind::Card => self.under_set(&parameters()?),
-            kind @ (Kind::Metadata | Kind::SeededGlweList | Kind::GlweList | Kind::LweList) => {
-                Err(failure(
-                    format_args!(
-                        "{} begins with a {kind}, which does not tell how large other uploads are",
-                        path.display()
-                    ),
-                    "give the key that will encrypt the readings, or --parameters",
-                ))
-            }
+            kind @ (Kind::Metadata
+            | Kind::SeededGlweList
+            | Kind::GlweList
+            | Kind::SeededColumnList
+            | Kind::ColumnList
+            | Kind::LweList) => Err(failure(
+                format_args!(
+                    "{} begins with a {kind}, which does not tell how large other uploads are",
+                    path.display()
+                ),
+                "give the key that will encrypt the readings, or --parameters",
+            )),
         }
     }
 

@@ -22,6 +22,7 @@ fn column() -> Column {
         offset: -40.0,
         scale: 0.5,
         bits: 8,
+        compact: None,
     }
 }
 
