@@ -111,7 +111,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
             assert!(error.to_string().contains(&format!("version {version} ")));
         }
         assert_eq!(read(5, 1), Err(WireError::Version(257)));
-        for kind in [0, 11, 255] {
+        for kind in [0, 13, 255] {
             let error = read(6, kind).unwrap_err();
             assert_eq!(error, WireError::UnknownKind(kind));
             assert!(error.to_string().contains(&format!("kind {kind} ")));
