@@ -111,6 +111,11 @@ impl Block {
         self.terms.is_empty().then_some(self.constant)
     }
 
+    /// The sources and weights of the terms.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (Source, i64)> {
+        self.terms.iter().map(|term| (term.source, term.weight))
+    }
+
     /// The lookups among the sources.
     pub(super) fn lookups(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().filter_map(|term| term.source.lookup())

@@ -43,7 +43,7 @@ impl Circuit {
                 levels.resize(depth, 0);
             }
             levels[depth - 1] += 1;
-            wanted.extend(lookup.terms.iter().filter_map(|term| term.source.lookup()));
+            wanted.extend(lookup.lookups());
         }
         levels
     }

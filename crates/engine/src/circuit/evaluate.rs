@@ -11,7 +11,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use thiserror::Error;
 
-use super::block::{Source, Term};
+use super::block::Source;
 use super::{Block, Circuit, Graph, Input};
 use crate::bootstrap::{BATCHES, Evaluator, Job, LOCKSTEP};
 use crate::lookup_table::LookupTable;
@@ -49,19 +49,19 @@ impl Plan {
             heights: vec![0; graph.lookups.len()],
         };
         for output in outputs {
-            plan.use_terms(&output.terms, 0);
+            plan.use_lookups(output.lookups(), 0);
         }
         // Every lookup comes after those that it depends on.
         for at in (0..graph.lookups.len()).rev() {
             if plan.uses[at] > 0 {
-                plan.use_terms(graph.lookups.at(at).terms, plan.heights[at]);
+                plan.use_lookups(graph.lookups.at(at).lookups(), plan.heights[at]);
             }
         }
         plan
     }
 
-    fn use_terms(&mut self, terms: &[Term], height: u32) {
-        for at in terms.iter().filter_map(|term| term.source.lookup()) {
+    fn use_lookups(&mut self, lookups: impl Iterator<Item = usize>, height: u32) {
+        for at in lookups {
             self.uses[at] += 1;
             self.heights[at] = self.heights[at].max(height + 1);
         }
@@ -103,24 +103,23 @@ impl Circuit {
         });
         let inputs: Vec<i64> = inputs.collect::<Result<_, _>>()?;
         let mut values: Vec<Vec<i64>> = vec![Vec::new(); graph.lookups.len()];
-        let value_of = |terms: &[Term], constant: i64, values: &[Vec<i64>]| {
-            terms.iter().fold(constant, |sum, term| {
-                let value = match term.source {
-                    Source::Input(at) => inputs[at as usize],
-                    Source::Lookup(at, output) => values[at as usize][output as usize],
-                };
-                sum + term.weight * value
-            })
+        let value_of = |source: Source, values: &[Vec<i64>]| match source {
+            Source::Input(at) => inputs[at as usize],
+            Source::Lookup(at, output) => values[at as usize][output as usize],
         };
         for at in Plan::new(&graph, outputs).needed() {
             let lookup = graph.lookups.at(at);
-            let x = value_of(lookup.terms, lookup.constant, &values);
+            let terms = lookup.terms();
+            let terms = terms.map(|(source, weight)| weight * value_of(source, &values));
+            let x = lookup.constant + terms.sum::<i64>();
             let table = &graph.tables[lookup.table as usize];
             assert!(table.has(self.encoding(), x), "{x} is outside of its table");
             values[at] = table.look_up(self.encoding(), x).collect();
         }
         let value = |block: &&Block| {
-            let value = value_of(&block.terms, block.constant, &values);
+            let terms = block.terms();
+            let terms = terms.map(|(source, weight)| weight * value_of(source, &values));
+            let value = block.constant + terms.sum::<i64>();
             assert!((block.low()..=block.high()).contains(&value));
             value
         };
@@ -164,7 +163,7 @@ impl Circuit {
             }
             work.round(evaluator);
         }
-        let values = |block: &&Block| work.combine(&block.terms, block.constant);
+        let values = |block: &&Block| work.combine(block.terms(), block.constant);
         Ok(outputs.par_iter().map(values).collect())
     }
 
@@ -228,22 +227,19 @@ impl<'c> Work<'c> {
             tables: graph.tables.iter().map(|_| None).collect(),
             plan,
         };
-        let is_stand_in = |term: &Term| match term.source {
+        let is_stand_in = |(source, _): (Source, i64)| match source {
             Source::Input(at) => matches!(graph.inputs[at as usize], Input::Value(_)),
             Source::Lookup(..) => false,
         };
-        if outputs
-            .iter()
-            .any(|block| block.terms.iter().any(is_stand_in))
-        {
+        if outputs.iter().any(|block| block.terms().any(is_stand_in)) {
             return Err(CircuitEvaluateError::StandIn);
         }
         for at in work.plan.needed() {
             let lookup = graph.lookups.at(at);
-            if lookup.terms.iter().any(is_stand_in) {
+            if lookup.terms().any(is_stand_in) {
                 return Err(CircuitEvaluateError::StandIn);
             }
-            for on in lookup.terms.iter().filter_map(|term| term.source.lookup()) {
+            for on in lookup.lookups() {
                 work.waiting[on].push(at as u32);
                 work.missing[at] += 1;
             }
@@ -285,7 +281,7 @@ impl<'c> Work<'c> {
             .filter_map(|&at| {
                 let lookup = self.graph.lookups.at(at);
                 let (table, _) = self.tables[lookup.table as usize].as_ref()?;
-                let input = self.combine(lookup.terms, lookup.constant);
+                let input = self.combine(lookup.terms(), lookup.constant);
                 Some((at, Job { input, table }))
             })
             .collect();
@@ -300,7 +296,7 @@ impl<'c> Work<'c> {
                     output.add_plaintext(offset);
                 }
             }
-            for on in lookup.terms.iter().filter_map(|term| term.source.lookup()) {
+            for on in lookup.lookups() {
                 self.plan.uses[on] -= 1;
                 if self.plan.uses[on] == 0 {
                     self.outputs[on] = Vec::new();
@@ -318,18 +314,22 @@ impl<'c> Work<'c> {
     }
 
     /// Computes a linear combination of ciphertexts that are available.
-    fn combine(&self, terms: &[Term], constant: i64) -> LweCiphertext<u64> {
+    fn combine(
+        &self,
+        terms: impl Iterator<Item = (Source, i64)>,
+        constant: i64,
+    ) -> LweCiphertext<u64> {
         let constant = self.parameters.block_encoding().encode(constant);
         let mut sum = LweCiphertext::trivial(self.parameters.big_lwe_dimension(), constant);
-        for term in terms {
-            let lwe = match term.source {
+        for (source, weight) in terms {
+            let lwe = match source {
                 Source::Input(at) => match &self.graph.inputs[at as usize] {
                     Input::Ciphertext(lwe) => lwe,
                     Input::Value(_) => continue,
                 },
                 Source::Lookup(at, output) => &self.outputs[at as usize][output as usize],
             };
-            sum.add_scaled(lwe, term.weight);
+            sum.add_scaled(lwe, weight);
         }
         sum
     }
