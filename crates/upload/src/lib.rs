@@ -5,10 +5,12 @@
 //! `session`) holds a device key or a device public key and makes the bytes of an upload out of a
 //! table of numbers. On the receiving side [`readings`] parses both messages and checks them against
 //! each other and against the key set, [`extract`] expands the masks and extracts LWE ciphertexts
-//! from the polynomials, and [`sums`] adds rows up on the polynomials before extraction.
+//! from the polynomials, [`sums`] adds rows up on the polynomials before extraction, and [`linear`]
+//! extracts weighted sums of neighbours at the cost of one ciphertext.
 #![forbid(unsafe_code)]
 
 pub mod extract;
+pub mod linear;
 pub mod metadata;
 pub mod readings;
 pub mod sums;

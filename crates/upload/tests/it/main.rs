@@ -5,4 +5,5 @@
 )]
 
 mod description;
+mod linear;
 mod sums;
