@@ -4,12 +4,12 @@ use std::sync::OnceLock;
 
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::{Column, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata, Upload};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
@@ -20,7 +20,7 @@ use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
 use super::Target;
 use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};
 use crate::messages::with_checksums;
-use crate::samples::{key, masked_list, samples, seeded_list};
+use crate::samples::{column_list, key, masked_list, samples, seeded_list};
 
 /// Any sequence of messages, each read as its kind.
 pub(super) const FILE: Target = Target {
@@ -42,6 +42,7 @@ pub(super) const FILE: Target = Target {
         files.push(server_key());
         files.push(switch_key());
         files.push(upload(seeded_list));
+        files.push(compact_upload(Kind::SeededColumnList));
         files
     },
 };
@@ -103,7 +104,14 @@ pub(super) const UPLOAD: Target = Target {
             assert!(expanded.extract(0..count + 1).is_none());
         }
     },
-    seeds: || vec![upload(seeded_list), upload(masked_list)],
+    seeds: || {
+        vec![
+            upload(seeded_list),
+            upload(masked_list),
+            compact_upload(Kind::SeededColumnList),
+            compact_upload(Kind::ColumnList),
+        ]
+    },
 };
 
 /// Questions to a server.
@@ -199,6 +207,30 @@ fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
     let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &readings).unwrap();
     let blocks = readings.block_count(parameters.block_encoding());
     bytes.extend_from_slice(&list(known_key(), blocks as usize));
+    bytes
+}
+
+/// An upload with a compact column of either rounding, between columns of radix blocks.
+fn compact_upload(kind: Kind) -> Vec<u8> {
+    let parameters = known_key().parameters();
+    let encoding = parameters.block_encoding();
+    let mut readings = readings(encoding);
+    for feedback in [false, true] {
+        let compact = Column {
+            name: format!("compact_{feedback}"),
+            compact: Some(Compact {
+                headroom: 6,
+                body_bits: 22,
+                feedback,
+            }),
+            ..readings.columns[0].clone()
+        };
+        readings.columns.insert(1, compact);
+    }
+    let fingerprint = known_key().fingerprint();
+    let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &readings).unwrap();
+    let segments = readings.segments(encoding, readings.rows.len()).unwrap();
+    bytes.extend_from_slice(&column_list(known_key(), kind, &segments));
     bytes
 }
 

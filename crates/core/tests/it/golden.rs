@@ -3,15 +3,18 @@
 
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterName, ParameterSet};
+use tfhe_sbc_core::wire::bits::pack_top_bits;
 use tfhe_sbc_core::wire::card::Card;
+use tfhe_sbc_core::wire::columns::{ColumnList, runs};
 use tfhe_sbc_core::wire::key::BINDING_BYTES;
-use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Message, WireError, lwe};
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Kind, Message, WireError, lwe};
 
 use crate::common::{
     FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, FROZEN_TERNARY,
-    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, secret_key,
-    seeds,
+    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, resealed,
+    secret_key, seeds,
 };
+use crate::samples::{column_list, segments};
 
 #[test]
 fn device_keys() {
@@ -256,6 +259,74 @@ fn lwe_lists() {
     let read = lwe::read(message, key.parameters(), key.fingerprint()).unwrap();
     let values: Vec<u64> = read.iter().map(|c| key.decrypt_block(c)).collect();
     assert_eq!(values, [0, 7, 15]);
+}
+
+/// Header, table of segments, and bodies that are known, behind masks that are zero.
+#[test]
+fn column_lists() {
+    let secret = secret_key(FROZEN_PUBLIC_RADIX, 3);
+    let parameters = secret.parameters();
+    let bodies: Vec<u64> = (0..249u64)
+        .map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .collect();
+    let write = |kind| {
+        let empty = column_list(&secret, kind, &segments());
+        let Message { header, payload } = Message::parse(&empty).unwrap().0;
+        let mut payload = payload.to_vec();
+        let masks = usize::from(header.mask_bits) * 256 / 8;
+        let mut at = 2 + 8 * segments().len();
+        for run in runs(parameters, segments().into_iter()) {
+            at += if run.start == 0 { masks } else { 0 };
+            let packed = &mut payload[at..][..run.packed_len()];
+            pack_top_bits(&bodies[run.first..][..run.count], run.body_bits, packed);
+            at += run.packed_len();
+        }
+        assert_eq!(at, payload.len());
+        resealed(&header, &payload)
+    };
+    let seeded = write(Kind::SeededColumnList);
+    assert_golden(
+        "seeded column list",
+        &seeded,
+        &[
+            "5453424301000b0164cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
+            "412bd30910c43136000100000100000040000002000000000101000009090909",
+            "090909090909090909090909090909090909090909090909090909095f020000",
+            "00000000030003000000041d0a0e05000000020d0202f900000003120c010000",
+        ],
+        Some("a6e3c2fc4552f6435ac10f81f73453924847f63db4a2985a9444afeb3bc9b37f"),
+    );
+    let masked = write(Kind::ColumnList);
+    assert_golden(
+        "column list",
+        &masked,
+        &[
+            "5453424301000c0064cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
+            "412bd30910c43136000100000100000040000000000023000101000000000000",
+            "000000000000000000000000000000000000000000000000000000001f0b0000",
+            "00000000030003000000041d0a0e05000000020d0202f900000003120c010000",
+        ],
+        Some("956bfcb88541bb80979b7ddd526194b23859c67973a404174a2f7ec13db37e80"),
+    );
+
+    for bytes in [seeded, masked] {
+        let message = Message::parse(&bytes).unwrap().0;
+        let list = ColumnList::check(message, parameters, secret.fingerprint()).unwrap();
+        assert!(list.segments().eq(segments()));
+        assert_eq!((list.element_count(), list.ciphertext_count()), (257, 2));
+        for (packed, used) in list.packed_ciphertexts().zip([256, 1]) {
+            let read = list.expand::<u64>(&packed).unwrap();
+            let read = &read.as_slice()[256..];
+            assert!(read[used..].iter().all(|&body| body == 0));
+            for run in &packed.runs {
+                let expected = &bodies[run.first..][..run.count];
+                for (&read, &body) in read[run.start..].iter().zip(expected) {
+                    let error = read.wrapping_sub(body) as i64;
+                    assert!(error.unsigned_abs() <= 1 << (63 - run.body_bits));
+                }
+            }
+        }
+    }
 }
 
 #[test]

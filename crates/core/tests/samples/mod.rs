@@ -2,9 +2,14 @@
 
 use std::sync::OnceLock;
 
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
 use tfhe_sbc_core::wire::card::Card;
+use tfhe_sbc_core::wire::columns::{
+    ColumnList, ElementEncoding, ListMasks, Segment, header as column_header, mask_bits,
+    payload_len, table_head,
+};
 use tfhe_sbc_core::wire::glwe::{
     self, GlweList, SeededGlweList, masked_header, masked_payload_len, message_len,
 };
@@ -94,7 +99,58 @@ fn make_samples() -> Vec<Sample> {
             bytes: masked_list(&key, 3),
             read: read_masked_list,
         },
+        Sample {
+            kind: Kind::SeededColumnList,
+            bytes: column_list(&key, Kind::SeededColumnList, &segments()),
+            read: |bytes, key| read_column_list(bytes, Kind::SeededColumnList, key),
+        },
+        Sample {
+            kind: Kind::ColumnList,
+            bytes: column_list(&key, Kind::ColumnList, &segments()),
+            read: |bytes, key| read_column_list(bytes, Kind::ColumnList, key),
+        },
     ]
+}
+
+/// Segments of all kinds. The last one begins in the first polynomial and ends in the second one, and
+/// no run fills its last byte.
+pub(crate) fn segments() -> [Segment; 3] {
+    let compact = |bits, headroom, body_bits, rounding| {
+        let encoding = CompactEncoding::new(bits, headroom, body_bits, rounding).unwrap();
+        ElementEncoding::Compact(encoding)
+    };
+    [
+        (compact(10, 14, 29, BodyRounding::ErrorFeedback), 3),
+        (ElementEncoding::Radix, 5),
+        (compact(12, 1, 18, BodyRounding::Nearest), 249),
+    ]
+    .map(|(encoding, count)| Segment { encoding, count })
+}
+
+/// A list of columns of one of its two kinds, its masks and bodies zero.
+pub(crate) fn column_list(key: &SecretKey, kind: Kind, segments: &[Segment]) -> Vec<u8> {
+    let parameters = key.parameters();
+    let of_segments = || segments.iter().copied();
+    let masked = kind == Kind::ColumnList;
+    let masks = match masked {
+        true => ListMasks::Sent {
+            mask_bits: mask_bits(parameters, of_segments()),
+        },
+        false => ListMasks::Seeded(ExpanderKind::Aes128Ctr, MaskSeed([9; 32])),
+    };
+    let count = segments.iter().map(|segment| segment.count).sum();
+    let header = column_header(parameters, key.fingerprint(), masks, count);
+    let mut payload = table_head(segments.len() as u16).to_vec();
+    for segment in segments {
+        payload.extend(segment.to_bytes(parameters));
+    }
+    payload.resize(payload_len(parameters, of_segments(), masked), 0);
+    resealed(&header, &payload)
+}
+
+pub(crate) fn read_column_list(bytes: &[u8], kind: Kind, key: &SecretKey) -> Result<(), WireError> {
+    let message = Message::parse_only(bytes, kind)?;
+    ColumnList::check(message, key.parameters(), key.fingerprint()).map(drop)
 }
 
 /// A seeded list of so many plaintexts, its bodies zero.

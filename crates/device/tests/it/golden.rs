@@ -1,12 +1,12 @@
 //! The bytes of the messages that a device sends, recorded: under a device key for two
 //! expanders, under a public key for one.
 
-use tfhe_sbc_device::{ExpanderKind, KeyMode};
+use tfhe_sbc_device::{BodyRounding, ColumnValues, CompactEncoding, ExpanderKind, KeyMode};
 
 use crate::common::frozen::{
     FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, assert_golden,
 };
-use crate::common::{Device, varied_values};
+use crate::common::{Device, send_columns, varied_values};
 
 #[test]
 fn short_radix_lists() {
@@ -123,5 +123,59 @@ fn lists_with_masks() {
             "00000000fcffd1a7779cc4d80184d5aeea9b830dcadd83b58046e4cc74194b52",
         ],
         Some("2cbbb3263d1a9ce4abac19548cb516e4aed59e9fa23f56286b443f0b242e87a2"),
+    );
+}
+
+/// Columns of all encodings, the last one across two polynomials.
+#[test]
+fn column_lists() {
+    let means = CompactEncoding::new(10, 14, 29, BodyRounding::ErrorFeedback).unwrap();
+    let alarms = CompactEncoding::new(12, 1, 18, BodyRounding::Nearest).unwrap();
+    let codes: Vec<u64> = (0..260).map(|i| i * 15).collect();
+    let columns = [
+        ColumnValues::Codes(means, &[3, 1023, 0, 512]),
+        ColumnValues::Blocks(&[0, 1, 2, 3, 3]),
+        ColumnValues::Codes(alarms, &codes),
+    ];
+    let mut device = Device::<u64>::new(FROZEN_PUBLIC_RADIX, 3);
+    let mut seeded = |expander| send_columns(&mut device.session(expander, 12), &columns);
+    let chacha20 = seeded(ExpanderKind::ChaCha20);
+    assert_golden(
+        "seeded column list, ChaCha20",
+        &chacha20,
+        &[
+            "5453424301000b0164cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
+            "412bd30910c43136000100000100000040000001000000000d010000d1f5f508",
+            "817ecbc28e45ed962a20424f7839ae3aab6610edcc39c32f5ff1f1c67c020000",
+            "00000000030004000000041d0a0e05000000020d02020401000003120c01ed58",
+        ],
+        Some("519a034c72d915f8b430657da539e26b11077951fd5cb163387fccd5d2d7f4d7"),
+    );
+    let aes = seeded(ExpanderKind::Aes128Ctr);
+    assert_golden(
+        "seeded column list, AES",
+        &aes,
+        &[
+            "5453424301000b0164cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
+            "412bd30910c43136000100000100000040000002000000000d010000d1f5f508",
+            "817ecbc28e45ed962a20424f7839ae3aab6610edcc39c32f5ff1f1c67c020000",
+            "00000000030004000000041d0a0e05000000020d02020401000003120c01620a",
+        ],
+        Some("fb1c5bedf55c039069e4b67158753d99caeee02224da2d790190dcbc116f5090"),
+    );
+    let masked = send_columns(
+        &mut device.public_session(ExpanderKind::ChaCha20, 13),
+        &columns,
+    );
+    assert_golden(
+        "column list with masks",
+        &masked,
+        &[
+            "5453424301000c0064cabcb12a0c0af234ca87daa4a7fcec7c222d34f488c867",
+            "412bd30910c43136000100000100000040000000000023000d01000000000000",
+            "000000000000000000000000000000000000000000000000000000003c0b0000",
+            "00000000030004000000041d0a0e05000000020d02020401000003120c01efc8",
+        ],
+        Some("7648be73b38524092bc7b350f209e88aacaa44487a6031933fd005c76f4bb386"),
     );
 }

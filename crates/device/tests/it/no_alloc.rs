@@ -9,8 +9,8 @@ use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    Encryptor, ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PublicEncryptor, Session,
-    SessionMode, encode_readings, workspace_bytes,
+    BodyRounding, ColumnValues, CompactEncoding, Encryptor, ExpanderKind, FixedPoint, KeyMode,
+    MemoryPlan, PublicEncryptor, Session, SessionMode, encode_readings, workspace_bytes,
 };
 
 use crate::common::frozen::{FROZEN_RADIX, seeds};
@@ -111,6 +111,55 @@ fn sessions_allocate_nothing() {
     a_whole_session_allocates_nothing::<u64>(GATES);
     a_whole_session_allocates_nothing::<u64>(PUBLIC_RADIX);
     a_whole_session_allocates_nothing::<u32>(PUBLIC_BOOLEAN);
+}
+
+/// Columns of all forms, into a buffer and in pieces, refusals too.
+fn use_columns<K: SessionMode<u64>>(
+    session: &mut Session<'_, u64, K>,
+    columns: &[ColumnValues<'_>],
+    out: &mut [u8],
+) {
+    let len = session.columns_message_len(columns);
+    assert_eq!(session.encrypt_columns(columns, out), Ok(len));
+    let mut sent = 0;
+    let written = session.encrypt_columns_to(columns, &mut |piece| {
+        sent += piece.len();
+        Ok(())
+    });
+    assert_eq!((written, sent), (Ok(len), len));
+    assert!(session.encrypt_columns(columns, &mut out[..8]).is_err());
+    let too_large = [ColumnValues::Blocks(&[255])];
+    assert!(session.encrypt_columns(&too_large, out).is_err());
+}
+
+#[test]
+fn columns_allocate_nothing() {
+    let set = PUBLIC_RADIX;
+    let device = Device::<u64>::new(set, 1);
+    let encoding = |bits, rounding| CompactEncoding::new(bits, 8, 30, rounding).unwrap();
+    let celsius = FixedPoint::new(-50.0, 0.1, 10).unwrap();
+    let (codes, readings) = ([7; 300], [21.5; 300]);
+    let columns = [
+        ColumnValues::Codes(encoding(12, BodyRounding::ErrorFeedback), &codes),
+        ColumnValues::Readings(encoding(10, BodyRounding::Nearest), celsius, &readings),
+        ColumnValues::Blocks(&[1; 5]),
+    ];
+    let mut out = vec![0; 1 << 14];
+    for plan in MemoryPlan::ALL {
+        let bytes = |mode| workspace_bytes(&set, plan, mode);
+        let mut memory = HeapWorkspace::new(bytes(KeyMode::Symmetric));
+        let mut public_memory = HeapWorkspace::new(bytes(KeyMode::Public));
+        let expander = ExpanderKind::ChaCha20;
+        let count = allocations(|| {
+            let (key, memory) = (&device.key_file, memory.as_mut_slice());
+            let session = Encryptor::<u64>::new(key, plan, expander, seeds(1), memory);
+            use_columns(&mut session.unwrap(), &columns, &mut out);
+            let (key, memory) = (&device.public_key_file, public_memory.as_mut_slice());
+            let session = PublicEncryptor::<u64>::new(key, plan, expander, seeds(1), memory);
+            use_columns(&mut session.unwrap(), &columns, &mut out);
+        });
+        assert_eq!(count, 0, "{plan}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::random::NoiseDistribution;
-use tfhe_sbc_device::ExpanderKind;
+use tfhe_sbc_device::{BodyRounding, ColumnValues, CompactEncoding, ExpanderKind};
 
 use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX};
 use crate::common::{self, Device};
@@ -136,5 +136,51 @@ fn tuniform_noise_has_its_variance() {
             ..FROZEN_RADIX
         };
         judge::<u64>(whole, whole, 0.015).unwrap();
+    }
+}
+
+/// What the phases of a compact column of zeros have beside the codes, as fractions of the torus.
+fn errors_of_a_column(set: ParameterSet, encoding: CompactEncoding) -> Vec<f64> {
+    let codes: Vec<u64> = (0..SAMPLES as u64)
+        .map(|i| i * i % (1 << encoding.bits()))
+        .collect();
+    let columns = [ColumnValues::Codes(encoding, &codes)];
+    let mut device = Device::<u64>::new(set, 42);
+    let message = common::send_columns(&mut device.session(ExpanderKind::ChaCha20, 6), &columns);
+    let phases = device.open(&message).phases;
+    let error = |(phase, &code): (&u64, &u64)| {
+        let plaintext: u64 = encoding.encode(code);
+        phase.wrapping_sub(plaintext) as i64 as f64 * 0.5f64.powi(64)
+    };
+    phases.iter().zip(&codes).map(error).collect()
+}
+
+fn variance(values: &[f64]) -> f64 {
+    values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64
+}
+
+/// The error of a code is encryption noise and one rounding, of variance `2^-2B / 12`, or two with
+/// error feedback, which is the difference of two roundings: neighbours have a correlation of -1/2.
+#[test]
+fn compact_codes_have_the_noise_of_their_rounding() {
+    let sigma = 0.5f64.powi(32);
+    let set = with_sigma(FROZEN_RADIX, sigma);
+    for (rounding, roundings, correlation) in [
+        (BodyRounding::Nearest, 1.0, 0.0),
+        (BodyRounding::ErrorFeedback, 2.0, -0.5),
+    ] {
+        for body_bits in [24, 30] {
+            let encoding = CompactEncoding::new(12, 8, body_bits, rounding).unwrap();
+            let errors = errors_of_a_column(set, encoding);
+            let rounding = roundings * 0.25f64.powi(body_bits as i32) / 12.0;
+            let ratio = variance(&errors) / (rounding + sigma * sigma);
+            assert!((ratio - 1.0).abs() < 0.02, "{encoding:?}: ratio {ratio}");
+            // The noise itself has none: its deviations of the estimate are 1 / sqrt(2^18) = 1/512.
+            let products = errors.windows(2).map(|pair| pair[0] * pair[1]);
+            let found = products.sum::<f64>() / errors.len() as f64 / rounding;
+            let deviation = (rounding + sigma * sigma) / rounding / 512.0;
+            let off = (found - correlation).abs();
+            assert!(off < 6.0 * deviation, "{encoding:?}: correlation {found}");
+        }
     }
 }

@@ -14,10 +14,12 @@ use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::{NoiseSeed, add_noise};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::Message;
-use tfhe_sbc_device::{Encryptor, ExpanderKind, KeyMode, MemoryPlan};
+use tfhe_sbc_device::{
+    BodyRounding, ColumnValues, CompactEncoding, Encryptor, ExpanderKind, KeyMode, MemoryPlan,
+};
 
 use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, secret_key};
-use crate::common::{Device, Opened, chi_square_score, send};
+use crate::common::{Device, Opened, chi_square_score, send, send_columns};
 
 /// The frozen sets with whole bodies on the wire, so that noise is seen untouched.
 const WHOLE_RADIX: ParameterSet = ParameterSet {
@@ -123,6 +125,52 @@ fn without_the_key_frozen_sets_look_uniform() {
     without_the_key_all_is_uniform::<u32>(FROZEN_BOOLEAN);
     without_the_key_all_is_uniform::<u64>(WHOLE_RADIX);
     without_the_key_all_is_uniform::<u32>(WHOLE_BOOLEAN);
+}
+
+/// A compact column of one code everywhere, with and without error feedback, whose neighbouring bodies
+/// have to do with each other: they look uniform under the zero key and another key set's, and so do
+/// their differences and their sums.
+#[test]
+fn without_the_key_compact_columns_look_uniform() {
+    let set = MESSAGE_2_CARRY_2;
+    let mut device = Device::<u64>::new(set, 26);
+    let others = secret_key(set, 27);
+    let size = others.parameters().polynomial_size();
+    let zero = GlweSecretKey::from_coefficients(
+        GlweSecret::Binary,
+        vec![0; set.glwe_dimension.0 * size.get()].into(),
+        size,
+    )
+    .unwrap();
+    for rounding in [BodyRounding::Nearest, BodyRounding::ErrorFeedback] {
+        let encoding = CompactEncoding::new(12, 4, 18, rounding).unwrap();
+        for code in [0, 4095] {
+            let codes = vec![code; SAMPLES];
+            let columns = [ColumnValues::Codes(encoding, &codes)];
+            let message = send_columns(
+                &mut device.session(ExpanderKind::ChaCha20, code as u8),
+                &columns,
+            );
+            let opened = device.open(&message);
+            let mut right = opened.phases.iter().map(|&phase| encoding.decode(phase));
+            assert!(right.all(|found| found == code));
+            for (name, key) in [("zero", &zero), ("other", others.glwe())] {
+                let phases = Opened::<u64>::new(&message, &device.secret, key).phases;
+                let steps = phases.windows(2).map(|pair| pair[1].sub(pair[0]));
+                let sums = phases.windows(2).map(|pair| pair[1].add(pair[0]));
+                for score in [
+                    uniformity_score(phases.iter().copied()),
+                    uniformity_score(steps),
+                    uniformity_score(sums),
+                ] {
+                    assert!(
+                        score.abs() < 5.0,
+                        "{rounding:?}: {code} under the {name} key has score {score}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, PublicEncryptor, Session,
-    SessionMode, SinkError, workspace_bytes,
+    ColumnValues, DeviceError, Encryptor, ExpanderKind, KeyMode, MemoryPlan, PublicEncryptor,
+    Session, SessionMode, SinkError, workspace_bytes,
 };
 
 /// The frozen sets with public-key uploads, masks and bodies in full.
@@ -144,6 +144,17 @@ pub(crate) fn send<T: ProductTorus, K: SessionMode<T>>(
     assert_eq!(out[written..], [0x5a; 3], "wrote behind the message");
     out.truncate(written);
     out
+}
+
+/// The message of columns.
+pub(crate) fn send_columns<K: SessionMode<u64>>(
+    session: &mut Session<'_, u64, K>,
+    columns: &[ColumnValues<'_>],
+) -> Vec<u8> {
+    let mut message = vec![0; session.columns_message_len(columns)];
+    let written = session.encrypt_columns(columns, &mut message);
+    assert_eq!(written, Ok(message.len()));
+    message
 }
 
 /// Blocks or bits, as the parameter set wants.
