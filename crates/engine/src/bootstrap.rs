@@ -29,7 +29,7 @@ use tfhe_sbc_core::torus::Torus;
 use crate::blind_rotate::{blind_rotate_batch, blind_rotate_together};
 use crate::cache_aligned::cache_aligned;
 use crate::lookup_table::LookupTable;
-use crate::modulus_switch::modulus_switch_into;
+use crate::modulus_switch::modulus_switch_coarsely_into;
 use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
@@ -314,7 +314,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
             self.parameters(),
             &self.key.bootstrap,
             table,
-            &self.switch_modulus(small),
+            &self.switch_modulus(small, &[table]),
             &mut acc,
             threads,
         );
@@ -346,7 +346,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
                 self.parameters(),
                 key,
                 tables,
-                &self.switch_modulus(small),
+                &self.switch_modulus(small, tables),
                 &mut accs,
                 &mut key.product().scratch(),
             );
@@ -354,17 +354,18 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         });
     }
 
-    /// The modulus switch of ciphertexts under the small key: `n + 1` exponents mod `2N` for each.
-    fn switch_modulus(&self, small: &[u32]) -> Vec<u32> {
+    /// The modulus switch of ciphertexts under the small key, one for each table: `n + 1` exponents mod
+    /// `2N` for each.
+    fn switch_modulus(&self, small: &[u32], tables: &[&LookupTable<T>]) -> Vec<u32> {
         let parameters = self.parameters();
         let lwe_len = parameters.lwe_dimension().0 + 1;
         let mut exponents = vec![0; small.len()];
-        let inputs = small.chunks_exact(lwe_len);
-        for (exponents, lwe) in exponents.chunks_exact_mut(lwe_len).zip(inputs) {
-            modulus_switch_into(
+        let inputs = small.chunks_exact(lwe_len).zip(tables);
+        for (exponents, (lwe, table)) in exponents.chunks_exact_mut(lwe_len).zip(inputs) {
+            modulus_switch_coarsely_into(
                 exponents,
                 lwe,
-                parameters.polynomial_size(),
+                (parameters.polynomial_size(), table.coarseness_log2()),
                 parameters.modulus_switch(),
                 parameters.lwe_block_size(),
             );

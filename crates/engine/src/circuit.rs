@@ -18,13 +18,15 @@
 //! lookup, are not: coefficients of one polynomial times a secret with mean 1/2 have
 //! correlations up to 1/2 (the masks' rounding in a lookup, the second error in public-key
 //! uploads). Weights of the same lookup and weights of all inputs therefore add linearly
-//! (Cauchy–Schwarz) before they are squared. A source that takes part twice is one term, and
-//! equal ciphertexts are one input.
+//! (Cauchy–Schwarz) before they are squared. An input that is the output of a bootstrap which was
+//! done before ([`Circuit::bootstrapped_input`]) counts as the output of a lookup instead. A source
+//! that takes part twice is one term, and equal ciphertexts are one input.
 
 // These files are the parts of `Circuit`, so they use its fields, and its methods below use them.
 mod block;
 mod cost;
 mod evaluate;
+mod input;
 mod look_up;
 mod lookups;
 mod table;
@@ -35,7 +37,6 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hashbrown::HashMap;
 use tfhe_sbc_core::encoding::BlockEncoding;
-use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
@@ -43,6 +44,7 @@ pub use block::Block;
 use block::Source;
 pub(crate) use cost::round_cost;
 pub use evaluate::CircuitEvaluateError;
+use input::Input;
 use lookups::Lookups;
 use table::{Table, TableKey};
 pub use watch::Watch;
@@ -91,18 +93,13 @@ pub struct Circuit {
 #[derive(Default)]
 struct Graph {
     inputs: Vec<Input>,
+    /// The number of earlier bootstraps that gave inputs.
+    earlier_bootstraps: u32,
     known_inputs: HashMap<Vec<u64>, u32>,
     lookups: Lookups,
     tables: Vec<Table>,
     known_tables: HashMap<TableKey, u32>,
     watched: Watched,
-}
-
-/// An input of a circuit.
-enum Input {
-    Ciphertext(LweCiphertext<u64>),
-    /// A stand-in for a ciphertext of this value.
-    Value(i64),
 }
 
 /// The scope of operators that are recorded side by side. See [`Circuit::batch_of`].
@@ -212,81 +209,5 @@ impl Circuit {
     /// The largest squared 2-norm of a lookup's weights.
     pub(crate) fn max_norm_squared(&self) -> u64 {
         u64::from(self.parameters.max_noise_level()).pow(2)
-    }
-
-    /// Adds an input: a block that a device has encrypted, of a value in `[0, degree]`. The
-    /// ciphertext must be fresh: it counts as one term, for which the set's `body_bits` are
-    /// chosen.
-    ///
-    /// # Errors
-    /// If no lookup could take the values, or the ciphertext has another dimension than the key.
-    pub fn input(
-        &self,
-        ciphertext: LweCiphertext<u64>,
-        degree: u64,
-    ) -> Result<Block, CircuitError> {
-        self.input_sum(ciphertext, degree, 1)
-    }
-
-    /// Adds an input that is the sum of `level` fresh blocks, for example one computed on whole
-    /// GLWE ciphertexts, of a value in `[0, degree]`.
-    ///
-    /// # Errors
-    /// If no lookup could take the values or the noise, or the ciphertext has another dimension
-    /// than the key.
-    pub fn input_sum(
-        &self,
-        ciphertext: LweCiphertext<u64>,
-        degree: u64,
-        level: u32,
-    ) -> Result<Block, CircuitError> {
-        self.check_input(degree, level)?;
-        let expected = self.parameters.big_lwe_dimension().0;
-        let found = ciphertext.dimension().0;
-        if found != expected {
-            return Err(CircuitError::Dimension { expected, found });
-        }
-        let graph = &mut *self.graph_mut();
-        let next = graph.inputs.len() as u32;
-        // The last words identify honest ciphertexts. A ciphertext that was forged to share them
-        // with another must not take its place, so the whole is compared.
-        let tail = ciphertext.as_slice()[expected.saturating_sub(8)..].to_vec();
-        let known = *graph.known_inputs.entry(tail).or_insert(next);
-        let is_known = match graph.inputs.get(known as usize) {
-            Some(Input::Ciphertext(same)) => *same == ciphertext,
-            _ => false,
-        };
-        let at = if is_known { known } else { next };
-        if at == next {
-            graph.inputs.push(Input::Ciphertext(ciphertext));
-        }
-        let block = Block::of_source(self.id, Source::Input(at), 0, degree as i64);
-        Ok(block.of_level(level))
-    }
-
-    /// Adds a stand-in for an encrypted block of a value in `[0, degree]`. A circuit with
-    /// stand-ins can be counted and rehearsed, but not evaluated.
-    pub fn stand_in(&self, value: u64, degree: u64) -> Block {
-        let mut graph = self.graph_mut();
-        let at = graph.inputs.len() as u32;
-        graph.inputs.push(Input::Value(value as i64));
-        Block::of_source(self.id, Source::Input(at), 0, degree as i64)
-    }
-
-    /// Adds a stand-in for a sum of `level` fresh blocks, of a value in `[0, degree]`.
-    ///
-    /// # Errors
-    /// If no lookup could take the values or the noise.
-    pub fn stand_in_sum(&self, value: u64, degree: u64, level: u32) -> Result<Block, CircuitError> {
-        self.check_input(degree, level)?;
-        Ok(self.stand_in(value, degree).of_level(level))
-    }
-
-    fn check_input(&self, degree: u64, level: u32) -> Result<(), CircuitError> {
-        let levels = 1..=self.parameters.max_noise_level();
-        match degree < self.encoding().block_modulus() && levels.contains(&level) {
-            true => Ok(()),
-            false => Err(CircuitError::Input { degree, level }),
-        }
     }
 }

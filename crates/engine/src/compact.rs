@@ -1,4 +1,4 @@
-//! Signs of compact values, by lookups of a few bits each.
+//! Signs and radix digits of compact values, by lookups of a few bits each.
 //!
 //! A compact value is a number at the top of the torus in one LWE ciphertext under the big key
 //! ([`CompactEncoding`](tfhe_sbc_core::encoding::CompactEncoding)). It is too wide for one lookup, so
@@ -6,17 +6,19 @@
 //! [`chunks`](tfhe_sbc_core::encoding::chunks), which names the source. The lengths of the chunks
 //! follow from the noise; the crate `oracle` plans them.
 
+mod digits;
 mod sign;
 
-use tfhe_sbc_core::encoding::chunks::ChunkError;
-use tfhe_sbc_core::encoding::chunks::View;
+use tfhe_sbc_core::encoding::chunks::{ChunkError, View};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
+pub use digits::{CompactDigits, digit_bootstraps};
 pub use sign::sign_bootstraps;
 
 use crate::bootstrap::{BootstrapError, Evaluator};
+use crate::lookup_table::LookupTable;
 
 /// The reason for which compact values are not taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -52,16 +54,30 @@ fn part_of_torus(log2: u32) -> u64 {
 }
 
 /// Returns the view of a value, in which every phase is as far from the border below it as from that
-/// above.
-fn see(parameters: &Parameters, value: &LweCiphertext<u64>, view: View) -> LweCiphertext<u64> {
+/// above, for a table with exponents of this coarseness.
+fn see(
+    parameters: &Parameters,
+    value: &LweCiphertext<u64>,
+    view: View,
+    coarseness_log2: u32,
+) -> LweCiphertext<u64> {
     let mut seen = value.clone();
     seen.mul_assign(1 << view.factor_log2);
     seen.add_plaintext(part_of_torus(view.half_width_log2()));
     if parameters.modulus_switch() == ModulusSwitch::Plain {
         // The body is rounded to nearest instead of down, which moves every border of a table down
         // by half a step of the modulus switch.
-        let half_step = part_of_torus(parameters.polynomial_size().log2() + 2);
+        let half_step = part_of_torus(parameters.polynomial_size().log2() + 2 - coarseness_log2);
         seen.add_plaintext(half_step.wrapping_neg());
     }
     seen
+}
+
+/// Returns the table that gives a top bit at the scale `2^-scale_log2` of the torus, and what must be added
+/// to its outputs. The table has the negative of half the bit and the other half is added, so that the
+/// bit is 0 for phases below one half of the torus and 1 for the others.
+fn top_bit_table(parameters: &Parameters, scale_log2: u32) -> (LookupTable<u64>, u64) {
+    let half = part_of_torus(scale_log2 + 1);
+    let table = LookupTable::sign(parameters.polynomial_size(), half.wrapping_neg());
+    (table, half)
 }

@@ -14,6 +14,8 @@ pub struct LookupTable<T> {
     /// extracted.
     stride: usize,
     function_count: usize,
+    /// log2 of the number of steps to a multiple of which the modulus switch rounds.
+    coarseness_log2: u32,
 }
 
 impl<T: Torus> LookupTable<T> {
@@ -68,6 +70,7 @@ impl<T: Torus> LookupTable<T> {
             block_modulus: Some(modulus),
             stride: value_count * box_len,
             function_count,
+            coarseness_log2: 0,
         }
     }
 
@@ -78,7 +81,43 @@ impl<T: Torus> LookupTable<T> {
             block_modulus: None,
             stride: size.get(),
             function_count: 1,
+            coarseness_log2: 0,
         }
+    }
+
+    /// Returns the table of `function_count` functions whose values take turns, so that all of them have
+    /// the whole polynomial: coefficient `j · 2^θ + i` belongs to function `i`, for the least `2^θ`
+    /// that is not below `function_count`, and function `i` is extracted from coefficient `i`. The modulus
+    /// switch rounds exponents to multiples of `2^θ`, which multiplies its variance by `4^θ` (the
+    /// many-LUT bootstrap of ePrint 2021/729, section 4).
+    ///
+    /// The `2^value_bits` values fill the phases in `[0, 1/2)`. Value `x` has those in
+    /// `[x, x + 1) / 2^(value_bits + 1)`, where function `i` is `value(i, x)`.
+    ///
+    /// Returns `None` if there are no functions, or more functions and values than coefficients.
+    pub fn interleaved(
+        size: PolynomialSize,
+        value_bits: u32,
+        function_count: usize,
+        value: impl Fn(usize, u64) -> T,
+    ) -> Option<Self> {
+        let coarseness_log2 = function_count.next_power_of_two().trailing_zeros();
+        let box_log2 = size.log2().checked_sub(value_bits)?;
+        if function_count == 0 || coarseness_log2 > box_log2 {
+            return None;
+        }
+        let steps = 1 << coarseness_log2;
+        let coefficient = |at: usize| match at % steps {
+            function if function < function_count => value(function, (at >> box_log2) as u64),
+            _ => T::ZERO,
+        };
+        Some(Self {
+            polynomial: (0..size.get()).map(coefficient).collect(),
+            block_modulus: None,
+            stride: 1,
+            function_count,
+            coarseness_log2,
+        })
     }
 
     /// The number of functions, which is the number of outputs of a bootstrap.
@@ -91,7 +130,13 @@ impl<T: Torus> LookupTable<T> {
         (0..self.function_count).map(|j| j * self.stride)
     }
 
-    /// The number of values of the blocks that the table is for; `None` for a table of the sign.
+    /// log2 of the number of steps of `1/2N` to a multiple of which exponents are rounded.
+    pub(crate) fn coarseness_log2(&self) -> u32 {
+        self.coarseness_log2
+    }
+
+    /// The number of values of the blocks that the table is for; `None` for a table that is for other
+    /// phases.
     pub fn block_modulus(&self) -> Option<u64> {
         self.block_modulus
     }

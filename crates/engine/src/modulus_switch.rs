@@ -24,8 +24,23 @@ pub fn modulus_switch_into(
     kind: ModulusSwitch,
     block_size: u32,
 ) {
+    modulus_switch_coarsely_into(exponents, lwe, (size, 0), kind, block_size);
+}
+
+/// [`modulus_switch_into`] that rounds to multiples of `2^coarseness_log2` steps of `1/2N`, which the
+/// exponents are multiples of. `coarseness_log2` is at most `log2(N)`.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn modulus_switch_coarsely_into(
+    exponents: &mut [u32],
+    lwe: &[u32],
+    (size, coarseness_log2): (PolynomialSize, u32),
+    kind: ModulusSwitch,
+    block_size: u32,
+) {
     assert_eq!(exponents.len(), lwe.len());
-    let bits = size.log2() + 1;
+    let bits = size.log2() + 1 - coarseness_log2;
     let shift = u32::BITS - bits;
     let modulus_mask = (1 << bits) - 1;
     let body_at = lwe.len() - 1;
@@ -33,15 +48,16 @@ pub fn modulus_switch_into(
     for (exponent, &a) in exponents[..body_at].iter_mut().zip(lwe) {
         let rounded = a.round_to_bits(bits) as u32;
         error_sum += i64::from((rounded << shift).wrapping_sub(a) as i32);
-        *exponent = rounded & modulus_mask;
+        *exponent = (rounded & modulus_mask) << coarseness_log2;
     }
-    exponents[body_at] = match kind {
+    let body = match kind {
         ModulusSwitch::Plain => lwe[body_at].round_to_bits(bits) as u32 & modulus_mask,
         ModulusSwitch::MeanCompensated => {
             let mean = error_sum / (i64::from(block_size) + 1);
             lwe[body_at].wrapping_add(mean as u32) >> shift
         }
     };
+    exponents[body_at] = body << coarseness_log2;
 }
 
 #[cfg(test)]
@@ -91,6 +107,21 @@ mod tests {
                 1,
             );
             assert_eq!(exponents, [0, expected]);
+        }
+    }
+
+    #[test]
+    fn a_coarse_switch_is_one_to_a_smaller_polynomial() {
+        let size = |log2: u32| PolynomialSize::new(1 << log2).unwrap();
+        let lwe: Vec<u32> = (0..90u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+        for kind in [ModulusSwitch::Plain, ModulusSwitch::MeanCompensated] {
+            for coarseness in 0..=3 {
+                let (mut coarse, mut small) = (vec![0; 90], vec![0; 90]);
+                modulus_switch_coarsely_into(&mut coarse, &lwe, (size(11), coarseness), kind, 3);
+                modulus_switch_into(&mut small, &lwe, size(11 - coarseness), kind, 3);
+                let larger: Vec<u32> = small.iter().map(|e| e << coarseness).collect();
+                assert_eq!(coarse, larger);
+            }
         }
     }
 

@@ -8,16 +8,22 @@
 //! to the border of a lookup on both sides. The lowest chunk has no fraction, and leaves half a unit.
 //!
 //! Source: Liu, Micciancio, Polyakov, "Large-precision homomorphic sign evaluation using FHEW/TFHE
-//! bootstrapping", ASIACRYPT 2022 (ePrint 2021/1337), section 4. They subtract whole chunks from a
+//! bootstrapping", ASIACRYPT 2022 (ePrint 2021/1337). They subtract whole chunks from a
 //! running remainder and multiply that, which amplifies the noise of the bootstraps with every chunk.
 //! Here every view is one of the original ciphertext, and the single bit that is subtracted comes at
 //! the scale of the view, so that the noise before every lookup is the same for any number of chunks.
 //!
 //! The crate `engine` evaluates these lookups, and the crate `oracle` predicts their noise.
 
+mod digits;
+
 use alloc::vec::Vec;
 
 use thiserror::Error;
+
+use super::BlockEncoding;
+
+pub use digits::{DigitLookup, DigitOutput, DigitPlan, Subtracted};
 
 /// The multiple of a value's ciphertext in which a chunk of its bits is at the top of the torus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +70,7 @@ pub enum ChunkError {
     Width(u32),
     /// The bit below a chunk is put out at a larger scale than the chunk's view has it at, so that no
     /// whole factor fits.
-    #[error("a chunk of {0} bits is too long above the digit that ends below it")]
+    #[error("a chunk of {0} bits is too long for the bit that is subtracted from it")]
     Scale(u32),
 }
 

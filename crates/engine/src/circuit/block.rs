@@ -6,15 +6,33 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Source {
     Input(u32),
+    /// The number of a bootstrap done before the circuit, and of the input that is an output of it.
+    Bootstrapped(u32, u32),
     /// The number of a lookup, and the index of its function.
     Lookup(u32, u8),
 }
 
+/// The source of an error: terms of different origins have independent errors.
+#[derive(PartialEq)]
+enum Origin {
+    Inputs,
+    EarlierBootstrap(u32),
+    Lookup(u32),
+}
+
 impl Source {
+    fn origin(self) -> Origin {
+        match self {
+            Self::Input(_) => Origin::Inputs,
+            Self::Bootstrapped(bootstrap, _) => Origin::EarlierBootstrap(bootstrap),
+            Self::Lookup(at, _) => Origin::Lookup(at),
+        }
+    }
+
     /// The number of the lookup, if it is one.
     pub(super) fn lookup(self) -> Option<usize> {
         match self {
-            Self::Input(_) => None,
+            Self::Input(_) | Self::Bootstrapped(..) => None,
             Self::Lookup(at, _) => Some(at as usize),
         }
     }
@@ -99,7 +117,7 @@ impl Block {
     /// the squared 2-norm of the weights that takes correlated errors into account. See the
     /// [module](super).
     pub fn norm_squared(&self) -> u64 {
-        let same_origin = |a: &Term, b: &Term| a.source.lookup() == b.source.lookup();
+        let same_origin = |a: &Term, b: &Term| a.source.origin() == b.source.origin();
         let origins = self.terms.chunk_by(same_origin);
         let of_term = |t: &Term| t.weight.unsigned_abs() * u64::from(t.level);
         let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
@@ -269,6 +287,17 @@ mod tests {
             (&(&inputs + &apart) + &(&together * 2)).norm_squared(),
             4 + 25 + 1
         );
+    }
+
+    #[test]
+    fn outputs_of_earlier_bootstraps_count_as_those_of_lookups() {
+        let output = |bootstrap, at| Block::of_source(0, Source::Bootstrapped(bootstrap, at), 0, 1);
+        let apart = &output(1, 5) + &output(2, 3);
+        let together = &output(1, 5) + &output(1, 6);
+        assert_eq!((apart.norm_squared(), together.norm_squared()), (2, 4));
+        let all = &(&together + &source(0)) + &(&source(1) - &output(2, 3));
+        assert_eq!(all.norm_squared(), 4 + 4 + 1);
+        assert_eq!((&all - &together).norm_squared(), 4 + 1);
     }
 
     #[test]

@@ -99,12 +99,12 @@ impl Circuit {
         let graph = self.graph();
         let inputs = graph.inputs.iter().map(|input| match input {
             Input::Value(value) => Ok(*value),
-            Input::Ciphertext(_) => Err(CircuitEvaluateError::StandIn),
+            Input::Ciphertext(..) => Err(CircuitEvaluateError::StandIn),
         });
         let inputs: Vec<i64> = inputs.collect::<Result<_, _>>()?;
         let mut values: Vec<Vec<i64>> = vec![Vec::new(); graph.lookups.len()];
         let value_of = |source: Source, values: &[Vec<i64>]| match source {
-            Source::Input(at) => inputs[at as usize],
+            Source::Input(at) | Source::Bootstrapped(_, at) => inputs[at as usize],
             Source::Lookup(at, output) => values[at as usize][output as usize],
         };
         for at in Plan::new(&graph, outputs).needed() {
@@ -228,7 +228,9 @@ impl<'c> Work<'c> {
             plan,
         };
         let is_stand_in = |(source, _): (Source, i64)| match source {
-            Source::Input(at) => matches!(graph.inputs[at as usize], Input::Value(_)),
+            Source::Input(at) | Source::Bootstrapped(_, at) => {
+                matches!(graph.inputs[at as usize], Input::Value(_))
+            }
             Source::Lookup(..) => false,
         };
         if outputs.iter().any(|block| block.terms().any(is_stand_in)) {
@@ -323,10 +325,12 @@ impl<'c> Work<'c> {
         let mut sum = LweCiphertext::trivial(self.parameters.big_lwe_dimension(), constant);
         for (source, weight) in terms {
             let lwe = match source {
-                Source::Input(at) => match &self.graph.inputs[at as usize] {
-                    Input::Ciphertext(lwe) => lwe,
-                    Input::Value(_) => continue,
-                },
+                Source::Input(at) | Source::Bootstrapped(_, at) => {
+                    match &self.graph.inputs[at as usize] {
+                        Input::Ciphertext(lwe, _) => lwe,
+                        Input::Value(_) => continue,
+                    }
+                }
                 Source::Lookup(at, output) => &self.outputs[at as usize][output as usize],
             };
             sum.add_scaled(lwe, weight);

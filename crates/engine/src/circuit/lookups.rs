@@ -21,7 +21,8 @@ pub(super) struct Lookups {
     hasher: DefaultHashBuilder,
 }
 
-/// The source and the weight of a term, whose level follows from the source. From the least
+/// The source and the weight of a term, whose level follows from the source. So does the earlier
+/// bootstrap of an input, so that all inputs are of one kind here. From the least
 /// significant bit: 32 bits for the place of the source, 8 for the index of the function, 2 for the
 /// kind of the source, and 22 for the weight with its sign. Weights are within the noise level of
 /// the parameter set, which is at most 2^16.
@@ -35,12 +36,12 @@ impl PackedTerm {
 
     fn new(term: &Term) -> Self {
         let (kind, output, at) = match term.source {
-            Source::Input(at) => (0, 0, at),
+            Source::Input(at) | Source::Bootstrapped(_, at) => (0, 0, at),
             Source::Lookup(at, output) => (1, output, at),
         };
         let source = u64::from(at) | u64::from(output) << Self::OUTPUT | kind << Self::KIND;
         let packed = Self(source | (term.weight as u64) << Self::WEIGHT);
-        debug_assert_eq!(packed.unpacked(), (term.source, term.weight));
+        debug_assert_eq!(packed.unpacked().1, term.weight);
         packed
     }
 
@@ -196,6 +197,8 @@ mod tests {
                     let packed = PackedTerm::new(&term(source, weight));
                     assert_eq!(packed.unpacked(), (source, weight));
                 }
+                let bootstrapped = PackedTerm::new(&term(Source::Bootstrapped(7, at), weight));
+                assert_eq!(bootstrapped.unpacked(), (Source::Input(at), weight));
             }
         }
     }

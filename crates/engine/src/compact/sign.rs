@@ -4,9 +4,8 @@ use rayon::prelude::*;
 use tfhe_sbc_core::encoding::chunks::{View, sign_views};
 use tfhe_sbc_core::lwe::LweCiphertext;
 
-use super::{CompactEvaluateError, part_of_torus, see};
+use super::{CompactEvaluateError, see, top_bit_table};
 use crate::bootstrap::{Evaluator, Job, round_len};
-use crate::lookup_table::LookupTable;
 
 /// The number of bootstraps of [`Evaluator::compact_signs`] for one value: one for each chunk.
 pub fn sign_bootstraps(chunks: &[u32]) -> u64 {
@@ -55,14 +54,11 @@ impl Evaluator<'_, u64> {
             if !go_on() {
                 return Err(CompactEvaluateError::Cancelled);
             }
-            // The table has the negative of half the bit, and the other half is added, so that the
-            // bit is 0 for phases below one half of the torus and 1 for the others.
-            let half = part_of_torus(scale + 1);
-            let table = LookupTable::sign(parameters.polynomial_size(), half.wrapping_neg());
+            let (table, half) = top_bit_table(parameters, scale);
             let jobs: Vec<Job<'_, u64, u64>> = (0..values.len())
                 .into_par_iter()
                 .map(|at| {
-                    let mut input = see(parameters, &values[at], view);
+                    let mut input = see(parameters, &values[at], view, 0);
                     if let Some(bit) = bits.get(at) {
                         input.sub_assign(bit);
                     }

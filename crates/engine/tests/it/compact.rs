@@ -1,5 +1,6 @@
 //! Compact values taken apart under real keys, against plain arithmetic.
 
+mod digits;
 mod signs;
 
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
