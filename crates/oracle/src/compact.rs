@@ -3,13 +3,21 @@
 //!
 //! - [`CompactNoise`]: the noise of a compact value, from uploads, sums, weights and key switches.
 //! - [`exact_sum_log2_p_fail`]: the failure probability of decoding a sum.
-//! - [`sign_chunks`]: the fewest lookups for a sign.
+//! - [`sign_chunks`] and [`digit_chunks`]: the fewest lookups for a sign, and for radix digits.
+//! - [`least_body_bits`]: the fewest bits of a body for the uses of a column.
 //!
 //! The lookups themselves are described in [`tfhe_sbc_core::encoding::chunks`], which the crate
 //! `engine` evaluates. All plans are for [`TARGET_LOG2_P_FAIL`](crate::upload::TARGET_LOG2_P_FAIL).
 
 mod lookups;
 mod noise;
+mod plan;
 
-pub use lookups::{LookupFailure, sign_chunks, sign_failures, view_failure};
-pub use noise::{CompactNoise, PUBLIC_KEY_MASK_EXTRA_BITS, exact_sum_log2_p_fail};
+pub use lookups::{
+    LookupFailure, digit_chunks, digit_failures, digit_plan, sign_chunks, sign_failures,
+    view_failure,
+};
+pub use noise::{
+    CompactNoise, PUBLIC_KEY_MASK_EXTRA_BITS, Roundings, SumRows, exact_sum_log2_p_fail,
+};
+pub use plan::{CompactUse, least_body_bits};

@@ -250,7 +250,10 @@ impl UploadBits {
 }
 
 /// The first number of bits that is `enough`, where more are enough too.
-fn fewest(bits: std::ops::RangeInclusive<u32>, mut enough: impl FnMut(u32) -> bool) -> Option<u32> {
+pub(crate) fn fewest(
+    bits: std::ops::RangeInclusive<u32>,
+    mut enough: impl FnMut(u32) -> bool,
+) -> Option<u32> {
     let (mut low, mut high) = bits.into_inner();
     if !enough(high) {
         return None;

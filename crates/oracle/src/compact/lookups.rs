@@ -1,6 +1,6 @@
 //! The failure probability of the lookups that take a compact value apart, and the fewest of them.
 
-use tfhe_sbc_core::encoding::chunks::{MAX_CHUNK_BITS, View, sign_views};
+use tfhe_sbc_core::encoding::chunks::{DigitLookup, DigitPlan, MAX_CHUNK_BITS, View, sign_views};
 use tfhe_sbc_core::parameters::Parameters;
 
 use super::CompactNoise;
@@ -101,4 +101,84 @@ pub fn sign_chunks(parameters: &Parameters, bits: u32, noise: CompactNoise) -> O
         first += chunk;
     }
     (!chunks.is_empty()).then_some(chunks)
+}
+
+/// Returns the failure of every lookup of the plan for the digits of a number with `noise` at the top of the
+/// torus.
+pub fn digit_failures(
+    parameters: &Parameters,
+    plan: &DigitPlan,
+    noise: CompactNoise,
+) -> Vec<LookupFailure> {
+    let lookups = plan.lookups().iter();
+    lookups
+        .map(|lookup| digit_failure(parameters, lookup, noise))
+        .collect()
+}
+
+fn digit_failure(
+    parameters: &Parameters,
+    lookup: &DigitLookup,
+    noise: CompactNoise,
+) -> LookupFailure {
+    view_failure(
+        parameters,
+        lookup.view,
+        noise,
+        lookup.norm_squared(),
+        lookup.interleaved_log2(),
+    )
+}
+
+/// Returns the plan with the fewest lookups for the radix digits of an unsigned number of `bits` bits below
+/// `headroom` clear bits at the top of the torus, with `noise`, each of which fails with at most 2^-128.
+/// Among plans with equally many lookups it is that with the longest chunks first. Returns `None` where
+/// no plan meets that.
+///
+/// The failures of a chunk's lookups depend on where it begins and ends, and not on the chunks below. The
+/// best plan up to every bit therefore follows from the best plans up to lower bits.
+pub fn digit_plan(
+    parameters: &Parameters,
+    bits: u32,
+    headroom: u32,
+    noise: CompactNoise,
+) -> Option<DigitPlan> {
+    let encoding = parameters.block_encoding();
+    let mut best: Vec<Option<DigitPlan>> = vec![None; bits as usize + 1];
+    best[0] = DigitPlan::begin(bits, headroom, encoding).ok();
+    for first in 0..bits as usize {
+        let Some(so_far) = best[first].take() else {
+            continue;
+        };
+        let longest = (MAX_CHUNK_BITS as usize).min(bits as usize - first);
+        for chunk in 1..=longest {
+            let mut plan = so_far.clone();
+            if plan.push(chunk as u32).is_err() {
+                continue;
+            }
+            let mut added = plan.lookups()[so_far.lookups().len()..].iter();
+            let meets = added
+                .all(|lookup| digit_failure(parameters, lookup, noise).meets(TARGET_LOG2_P_FAIL));
+            let order = |plan: &DigitPlan| {
+                let chunks = plan.chunks().to_vec();
+                (plan.lookups().len(), std::cmp::Reverse(chunks))
+            };
+            let place = &mut best[first + chunk];
+            if meets && place.as_ref().is_none_or(|best| order(&plan) < order(best)) {
+                *place = Some(plan);
+            }
+        }
+    }
+    best.pop().flatten()
+}
+
+/// Returns the lengths of the chunks of the [`digit_plan`], the lowest chunk first.
+pub fn digit_chunks(
+    parameters: &Parameters,
+    bits: u32,
+    headroom: u32,
+    noise: CompactNoise,
+) -> Option<Vec<u32>> {
+    let plan = digit_plan(parameters, bits, headroom, noise)?;
+    Some(plan.chunks().to_vec())
 }

@@ -7,7 +7,7 @@ use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 
 use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
-use crate::noise::{GlweNoise, Variance};
+use crate::noise::{GlweNoise, GlweSecret, Variance};
 use crate::noise_budget::PbsParameters;
 use crate::upload::{
     UploadKind, glwe_key_switch_variance, mask_rounding_variance, public_key_variance,
@@ -114,11 +114,14 @@ impl CompactNoise {
 
     /// Returns the noise of the sum of `rows` values of uploads under `parameters`, before a key switch.
     ///
-    /// Every row has a rounding of its own. With error feedback, neighbours of one upload have two
-    /// in all, and scattered rows two each. The masks of public-key uploads are rounded too, and the
-    /// coefficients of one polynomial times a key with mean 1/2 have errors whose correlations are up to
-    /// one half. Sums count these errors, and those of the second noise of public-key uploads, as if
-    /// all rows of a polynomial had the same.
+    /// Every row has a rounding of its own. With error feedback, a run of neighbours in one upload has
+    /// two in all, and every scattered row has two.
+    ///
+    /// Public-key uploads have errors that are multiplied by a key: the rounding of the mask and two of
+    /// the noises. If the coefficients of the key have the mean 1/2, such errors of `m` coefficients of
+    /// one polynomial have `(m^2 + m)/2` times the variance of one, because every error is multiplied by
+    /// the sum of `m` coefficients of a binary key, whose mean square is `(m^2 + m)/4`. The rows are taken
+    /// to be in as few polynomials as they fit.
     pub fn sum(
         parameters: &Parameters,
         kind: UploadKind,
@@ -134,14 +137,17 @@ impl CompactNoise {
         let count = count as f64;
         let of_masks = one.gaussian.0 - glwe.variance.0;
         let together = count.min(glwe.polynomial_size as f64);
+        let per_row = match glwe.secret {
+            GlweSecret::Binary => 0.5 * (together + 1.0),
+            GlweSecret::Ternary => 1.0,
+        };
         let bound = rounding_bound(encoding.body_bits());
         let roundings = match encoding.rounding() {
             BodyRounding::Nearest => count,
-            // A run of a single row has two roundings, as every run.
             BodyRounding::ErrorFeedback => 2.0 * runs as f64,
         };
         Self {
-            gaussian: glwe.variance * count + Variance(of_masks * count * together),
+            gaussian: glwe.variance * count + Variance(of_masks * count * per_row),
             rounding: Roundings::equal(bound, roundings),
         }
     }

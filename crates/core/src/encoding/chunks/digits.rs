@@ -80,9 +80,15 @@ impl DigitLookup {
 /// each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigitPlan {
+    bits: u32,
+    headroom: u32,
+    encoding: BlockEncoding,
+    chunks: Vec<u32>,
     lookups: Vec<DigitLookup>,
-    digit_count: usize,
-    plaintext_bits: u32,
+    /// The number of bits that the chunks have together.
+    first: u32,
+    /// The lookup of the top bit of the last chunk, and log2 of its scale with the sign changed.
+    below: Option<(usize, u32)>,
 }
 
 impl DigitPlan {
@@ -106,66 +112,97 @@ impl DigitPlan {
                 found,
             });
         }
-        if headroom > super::MAX_VALUE_BITS - bits {
-            return Err(ChunkError::Width(bits + headroom));
-        }
-        let mut plan = Self {
-            lookups: Vec::new(),
-            digit_count: encoding.block_count(bits),
-            plaintext_bits: bits + headroom,
-        };
-        let mut first = 0;
-        // The lookup of the top bit below the chunk, and log2 of its scale with the sign changed.
-        let mut below: Option<(usize, u32)> = None;
+        let mut plan = Self::begin(bits, headroom, encoding)?;
         for &chunk in chunks {
-            let is_last = first + chunk == bits;
-            let unpadded = View {
-                factor_log2: plan.plaintext_bits - first - chunk,
-                unit_log2: chunk,
-                has_fraction: first > 0,
-            };
-            let mut subtracted = Vec::with_capacity(2);
-            if is_last && chunk == 2 && headroom > 0 {
-                let view = View {
-                    factor_log2: unpadded.factor_log2 - 1,
-                    unit_log2: chunk + 1,
-                    ..unpadded
-                };
-                subtracted.extend(subtract(below, view.bit_below_log2(), chunk)?);
-                plan.push_padded(view, subtracted, (first, chunk), encoding);
-                break;
-            }
-            subtracted.extend(subtract(below, unpadded.bit_below_log2(), chunk)?);
-            let place = (first + chunk - 1) % encoding.message_bits();
-            let top = (plan.lookups.len(), encoding.plaintext_bits() - place);
-            plan.lookups.push(DigitLookup {
-                view: unpadded,
-                subtracted: subtracted.clone(),
-                padded_bits: None,
-                outputs: outputs_of((first + chunk - 1, 1), encoding).collect(),
-            });
-            if chunk > 1 {
-                subtracted.extend(subtract(Some(top), 1, chunk)?);
-                plan.push_padded(unpadded, subtracted, (first, chunk - 1), encoding);
-            }
-            below = Some(top);
-            first += chunk;
+            plan.push(chunk)?;
         }
         Ok(plan)
     }
 
-    fn push_padded(
+    /// Returns a plan without chunks, to which [`push`](Self::push) adds them.
+    ///
+    /// # Errors
+    /// If there are no bits, or too many with the headroom.
+    pub fn begin(bits: u32, headroom: u32, encoding: BlockEncoding) -> Result<Self, ChunkError> {
+        let all = bits.saturating_add(headroom);
+        if bits == 0 || all > super::MAX_VALUE_BITS {
+            return Err(ChunkError::Width(all));
+        }
+        Ok(Self {
+            bits,
+            headroom,
+            encoding,
+            chunks: Vec::new(),
+            lookups: Vec::new(),
+            first: 0,
+            below: None,
+        })
+    }
+
+    /// Adds the next chunk.
+    ///
+    /// # Errors
+    /// If the chunk is empty or too long, or a bit would have to be put out at a smaller scale than
+    /// its digit's.
+    pub fn push(&mut self, chunk: u32) -> Result<(), ChunkError> {
+        let end = self.first + chunk;
+        if chunk == 0 || chunk > super::MAX_CHUNK_BITS || end > self.bits {
+            return Err(ChunkError::Size(chunk));
+        }
+        let bits = (self.first, chunk);
+        let view = View {
+            factor_log2: self.bits + self.headroom - end,
+            unit_log2: chunk,
+            has_fraction: self.first > 0,
+        };
+        if end == self.bits && chunk == 2 && self.headroom > 0 {
+            let view = View {
+                factor_log2: view.factor_log2 - 1,
+                unit_log2: chunk + 1,
+                ..view
+            };
+            let subtracted = subtract(self.below, view.bit_below_log2(), chunk)?;
+            self.push_padded(view, subtracted.into_iter().collect(), bits);
+        } else {
+            self.push_with_top_bit(view, bits)?;
+        }
+        self.chunks.push(chunk);
+        self.first = end;
+        Ok(())
+    }
+
+    /// Adds the lookup of the top bit of a chunk, and that of the rest.
+    fn push_with_top_bit(
         &mut self,
         view: View,
-        subtracted: Vec<Subtracted>,
         (first, bits): (u32, u32),
-        encoding: BlockEncoding,
-    ) {
+    ) -> Result<(), ChunkError> {
+        let below = subtract(self.below, view.bit_below_log2(), bits)?;
+        let last = first + bits - 1;
+        let place = last % self.encoding.message_bits();
+        let top = (self.lookups.len(), self.encoding.plaintext_bits() - place);
+        let mut subtracted: Vec<Subtracted> = below.into_iter().collect();
+        let of_rest = subtract(Some(top), 1, bits)?;
+        self.lookups.push(DigitLookup {
+            view,
+            subtracted: subtracted.clone(),
+            padded_bits: None,
+            outputs: outputs_of((last, 1), self.encoding).collect(),
+        });
+        if bits > 1 {
+            subtracted.extend(of_rest);
+            self.push_padded(view, subtracted, (first, bits - 1));
+        }
+        self.below = Some(top);
+        Ok(())
+    }
+
+    fn push_padded(&mut self, view: View, subtracted: Vec<Subtracted>, (first, bits): (u32, u32)) {
         self.lookups.push(DigitLookup {
             view,
             subtracted,
             padded_bits: Some(bits),
-            outputs: outputs_of((first, bits), encoding).collect(),
+            outputs: outputs_of((first, bits), self.encoding).collect(),
         });
     }
 
@@ -174,9 +211,19 @@ impl DigitPlan {
         &self.lookups
     }
 
+    /// The lengths of the chunks.
+    pub fn chunks(&self) -> &[u32] {
+        &self.chunks
+    }
+
+    /// The encoding of the digits.
+    pub fn encoding(&self) -> BlockEncoding {
+        self.encoding
+    }
+
     /// The number of digits.
     pub fn digit_count(&self) -> usize {
-        self.digit_count
+        self.encoding.block_count(self.bits)
     }
 }
 
@@ -259,7 +306,7 @@ mod tests {
         for lookup in plan.lookups() {
             let view = lookup.view;
             let centre = 1i64 << (64 - view.half_width_log2());
-            let phase = number << (64 - plan.plaintext_bits) << view.factor_log2;
+            let phase = number << (64 - plan.bits - plan.headroom) << view.factor_log2;
             let phase = lookup.subtracted.iter().fold(phase, |phase, bit| {
                 phase.wrapping_sub(done[bit.lookup] << bit.factor_log2)
             });
