@@ -10,6 +10,9 @@
 #define BITS 1024
 #define READINGS 100
 #define READING_BITS 10
+#define CODES 700
+#define CODE_BITS 12
+#define COLUMN_READINGS 20
 
 /* The size of the largest session here: all sessions use one buffer in turn. */
 #define WORKSPACE_BYTES TFHE_SBC_CKKS_WORKSPACE_BYTES_FAST_PUBLIC(4096)
@@ -43,7 +46,35 @@ static int32_t encrypt_readings(struct hash *hash) {
     return status;
 }
 
-static int run(const uint8_t *key, size_t key_len, uint32_t plan) {
+/* Columns of all encodings, the last one across two polynomials. */
+static int32_t encrypt_columns(struct hash *hash) {
+    static uint64_t codes[CODES];
+    static double readings[COLUMN_READINGS];
+    const tfhe_sbc_encoding adc = {0.0, 1.0, CODE_BITS}, celsius = {-40.0, 0.1, READING_BITS};
+    const tfhe_sbc_compact means = {14, 29, 1}, alarms = {1, 18, 0};
+    const tfhe_sbc_column_values columns[] = {
+        {.codes = codes, .count = CODES, .encoding = adc, .compact = means},
+        {.blocks = plaintexts, .count = BITS},
+        {.readings = readings, .count = COLUMN_READINGS, .encoding = celsius, .compact = means},
+        {.codes = codes, .count = CODES, .encoding = adc, .compact = alarms},
+    };
+    const size_t count = sizeof columns / sizeof columns[0];
+    for (size_t i = 0; i < CODES; i++)
+        codes[i] = (i * 37 + 11) % 4096;
+    for (size_t i = 0; i < BITS; i++)
+        plaintexts[i] = i * i / 5 % 4;
+    for (size_t i = 0; i < COLUMN_READINGS; i++)
+        readings[i] = (double)(i * 37 % 90) - 40.0;
+    int32_t status = tfhe_sbc_encrypt_columns_to(&encryptor, columns, count, hash_piece, hash);
+    if (status == TFHE_SBC_STATUS_OK)
+        status = tfhe_sbc_encrypt_columns_to(&encryptor, columns, count, hash_piece, hash);
+    return status;
+}
+
+/* What a session encrypts. */
+enum content { PLAINTEXTS, COLUMNS };
+
+static int run(const uint8_t *key, size_t key_len, uint32_t plan, enum content content) {
     struct hash hash = HASH_INIT;
     uint64_t entropy_state = 0x5eed;
     tfhe_sbc_key_info info = {{0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -65,10 +96,15 @@ static int run(const uint8_t *key, size_t key_len, uint32_t plan) {
         status = info.is_public ? tfhe_sbc_encryptor_init_public(&encryptor, &options)
                                 : tfhe_sbc_encryptor_init(&encryptor, &options);
     if (status == TFHE_SBC_STATUS_OK)
-        status = info.is_boolean ? encrypt_bits(&hash) : encrypt_readings(&hash);
+        status = content == COLUMNS ? encrypt_columns(&hash)
+                 : info.is_boolean  ? encrypt_bits(&hash)
+                                    : encrypt_readings(&hash);
     tfhe_sbc_encryptor_wipe(&encryptor);
 
-    return print_line(info.parameters, info.is_public ? "public" : "device", plan, status, &hash);
+    static const char *const names[2][2] = {{"device", "public"},
+                                            {"device-columns", "public-columns"}};
+    const char *name = names[content == COLUMNS][info.is_public != 0];
+    return print_line(info.parameters, name, plan, status, &hash);
 }
 
 int same_bytes(void) {
@@ -86,6 +122,10 @@ int same_bytes(void) {
     int failed = 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         for (uint32_t plan = TFHE_SBC_PLAN_SMALL; plan <= tfhe_sbc_recommended_plan(); plan++)
-            failed |= run(keys[i].bytes, keys[i].len, plan);
+            failed |= run(keys[i].bytes, keys[i].len, plan, PLAINTEXTS);
+    /* The keys of integers, which come last, have columns too. */
+    for (size_t i = 4; i < sizeof keys / sizeof keys[0]; i++)
+        for (uint32_t plan = TFHE_SBC_PLAN_SMALL; plan <= tfhe_sbc_recommended_plan(); plan++)
+            failed |= run(keys[i].bytes, keys[i].len, plan, COLUMNS);
     return failed | same_bytes_ckks(workspace, sizeof workspace);
 }

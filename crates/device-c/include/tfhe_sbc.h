@@ -281,6 +281,10 @@ typedef enum tfhe_sbc_status {
     TFHE_SBC_STATUS_TOO_LARGE = -32,
     // A key of SEAL's is compressed or seeded.
     TFHE_SBC_STATUS_KEY_COMPRESSED = -33,
+    // Headroom and body bits of a compact column are not usable, or the column holds radix blocks.
+    TFHE_SBC_STATUS_COMPACT = -34,
+    // There are no columns, or too many for one message.
+    TFHE_SBC_STATUS_COLUMN_COUNT = -35,
     // Another error, which a later version may give a number of its own.
     TFHE_SBC_STATUS_OTHER = -128,
 } tfhe_sbc_status;
@@ -306,6 +310,43 @@ typedef struct tfhe_sbc_encoding {
     uint32_t bits;
 } tfhe_sbc_encoding;
 
+// The compact form of a column: one coefficient holds a whole code, below bits of headroom. All zeros
+// stand for radix blocks.
+typedef struct tfhe_sbc_compact {
+    // The number of bits above a code: sums of codes stay below `2^(bits + headroom)`. Width of a code,
+    // at most 40, and headroom are at most 48 bits together.
+    uint32_t headroom;
+    // The number of bits of each body coefficient that travel: more than code and headroom have, and at
+    // most 56.
+    uint32_t body_bits;
+    // Not 0 if the rounding error of a body is added to the next one, so that the error of a sum of
+    // neighbouring rows stays that of two roundings.
+    uint32_t feedback;
+} tfhe_sbc_compact;
+
+// The values of one column, row after row: radix blocks, codes or readings. Exactly one of the three
+// pointers is not NULL.
+typedef struct tfhe_sbc_column_values {
+    // Radix blocks, each a byte below the message modulus, as `tfhe_sbc_encode_readings` and
+    // `tfhe_sbc_encode_codes` make them. Their column is not compact.
+    const uint8_t *blocks;
+    // Unsigned codes of `encoding.bits` bits of a compact column.
+    const uint64_t *codes;
+    // Readings of a compact column, which become codes of `encoding`.
+    const double *readings;
+    // The number of blocks, codes or readings.
+    size_t count;
+    // The encoding of readings. Codes use its `bits` only, blocks nothing of it.
+    struct tfhe_sbc_encoding encoding;
+    // The compact form; all zeros if there are blocks.
+    struct tfhe_sbc_compact compact;
+} tfhe_sbc_column_values;
+
+// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`, or of a
+// ciphertext, at most `TFHE_SBC_CKKS_MAX_PIECE_BYTES`. Returns 0, or any other number if it
+// cannot take them.
+typedef int (*tfhe_sbc_sink)(void *context, const uint8_t *piece, size_t len);
+
 // A column of readings, for the description of an upload.
 typedef struct tfhe_sbc_column {
     // The name: 1 to 64 letters, digits and underscores, terminated by a zero byte.
@@ -315,12 +356,9 @@ typedef struct tfhe_sbc_column {
     const char *unit;
     // The encoding of the column's readings.
     struct tfhe_sbc_encoding encoding;
+    // The compact form of the codes; all zeros if they are split into radix blocks.
+    struct tfhe_sbc_compact compact;
 } tfhe_sbc_column;
-
-// Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`, or of a
-// ciphertext, at most `TFHE_SBC_CKKS_MAX_PIECE_BYTES`. Returns 0, or any other number if it
-// cannot take them.
-typedef int (*tfhe_sbc_sink)(void *context, const uint8_t *piece, size_t len);
 
 // A source of entropy: the operating system, or the board's true random number generator. It
 // overwrites all `len` bytes at `out` with full-entropy bytes that it has never given before, and
@@ -431,12 +469,37 @@ typedef struct tfhe_sbc_ckks_options {
 extern "C" {
 #endif // __cplusplus
 
+// Writes to `bytes` the number of bytes of the message of these columns. The values are not read.
+int32_t tfhe_sbc_columns_message_bytes(struct tfhe_sbc_encryptor *encryptor,
+                                       const struct tfhe_sbc_column_values *columns,
+                                       size_t column_count,
+                                       size_t *bytes);
+
+// Encrypts columns, each with its own encoding, into the first bytes of `message`, which has room for
+// `capacity`, and writes their number to `message_len`. Everything is checked before anything is
+// written. The key's parameter set is one for radix blocks over the 64-bit torus.
+int32_t tfhe_sbc_encrypt_columns(struct tfhe_sbc_encryptor *encryptor,
+                                 const struct tfhe_sbc_column_values *columns,
+                                 size_t column_count,
+                                 uint8_t *message,
+                                 size_t capacity,
+                                 size_t *message_len);
+
+// Does the same as `tfhe_sbc_encrypt_columns`, but passes the message to `sink` piece by piece while it
+// is made. Everything is checked before the first piece.
+int32_t tfhe_sbc_encrypt_columns_to(struct tfhe_sbc_encryptor *encryptor,
+                                    const struct tfhe_sbc_column_values *columns,
+                                    size_t column_count,
+                                    tfhe_sbc_sink sink,
+                                    void *sink_context);
+
 // Writes the description of an upload of readings into the first bytes of `message`, which has
 // room for `capacity`, and their number to `message_len`.
 //
 // A server can answer questions about an upload that consists of this message and, immediately
 // after it, one of `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then
-// of all rows of the second, and so on. `rows` are labels in UTF-8 of at most 64 characters, each
+// of all rows of the second, and so on; or one of `tfhe_sbc_encrypt_columns`, if a column is
+// compact. `rows` are labels in UTF-8 of at most 64 characters, each
 // terminated by a zero byte, usually times. Nothing of the description is encrypted.
 int32_t tfhe_sbc_describe(struct tfhe_sbc_encryptor *encryptor,
                           const struct tfhe_sbc_column *columns,

@@ -3,9 +3,10 @@
 use core::ffi::{c_char, c_void};
 use core::slice;
 
-use tfhe_sbc_device::{Description, FixedPoint, SinkError};
+use tfhe_sbc_device::{CompactEncoding, Description, FixedPoint, SinkError};
 
 use crate::callbacks::{self, Sink};
+use crate::columns::Compact;
 use crate::memory::{self, check_apart, Region};
 use crate::readings::Encoding;
 use crate::status::Status;
@@ -25,6 +26,8 @@ pub struct Column {
     pub unit: *const c_char,
     /// The encoding of the column's readings.
     pub encoding: Encoding,
+    /// The compact form of the codes; all zeros if they are split into radix blocks.
+    pub compact: Compact,
 }
 
 /// Writes the description of an upload of readings into the first bytes of `message`, which has
@@ -32,7 +35,8 @@ pub struct Column {
 ///
 /// A server can answer questions about an upload that consists of this message and, immediately
 /// after it, one of `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then
-/// of all rows of the second, and so on. `rows` are labels in UTF-8 of at most 64 characters, each
+/// of all rows of the second, and so on; or one of `tfhe_sbc_encrypt_columns`, if a column is
+/// compact. `rows` are labels in UTF-8 of at most 64 characters, each
 /// terminated by a zero byte, usually times. Nothing of the description is encrypted.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_describe(
@@ -137,7 +141,8 @@ impl<'a> Input<'a> {
         for column in columns {
             // SAFETY: the caller's promise.
             unsafe { (text(column.name)?, text(column.unit)?) };
-            fixed_point(column).ok_or(Status::Encoding)?;
+            let fixed_point = fixed_point(column).ok_or(Status::Encoding)?;
+            compact(column, &fixed_point)?;
         }
         for &row in rows {
             // SAFETY: the caller's promise.
@@ -156,6 +161,7 @@ impl<'a> Input<'a> {
                 name,
                 unit,
                 encoding,
+                compact: compact(column, &encoding).ok()?,
             })
         })
     }
@@ -180,12 +186,15 @@ impl<'a> Input<'a> {
 }
 
 fn fixed_point(column: &Column) -> Option<FixedPoint> {
-    let Encoding {
-        offset,
-        scale,
-        bits,
-    } = column.encoding;
-    FixedPoint::new(offset, scale, bits).ok()
+    column.encoding.fixed_point().ok()
+}
+
+/// Returns the compact form of a column, or `None` if it is radix blocks.
+fn compact(column: &Column, encoding: &FixedPoint) -> Result<Option<CompactEncoding>, Status> {
+    if column.compact.is_none() {
+        return Ok(None);
+    }
+    column.compact.encoding(encoding.bits()).map(Some)
 }
 
 /// Reads a string of C.

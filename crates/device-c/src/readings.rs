@@ -20,6 +20,13 @@ pub struct Encoding {
     pub bits: u32,
 }
 
+impl Encoding {
+    /// Returns the encoding that these numbers describe.
+    pub(crate) fn fixed_point(&self) -> Result<FixedPoint, Status> {
+        FixedPoint::new(self.offset, self.scale, self.bits).map_err(|_| Status::Encoding)
+    }
+}
+
 /// Writes to `blocks` the number of blocks of `count` readings or codes of `bits` bits, 1 to 64.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_block_count(
@@ -59,12 +66,7 @@ pub unsafe extern "C" fn tfhe_sbc_encode_readings(
     let run = || {
         memory::check(encoding, 1)?;
         // SAFETY: what the header asks of every caller.
-        let Encoding {
-            offset,
-            scale,
-            bits,
-        } = unsafe { encoding.read() };
-        let encoding = FixedPoint::new(offset, scale, bits).map_err(|_| Status::Encoding)?;
+        let encoding = unsafe { encoding.read() }.fixed_point()?;
         let encode = |block_encoding, readings: &[f64], blocks: &mut [u8]| {
             let needed = reading_block_count(block_encoding, &encoding, readings.len());
             let blocks = blocks.get_mut(..needed).ok_or(Status::OutputTooSmall)?;

@@ -78,6 +78,10 @@ pub enum Status {
     TooLarge = -32,
     /// A key of SEAL's is compressed or seeded.
     KeyCompressed = -33,
+    /// Headroom and body bits of a compact column are not usable, or the column holds radix blocks.
+    Compact = -34,
+    /// There are no columns, or too many for one message.
+    ColumnCount = -35,
     /// Another error, which a later version may give a number of its own.
     Other = -128,
 }
@@ -133,11 +137,15 @@ impl Status {
             Self::KeyCompressed => {
                 "the key is compressed or seeded: save it with compr_mode_type::none\0"
             }
+            Self::Compact => {
+                "the compact form cannot work: body bits above code and headroom, of at most 48 bits\0"
+            }
+            Self::ColumnCount => "no columns, or too many for one message\0",
             Self::Other => "something else went wrong\0",
         }
     }
 
-    const ALL: [Self; 35] = [
+    const ALL: [Self; 37] = [
         Self::Ok,
         Self::Null,
         Self::Misaligned,
@@ -172,6 +180,8 @@ impl Status {
         Self::Scale,
         Self::TooLarge,
         Self::KeyCompressed,
+        Self::Compact,
+        Self::ColumnCount,
         Self::Other,
     ];
 }
@@ -229,6 +239,9 @@ impl From<DeviceError> for Status {
             DeviceError::BlockOutOfRange { .. } => Self::BlockOutOfRange,
             DeviceError::Description(_) => Self::Description,
             DeviceError::ElementCount(_) => Self::ElementCount,
+            DeviceError::ColumnReading { error, .. } => error.into(),
+            DeviceError::ColumnCount(_) => Self::ColumnCount,
+            DeviceError::CodeWidth { .. } => Self::Compact,
             _ => Self::Other,
         }
     }

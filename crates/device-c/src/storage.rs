@@ -9,8 +9,8 @@ use core::ptr::NonNull;
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_device::{
-    DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session, SessionMode,
-    SinkError,
+    ColumnSource, DeviceError, EntropySource, KeyFingerprint, Parameters, PlaintextKind, Session,
+    SessionMode, SinkError,
 };
 use zeroize::Zeroize;
 
@@ -98,6 +98,17 @@ pub(crate) trait AnySession {
         values: &[u8],
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
     ) -> Result<usize, DeviceError>;
+    fn columns_message_len(&self, columns: &dyn ColumnSource) -> usize;
+    fn encrypt_columns(
+        &mut self,
+        columns: &dyn ColumnSource,
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError>;
+    fn encrypt_columns_to(
+        &mut self,
+        columns: &dyn ColumnSource,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError>;
 }
 
 impl<T: ProductTorus, K: SessionMode<T>, S: EntropySource> AnySession for Session<'_, T, K, S> {
@@ -135,6 +146,26 @@ impl<T: ProductTorus, K: SessionMode<T>, S: EntropySource> AnySession for Sessio
             PlaintextKind::Boolean => self.encrypt_bits_to(values, sink),
             PlaintextKind::Radix => self.encrypt_blocks_to(values, sink),
         }
+    }
+
+    fn columns_message_len(&self, columns: &dyn ColumnSource) -> usize {
+        self.column_source_message_len(columns)
+    }
+
+    fn encrypt_columns(
+        &mut self,
+        columns: &dyn ColumnSource,
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError> {
+        self.encrypt_column_source(columns, out)
+    }
+
+    fn encrypt_columns_to(
+        &mut self,
+        columns: &dyn ColumnSource,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        self.encrypt_column_source_to(columns, sink)
     }
 }
 

@@ -59,6 +59,48 @@ static int take(void *context, const uint8_t *piece, size_t len) {
     return 0;
 }
 
+/* Columns of codes, blocks and readings, in a buffer of the exact size and in pieces. */
+static void compact_columns(const tfhe_sbc_encoding *celsius) {
+    const tfhe_sbc_compact means = {14, 29, 1}, none = {0, 0, 0};
+    const size_t count = 2100;
+    uint64_t *codes = malloc(count * sizeof *codes);
+    uint8_t *blocks = malloc(count);
+    double *readings = malloc(sizeof *readings);
+    for (size_t i = 0; i < count; i++) {
+        codes[i] = i % 1024;
+        blocks[i] = i % 4;
+    }
+    readings[0] = 21.5;
+    const tfhe_sbc_column_values columns[3] = {
+        {NULL, codes, NULL, count, *celsius, means},
+        {blocks, NULL, NULL, count, *celsius, none},
+        {NULL, NULL, readings, 1, *celsius, means},
+    };
+    size_t needed, len;
+    CHECK_OK(tfhe_sbc_columns_message_bytes(&encryptor, columns, 3, &needed));
+    uint8_t *message = malloc(needed);
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed - 1, &len),
+          TFHE_SBC_STATUS_OUTPUT_TOO_SMALL);
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 0, message, needed, &len),
+          TFHE_SBC_STATUS_COLUMN_COUNT);
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, NULL, 3, message, needed, &len),
+          TFHE_SBC_STATUS_NULL);
+    CHECK_OK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed, &len));
+    if (len != needed || memcmp(message, "TSBC", 4) != 0) {
+        fprintf(stderr, "no message of columns\n");
+        exit(1);
+    }
+    for (int fails = 1; fails >= 0; fails--) {
+        struct stream stream = {message, 0, needed - (size_t)fails};
+        CHECK(tfhe_sbc_encrypt_columns_to(&encryptor, columns, 3, take, &stream),
+              fails ? TFHE_SBC_STATUS_SINK_FAILED : TFHE_SBC_STATUS_OK);
+    }
+    codes[count - 1] = 1024;
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed, &len),
+          TFHE_SBC_STATUS_BLOCK_OUT_OF_RANGE);
+    free(message), free(readings), free(blocks), free(codes);
+}
+
 /* Everything on the heap in its exact size, so that the sanitizers see what goes beyond. */
 static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
     tfhe_sbc_key_info info;
@@ -119,7 +161,7 @@ static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
     }
 
     /* The description that comes before blocks; bits have none. */
-    const tfhe_sbc_column columns[1] = {{"celsius", "\xc2\xb0" "C", celsius}};
+    const tfhe_sbc_column columns[1] = {{"celsius", "\xc2\xb0" "C", celsius, {0, 0, 0}}};
     const char *const rows[2] = {"10:00", "11:00"};
     uint8_t *described = malloc(512);
     CHECK(tfhe_sbc_describe(&encryptor, columns, 1, rows, 2, described, 512, &len),
@@ -140,6 +182,7 @@ static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
         CHECK(tfhe_sbc_describe(&encryptor, columns, 1, NULL, 2, exact, len, &exact_len),
               TFHE_SBC_STATUS_NULL);
         free(again_described), free(exact);
+        compact_columns(&celsius);
     }
     free(described);
 

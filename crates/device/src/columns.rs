@@ -26,6 +26,28 @@ pub enum ColumnValues<'v> {
     Readings(CompactEncoding, FixedPoint, &'v [f64]),
 }
 
+/// The columns of a message, in their order, wherever their values come from.
+pub trait ColumnSource {
+    /// The number of columns.
+    fn column_count(&self) -> usize;
+
+    /// Returns column `index`, counted from 0 and below the number of columns. Every call of one index
+    /// returns the same values.
+    fn column(&self, index: usize) -> ColumnValues<'_>;
+}
+
+impl ColumnSource for &[ColumnValues<'_>] {
+    fn column_count(&self) -> usize {
+        self.len()
+    }
+
+    fn column(&self, index: usize) -> ColumnValues<'_> {
+        self.get(index)
+            .copied()
+            .unwrap_or(ColumnValues::Blocks(&[]))
+    }
+}
+
 impl ColumnValues<'_> {
     /// The number of elements.
     #[expect(
@@ -133,35 +155,39 @@ fn below(
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'c> {
     parameters: Parameters,
-    columns: &'c [ColumnValues<'c>],
+    columns: &'c dyn ColumnSource,
     element_count: usize,
 }
 
 impl<'c> Columns<'c> {
     pub(crate) fn check(
         parameters: &Parameters,
-        columns: &'c [ColumnValues<'c>],
+        columns: &'c dyn ColumnSource,
     ) -> Result<Self, DeviceError> {
         if !has_column_lists(parameters) {
             return Err(DeviceError::PlaintextKind);
         }
-        if columns.is_empty() || columns.len() > MAX_SEGMENTS {
-            return Err(DeviceError::ColumnCount(columns.len()));
+        let count = columns.column_count();
+        if count == 0 || count > MAX_SEGMENTS {
+            return Err(DeviceError::ColumnCount(count));
         }
-        let lens = columns.iter().map(ColumnValues::len);
+        let lens = (0..count).map(|index| columns.column(index).len());
         let element_count = lens.clone().fold(0, usize::saturating_add);
         if lens.clone().any(|len| len == 0) || element_count > MAX_ELEMENTS {
             return Err(DeviceError::ElementCount(element_count));
         }
-        for (column, values) in columns.iter().enumerate() {
-            values.check(parameters).map_err(|error| match error {
-                DeviceError::Reading { index, error } => DeviceError::ColumnReading {
-                    column,
-                    index,
-                    error,
-                },
-                error => error,
-            })?;
+        for column in 0..count {
+            columns
+                .column(column)
+                .check(parameters)
+                .map_err(|error| match error {
+                    DeviceError::Reading { index, error } => DeviceError::ColumnReading {
+                        column,
+                        index,
+                        error,
+                    },
+                    error => error,
+                })?;
         }
         Ok(Self {
             parameters: *parameters,
@@ -188,9 +214,9 @@ impl<'c> Columns<'c> {
 
 /// Returns the segments of columns, in their order.
 pub(crate) fn segments_of<'c>(
-    columns: &'c [ColumnValues<'c>],
+    columns: &'c dyn ColumnSource,
 ) -> impl Iterator<Item = Segment> + Clone + use<'c> {
-    columns.iter().map(ColumnValues::segment)
+    (0..columns.column_count()).map(|index| columns.column(index).segment())
 }
 
 /// The plaintexts of one polynomial of a message.
@@ -201,13 +227,13 @@ pub struct ColumnPolynomial<'c> {
 }
 
 impl ColumnPolynomial<'_> {
-    fn runs(&self) -> impl Iterator<Item = (Run, &ColumnValues<'_>)> {
+    fn runs(&self) -> impl Iterator<Item = (Run, ColumnValues<'_>)> {
         let runs = runs_of_polynomial(
             &self.columns.parameters,
             self.columns.segments(),
             self.index,
         );
-        runs.filter_map(|run| Some((run, self.columns.columns.get(run.segment)?)))
+        runs.map(|run| (run, self.columns.columns.column(run.segment)))
     }
 
     /// The number of used coefficients.

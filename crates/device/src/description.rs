@@ -5,7 +5,7 @@
 //! a list of labels. Nothing in it is secret: names, encodings and labels are sent in plaintext.
 
 use tfhe_sbc_core::description::{MAX_METADATA_BYTES, check_column_name, check_shape, check_texts};
-use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding, FixedPoint};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind};
 
@@ -21,12 +21,16 @@ pub struct Column<'a> {
     pub unit: &'a str,
     /// The encoding of the column's readings.
     pub encoding: FixedPoint,
+    /// The compact form of the codes; `None` if they are split into radix blocks. Its width is that of
+    /// `encoding`.
+    pub compact: Option<CompactEncoding>,
 }
 
 /// A description that has been checked and can be written.
 ///
 /// An upload consists of this message and then one with the blocks of the readings: all rows of the
-/// first column, all rows of the second, and so on.
+/// first column, all rows of the second, and so on. If a column is compact, the second message is one of
+/// [`Session::encrypt_columns`](crate::Session::encrypt_columns).
 #[derive(Clone, Debug)]
 pub struct Description<C, R> {
     header: Header,
@@ -45,7 +49,8 @@ where
     /// # Errors
     /// [`DeviceError::PlaintextKind`] if the parameter set encodes bits. [`DeviceError::Description`] if
     /// there are no columns or no rows, more than 256 columns, two columns of one name, a text that
-    /// breaks the rules of [`Column`], or more than 1 MiB in all.
+    /// breaks the rules of [`Column`], or more than 1 MiB in all. [`DeviceError::CodeWidth`] if a compact
+    /// form is for codes of another width than the column's.
     pub fn new(
         parameters: &Parameters,
         key: KeyFingerprint,
@@ -61,6 +66,15 @@ where
             check_column_name(column.name).map_err(DeviceError::Description)?;
             if columns.clone().take(index).any(|c| c.name == column.name) {
                 return Err(DeviceError::Description("two columns of one name"));
+            }
+            let fixed_point = column.encoding.bits();
+            if let Some(compact) = column.compact.map(|compact| compact.bits())
+                && compact != fixed_point
+            {
+                return Err(DeviceError::CodeWidth {
+                    compact,
+                    fixed_point,
+                });
             }
         }
         let units = columns.clone().map(|column| column.unit);
@@ -126,6 +140,8 @@ const UNSIGNED: u8 = 0;
 const TEXT: u8 = 3;
 const ARRAY: u8 = 4;
 const MAP: u8 = 5;
+/// The simple value `true` (RFC 8949, section 3.3).
+const TRUE: u8 = 0xf5;
 
 /// Writes a description in the form in which the crate `upload` serialises `ReadingsMetadata`.
 fn write<'a>(
@@ -137,7 +153,7 @@ fn write<'a>(
     text(take, "columns")?;
     head(take, ARRAY, columns.clone().count() as u64)?;
     for column in columns {
-        head(take, MAP, 5)?;
+        head(take, MAP, 5 + u64::from(column.compact.is_some()))?;
         text(take, "name")?;
         text(take, column.name)?;
         text(take, "unit")?;
@@ -148,11 +164,30 @@ fn write<'a>(
         float(take, column.encoding.scale())?;
         text(take, "bits")?;
         head(take, UNSIGNED, column.encoding.bits().into())?;
+        if let Some(compact) = column.compact {
+            text(take, "compact")?;
+            write_compact(&compact, take)?;
+        }
     }
     text(take, "rows")?;
     head(take, ARRAY, rows.clone().count() as u64)?;
     for row in rows {
         text(take, row)?;
+    }
+    Ok(())
+}
+
+/// Writes a compact form in the form in which the crate `upload` serialises `Compact`.
+fn write_compact(compact: &CompactEncoding, take: &mut Take<'_>) -> Result<(), DeviceError> {
+    let feedback = compact.rounding() == BodyRounding::ErrorFeedback;
+    head(take, MAP, 2 + u64::from(feedback))?;
+    text(take, "headroom")?;
+    head(take, UNSIGNED, compact.headroom().into())?;
+    text(take, "body_bits")?;
+    head(take, UNSIGNED, compact.body_bits().into())?;
+    if feedback {
+        text(take, "feedback")?;
+        take(&[TRUE])?;
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ mod readings;
 mod session;
 mod symmetric;
 
-pub use columns::ColumnValues;
+pub use columns::{ColumnSource, ColumnValues};
 pub use description::{Column, Description};
 pub use error::{DeviceError, SinkError};
 pub use output::MAX_PIECE_BYTES;

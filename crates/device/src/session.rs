@@ -13,7 +13,7 @@ use tfhe_sbc_core::wire::columns::{
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, WireError};
 use tfhe_sbc_core::workspace::{Carver, wipe};
 
-use crate::columns::{ColumnFeedback, ColumnValues, Columns, segments_of};
+use crate::columns::{ColumnFeedback, ColumnSource, ColumnValues, Columns, segments_of};
 use crate::description::{Column, Description};
 use crate::error::{DeviceError, SinkError};
 use crate::output::{BufferOutput, MaskOutput, Output, SinkOutput};
@@ -225,6 +225,11 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
 
     /// Returns the number of bytes of the message that encrypts these columns.
     pub fn columns_message_len(&self, columns: &[ColumnValues<'_>]) -> usize {
+        self.column_source_message_len(&columns)
+    }
+
+    /// Returns the number of bytes of the message that encrypts the columns of a source.
+    pub fn column_source_message_len(&self, columns: &dyn ColumnSource) -> usize {
         column_payload_len(&self.state.parameters, segments_of(columns), M::MASKED)
             .saturating_add(ENVELOPE_BYTES)
     }
@@ -241,8 +246,20 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
         columns: &[ColumnValues<'_>],
         out: &mut [u8],
     ) -> Result<usize, DeviceError> {
+        self.encrypt_column_source(&columns, out)
+    }
+
+    /// Encrypts the columns of a source as [`encrypt_columns`](Self::encrypt_columns) does.
+    ///
+    /// # Errors
+    /// Those of [`encrypt_columns`](Self::encrypt_columns).
+    pub fn encrypt_column_source(
+        &mut self,
+        columns: &dyn ColumnSource,
+        out: &mut [u8],
+    ) -> Result<usize, DeviceError> {
         let checked = Columns::check(&self.state.parameters, columns)?;
-        let mut out = BufferOutput::new(out, self.columns_message_len(columns))?;
+        let mut out = BufferOutput::new(out, self.column_source_message_len(columns))?;
         self.encrypt(&MessagePlaintexts::Columns(&checked), &mut out)
     }
 
@@ -255,6 +272,18 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
     pub fn encrypt_columns_to(
         &mut self,
         columns: &[ColumnValues<'_>],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
+    ) -> Result<usize, DeviceError> {
+        self.encrypt_column_source_to(&columns, sink)
+    }
+
+    /// Encrypts the columns of a source as [`encrypt_columns_to`](Self::encrypt_columns_to) does.
+    ///
+    /// # Errors
+    /// Those of [`encrypt_columns_to`](Self::encrypt_columns_to).
+    pub fn encrypt_column_source_to(
+        &mut self,
+        columns: &dyn ColumnSource,
         sink: &mut dyn FnMut(&[u8]) -> Result<(), SinkError>,
     ) -> Result<usize, DeviceError> {
         let checked = Columns::check(&self.state.parameters, columns)?;

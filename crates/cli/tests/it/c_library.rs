@@ -35,6 +35,11 @@ fn column(
         name: name.as_ptr(),
         unit: unit.as_ptr(),
         encoding,
+        compact: Compact {
+            headroom: 0,
+            body_bits: 0,
+            feedback: 0,
+        },
     }
 }
 

@@ -16,9 +16,9 @@ use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    encode_readings, workspace_bytes, DeviceError, Encryptor, EntropyError, EntropySource,
-    ExpanderKind, FixedPoint, KeyMode, MemoryPlan, PlaintextKind, PublicEncryptor, ReseedPolicy,
-    Seed, SeedSequence, Session, SessionMode,
+    encode_readings, workspace_bytes, BodyRounding, ColumnValues, CompactEncoding, DeviceError,
+    Encryptor, EntropyError, EntropySource, ExpanderKind, FixedPoint, KeyMode, MemoryPlan,
+    PlaintextKind, PublicEncryptor, ReseedPolicy, Seed, SeedSequence, Session, SessionMode,
 };
 
 const SETS: [ParameterSet; 3] = [BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2];
@@ -35,14 +35,29 @@ fn main() -> Result<(), Box<dyn Error>> {
         for mode in [KeyMode::Symmetric, KeyMode::Public] {
             for plan in MemoryPlan::ALL {
                 let line = match set.torus_bits {
-                    32 => keys.run::<u32>(mode, plan)?,
-                    _ => keys.run::<u64>(mode, plan)?,
+                    32 => keys.run::<u32>(mode, plan, Content::Plaintexts)?,
+                    _ => keys.run::<u64>(mode, plan, Content::Plaintexts)?,
                 };
                 println!("{line}");
             }
         }
     }
+    let keys = Keys::new(MESSAGE_2_CARRY_2)?;
+    for mode in [KeyMode::Symmetric, KeyMode::Public] {
+        for plan in MemoryPlan::ALL {
+            println!("{}", keys.run::<u64>(mode, plan, Content::Columns)?);
+        }
+    }
     ckks::run()
+}
+
+/// What a session encrypts.
+#[derive(Clone, Copy)]
+enum Content {
+    /// Bits or blocks.
+    Plaintexts,
+    /// Columns of all encodings.
+    Columns,
 }
 
 /// The key files of a device, which are known to everybody.
@@ -63,7 +78,12 @@ impl Keys {
         })
     }
 
-    fn run<T: ProductTorus>(&self, mode: KeyMode, plan: MemoryPlan) -> Result<String, DeviceError> {
+    fn run<T: ProductTorus>(
+        &self,
+        mode: KeyMode,
+        plan: MemoryPlan,
+        content: Content,
+    ) -> Result<String, DeviceError> {
         let mut workspace = HeapWorkspace::new(workspace_bytes(&self.set, plan, mode));
         let workspace = workspace.as_mut_slice();
         let seeds = SeedSequence::with_reseeding(entropy(), ReseedPolicy::default())?;
@@ -72,16 +92,20 @@ impl Keys {
             KeyMode::Symmetric => {
                 let session =
                     Encryptor::<T, _>::new(&self.device, plan, expander, seeds, workspace);
-                ("device", two_messages(session?)?)
+                ("device", two_messages(session?, content)?)
             }
             KeyMode::Public => {
                 let session =
                     PublicEncryptor::<T, _>::new(&self.public, plan, expander, seeds, workspace);
-                ("public", two_messages(session?)?)
+                ("public", two_messages(session?, content)?)
             }
         };
+        let suffix = match content {
+            Content::Plaintexts => "",
+            Content::Columns => "-columns",
+        };
         Ok(format!(
-            "{} {name} {plan} {len} {hash:016x}",
+            "{} {name}{suffix} {plan} {len} {hash:016x}",
             self.set.name.as_str()
         ))
     }
@@ -106,19 +130,26 @@ impl Sent {
 /// Returns the bytes of two messages of a session, and their hash.
 fn two_messages<T: ProductTorus, K: SessionMode<T>, S: EntropySource>(
     mut session: Session<'_, T, K, S>,
+    content: Content,
 ) -> Result<(usize, u64), DeviceError> {
     let mut sent = Sent::new();
     let mut sink = |piece: &[u8]| {
         sent.add(piece);
         Ok(())
     };
-    match session.parameters().plaintext() {
-        PlaintextKind::Boolean => {
+    match (content, session.parameters().plaintext()) {
+        (Content::Columns, _) => {
+            let columns = TestColumns::new();
+            let columns = columns.values();
+            session.encrypt_columns_to(&columns, &mut sink)?;
+            session.encrypt_columns_to(&columns, &mut sink)?;
+        }
+        (Content::Plaintexts, PlaintextKind::Boolean) => {
             let bits: Vec<u8> = (0..BITS).map(|i| (i * i / 5 % 2) as u8).collect();
             session.encrypt_bits_to(&bits, &mut sink)?;
             session.encrypt_bits_to(&bits, &mut sink)?;
         }
-        PlaintextKind::Radix => {
+        (Content::Plaintexts, PlaintextKind::Radix) => {
             let encoding = session.parameters().block_encoding();
             let codes =
                 FixedPoint::new(0.0, 1.0, READING_BITS).map_err(|_| DeviceError::PlaintextKind)?;
@@ -132,6 +163,39 @@ fn two_messages<T: ProductTorus, K: SessionMode<T>, S: EntropySource>(
         }
     }
     Ok((sent.0, sent.1))
+}
+
+/// The values of columns of all encodings, the last one across two polynomials.
+struct TestColumns {
+    codes: Vec<u64>,
+    blocks: Vec<u8>,
+    readings: Vec<f64>,
+}
+
+impl TestColumns {
+    fn new() -> Self {
+        Self {
+            codes: (0..700).map(|i| (i * 37 + 11) % 4096).collect(),
+            blocks: (0..BITS).map(|i| (i * i / 5 % 4) as u8).collect(),
+            readings: (0..20).map(|i| f64::from(i * 37 % 90) - 40.0).collect(),
+        }
+    }
+
+    fn values(&self) -> [ColumnValues<'_>; 4] {
+        let means = |bits| CompactEncoding::new(bits, 14, 29, BodyRounding::ErrorFeedback);
+        let alarms = CompactEncoding::new(12, 1, 18, BodyRounding::Nearest);
+        let celsius = FixedPoint::new(-40.0, 0.1, READING_BITS);
+        [
+            ColumnValues::Codes(means(12).expect("an encoding"), &self.codes),
+            ColumnValues::Blocks(&self.blocks),
+            ColumnValues::Readings(
+                means(READING_BITS).expect("an encoding"),
+                celsius.expect("an encoding"),
+                &self.readings,
+            ),
+            ColumnValues::Codes(alarms.expect("an encoding"), &self.codes),
+        ]
+    }
 }
 
 /// A source of bytes that are known to everybody, of SplitMix64: the same in every session.

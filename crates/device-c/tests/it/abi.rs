@@ -13,33 +13,41 @@ use std::ptr::{null, null_mut};
 use tfhe_sbc_c::*;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::BOOLEAN_1024;
+use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
-use tfhe_sbc_device::{ExpanderKind, MemoryPlan, ReseedPolicy, Seed, SeedSequence};
+use tfhe_sbc_device::{EntropyError, ExpanderKind, MemoryPlan, ReseedPolicy, Seed, SeedSequence};
 
-const OK: i32 = Status::Ok as i32;
+pub(crate) const OK: i32 = Status::Ok as i32;
 const BITS: usize = 1024;
 
-struct Device {
-    key: Vec<u8>,
-    public_key: Vec<u8>,
-    workspace: HeapWorkspace,
+pub(crate) struct Device {
+    pub(crate) key: Vec<u8>,
+    pub(crate) public_key: Vec<u8>,
+    pub(crate) workspace: HeapWorkspace,
     calls: u8,
 }
 
 impl Device {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        Self::of(
+            BOOLEAN_1024,
+            WORKSPACE_BYTES_BOOLEAN_1024_BALANCED_PUBLIC + 8,
+        )
+    }
+
+    pub(crate) fn of(set: ParameterSet, workspace_len: usize) -> Self {
         let mut seeds = SeedSequence::new(Seed::from_bytes([7; 32]));
-        let secret = SecretKey::generate(BOOLEAN_1024.validate().unwrap(), &mut seeds).unwrap();
+        let secret = SecretKey::generate(set.validate().unwrap(), &mut seeds).unwrap();
         let public_key = secret.device_public_key(&mut seeds).unwrap();
         Self {
             key: secret.device_key().to_bytes().unwrap().to_vec(),
             public_key: public_key.to_bytes().unwrap(),
-            workspace: HeapWorkspace::new(WORKSPACE_BYTES_BOOLEAN_1024_BALANCED_PUBLIC + 8),
+            workspace: HeapWorkspace::new(workspace_len),
             calls: 0,
         }
     }
 
-    fn options(&mut self) -> Options {
+    pub(crate) fn options(&mut self) -> Options {
         Options {
             key: self.key.as_ptr(),
             key_len: self.key.len(),
@@ -66,6 +74,16 @@ fn known(call: u8, len: usize) -> Vec<u8> {
     (0..len).map(byte).collect()
 }
 
+/// The same source for the library.
+pub(crate) fn known_source() -> impl FnMut(&mut [u8]) -> Result<(), EntropyError> {
+    let mut call = 0;
+    move |out| {
+        out.copy_from_slice(&known(call, out.len()));
+        call += 1;
+        Ok(())
+    }
+}
+
 unsafe extern "C" fn no_entropy(_: *mut c_void, _: *mut u8, _: usize) -> c_int {
     5
 }
@@ -74,21 +92,25 @@ unsafe extern "C" fn silent_entropy(_: *mut c_void, _: *mut u8, _: usize) -> c_i
     0
 }
 
-unsafe extern "C" fn collect(context: *mut c_void, piece: *const u8, len: usize) -> c_int {
+pub(crate) unsafe extern "C" fn collect(
+    context: *mut c_void,
+    piece: *const u8,
+    len: usize,
+) -> c_int {
     let piece = unsafe { std::slice::from_raw_parts(piece, len) };
     unsafe { &mut *context.cast::<Vec<u8>>() }.extend_from_slice(piece);
     0
 }
 
-unsafe extern "C" fn full(_: *mut c_void, _: *const u8, _: usize) -> c_int {
+pub(crate) unsafe extern "C" fn full(_: *mut c_void, _: *const u8, _: usize) -> c_int {
     -1
 }
 
-fn init(encryptor: &mut Encryptor, options: &Options) -> i32 {
+pub(crate) fn init(encryptor: &mut Encryptor, options: &Options) -> i32 {
     unsafe { tfhe_sbc_encryptor_init(encryptor, options) }
 }
 
-fn wipe(encryptor: &mut Encryptor) -> i32 {
+pub(crate) fn wipe(encryptor: &mut Encryptor) -> i32 {
     unsafe { tfhe_sbc_encryptor_wipe(encryptor) }
 }
 
@@ -111,13 +133,7 @@ fn messages_are_those_of_the_library() {
     assert_eq!(status, OK);
     assert_eq!(wipe(&mut encryptor), OK);
 
-    let mut call = 0;
-    let source = |out: &mut [u8]| {
-        out.copy_from_slice(&known(call, out.len()));
-        call += 1;
-        Ok(())
-    };
-    let seeds = SeedSequence::with_reseeding(source, ReseedPolicy::default()).unwrap();
+    let seeds = SeedSequence::with_reseeding(known_source(), ReseedPolicy::default()).unwrap();
     let mut session = tfhe_sbc_device::Encryptor::<u32, _>::new(
         &device.key,
         MemoryPlan::Balanced,
@@ -421,9 +437,9 @@ fn every_status_has_a_text_of_its_own() {
             .to_str()
             .unwrap()
     };
-    let texts: HashSet<_> = (-33..=0).chain([-128, 1]).map(text).collect();
-    assert_eq!(texts.len(), 36);
-    for unknown in [1, -34, i32::MIN, i32::MAX] {
+    let texts: HashSet<_> = (-35..=0).chain([-128, 1]).map(text).collect();
+    assert_eq!(texts.len(), 38);
+    for unknown in [1, -36, i32::MIN, i32::MAX] {
         assert_eq!(text(unknown), "an unknown error");
     }
 }

@@ -8,3 +8,4 @@
 mod abi;
 #[cfg(feature = "ckks")]
 mod ckks;
+mod columns;

@@ -3,7 +3,10 @@
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError};
-use tfhe_sbc_device::{Column, Description, DeviceError, FixedPoint, MAX_PIECE_BYTES, SinkError};
+use tfhe_sbc_device::{
+    BodyRounding, Column, CompactEncoding, Description, DeviceError, FixedPoint, MAX_PIECE_BYTES,
+    SinkError,
+};
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{self, ReadingsMetadata};
 
@@ -20,8 +23,13 @@ fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
         unit: if i == 1 { long.clone() } else { "°C".into() },
         offset: -50.25 - i as f64,
         scale: 0.1,
-        bits: 1 + i as u32 % 52,
-        compact: None,
+        bits: 1 + i as u32 % if i % 4 > 1 { 40 } else { 52 },
+        // Radix blocks, either rounding, and numbers of one byte and of two in CBOR.
+        compact: (i % 4 > 1).then_some(readings::Compact {
+            headroom: 3 + i as u32 % 2,
+            body_bits: 56,
+            feedback: i.is_multiple_of(2),
+        }),
     };
     ReadingsMetadata {
         columns: (0..columns).map(column).collect(),
@@ -34,6 +42,9 @@ fn columns(of: &ReadingsMetadata) -> impl Iterator<Item = Column<'_>> + Clone {
         name: &column.name,
         unit: &column.unit,
         encoding: column.fixed_point().unwrap(),
+        compact: column
+            .compact
+            .map(|compact| compact.encoding(column.bits).unwrap()),
     })
 }
 
@@ -127,4 +138,18 @@ fn what_no_server_takes_is_not_described() {
     let result = Description::new(&booleans, KEY, columns(&good), rows(&good));
     assert_eq!(result.err(), Some(DeviceError::PlaintextKind));
     assert!(FixedPoint::new(0.0, 0.0, 1).is_err());
+    // A compact form of another width than its column's.
+    let compact = CompactEncoding::new(12, 4, 20, BodyRounding::Nearest).unwrap();
+    let column = Column {
+        name: "a",
+        unit: "",
+        encoding: FixedPoint::new(0.0, 1.0, 10).unwrap(),
+        compact: Some(compact),
+    };
+    let result = Description::new(&parameters(), KEY, [column].into_iter(), rows(&good));
+    let expected = DeviceError::CodeWidth {
+        compact: 12,
+        fixed_point: 10,
+    };
+    assert_eq!(result.err(), Some(expected));
 }
