@@ -29,6 +29,7 @@ mod evaluate;
 mod input;
 mod look_up;
 mod lookups;
+mod short_list;
 mod table;
 mod watch;
 
@@ -46,7 +47,7 @@ pub(crate) use cost::round_cost;
 pub use evaluate::CircuitEvaluateError;
 use input::Input;
 use lookups::Lookups;
-use table::{Table, TableKey};
+use table::Tables;
 pub use watch::Watch;
 use watch::Watched;
 
@@ -97,8 +98,7 @@ struct Graph {
     earlier_bootstraps: u32,
     known_inputs: HashMap<Vec<u64>, u32>,
     lookups: Lookups,
-    tables: Vec<Table>,
-    known_tables: HashMap<TableKey, u32>,
+    tables: Tables,
     watched: Watched,
 }
 

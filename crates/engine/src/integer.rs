@@ -26,6 +26,7 @@ mod shift;
 mod sign;
 pub(crate) mod sum;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 pub use bitwise::BitOp;
@@ -314,13 +315,32 @@ impl Circuit {
     /// Returns the digits, with noise so small that a lookup can take the sum of `count` of them,
     /// however correlated, and a bootstrap output besides.
     pub(crate) fn digits<S: Signedness>(&self, integer: &Integer<S>, count: u64) -> Integer<S> {
-        let mut digits = self.propagate_unchecked(integer);
+        self.as_digits(integer, count).into_owned()
+    }
+
+    /// [`digits`](Self::digits), without a copy of an integer that has such digits.
+    fn as_digits<'i, S: Signedness>(
+        &self,
+        integer: &'i Integer<S>,
+        count: u64,
+    ) -> Cow<'i, Integer<S>> {
+        let mut digits = match self.are_digits(integer) {
+            true => Cow::Borrowed(integer),
+            false => Cow::Owned(self.propagate_unchecked(integer)),
+        };
         let limit = ((self.max_norm_squared() - 1) / count.pow(2)).max(1);
-        for block in &mut digits.blocks {
-            if block.norm_squared() > limit {
-                *block = self.refresh(block);
+        for at in 0..integer.blocks.len() {
+            if digits.blocks[at].norm_squared() > limit {
+                let refreshed = self.refresh(&digits.blocks[at]);
+                digits.to_mut().blocks[at] = refreshed;
             }
         }
         digits
+    }
+
+    /// Whether each block has the values of a digit at its place.
+    fn are_digits<S: Signedness>(&self, integer: &Integer<S>) -> bool {
+        let mut blocks = integer.blocks.iter().enumerate();
+        blocks.all(|(i, block)| self.is_digit(block, self.digit_modulus(integer.width, i)))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
+use super::short_list::ShortList;
+
 /// The source of the ciphertext of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Source {
@@ -18,6 +20,12 @@ enum Origin {
     Inputs,
     EarlierBootstrap(u32),
     Lookup(u32),
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::Input(0)
+    }
 }
 
 impl Source {
@@ -38,20 +46,23 @@ impl Source {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) source: Source,
-    pub(super) weight: i64,
+    pub(super) weight: i32,
     /// The number of ciphertexts that an input is the sum of; 1 for a lookup.
     pub(super) level: u32,
 }
+
+/// The terms of a block. Few blocks of operators on integers have more than six.
+type Terms = ShortList<Term, 6>;
 
 /// A linear combination of ciphertexts plus a clear constant, with the interval that its value
 /// lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The terms, in the order of their sources, without duplicates and without weights of 0.
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Terms,
     pub(super) constant: i64,
     low: i64,
     high: i64,
@@ -63,7 +74,7 @@ impl Block {
     /// Returns a block of a clear number, without terms.
     pub fn clear(value: i64) -> Self {
         Self {
-            terms: Vec::new(),
+            terms: Terms::default(),
             constant: value,
             low: value,
             high: value,
@@ -73,11 +84,11 @@ impl Block {
 
     pub(super) fn of_source(circuit: u64, source: Source, low: i64, high: i64) -> Self {
         Self {
-            terms: vec![Term {
+            terms: Terms::from_iter([Term {
                 source,
                 weight: 1,
                 level: 1,
-            }],
+            }]),
             constant: 0,
             low,
             high,
@@ -87,7 +98,7 @@ impl Block {
 
     /// Returns the block with the noise level of its terms set to `level`.
     pub(super) fn of_level(mut self, level: u32) -> Self {
-        for term in &mut self.terms {
+        for term in self.terms.iter_mut() {
             term.level = level;
         }
         self
@@ -119,7 +130,7 @@ impl Block {
     pub fn norm_squared(&self) -> u64 {
         let same_origin = |a: &Term, b: &Term| a.source.origin() == b.source.origin();
         let origins = self.terms.chunk_by(same_origin);
-        let of_term = |t: &Term| t.weight.unsigned_abs() * u64::from(t.level);
+        let of_term = |t: &Term| u64::from(t.weight.unsigned_abs()) * u64::from(t.level);
         let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
         origins.map(|terms| level(terms).pow(2)).sum()
     }
@@ -131,7 +142,8 @@ impl Block {
 
     /// The sources and weights of the terms.
     pub(super) fn terms(&self) -> impl Iterator<Item = (Source, i64)> {
-        self.terms.iter().map(|term| (term.source, term.weight))
+        let terms = self.terms.iter();
+        terms.map(|term| (term.source, term.weight.into()))
     }
 
     /// The lookups among the sources.
@@ -153,33 +165,12 @@ impl Block {
         if factor == 0 {
             return;
         }
-        let (ours, mut theirs) = (
-            std::mem::take(&mut self.terms),
-            other.terms.iter().peekable(),
-        );
-        let scaled = |term: &Term| Term {
-            weight: term.weight * factor,
-            ..*term
-        };
-        let mut terms = Vec::with_capacity(ours.len() + other.terms.len());
-        for mut term in ours {
-            while let Some(next) = theirs.next_if(|next| next.source < term.source) {
-                terms.push(scaled(next));
-            }
-            if let Some(same) = theirs.next_if(|next| next.source == term.source) {
-                term.weight += same.weight * factor;
-            }
-            if term.weight != 0 {
-                terms.push(term);
-            }
-        }
-        terms.extend(theirs.map(scaled));
         assert!(
             self.circuit.is_none() || other.circuit.is_none() || self.circuit == other.circuit,
             "blocks of two circuits"
         );
         self.circuit = self.circuit.or(other.circuit);
-        self.terms = terms;
+        self.add_terms(&other.terms, factor);
         self.constant += other.constant * factor;
         let ends = (other.low * factor, other.high * factor);
         self.low += ends.0.min(ends.1);
@@ -187,6 +178,48 @@ impl Block {
         if self.terms.is_empty() {
             (self.low, self.high) = (self.constant, self.constant);
         }
+    }
+}
+
+impl Block {
+    /// Merges scaled terms with those of the block.
+    fn add_terms(&mut self, theirs: &[Term], factor: i64) {
+        let scaled = |term: &Term| Term {
+            weight: weight(i64::from(term.weight).saturating_mul(factor)),
+            ..*term
+        };
+        let Some(first) = theirs.first() else {
+            return;
+        };
+        let last = self.terms.last();
+        if last.is_none_or(|last| last.source < first.source) {
+            self.terms.extend(theirs.iter().map(scaled));
+            return;
+        }
+        let ours = std::mem::take(&mut self.terms);
+        let mut theirs = theirs.iter().peekable();
+        for &(mut term) in ours.iter() {
+            while let Some(next) = theirs.next_if(|next| next.source < term.source) {
+                self.terms.push(scaled(next));
+            }
+            if let Some(same) = theirs.next_if(|next| next.source == term.source) {
+                let theirs = scaled(same).weight;
+                term.weight = weight(i64::from(term.weight) + i64::from(theirs));
+            }
+            if term.weight != 0 {
+                self.terms.push(term);
+            }
+        }
+        self.terms.extend(theirs.map(scaled));
+    }
+}
+
+/// The weight of a term. Lookups take weights up to 2^16; a larger one than 2^31 is a defect of an
+/// operator.
+fn weight(weight: i64) -> i32 {
+    match i32::try_from(weight) {
+        Ok(weight) => weight,
+        Err(_) => panic!("a block has a weight of {weight}"),
     }
 }
 
@@ -241,6 +274,7 @@ impl Sub<i64> for &Block {
 impl Mul<i64> for &Block {
     type Output = Block;
 
+    /// Panics if a weight leaves 32 bits.
     fn mul(self, weight: i64) -> Block {
         let mut product = Block::clear(0);
         product.add_scaled(self, weight);

@@ -112,7 +112,7 @@ impl Circuit {
             let terms = lookup.terms();
             let terms = terms.map(|(source, weight)| weight * value_of(source, &values));
             let x = lookup.constant + terms.sum::<i64>();
-            let table = &graph.tables[lookup.table as usize];
+            let table = graph.tables.at(lookup.table);
             assert!(table.has(self.encoding(), x), "{x} is outside of its table");
             values[at] = table.look_up(self.encoding(), x).collect();
         }
@@ -224,7 +224,7 @@ impl<'c> Work<'c> {
             ready: BinaryHeap::new(),
             left: plan.needed().count(),
             outputs: vec![Vec::new(); count],
-            tables: graph.tables.iter().map(|_| None).collect(),
+            tables: (0..graph.tables.len()).map(|_| None).collect(),
             plan,
         };
         let is_stand_in = |(source, _): (Source, i64)| match source {
@@ -251,8 +251,13 @@ impl<'c> Work<'c> {
             }
             let table = lookup.table as usize;
             if work.tables[table].is_none() {
-                let offsets = graph.tables[table].offsets(parameters).collect();
-                let polynomial = graph.tables[table].polynomial(parameters);
+                let (offsets, polynomial) = {
+                    let table = graph.tables.at(lookup.table);
+                    (
+                        table.offsets(parameters).collect(),
+                        table.polynomial(parameters),
+                    )
+                };
                 work.tables[table] = polynomial.map(|polynomial| (polynomial, offsets));
             }
         }

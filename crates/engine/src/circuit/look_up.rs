@@ -1,5 +1,6 @@
 //! The recording of lookups.
 
+use super::short_list::ShortList;
 use super::table::{Function, Table};
 use super::{Block, Circuit, Source};
 
@@ -13,8 +14,13 @@ impl Circuit {
     /// If `x` has more values, or more noise than a bootstrap can take. This is a defect of the
     /// calling operator, which must not decrypt to a wrong value silently.
     pub(crate) fn look_up(&self, x: &Block, f: impl Fn(i64) -> i64) -> Block {
-        let mut outputs = self.look_up_all(x, &[&f]);
-        outputs.pop().unwrap_or_else(|| Block::clear(0))
+        let values: Values = (x.low()..=x.high()).map(f).collect();
+        let (low, high) = range(&values);
+        if low == high {
+            return Block::clear(low);
+        }
+        let at = self.record(x, std::iter::once(&*values));
+        Block::of_source(self.id, Source::Lookup(at, 0), low, high)
     }
 
     /// Records the lookup of several functions and returns a block for each. One bootstrap gives
@@ -23,24 +29,21 @@ impl Circuit {
     /// # Panics
     /// As for [`look_up`](Self::look_up).
     pub(crate) fn look_up_all(&self, x: &Block, functions: &[Function<'_>]) -> Vec<Block> {
-        let ranges: Vec<(i64, i64)> = functions
-            .iter()
-            .map(|f| {
-                let values = (x.low()..=x.high()).map(f);
-                values.fold((i64::MAX, i64::MIN), |(low, high), y| {
-                    (low.min(y), high.max(y))
-                })
-            })
+        let span = x.span() as usize;
+        let functions = functions.iter();
+        let values: Values = functions
+            .flat_map(|f| (x.low()..=x.high()).map(f))
             .collect();
+        let values: Vec<&[i64]> = values.chunks_exact(span).collect();
+        let ranges: Vec<(i64, i64)> = values.iter().map(|values| range(values)).collect();
         let mut outputs: Vec<Block> = ranges.iter().map(|&(low, _)| Block::clear(low)).collect();
         // A constant function needs no bootstrap.
-        let wanted: Vec<usize> = (0..functions.len())
+        let wanted: Vec<usize> = (0..values.len())
             .filter(|&j| ranges[j].0 != ranges[j].1)
             .collect();
         let room = (self.block_modulus() / x.span()).max(1) as usize;
         for some in wanted.chunks(room) {
-            let functions: Vec<Function<'_>> = some.iter().map(|&j| functions[j]).collect();
-            let at = self.record(x, &functions);
+            let at = self.record(x, some.iter().map(|&j| values[j]));
             for (output, &j) in some.iter().enumerate() {
                 let (low, high) = ranges[j];
                 outputs[j] = Block::of_source(self.id, Source::Lookup(at, output as u8), low, high);
@@ -104,11 +107,14 @@ impl Circuit {
         }
     }
 
-    /// Records a lookup and returns its number, or the number of an equal lookup that is already
-    /// recorded.
-    fn record(&self, x: &Block, functions: &[Function<'_>]) -> u32 {
-        let interval = (x.low(), x.span());
-        let Some(key) = Table::key(self.encoding(), interval, functions) else {
+    /// Records a lookup of functions with these values, and returns its number, or the number of an
+    /// equal lookup that is already recorded.
+    fn record<'v>(
+        &self,
+        x: &Block,
+        functions: impl ExactSizeIterator<Item = &'v [i64]> + Clone,
+    ) -> u32 {
+        let Some(key) = Table::key(self.encoding(), functions) else {
             panic!("values in [{}, {}] overflow a block", x.low(), x.high());
         };
         assert!(
@@ -118,12 +124,19 @@ impl Circuit {
         );
         let graph = &mut *self.graph_mut();
         graph.watched.tick(graph.lookups.len());
-        let next = graph.tables.len() as u32;
-        let table = *graph.known_tables.entry(key.clone()).or_insert(next);
-        if table == next {
-            graph.tables.push(Table::new(key));
-        }
+        let table = graph.tables.place(&key);
         let constant = x.constant - x.low();
         graph.lookups.place(&x.terms, constant, table)
     }
+}
+
+/// The values of functions on the interval of a block, one function after the other.
+type Values = ShortList<i64, 32>;
+
+/// The smallest and the largest of some values.
+fn range(values: &[i64]) -> (i64, i64) {
+    let ends = (i64::MAX, i64::MIN);
+    values
+        .iter()
+        .fold(ends, |(low, high), &y| (low.min(y), high.max(y)))
 }

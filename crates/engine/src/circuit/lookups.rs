@@ -40,8 +40,8 @@ impl PackedTerm {
             Source::Lookup(at, output) => (1, output, at),
         };
         let source = u64::from(at) | u64::from(output) << Self::OUTPUT | kind << Self::KIND;
-        let packed = Self(source | (term.weight as u64) << Self::WEIGHT);
-        debug_assert_eq!(packed.unpacked().1, term.weight);
+        let packed = Self(source | (i64::from(term.weight) as u64) << Self::WEIGHT);
+        debug_assert_eq!(packed.unpacked().1, term.weight.into());
         packed
     }
 
@@ -179,7 +179,7 @@ fn spread(half: u32) -> u64 {
 mod tests {
     use super::*;
 
-    fn term(source: Source, weight: i64) -> Term {
+    fn term(source: Source, weight: i32) -> Term {
         Term {
             source,
             weight,
@@ -195,10 +195,10 @@ mod tests {
                 let outputs = [0, 1, u8::MAX].map(|output| Source::Lookup(at, output));
                 for source in outputs.into_iter().chain([Source::Input(at)]) {
                     let packed = PackedTerm::new(&term(source, weight));
-                    assert_eq!(packed.unpacked(), (source, weight));
+                    assert_eq!(packed.unpacked(), (source, weight.into()));
                 }
                 let bootstrapped = PackedTerm::new(&term(Source::Bootstrapped(7, at), weight));
-                assert_eq!(bootstrapped.unpacked(), (Source::Input(at), weight));
+                assert_eq!(bootstrapped.unpacked(), (Source::Input(at), weight.into()));
             }
         }
     }

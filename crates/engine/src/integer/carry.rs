@@ -57,6 +57,9 @@ impl Circuit {
     }
 
     pub(crate) fn propagate_unchecked<S: Signedness>(&self, a: &Integer<S>) -> Integer<S> {
+        if self.are_digits(a) {
+            return a.clone();
+        }
         let carried = self.carry(&a.blocks, &Block::clear(0), a.width);
         Integer::new(carried.digits, a.width)
     }
@@ -101,7 +104,7 @@ impl Circuit {
         }
     }
 
-    fn is_digit(&self, block: &Block, modulus: i64) -> bool {
+    pub(super) fn is_digit(&self, block: &Block, modulus: i64) -> bool {
         block.low() >= 0 && block.high() < modulus
     }
 

@@ -71,7 +71,7 @@ impl Circuit {
         } else if S::SIGNED {
             // With their sign bits flipped, two's complement numbers have the order of unsigned
             // numbers.
-            let (a, b) = (self.digits(a, 2), self.digits(b, 2));
+            let (a, b) = (self.as_digits(a, 2), self.as_digits(b, 2));
             let (a, b) = (&a.blocks[last], &b.blocks[last]);
             let order = |a: i64, b: i64| (a ^ half).cmp(&(b ^ half)) as i64;
             if let Some(b) = b.clear_value() {
@@ -129,7 +129,7 @@ impl Circuit {
     /// The differences of the digits, the least significant first, with little enough noise for a
     /// lookup.
     fn digit_differences<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Vec<Block> {
-        let (a, b) = (self.digits(a, 2), self.digits(b, 2));
+        let (a, b) = (self.as_digits(a, 2), self.as_digits(b, 2));
         a.blocks.iter().zip(&b.blocks).map(|(a, b)| a - b).collect()
     }
 

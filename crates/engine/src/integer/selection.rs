@@ -57,8 +57,11 @@ impl Circuit {
         a: &Integer<S>,
         b: &Integer<S>,
     ) -> Result<(Integer<S>, Integer<S>), IntegerError> {
-        let a_is_larger = self.compare(Comparison::Gt, a, b)?;
-        let (max, min) = self.choose(&a_is_larger, a, b);
+        self.check(&[a, b])?;
+        // Both parts need digits, which are found once.
+        let (a, b) = (self.as_digits(a, 2), self.as_digits(b, 2));
+        let a_is_larger = self.compare(Comparison::Gt, &a, &b)?;
+        let (max, min) = self.choose_digits(&a_is_larger, &a, &b);
         Ok((min, max))
     }
 
@@ -111,31 +114,50 @@ impl Circuit {
         a: &Integer<S>,
         b: &Integer<S>,
     ) -> (Integer<S>, Integer<S>) {
-        let (a, b) = (self.digits(a, 2), self.digits(b, 2));
+        self.choose_digits(condition, &self.as_digits(a, 2), &self.as_digits(b, 2))
+    }
+
+    /// [`choose`](Self::choose) between digits whose differences a lookup can take.
+    fn choose_digits<S: Signedness>(
+        &self,
+        condition: &FheBool,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> (Integer<S>, Integer<S>) {
+        let mut condition = WeightedBits {
+            circuit: self,
+            bit: condition,
+            known: Vec::new(),
+        };
         let both = a.blocks.iter().zip(&b.blocks);
-        let chosen = both.map(|(a, b)| self.choose_block(condition, a, b));
+        let chosen = both.map(|(a, b)| self.choose_block(&mut condition, a, b));
         let (chosen, other) = chosen.unzip();
         (Integer::new(chosen, a.width), Integer::new(other, a.width))
     }
 
-    fn choose_block(&self, condition: &FheBool, a: &Block, b: &Block) -> (Block, Block) {
+    fn choose_block(
+        &self,
+        condition: &mut WeightedBits<'_>,
+        a: &Block,
+        b: &Block,
+    ) -> (Block, Block) {
         let low = a.low().min(b.low());
         let high = a.high().max(b.high());
         let difference = a - b;
         if let Some(difference) = difference.clear_value() {
-            let product = self.weighted_bit(condition, difference);
-            let chosen = (b + &product).known_in(low, high);
-            return (chosen, (a - &product).known_in(low, high));
+            let product = condition.of(difference);
+            let chosen = (b + product).known_in(low, high);
+            return (chosen, (a - product).known_in(low, high));
         }
         let span = difference.span();
-        let x = |weight| &difference + &self.weighted_bit(condition, weight);
         if 2 * span <= self.block_modulus() {
-            let (x, start) = (x(span), difference.low());
+            let start = difference.low();
+            let x = &difference + condition.of(span);
             let product = self.look_up(&x, |x| if x >= start + span { x - span } else { 0 });
             let chosen = (b + &product).known_in(low, high);
             return (chosen, (a - &product).known_in(low, high));
         }
-        let bit = self.bit(condition);
+        let bit = condition.of(1).clone();
         let of = |digit: &Block, when: i64| {
             self.look_up_pair(
                 digit,
@@ -145,5 +167,24 @@ impl Circuit {
         };
         let choice = |when: i64| (&of(a, when) + &of(b, 1 - when)).known_in(low, high);
         (choice(1), choice(0))
+    }
+}
+
+/// The blocks that are a weight if a truth value holds and 0 if it does not, each recorded once.
+struct WeightedBits<'b> {
+    circuit: &'b Circuit,
+    bit: &'b FheBool,
+    known: Vec<(i64, Block)>,
+}
+
+impl WeightedBits<'_> {
+    fn of(&mut self, weight: i64) -> &Block {
+        let known = self.known.iter().position(|&(known, _)| known == weight);
+        let at = known.unwrap_or_else(|| {
+            let block = self.circuit.weighted_bit(self.bit, weight);
+            self.known.push((weight, block));
+            self.known.len() - 1
+        });
+        &self.known[at].1
     }
 }
