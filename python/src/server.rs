@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use tfhe_sbc_columns as columns;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_python_shared::device::{Session, column};
+use tfhe_sbc_python_shared::device::{ColumnTuple, Session, column};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::{EvaluateError, evaluate, first_header};
@@ -95,7 +95,7 @@ impl Server {
     /// Readings of a rehearsal.
     fn load_clear(
         &self,
-        columns: Vec<(String, String, f64, f64, u32)>,
+        columns: Vec<ColumnTuple>,
         rows: Vec<String>,
         values: Vec<Vec<f64>>,
     ) -> PyResult<Loaded> {

@@ -26,7 +26,7 @@ from ._encrypted import (
     to_bytes,
     where,
 )
-from ._encryptor import Column, DeviceKey, DevicePublicKey, Encryptor
+from ._encryptor import Column, Compact, DeviceKey, DevicePublicKey, Encryptor
 from ._keys import Keys, SecretKey, ServerKey, keygen
 from ._native import FormatError, KeyMismatch, RangeError, TfheSbcError, __version__
 from ._server import Rehearsal, Server
@@ -35,6 +35,7 @@ from .params import Parameters
 
 __all__ = [
     "Column",
+    "Compact",
     "Cost",
     "DeviceKey",
     "DevicePublicKey",

@@ -58,7 +58,7 @@ class Session:
     def __new__(cls, key: DeviceKey, plan: str | None, expander: str | None) -> Session: ...
     def encrypt_table(
         self,
-        columns: list[tuple[str, str, float, float, int]],
+        columns: list[_Column],
         labels: list[str],
         readings: list[NDArray[float64]],
     ) -> bytes: ...
@@ -66,7 +66,7 @@ class Session:
 def write_new(path: str, bytes: bytes, private: bool) -> None: ...
 
 _Progress = Union[Callable[[int, int], object], None]
-_Column = tuple[str, str, float, float, int]
+_Column = tuple[str, str, float, float, int, tuple[int, int, bool] | None]
 _Loaded = tuple[list[tuple[str, str, Number]], list[str]]
 
 @final

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,6 +35,90 @@ def test_the_small_plan(key):
     assert ts.Encryptor(key, plan="small").encrypt([1], bits=2).startswith(b"TSBC")
     with pytest.raises(ValueError, match="balanced"):
         ts.Encryptor(key, plan="huge")
+
+
+#: The reader that knows the description of the wire format only.
+READER = Path(__file__).parents[3] / "crates/core/tests/independent_reader.py"
+
+
+def read(upload, tmp_path):
+    """The lines of the independent reader about the messages of an upload."""
+    path = tmp_path / "upload.tsbc"
+    path.write_bytes(upload)
+    keys = [Path(KEYS) / name for name in ("secret.tsbc", "device.tsbc")]
+    arguments = [sys.executable, str(READER), *map(str, keys), str(path)]
+    output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    return [line.split(" ") for line in output.splitlines()[2:]]
+
+
+def test_compact_columns_are_read_back(key, tmp_path):
+    rows = 2100
+    level, flow = np.arange(rows) % 90 * 0.5 - 40, np.arange(rows) * 37 % 4096
+    mode = np.arange(rows) % 16
+    upload = ts.Encryptor(key).encrypt(
+        {"level": level, "mode": mode, "flow": flow},
+        scale={"level": 0.5},
+        offset={"level": -40},
+        bits=[8, 4, 12],
+        compact={
+            "level": ts.Compact(headroom=12, body_bits=28, feedback=True),
+            "flow": ts.Compact(headroom=1, body_bits=18),
+        },
+    )
+    metadata, columns = read(upload, tmp_path)
+    assert metadata[0] == "metadata"
+    form = bytes.fromhex(metadata[1])
+    assert form.count(b"gcompact") == 2 and form.count(b"hfeedback\xf5") == 1
+    expected = ["seeded_column_list", "ChaCha20", "compact", 8, 12, 28, "feedback"]
+    expected += [int(code) for code in np.arange(rows) % 90]
+    expected += ["radix", *(block for value in mode for block in (value % 4, value // 4))]
+    expected += ["compact", 12, 1, 18, "nearest", *flow]
+    assert columns == [str(word) for word in expected]
+    # The form of a column definition, and of all columns at once.
+    columns = [ts.Column("level", 0.5, -40, 8, compact=ts.Compact(12, 28, True))]
+    _, one = read(ts.Encryptor(key).encrypt(level, columns=columns), tmp_path)
+    assert one[2:7] == ["compact", "8", "12", "28", "feedback"]
+    assert one[7:] == [str(code) for code in np.arange(rows) % 90]
+    both = ts.Encryptor(key).encrypt([[1, 2]], bits=2, compact=ts.Compact(4, 12))
+    _, both = read(both, tmp_path)
+    compact = ["compact", "2", "4", "12", "nearest"]
+    assert both[2:] == [*compact, "1", *compact, "2"]
+
+
+def test_compact_columns_are_smaller_than_blocks(key):
+    readings = np.arange(2048) % 4096
+    encryptor = ts.Encryptor(key)
+    blocks = encryptor.encrypt(readings, bits=12)
+    compact = encryptor.encrypt(readings, bits=12, compact=ts.Compact(1, 18))
+    # Six blocks of 12 bits, or one body of 18 bits.
+    difference = 2048 * 9 - 2048 * 18 // 8
+    assert abs(len(blocks) - len(compact) - difference) < 100
+
+
+@pytest.mark.parametrize(
+    "compact, words",
+    [
+        (dict(headroom=10, body_bits=22), "'value'.*from 23 to 56 bits, not 22"),
+        (dict(headroom=37, body_bits=56), "'value'.*at most 36 bits of headroom, not 37"),
+        (dict(headroom=10, body_bits=57), "'value'.*from 23 to 56 bits, not 57"),
+    ],
+)
+def test_compact_forms_that_cannot_work(key, compact, words):
+    with pytest.raises(ts.TfheSbcError, match=words):
+        ts.Encryptor(key).encrypt([1], bits=12, compact=ts.Compact(**compact))
+
+
+def test_what_is_no_compact_form(key):
+    encryptor = ts.Encryptor(key)
+    with pytest.raises(TypeError, match=r"'value' is a tuple: give a Compact"):
+        encryptor.encrypt([1], columns=[ts.Column("value", bits=12, compact=(10, 30))])
+    with pytest.raises(ValueError, match="not both"):
+        columns = [ts.Column("value", bits=12)]
+        encryptor.encrypt([1], columns=columns, compact=ts.Compact(10, 30))
+    with pytest.raises(OverflowError):
+        encryptor.encrypt([1], bits=12, compact=ts.Compact(-1, 30))
+    with pytest.raises(ts.RangeError, match="row 2"):
+        encryptor.encrypt([1, 4096], bits=12, compact=ts.Compact(10, 30))
 
 
 def test_refusals(key):

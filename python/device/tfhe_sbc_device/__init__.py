@@ -8,11 +8,12 @@ encrypted. The package ``tfhe-sbc`` has both, under the same names.
     >>> box = ts.Encryptor(key).encrypt([21.5, 22.0], scale=0.5, bits=8)
 """
 
-from ._encryptor import Column, DeviceKey, DevicePublicKey, Encryptor
+from ._encryptor import Column, Compact, DeviceKey, DevicePublicKey, Encryptor
 from ._native import FormatError, KeyMismatch, RangeError, TfheSbcError, __version__
 
 __all__ = [
     "Column",
+    "Compact",
     "DeviceKey",
     "DevicePublicKey",
     "Encryptor",

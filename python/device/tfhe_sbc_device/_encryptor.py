@@ -18,6 +18,32 @@ from numpy.typing import NDArray
 from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
+#: A column as the extension module takes it.
+_Parts = tuple[str, str, float, float, int, Union[tuple[int, int, bool], None]]
+
+
+@dataclass(frozen=True)
+class Compact:
+    """The compact form of a column: a whole code in one coefficient of a ciphertext.
+
+    Sums, means and differences of compact columns need no bootstrap, and readings take fewer bytes than
+    radix blocks, which columns have without it.
+
+    Args:
+        headroom: the number of bits above a code. Sums of codes stay below
+            ``2**(bits + headroom)``: ``2**headroom`` rows can be added.
+        body_bits: the number of bits of each coefficient that are sent: more than ``bits + headroom``,
+            at most 56. The more, the more exact are sums and comparisons.
+        feedback: whether the rounding error of a coefficient is added to the next one, so that the
+            error of a sum of neighbouring rows does not grow with their number.
+    """
+
+    headroom: int
+    body_bits: int
+    feedback: bool = False
+
+    def _parts(self) -> tuple[int, int, bool]:
+        return (int(self.headroom), int(self.body_bits), bool(self.feedback))
 
 
 @dataclass(frozen=True)
@@ -33,6 +59,7 @@ class Column:
         offset: the lowest reading, in the column's unit.
         bits: the width of a code, 1 to 52.
         unit: for people; at most 64 characters.
+        compact: the compact form of the column; radix blocks if not given.
     """
 
     name: str
@@ -40,14 +67,27 @@ class Column:
     offset: float = 0.0
     bits: int = 16
     unit: str = ""
+    compact: Compact | None = None
 
     @property
     def range(self) -> tuple[float, float]:
         """The lowest and the highest reading that have a code."""
         return (self.offset, self.offset + self.scale * (2**self.bits - 1))
 
-    def _parts(self) -> tuple[str, str, float, float, int]:
-        return (self.name, self.unit, float(self.offset), float(self.scale), int(self.bits))
+    def _parts(self) -> _Parts:
+        if self.compact is not None and not isinstance(self.compact, Compact):
+            raise TypeError(
+                f"the compact form of column '{self.name}' is a {type(self.compact).__name__}: give "
+                "a Compact(headroom, body_bits)"
+            )
+        return (
+            self.name,
+            self.unit,
+            float(self.offset),
+            float(self.scale),
+            int(self.bits),
+            None if self.compact is None else self.compact._parts(),
+        )
 
 
 class _KeyOfDevice:
@@ -181,6 +221,7 @@ class Encryptor:
         bits: PerColumn = None,
         name: str | Sequence[str] | None = None,
         unit: PerColumn = "",
+        compact: PerColumn = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
     ) -> bytes:
@@ -195,12 +236,13 @@ class Encryptor:
             bits: the width of a code, 1 to 52.
             name: the column's name; a list of names for a 2-D array.
             unit: the column's unit, for people.
+            compact: the compact form of the column, a :class:`Compact`; radix blocks if not given.
             columns: definitions of the columns, instead of the arguments above.
             rows: one label a row, such as its time; numbers from 0 if not given. Labels, names
                 and units are not encrypted.
 
-        Each of ``scale``, ``offset``, ``bits`` and ``unit`` is one for all columns, a mapping from
-        names or a list.
+        Each of ``scale``, ``offset``, ``bits``, ``unit`` and ``compact`` is one for all columns, a
+        mapping from names or a list.
 
         Returns:
             The bytes of an upload, as ``tfhe-sbc encrypt`` writes them.
@@ -210,7 +252,7 @@ class Encryptor:
             TypeError: readings that are no numbers.
             ValueError: columns or labels that cannot be sent.
         """
-        table = table_of(data, scale, offset, bits, name, unit, columns, rows)
+        table = table_of(data, scale, offset, bits, name, unit, columns, rows, compact)
         return self._session.encrypt_table(*table)
 
     def encrypt_scalar(
@@ -233,7 +275,7 @@ class Encryptor:
         return f"<Encryptor with {self._key!r}>"
 
 
-Table = tuple[list[tuple[str, str, float, float, int]], list[str], list[NDArray[np.float64]]]
+Table = tuple[list[_Parts], list[str], list[NDArray[np.float64]]]
 
 
 def table_of(
@@ -245,6 +287,7 @@ def table_of(
     unit: PerColumn,
     columns: Sequence[Column] | None,
     rows: Iterable[object] | None,
+    compact: PerColumn = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
     named = _named_columns(data, name, columns)
@@ -261,11 +304,12 @@ def table_of(
                 offset=_of(offset, place, column, 0.0),
                 bits=_of(bits, place, column, None),
                 unit=_of(unit, place, column, ""),
+                compact=_compact_of(compact, place, column),
             )
             for place, (column, _) in enumerate(named)
         ]
-    elif scale is not None or offset is not None or bits is not None:
-        raise ValueError("give columns, or scale, offset and bits, not both")
+    elif any(given is not None for given in (scale, offset, bits, compact)):
+        raise ValueError("give columns, or scale, offset, bits and compact, not both")
     by_name = dict(named)
     for column in columns:
         if column.name not in by_name:
@@ -322,6 +366,13 @@ def _of(given: PerColumn, place: int, name: str, default: Any) -> Any:
             return given[place]
         raise ValueError(f"column '{name}' has no entry: {len(given)} are given")
     return given
+
+
+def _compact_of(given: PerColumn, place: int, name: str) -> Any:
+    """The compact form of one column; columns without an entry in a mapping are radix blocks."""
+    if isinstance(given, Mapping):
+        return given.get(name)
+    return _of(given, place, name, None)
 
 
 def _array(values: Any, what: str) -> NDArray[Any]:

@@ -14,7 +14,7 @@ use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_device::{DeviceError, MemoryPlan};
 use tfhe_sbc_upload::DeviceSession;
-use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::readings::{Column, Compact};
 use zeroize::Zeroizing;
 
 use crate::{errors, files};
@@ -91,8 +91,10 @@ impl DeviceKey {
     }
 }
 
-/// A column as Python gives it: name, unit, offset, scale, bits.
-type ColumnTuple = (String, String, f64, f64, u32);
+/// A compact form as Python gives it: headroom, body bits, feedback.
+type CompactTuple = (u32, u32, bool);
+/// A column as Python gives it: name, unit, offset, scale, bits, compact form.
+pub type ColumnTuple = (String, String, f64, f64, u32, Option<CompactTuple>);
 
 /// An encryptor.
 #[pyclass(frozen)]
@@ -169,14 +171,18 @@ impl Session {
 }
 
 /// A column of its parts.
-pub fn column((name, unit, offset, scale, bits): ColumnTuple) -> Column {
+pub fn column((name, unit, offset, scale, bits, compact): ColumnTuple) -> Column {
     Column {
         name,
         unit,
         offset,
         scale,
         bits,
-        compact: None,
+        compact: compact.map(|(headroom, body_bits, feedback)| Compact {
+            headroom,
+            body_bits,
+            feedback,
+        }),
     }
 }
 
