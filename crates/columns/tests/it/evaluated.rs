@@ -1,6 +1,6 @@
 //! Computations under real keys.
 
-use tfhe_sbc_columns::{Column, Computed, Error, Progress, Server};
+use tfhe_sbc_columns::{Column, Computed, Error, Exported, Progress, Server};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
@@ -58,6 +58,26 @@ fn a_server_computes_what_a_rehearsal_does() {
     let rest = warmest.minus(t).unwrap();
     let [rest] = server.compute([&rest]).unwrap();
     let expected = [15.5, 9.0, 0.0, 11.5, 4.5];
+    assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
+    // An earlier result takes bootstraps itself before it is an operand. A bound refuses it before
+    // the first of them.
+    let earlier = Computed::Number(warmest).export(&Progress::default());
+    let Exported::Sealed(sealed) = earlier.unwrap() else {
+        panic!("a server's results are sealed");
+    };
+    let earlier = server.number_of(None, &columns[0], sealed);
+    let rest = earlier.minus(t).unwrap();
+    let parts = [Computed::Number(rest.clone())];
+    let cost = server.cost(&parts, &Progress::default()).unwrap();
+    let progress = Progress::default();
+    let refused = server.compute_within(&parts, cost.bootstraps - 1, &progress);
+    assert!(
+        matches!(refused, Err(Error::TooCostly { bootstraps, .. }) if bootstraps == cost.bootstraps)
+    );
+    assert_eq!(progress.bootstraps(), 0);
+    let done = server.compute_within(&parts, cost.bootstraps, &progress);
+    assert_eq!(done.unwrap(), cost.bootstraps);
+    let [rest] = server.compute([&rest]).unwrap();
     assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
     // Bounds, and keys of somebody else.
     let sorted = [Computed::Number(t.smallest(5).unwrap())];
