@@ -168,7 +168,7 @@ impl SecretKey {
         let encoding = self.secret.parameters().block_encoding();
         let each = encoding.block_count(number.0.bits());
         let blocks = match self.opened(py, &Computed::Number(number.0.clone()))? {
-            Opened::Rehearsed(codes) => return Ok(codes),
+            Opened::Codes(codes) => return Ok(codes),
             Opened::Blocks(blocks) => blocks,
         };
         if blocks
@@ -184,7 +184,7 @@ impl SecretKey {
     /// The truth values of a computed mask.
     fn truths(&self, py: Python<'_>, mask: &Mask) -> PyResult<Vec<bool>> {
         let bits = match self.opened(py, &Computed::Mask(mask.0.clone()))? {
-            Opened::Rehearsed(bits) => bits,
+            Opened::Codes(bits) => bits,
             Opened::Blocks(blocks) => blocks.into_iter().map(u128::from).collect(),
         };
         if bits.iter().any(|&bit| bit > 1) {
@@ -212,7 +212,12 @@ impl SecretKey {
         }
         let opened = watched(py, None, |progress| {
             Ok(match value.export(progress)? {
-                Exported::Clear(values) => Opened::Rehearsed(values),
+                Exported::Clear(values) => Opened::Codes(values),
+                Exported::Compact(values) => {
+                    let codes = values.decrypt(&self.secret);
+                    let codes = codes.ok_or(tfhe_sbc_columns::Error::Implausible)?;
+                    Opened::Codes(codes.into_iter().map(u128::from).collect())
+                }
                 Exported::Sealed(ciphertexts) => Opened::Blocks(self.blocks(&ciphertexts)),
             })
         })?;
@@ -222,9 +227,9 @@ impl SecretKey {
 
 /// The content of a computed value in the clear.
 enum Opened {
-    /// The codes or bits of a rehearsal.
-    Rehearsed(Vec<u128>),
-    /// What its ciphertexts decrypt to.
+    /// Codes, or bits of a rehearsal.
+    Codes(Vec<u128>),
+    /// What its blocks decrypt to.
     Blocks(Vec<u64>),
 }
 
@@ -251,7 +256,9 @@ fn rehearsed(value: &Computed) -> PyResult<Vec<u128>> {
     }
     match value.export(&Progress::default()).map_err(error)? {
         Exported::Clear(values) => Ok(values),
-        Exported::Sealed(_) => Err(error(tfhe_sbc_columns::Error::Encrypted)),
+        Exported::Sealed(_) | Exported::Compact(_) => {
+            Err(error(tfhe_sbc_columns::Error::Encrypted))
+        }
     }
 }
 

@@ -5,11 +5,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
-use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
-use tfhe_sbc_query::results::{
-    AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
-};
+use tfhe_sbc_query::results::{AnswerValue, Ciphertexts, Meaning, Results, ResultsError, Spread};
 use tfhe_sbc_upload::readings::Column;
 
 use crate::compute::Computable;
@@ -43,30 +40,34 @@ pub(crate) fn seal<'py>(
     answers: Vec<ToSeal<'py>>,
     bootstraps: u64,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut ciphertexts = Vec::new();
+    let mut ciphertexts = Ciphertexts::default();
     let mut sealed = Vec::with_capacity(answers.len());
     let mut first: Option<Computed> = None;
     for (kind, name, parts, unit, labels) in answers {
         let mut blocks = Vec::with_capacity(parts.len());
+        let mut exported = Vec::with_capacity(parts.len());
         for (place, part) in parts.iter().enumerate() {
             let part = part.computed();
             match &first {
                 Some(first) => first.check_same(&part).map_err(error)?,
                 None => first = Some(part.clone()),
             }
-            let start = ciphertexts.len();
             // The column that a spread is of only tells its encoding.
-            if !(is_spread(&kind) && place == 0) {
-                ciphertexts.extend(sealed_blocks(py, &part)?);
+            if is_spread(&kind) && place == 0 {
+                blocks.push(0);
+                continue;
             }
-            blocks.push((ciphertexts.len() - start) as u32);
+            let content = watched(py, None, |progress| part.export(progress))?.map_err(error)?;
+            blocks.push(content.block_count(part.block_encoding()) as u32);
+            exported.push(content);
         }
         let meaning = meaning(&kind, &name, &parts, &blocks, unit, labels)?;
-        sealed.push(EncryptedAnswer {
-            name,
-            blocks: blocks.iter().sum(),
-            meaning,
-        });
+        let Some(encoding) = first.as_ref().map(Computed::block_encoding) else {
+            continue;
+        };
+        let answer = ciphertexts.add(encoding, name, exported, meaning);
+        let answer = answer.ok_or_else(|| error(tfhe_sbc_columns::Error::NoCiphertexts))?;
+        sealed.push(answer);
     }
     let server = first.map(|first| first.server());
     let Some((server, key)) = server.and_then(|by| by.fingerprint().map(|key| (by, key))) else {
@@ -79,13 +80,6 @@ pub(crate) fn seal<'py>(
     let bytes = results.seal(server.parameters(), key, &ciphertexts);
     let bytes = bytes.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
-}
-
-fn sealed_blocks(py: Python<'_>, part: &Computed) -> PyResult<Vec<LweCiphertext<u32>>> {
-    match watched(py, None, |progress| part.export(progress))?.map_err(error)? {
-        Exported::Sealed(ciphertexts) => Ok(ciphertexts),
-        Exported::Clear(_) => Err(error(tfhe_sbc_columns::Error::NoCiphertexts)),
-    }
 }
 
 /// Whether it is a measure of how far values are from each other.
@@ -157,13 +151,11 @@ pub(crate) fn open_result(
 ) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let parameters = secret.secret.parameters();
     let parsed = Results::parse(bytes, parameters, secret.secret.fingerprint());
-    let (results, ciphertexts) = parsed.map_err(results_error)?;
-    let mut ciphertexts = &ciphertexts[..];
+    let (results, parts) = parsed.map_err(results_error)?;
     let mut opened = Vec::with_capacity(results.answers.len());
-    for answer in results.answers {
-        let (own, rest) = ciphertexts.split_at(answer.blocks as usize);
-        ciphertexts = rest;
-        let blocks = watched(py, None, |_| secret.blocks(own))?;
+    for (answer, own) in results.answers.into_iter().zip(parts) {
+        let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
+        let blocks = blocks.ok_or_else(|| error(tfhe_sbc_columns::Error::Implausible))?;
         let truths = match &answer.meaning {
             Meaning::Rows(labels) => Some(is_single(labels)),
             _ => None,
@@ -229,14 +221,23 @@ pub(crate) fn load_result(
             "load them with a Server",
         ));
     };
-    let (results, ciphertexts) = Results::parse(bytes, parameters, key).map_err(results_error)?;
-    let mut ciphertexts = ciphertexts.into_iter();
+    let (results, parts) = Results::parse(bytes, parameters, key).map_err(results_error)?;
     let encoding = parameters.block_encoding();
     let mut loaded = Vec::with_capacity(results.answers.len());
-    for answer in results.answers {
+    for (answer, own) in results.answers.into_iter().zip(parts) {
         let count = answer.blocks as usize;
-        let sealed: Vec<_> = ciphertexts.by_ref().take(count).collect();
-        let bits_of = |rows: usize| answer.blocks / rows.max(1) as u32 * encoding.message_bits();
+        let Some(sealed) = own.into_one() else {
+            return Err(unfit(&answer.name));
+        };
+        // A number in blocks may be as wide as they are; a compact code has a width of its own.
+        let compact_bits = match &sealed {
+            Exported::Compact(values) => Some(values.bits),
+            _ => None,
+        };
+        let bits_of = |rows: usize| match compact_bits {
+            Some(bits) => bits,
+            None => answer.blocks / rows.max(1) as u32 * encoding.message_bits(),
+        };
         let fits = |column: &Column, rows: usize| {
             encoding.block_count(column.bits) * rows == count && rows > 0
         };
@@ -301,6 +302,9 @@ pub(crate) fn load_result(
             }
             Meaning::Rows(labels) if labels.len() == count && count > 0 => {
                 let rows = (!is_single(&labels)).then_some(count);
+                let Exported::Sealed(sealed) = sealed else {
+                    return Err(unfit(&name));
+                };
                 let mask = Mask::made(Ok(server.mask_of(rows, sealed)))?;
                 (String::new(), Some(labels), Py::new(py, mask)?.into_any())
             }

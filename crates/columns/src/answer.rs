@@ -132,10 +132,11 @@ impl Answer {
         })
     }
 
-    /// The number of its ciphertexts, which are under the small key.
+    /// The number of its ciphertexts: under the small key, or GLWE ciphertexts of compact codes.
     pub fn ciphertext_count(&self) -> usize {
         let count = |part: &Part| match &part.content {
             Exported::Sealed(ciphertexts) => ciphertexts.len(),
+            Exported::Compact(values) => values.pieces.len(),
             Exported::Clear(_) => 0,
         };
         self.parts.iter().map(count).sum()
@@ -161,6 +162,10 @@ impl Answer {
         let open = |part: &Part| {
             let ciphertexts = match &part.content {
                 Exported::Clear(codes) => return Ok(codes.clone()),
+                Exported::Compact(values) => {
+                    let codes = values.decrypt(secret).ok_or(Error::Implausible)?;
+                    return Ok(codes.into_iter().map(u128::from).collect());
+                }
                 Exported::Sealed(ciphertexts) => ciphertexts,
             };
             let blocks = ciphertexts.iter().map(|lwe| secret.decrypt_block(lwe));
@@ -183,7 +188,7 @@ impl Answer {
     pub fn rehearsed(&self) -> Result<Value, Error> {
         let codes = self.parts.iter().map(|part| match &part.content {
             Exported::Clear(codes) => Ok(codes.clone()),
-            Exported::Sealed(_) => Err(Error::Encrypted),
+            Exported::Sealed(_) | Exported::Compact(_) => Err(Error::Encrypted),
         });
         self.value(&codes.collect::<Result<Vec<_>, _>>()?)
     }

@@ -12,13 +12,16 @@ use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::backend::{Backend, Keys};
+use crate::compact::plan::{Plan, Way};
+use crate::compact::stage::{self, Stage};
+use crate::compact::values::{self, CompactValues};
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::limits::MAX_LOADED_BLOCKS;
 use crate::node::{Content, Kind, KnownBlock, Node, Op};
 use crate::progress::Progress;
 use crate::record::inputs::sum_plan;
-use crate::record::{Recorder, degree_at, in_order, loads_itself};
+use crate::record::{Recorder, degree_at, loads_itself};
 
 /// The number of blocks that are switched or lifted between two looks at whether the computation is
 /// called off.
@@ -31,20 +34,25 @@ fn check_wanted(progress: &Progress) -> Result<(), Error> {
     }
 }
 
-/// Records nodes in an order and returns the blocks of each output.
+/// Records nodes as planned and returns the blocks of each output, none of one that is added up on
+/// polynomials.
 fn record(
     circuit: &Circuit,
     stand_ins: bool,
+    plan: &Plan,
+    stage: &Stage,
     outputs: &[Arc<Node>],
     progress: &Progress,
 ) -> Result<Vec<Vec<Block>>, Error> {
-    let order = in_order(outputs);
     circuit.record_watched(progress.watch(), |circuit| {
-        let mut recorder = Recorder::new(circuit, stand_ins, &order);
-        for node in &order {
+        let mut recorder = Recorder::new(circuit, stand_ins, plan, stage);
+        for node in plan.order.iter().filter(|node| !plan.is_sum(node)) {
             recorder.record(node)?;
         }
-        let blocks = outputs.iter().map(|node| recorder.blocks(node));
+        let blocks = outputs.iter().map(|node| match plan.is_sum(node) {
+            true => Ok(Vec::new()),
+            false => recorder.blocks(node),
+        });
         Ok(blocks.collect::<Result<_, _>>()?)
     })?
 }
@@ -57,32 +65,39 @@ pub(crate) fn count(
 ) -> Result<(Vec<Cost>, Cost), Error> {
     let circuit = Circuit::new(parameters)?;
     let all: Vec<Arc<Node>> = lists.concat();
-    let blocks = record(&circuit, true, &all, progress)?;
-    let rows_of = |nodes: &[Arc<Node>]| -> HashSet<*const Node> {
-        in_order(nodes).iter().map(Arc::as_ptr).collect()
+    let together = Plan::new(parameters, &all)?;
+    let record = |plan: &Plan, nodes: &[Arc<Node>]| {
+        record(&circuit, true, plan, &Stage::StandIns, nodes, progress)
     };
-    let all_rows = rows_of(&all);
+    let blocks = record(&together, &all)?;
+    let all_rows: HashSet<*const Node> = together.order.iter().map(Arc::as_ptr).collect();
     let mut each = Vec::with_capacity(lists.len());
     let mut left = blocks.iter();
     for nodes in lists {
         let own: Vec<&Block> = left.by_ref().take(nodes.len()).flatten().collect();
-        each.push(match lists.len() > 1 && shares_rows(nodes, &all_rows) {
+        let alone = Plan::new(parameters, nodes)?;
+        // An output of all may be a step of the others, and so be computed in another way.
+        let differs = !together.ways.is_empty() || shares_rows(&alone, &all_rows);
+        each.push(match lists.len() > 1 && differs {
             true => {
-                let alone = record(&circuit, true, nodes, progress)?;
-                cost(&circuit, nodes, &alone.iter().flatten().collect::<Vec<_>>())
+                let blocks = record(&alone, nodes)?;
+                cost(
+                    &circuit,
+                    &alone,
+                    &blocks.iter().flatten().collect::<Vec<_>>(),
+                )
             }
-            false => cost(&circuit, nodes, &own),
+            false => cost(&circuit, &alone, &own),
         });
     }
     let blocks: Vec<&Block> = blocks.iter().flatten().collect();
-    Ok((each, cost(&circuit, &all, &blocks)))
+    Ok((each, cost(&circuit, &together, &blocks)))
 }
 
-/// Whether a column that `nodes` load a part of by themselves is loaded whole for other nodes.
-fn shares_rows(nodes: &[Arc<Node>], all_rows: &HashSet<*const Node>) -> bool {
-    let order = in_order(nodes);
-    let own: HashSet<*const Node> = order.iter().map(Arc::as_ptr).collect();
-    order.iter().any(|node| {
+/// Whether a column that planned nodes load a part of by themselves is loaded whole for other nodes.
+fn shares_rows(plan: &Plan, all_rows: &HashSet<*const Node>) -> bool {
+    let own: HashSet<*const Node> = plan.order.iter().map(Arc::as_ptr).collect();
+    plan.order.iter().any(|node| {
         let op = node.op();
         loads_itself(&op)
             && op.children().iter().any(|column| {
@@ -92,9 +107,11 @@ fn shares_rows(nodes: &[Arc<Node>], all_rows: &HashSet<*const Node>) -> bool {
     })
 }
 
-/// The cost of blocks, and of bringing the sealed values that they are made of under the big key.
-fn cost(circuit: &Circuit, outputs: &[Arc<Node>], blocks: &[&Block]) -> Cost {
-    let sealed = in_order(outputs).iter().fold(0, |sealed, node| {
+/// The cost of blocks, of what is computed before the circuit, and of bringing the sealed values that
+/// they are made of under the big key.
+fn cost(circuit: &Circuit, plan: &Plan, blocks: &[&Block]) -> Cost {
+    let before = plan.cost();
+    let sealed = plan.order.iter().fold(0, |sealed, node| {
         sealed
             + match &*node.op() {
                 Op::Sealed(ciphertexts) => ciphertexts.len() as u64,
@@ -103,8 +120,8 @@ fn cost(circuit: &Circuit, outputs: &[Arc<Node>], blocks: &[&Block]) -> Cost {
     });
     let Cost { bootstraps, depth } = Cost::of(circuit, blocks);
     Cost {
-        bootstraps: bootstraps + sealed,
-        depth: depth + u32::from(sealed > 0),
+        bootstraps: bootstraps + before.bootstraps + sealed,
+        depth: depth + before.depth + u32::from(sealed > 0),
     }
 }
 
@@ -115,9 +132,15 @@ pub(crate) fn rehearse(
     progress: &Progress,
 ) -> Result<(), Error> {
     let circuit = Circuit::new(parameters)?;
-    let blocks = record(&circuit, false, nodes, progress)?;
+    let plan = Plan::new(parameters, nodes)?;
+    let blocks = record(&circuit, false, &plan, &Stage::StandIns, nodes, progress)?;
     for (node, blocks) in nodes.iter().zip(&blocks) {
         check_wanted(progress)?;
+        if let Some(Way::Sum(linear)) = plan.way(node) {
+            let codes = values::rehearse(linear, node.len()).into_iter();
+            node.set(Op::Clear(codes.map(u128::from).collect()));
+            continue;
+        }
         let values = circuit.rehearse(&blocks.iter().collect::<Vec<_>>())?;
         let values = values.into_iter().map(|value| value as u128);
         node.set(Op::Clear(match node.kind {
@@ -152,9 +175,10 @@ pub(crate) fn evaluate(
     let observer = |count| progress.add_bootstraps(count);
     let evaluator = Evaluator::with_observer(&keys.key, &observer);
     let circuit = Circuit::new(parameters)?;
-    let order = in_order(nodes);
-    check_size(&circuit, &order)?;
-    let sealed: Vec<&Arc<Node>> = order
+    let plan = Plan::new(parameters, nodes)?;
+    check_size(&circuit, &plan)?;
+    let sealed: Vec<&Arc<Node>> = plan
+        .order
         .iter()
         .filter(|node| matches!(*node.op(), Op::Sealed(_)))
         .collect();
@@ -162,14 +186,16 @@ pub(crate) fn evaluate(
         Some(most) if bootstraps > most => Err(Error::TooCostly { bootstraps, most }),
         _ => Ok(()),
     };
-    if !sealed.is_empty() {
-        // Bringing sealed values under the big key takes bootstraps itself, so they are counted first.
+    if !sealed.is_empty() || plan.cost().bootstraps > 0 {
+        // What comes before the circuit takes bootstraps itself, so they are counted first.
         let (_, cost) = count(parameters, &[nodes], progress)?;
         within(cost.bootstraps)?;
         progress.expect_bootstraps(cost.bootstraps);
     }
     lift(&evaluator, &sealed, progress)?;
-    let blocks = record(&circuit, false, nodes, progress)?;
+    let stage = stage::Computed::new(&evaluator, &plan, &|| check_wanted(progress))?;
+    let stage = Stage::Computed(stage);
+    let blocks = record(&circuit, false, &plan, &stage, nodes, progress)?;
     let outputs: Vec<&Block> = blocks.iter().flatten().collect();
     let bootstraps = evaluator.bootstrap_count() + circuit.bootstrap_count(&outputs);
     within(bootstraps)?;
@@ -183,6 +209,12 @@ pub(crate) fn evaluate(
         level: (block.norm_squared().max(1) - 1).isqrt() as u32 + 1,
     });
     for (node, blocks) in nodes.iter().zip(&blocks) {
+        if let Stage::Computed(computed) = &stage
+            && let Some(sum) = computed.sum(node)
+        {
+            node.set(Op::Compact(Arc::clone(sum)));
+            continue;
+        }
         let blocks: Vec<KnownBlock> = known.by_ref().take(blocks.len()).collect();
         node.set(Op::Known(blocks.into()));
     }
@@ -237,9 +269,9 @@ fn lift(
 }
 
 /// Refuses to load more blocks than memory should hold.
-fn check_size(circuit: &Circuit, order: &[Arc<Node>]) -> Result<(), Error> {
-    let mut blocks = 0;
-    for node in order {
+fn check_size(circuit: &Circuit, plan: &Plan) -> Result<(), Error> {
+    let mut blocks = plan.loaded();
+    for node in plan.order.iter().filter(|node| plan.way(node).is_none()) {
         let op = node.op();
         let loads = match &*op {
             Op::Load { source, .. } => matches!(source.content, Content::Ciphertexts(_)),
@@ -282,8 +314,22 @@ pub fn summed_blocks(
 pub enum Exported {
     /// Ciphertexts under the small key: digits, least significant first, or bits.
     Sealed(Vec<LweCiphertext<u32>>),
+    /// Compact codes under the big key.
+    Compact(Arc<CompactValues>),
     /// Codes or bits of a rehearsal.
     Clear(Vec<u128>),
+}
+
+impl Exported {
+    /// The number of blocks that hold the content. Compact codes count as the blocks that would hold
+    /// them, and codes of a rehearsal as none.
+    pub fn block_count(&self, encoding: BlockEncoding) -> usize {
+        match self {
+            Self::Sealed(ciphertexts) => ciphertexts.len(),
+            Self::Compact(values) => values.count() * encoding.block_count(values.bits),
+            Self::Clear(_) => 0,
+        }
+    }
 }
 
 /// Returns the content of a computed node as the key owner needs it.
@@ -295,6 +341,7 @@ pub(crate) fn export(
     let op = node.op();
     Ok(match (&*op, backend) {
         (Op::Sealed(ciphertexts), _) => Exported::Sealed(ciphertexts.clone()),
+        (Op::Compact(values), _) => Exported::Compact(Arc::clone(values)),
         (Op::Clear(values), _) => Exported::Clear(values.clone()),
         (Op::Constant(truth), Backend::Rehearsal(_)) => {
             Exported::Clear(vec![u128::from(*truth); node.len()])

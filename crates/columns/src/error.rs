@@ -6,6 +6,7 @@ use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::{self, CircuitError};
+use tfhe_sbc_engine::compact::CompactEvaluateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_upload::readings::ReadingsError;
 use thiserror::Error;
@@ -26,6 +27,21 @@ pub enum Error {
     /// More ciphertexts than a server should expand at once.
     #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
     TooMany(usize),
+    /// A compact column whose bodies are rounded too coarsely for what is asked of it.
+    #[error(
+        "the compact column '{column}' of {bits} bits is sent with too few body bits for this: sums \
+         and comparisons of it may need more than it was declared for; declare the column for this \
+         use, or without a compact form, and encrypt again"
+    )]
+    BodyBits {
+        /// The name of the column.
+        column: String,
+        /// The width of its codes in bits.
+        bits: u32,
+    },
+    /// The lookups on compact values.
+    #[error(transparent)]
+    Compact(#[from] CompactEvaluateError),
     /// No uploads.
     #[error("there are no readings: give at least one upload")]
     NoUploads,

@@ -52,6 +52,7 @@ mod answer;
 mod arithmetic;
 mod backend;
 mod choice;
+mod compact;
 mod comparison;
 mod compute;
 mod computed;
@@ -79,6 +80,7 @@ mod uploads;
 pub mod doc;
 
 pub use answer::{Answer, Computable, Value};
+pub use compact::values::{CompactValues, Piece};
 pub use compute::{Exported, joined, summed_blocks};
 pub use computed::Computed;
 pub use condition::{Branch, Decision, EncryptedLimit, Limit, decide};

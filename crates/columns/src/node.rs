@@ -8,12 +8,15 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::tree::Tree;
+use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_engine::integer::Comparison;
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
+use crate::compact::values::CompactValues;
 use crate::error::Error;
 use crate::limits::MAX_DEPTH;
 
@@ -29,6 +32,8 @@ pub(crate) enum Op {
     Sealed(Vec<LweCiphertext<u32>>),
     /// Ciphertexts under the big key, of digits or bits: computed.
     Known(Known),
+    /// Compact codes under the big key: computed.
+    Compact(Arc<CompactValues>),
     /// Codes or bits of a rehearsal.
     Clear(Vec<u128>),
     /// Truth values that do not depend on what is encrypted.
@@ -160,12 +165,35 @@ pub(crate) struct Source {
 
 /// The values of a [`Source`].
 pub(crate) enum Content {
-    /// The number of rows of each upload, and its ciphertexts under the evaluation key.
-    Ciphertexts(Vec<(usize, ExpandedGlweList<u64>)>),
+    /// The uploads.
+    Ciphertexts(Vec<Loaded>),
     /// The codes of a rehearsal, column by column.
     Codes(Vec<Vec<u64>>),
     /// None: the computation is only counted.
     Unknown,
+}
+
+/// An upload whose masks are expanded.
+pub(crate) struct Loaded {
+    /// The number of rows.
+    pub(crate) rows: usize,
+    /// The key of `list`.
+    pub(crate) key: KeyFingerprint,
+    /// The ciphertexts: under the evaluation key if `switch` is `None`.
+    pub(crate) list: ExpandedGlweList<u64>,
+    /// The ciphertexts under the evaluation key, if `list` is not and there are radix columns.
+    pub(crate) radix_list: Option<ExpandedGlweList<u64>>,
+    /// The key that brings sums of the ciphertexts under the evaluation key.
+    pub(crate) switch: Option<Arc<DeviceSwitchKey<u64>>>,
+    /// Whether the upload was made with a device public key.
+    pub(crate) is_masked: bool,
+}
+
+impl Loaded {
+    /// The ciphertexts under the evaluation key, for radix columns.
+    pub(crate) fn radix(&self) -> &ExpandedGlweList<u64> {
+        self.radix_list.as_ref().unwrap_or(&self.list)
+    }
 }
 
 /// The kind of value that a node has in each row.
@@ -242,7 +270,7 @@ impl Node {
     pub(crate) fn is_known(&self) -> bool {
         matches!(
             *self.op(),
-            Op::Sealed(_) | Op::Known(_) | Op::Clear(_) | Op::Constant(_)
+            Op::Sealed(_) | Op::Known(_) | Op::Compact(_) | Op::Clear(_) | Op::Constant(_)
         )
     }
 
@@ -267,6 +295,7 @@ impl Op {
             Self::Load { .. }
             | Self::Sealed(_)
             | Self::Known(_)
+            | Self::Compact(_)
             | Self::Clear(_)
             | Self::Constant(_)
             | Self::Public(_) => Vec::new(),

@@ -15,6 +15,8 @@ use tfhe_sbc_engine::analytics::rows::Condition;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Unsigned, Width};
 
+use crate::compact::plan::{Plan, Way};
+use crate::compact::stage::Stage;
 use crate::node::{Kind, Logic, Node, Op, PlacePart};
 
 /// The values of a node in a circuit, row by row.
@@ -31,6 +33,8 @@ type Places = HashMap<(*const Node, Order), Indexed<Unsigned>>;
 /// Records nodes.
 pub(crate) struct Recorder<'a> {
     circuit: &'a Circuit,
+    plan: &'a Plan,
+    stage: &'a Stage,
     /// All inputs are stand-ins, even where there are ciphertexts.
     stand_ins: bool,
     /// Nodes all of whose rows are wanted.
@@ -41,52 +45,33 @@ pub(crate) struct Recorder<'a> {
     sums: RefCell<HashMap<*const Node, FheUint>>,
 }
 
-/// Returns the nodes that `outputs` depend on up to those that are known, each after those that it
-/// is made of. A column that is only summed up, or of which only some rows are taken, is none of
-/// them.
-pub(crate) fn in_order(outputs: &[Arc<Node>]) -> Vec<Arc<Node>> {
-    let mut order = Vec::new();
-    let mut seen: HashSet<*const Node> = HashSet::new();
-    let mut stack: Vec<(Arc<Node>, bool)> = outputs
-        .iter()
-        .map(|node| (Arc::clone(node), false))
-        .collect();
-    while let Some((node, children_done)) = stack.pop() {
-        if children_done {
-            order.push(node);
-            continue;
-        }
-        if !seen.insert(Arc::as_ptr(&node)) {
-            continue;
-        }
-        let op = node.op();
-        stack.push((node, true));
-        if loads_itself(&op) {
-            continue;
-        }
-        for child in op.children() {
-            stack.push((Arc::clone(child), false));
-        }
-    }
-    // Operators that load from a column take its rows from here if they are loaded anyway.
-    order.sort_by_key(|node| !matches!(*node.op(), Op::Load { .. }));
-    order
-}
-
-/// Whether an operator loads the part of a column that it needs.
+/// Whether an operator loads the part of a radix column that it needs.
 pub(crate) fn loads_itself(op: &Op) -> bool {
     match op {
-        Op::Sum(of) | Op::Take { of, .. } => matches!(*of.op(), Op::Load { .. }),
+        Op::Sum(of) | Op::Take { of, .. } => match &*of.op() {
+            Op::Load { source, column } => {
+                let column = source.metadata.columns.get(*column);
+                column.is_some_and(|column| column.compact.is_none())
+            }
+            _ => false,
+        },
         _ => false,
     }
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(circuit: &'a Circuit, stand_ins: bool, order: &[Arc<Node>]) -> Self {
+    pub(crate) fn new(
+        circuit: &'a Circuit,
+        stand_ins: bool,
+        plan: &'a Plan,
+        stage: &'a Stage,
+    ) -> Self {
         Self {
             circuit,
+            plan,
+            stage,
             stand_ins,
-            wanted: order.iter().map(Arc::as_ptr).collect(),
+            wanted: plan.order.iter().map(Arc::as_ptr).collect(),
             values: HashMap::new(),
             places: RefCell::default(),
             sums: RefCell::default(),
@@ -156,10 +141,42 @@ impl<'a> Recorder<'a> {
         })
     }
 
+    /// The values of a node that is computed before the circuit.
+    fn staged(&self, node: &Arc<Node>, way: &Way, width: Width) -> Recording {
+        let (circuit, stage) = (self.circuit, self.stage);
+        if let Way::Signs(signs) = way {
+            let bits = stage.truths(circuit, self.plan, signs);
+            let bits = bits.map_err(IntegerError::from)?.into_iter();
+            let truths = bits.map(|bit| circuit.truth(bit));
+            return Ok(Values::Truths(truths.collect::<Result<_, _>>()?));
+        }
+        let digits = stage.digits(circuit, node, way);
+        let digits = digits.map_err(IntegerError::from)?.into_iter();
+        Ok(match way {
+            Way::Groups(groups) => {
+                let each = Width::new(groups.bits)?;
+                let sums = digits.map(|digits| {
+                    let sum: FheUint = circuit.integer_of_digits(digits, each)?;
+                    circuit.cast(&sum, width)
+                });
+                let sums: Vec<FheUint> = sums.collect::<Result<_, IntegerError>>()?;
+                let sum = circuit.propagate(&circuit.sum(&sums)?)?;
+                Values::Codes(vec![circuit.cast(&sum, width)?])
+            }
+            _ => {
+                let codes = digits.map(|digits| circuit.integer_of_digits(digits, width));
+                Values::Codes(codes.collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
     fn values_of(&self, node: &Arc<Node>) -> Recording {
         let circuit = self.circuit;
         let rows = node.len();
         let width = Width::new(node.bits())?;
+        if let Some(way) = self.plan.way(node) {
+            return self.staged(node, way, width);
+        }
         let op = node.op();
         Ok(match &*op {
             Op::Load { source, column } => {
@@ -176,6 +193,8 @@ impl<'a> Recorder<'a> {
                 let blocks = known.blocks.iter().map(|block| self.known(block));
                 self.of_blocks(node, blocks.collect::<Result<_, _>>()?)?
             }
+            // The plan has a way for each of them.
+            Op::Compact(_) => return Err(AnalyticsError::NoRows),
             Op::Clear(values) => match node.kind {
                 Kind::Code(_) => {
                     let codes = values.iter().map(|&code| self.stand_in(code, width));

@@ -11,7 +11,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::answer::{Answer, Computable};
 use crate::backend::{Backend, Keys};
-use crate::compute;
+use crate::compute::{self, Exported};
 use crate::computed::Computed;
 use crate::cost::Cost;
 use crate::device_keys::DeviceKeys;
@@ -278,14 +278,14 @@ impl Server {
         }
     }
 
-    /// Single or listed numbers of an earlier result, under the small key.
-    pub fn number_of(
-        &self,
-        rows: Option<usize>,
-        encoding: &Column,
-        ciphertexts: Vec<LweCiphertext<u32>>,
-    ) -> Number {
-        Number::of_column(&self.backend, rows, encoding, Op::Sealed(ciphertexts))
+    /// Single or listed numbers of an earlier result.
+    pub fn number_of(&self, rows: Option<usize>, encoding: &Column, content: Exported) -> Number {
+        let op = match content {
+            Exported::Sealed(ciphertexts) => Op::Sealed(ciphertexts),
+            Exported::Compact(values) => Op::Compact(values),
+            Exported::Clear(codes) => Op::Clear(codes),
+        };
+        Number::of_column(&self.backend, rows, encoding, op)
     }
 
     /// Truth values of an earlier result, under the small key.

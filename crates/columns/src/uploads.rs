@@ -1,5 +1,7 @@
 //! Uploads and requests under whatever key, brought under the evaluation key.
 
+use std::sync::Arc;
+
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
@@ -9,7 +11,7 @@ use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata, Upload};
 
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
 use crate::error::Error;
-use crate::node::{Content, Source};
+use crate::node::{Content, Loaded, Source};
 
 /// Returns the header of the first message of an upload or a request: all of its messages are under
 /// the key of that.
@@ -93,9 +95,35 @@ impl<'a> Uploads<'a> {
     }
 
     pub(crate) fn expand(self, parameters: &Parameters) -> Source {
+        let has_compact = self.metadata.has_compact();
+        let has_radix = self
+            .metadata
+            .columns
+            .iter()
+            .any(|column| column.compact.is_none());
         let uploads = self.uploads.into_iter().map(|(upload, switch)| {
-            let list = expand(&upload.list, parameters, switch.as_ref());
-            (upload.metadata.rows.len(), list)
+            let list = &upload.list;
+            let loaded = Loaded {
+                rows: upload.metadata.rows.len(),
+                key: upload.key,
+                list: ExpandedGlweList::expand(list, parameters),
+                radix_list: None,
+                switch: None,
+                is_masked: list.is_masked(),
+            };
+            match switch {
+                None => loaded,
+                // Sums of compact columns are switched when they are complete.
+                Some(switch) if has_compact => Loaded {
+                    radix_list: has_radix.then(|| expand(list, parameters, Some(&switch))),
+                    switch: Some(Arc::new(switch)),
+                    ..loaded
+                },
+                Some(switch) => Loaded {
+                    list: expand(list, parameters, Some(&switch)),
+                    ..loaded
+                },
+            }
         });
         Source {
             metadata: self.metadata,

@@ -19,6 +19,8 @@ mod kind;
 pub mod lwe;
 pub mod public_key;
 mod upload_size;
+#[cfg(feature = "alloc")]
+pub mod values;
 
 pub use error::WireError;
 pub use header::{CHECKSUM_BYTES, Checksum, ENVELOPE_BYTES, HEADER_BYTES, Header, MAGIC, Message};

@@ -99,6 +99,7 @@ pub fn rehearse(
         let answer = EncryptedAnswer {
             name: question.public_text(),
             blocks: blocks.len() as u32,
+            compact: Vec::new(),
             meaning: asked.meaning,
         };
         Ok(answer.read(parameters, &blocks)?)
@@ -150,12 +151,29 @@ pub(super) fn bound<'q>(
     }
 }
 
+fn is_compact(readings: &ReadingsMetadata, name: &str) -> bool {
+    let column = readings.column(name);
+    column.is_some_and(|(_, column)| column.compact.is_some())
+}
+
 /// Returns an estimate of the number of bootstraps that a question takes.
 fn estimate(
     encoding: BlockEncoding,
     readings: &ReadingsMetadata,
     question: &Question,
 ) -> Result<f64, EvaluateError> {
+    let linear = matches!(
+        question,
+        Question::Aggregate(super::Aggregate::Sum | super::Aggregate::Mean, _) | Question::Score(_)
+    );
+    if linear
+        && question
+            .columns()
+            .iter()
+            .all(|name| is_compact(readings, name))
+    {
+        return Ok(0.0);
+    }
     let rows = readings.rows.len() as f64;
     let mut blocks = 0.0;
     for of in question.expressions() {

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
+use tfhe_sbc_columns::{self as columns, Computed, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
@@ -17,7 +17,7 @@ use crate::cost;
 pub use crate::error::{EvaluateError, device_key_of};
 use crate::graph::{Asked, Graph, Thresholds};
 use crate::request::{Request, RequestError};
-use crate::results::{EncryptedAnswer, Results};
+use crate::results::{Ciphertexts, Results};
 use crate::{Aggregate, Question};
 
 /// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
@@ -74,21 +74,13 @@ pub fn evaluate(
     let parts = asked.iter().flat_map(|asked| asked.parts.iter().cloned());
     let parts: Vec<Computed> = parts.collect();
     let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
-    let mut ciphertexts = Vec::new();
+    let mut ciphertexts = Ciphertexts::default();
     let mut answers = Vec::with_capacity(asked.len());
     for ((name, _), asked) in request.questions.iter().zip(asked) {
-        let start = ciphertexts.len();
-        for part in &asked.parts {
-            let Exported::Sealed(sealed) = part.export(progress)? else {
-                return Err(columns::Error::NoCiphertexts.into());
-            };
-            ciphertexts.extend(sealed);
-        }
-        answers.push(EncryptedAnswer {
-            name: name.clone(),
-            blocks: (ciphertexts.len() - start) as u32,
-            meaning: asked.meaning,
-        });
+        let parts = asked.parts.iter().map(|part| part.export(progress));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let answer = ciphertexts.add(encoding, name.clone(), parts, asked.meaning);
+        answers.push(answer.ok_or(columns::Error::NoCiphertexts)?);
     }
     let results = Results::new(answers, bootstraps);
     Ok((
@@ -132,6 +124,7 @@ fn loaded_blocks(
     let loaded = |question: &&Question| {
         if let Some(place) = summed_column(readings, question)?
             && !by_row.contains(&place)
+            && readings.columns[place].compact.is_none()
         {
             let blocks = columns::summed_blocks(parameters, readings, uploads, place)?;
             return Ok(blocks);
@@ -139,6 +132,10 @@ fn loaded_blocks(
         let mut blocks = 0;
         for name in question.columns() {
             let (_, column) = known_column(readings, name)?;
+            if column.compact.is_some() {
+                // What is taken of it is known when the questions are planned.
+                continue;
+            }
             blocks += rows * parameters.block_encoding().block_count(column.bits) as u64;
         }
         Ok(blocks)

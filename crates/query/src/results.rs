@@ -1,22 +1,24 @@
 //! Results: encrypted answers on their way back, and their decryption.
 //!
-//! A result is a metadata message ([`Results`]) and an LWE list under the small key. The key owner
+//! A result is a metadata message ([`Results`]), an LWE list under the small key and, if answers were
+//! added up on polynomials, a list of compact codes. The key owner
 //! computes everything that needs no secret after the decryption: quotients, roots, and formulas of an
 //! answer's number.
 
 mod answer;
+mod ciphertexts;
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_core::encoding::FixedPointError;
+use tfhe_sbc_core::encoding::{BlockEncoding, FixedPointError};
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
-use tfhe_sbc_core::wire::{Message, WireError, lwe};
+use tfhe_sbc_core::wire::{Message, WireError, lwe, values};
 use tfhe_sbc_upload::metadata::{self, MetadataError};
 use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
 
 pub use answer::{Answer, AnswerValue, Bin, Decrypted, Labelled};
+pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
 
 /// The version of the format of results.
 const VERSION: u32 = 1;
@@ -41,8 +43,23 @@ pub struct EncryptedAnswer {
     pub name: String,
     /// The number of blocks.
     pub blocks: u32,
+    /// The parts that are compact codes in place of blocks. They count as the blocks that would hold
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compact: Vec<CompactPart>,
     /// The meaning of the blocks.
     pub meaning: Meaning,
+}
+
+impl EncryptedAnswer {
+    /// The number of blocks that are not compact codes.
+    fn sealed_blocks(&self, encoding: BlockEncoding) -> u64 {
+        let compact = self
+            .compact
+            .iter()
+            .map(|part| u64::from(part.codes) * encoding.block_count(part.bits) as u64);
+        u64::from(self.blocks).saturating_sub(compact.sum())
+    }
 }
 
 /// The way to read the blocks of an answer. If an answer has several numbers, all have the same number of
@@ -174,15 +191,15 @@ impl Results {
         &self,
         parameters: &Parameters,
         key: KeyFingerprint,
-        ciphertexts: &[LweCiphertext<u32>],
+        ciphertexts: &Ciphertexts,
     ) -> Result<Vec<u8>, MetadataError> {
         let mut bytes = metadata::write(parameters.fingerprint(), key, self)?;
-        bytes.extend_from_slice(&lwe::write(parameters, key, ciphertexts));
+        bytes.extend_from_slice(&ciphertexts.seal(parameters, key));
         Ok(bytes)
     }
 
-    /// Parses the bytes of a result that was made under the given parameters and key. The ciphertexts are
-    /// those of the answers' blocks, in their order.
+    /// Parses the bytes of a result that was made under the given parameters and key. Returns the
+    /// ciphertexts of each answer, in their order.
     ///
     /// # Errors
     /// Returns the first defect.
@@ -190,38 +207,54 @@ impl Results {
         bytes: &[u8],
         parameters: &Parameters,
         key: KeyFingerprint,
-    ) -> Result<(Self, Vec<LweCiphertext<u32>>), ResultsError> {
+    ) -> Result<(Self, Vec<AnswerParts>), ResultsError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let results = Self::read(first)?;
         let (second, rest) = Message::parse(rest)?;
+        let blocks = lwe::read(second, parameters, key)?;
+        let has_compact = results
+            .answers
+            .iter()
+            .any(|answer| !answer.compact.is_empty());
+        let (compact, rest) = match has_compact {
+            false => (Vec::new(), rest),
+            true => {
+                let (third, rest) = Message::parse(rest)?;
+                (values::read(third, parameters, key)?, rest)
+            }
+        };
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
         }
-        let ciphertexts = lwe::read(second, parameters, key)?;
-        let described = results.answers.iter().map(|a| u64::from(a.blocks)).sum();
-        let found = ciphertexts.len() as u64;
-        match described == found {
-            true => Ok((results, ciphertexts)),
-            false => Err(ResultsError::BlockCount { described, found }),
+        let encoding = parameters.block_encoding();
+        let described = results
+            .answers
+            .iter()
+            .map(|a| a.sealed_blocks(encoding))
+            .sum();
+        let found = blocks.len() as u64;
+        let mismatch = || ResultsError::BlockCount { described, found };
+        let (mut blocks, mut compact) = (blocks.into_iter(), compact.into_iter());
+        let parts = results.answers.iter().map(|answer| {
+            AnswerParts::take(answer, encoding, &mut blocks, &mut compact).ok_or_else(mismatch)
+        });
+        let parts = parts.collect::<Result<_, _>>()?;
+        match (blocks.next(), compact.next()) {
+            (None, None) => Ok((results, parts)),
+            _ => Err(mismatch()),
         }
     }
 
     /// Parses the bytes of a result and decrypts its answers.
     pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<(Vec<Answer>, u64), ResultsError> {
         let parameters = secret.parameters();
-        let (results, ciphertexts) = Self::parse(bytes, parameters, secret.fingerprint())?;
-        let mut ciphertexts = ciphertexts.iter();
-        let answers = results
-            .answers
-            .into_iter()
-            .map(|answer| {
-                let blocks: Vec<u64> = ciphertexts
-                    .by_ref()
-                    .take(answer.blocks as usize)
-                    .map(|lwe| secret.decrypt_block(lwe))
-                    .collect();
-                answer.read(parameters, &blocks)
+        let (results, parts) = Self::parse(bytes, parameters, secret.fingerprint())?;
+        let answers = results.answers.into_iter().zip(parts);
+        let answers = answers
+            .map(|(answer, parts)| match parts.decrypt(secret) {
+                Some(blocks) => answer.read(parameters, &blocks),
+                None => Err(ResultsError::Implausible(answer.name)),
             })
             .collect::<Result<_, _>>()?;
         Ok((answers, results.bootstraps))

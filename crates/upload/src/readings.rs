@@ -259,6 +259,8 @@ pub struct Upload<'a> {
     pub metadata: ReadingsMetadata,
     /// The ciphertexts.
     pub list: UploadedGlweList<'a>,
+    /// The key that they are under.
+    pub key: KeyFingerprint,
 }
 
 impl<'a> Upload<'a> {
@@ -303,7 +305,11 @@ impl<'a> Upload<'a> {
         if !same_encodings {
             return Err(ReadingsError::Encodings);
         }
-        Ok(Self { metadata, list })
+        Ok(Self {
+            metadata,
+            list,
+            key,
+        })
     }
 }
 

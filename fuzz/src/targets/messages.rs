@@ -166,6 +166,7 @@ pub(super) const RESULT: Target = Target {
             let answer = EncryptedAnswer {
                 name: "of level".to_owned(),
                 blocks: 4,
+                compact: Vec::new(),
                 meaning,
             };
             let results = Results::new(vec![answer], 7);

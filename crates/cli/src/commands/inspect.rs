@@ -227,6 +227,12 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     say("mask expander", expander.name().to_owned().into());
                 }
             }
+            Kind::CompactValues => {
+                say("elements", u64::from(header.element_count).into());
+                say("polynomial size", u64::from(header.polynomial_size).into());
+                say("GLWE dimension", u64::from(header.dimension).into());
+                say("coefficient bits kept", u64::from(header.mask_bits).into());
+            }
             Kind::LweList => {
                 say("elements", u64::from(header.element_count).into());
                 say("LWE dimension", u64::from(header.dimension).into());

@@ -32,14 +32,14 @@ impl Recorder<'_> {
         let blocks = |rows: usize| source.metadata.blocks_of_column(encoding, *column, rows);
         let parts = match &source.content {
             Content::Ciphertexts(tables) if !self.stand_ins => {
-                let columns = tables.iter().map(|(rows, list)| ColumnBlocks {
-                    list,
-                    blocks: blocks(*rows),
+                let columns = tables.iter().map(|upload| ColumnBlocks {
+                    list: upload.radix(),
+                    blocks: blocks(upload.rows),
                 });
                 begun_sums(circuit, &columns.collect::<Vec<_>>(), row_blocks)?
             }
             Content::Ciphertexts(tables) => {
-                let columns: Vec<_> = tables.iter().map(|(rows, _)| blocks(*rows)).collect();
+                let columns: Vec<_> = tables.iter().map(|upload| blocks(upload.rows)).collect();
                 stand_in_sums(circuit, &columns, row_blocks, |_, _| 0)?
             }
             Content::Codes(codes) => {
@@ -93,11 +93,12 @@ impl Recorder<'_> {
         let encrypted = |ciphertexts| Ok(circuit.encrypted(ciphertexts, width)?);
         if count == metadata.rows.len() {
             let mut codes = Vec::with_capacity(count);
-            for (rows, list) in tables {
-                let blocks = metadata.blocks_of_column(encoding, column, *rows);
+            for upload in tables {
+                let blocks = metadata.blocks_of_column(encoding, column, upload.rows);
                 // `Upload::parse` has checked that all of them are there.
-                let mut blocks = list.extract(blocks).unwrap_or_default().into_iter();
-                for _ in 0..*rows {
+                let blocks = upload.radix().extract(blocks);
+                let mut blocks = blocks.unwrap_or_default().into_iter();
+                for _ in 0..upload.rows {
                     codes.push(encrypted(blocks.by_ref().take(each).collect())?);
                 }
             }
@@ -105,13 +106,16 @@ impl Recorder<'_> {
         }
         let code = |row: usize| {
             let mut row = row;
-            for (rows, list) in tables {
-                if row < *rows {
-                    let start = metadata.blocks_of_column(encoding, column, *rows).start;
+            for upload in tables {
+                if row < upload.rows {
+                    let start = metadata
+                        .blocks_of_column(encoding, column, upload.rows)
+                        .start;
                     let first = start + row * each;
-                    return encrypted(list.extract(first..first + each).unwrap_or_default());
+                    let blocks = upload.radix().extract(first..first + each);
+                    return encrypted(blocks.unwrap_or_default());
                 }
-                row -= rows;
+                row -= upload.rows;
             }
             Err(AnalyticsError::NoRows)
         };

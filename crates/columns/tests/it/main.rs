@@ -5,6 +5,7 @@
 )]
 
 mod common;
+mod compact;
 mod counts;
 mod encodings;
 mod evaluated;

@@ -16,7 +16,7 @@ pub use seeded::{SeededGlweList, header};
 
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
-use crate::wire::columns::ColumnList;
+use crate::wire::columns::{ColumnList, ListMasks};
 use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
 /// The largest number of plaintexts of one list. It keeps a forged header from demanding memory.
@@ -141,6 +141,15 @@ impl<'a> UploadedGlweList<'a> {
             Self::Seeded(list) => list.element_count(),
             Self::Masked(list) => list.element_count(),
             Self::Columns(list) => list.element_count(),
+        }
+    }
+
+    /// Whether the list carries its masks, because it was made with a device public key.
+    pub fn is_masked(&self) -> bool {
+        match self {
+            Self::Seeded(_) => false,
+            Self::Masked(_) => true,
+            Self::Columns(list) => matches!(list.masks(), ListMasks::Sent { .. }),
         }
     }
 

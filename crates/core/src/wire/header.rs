@@ -185,14 +185,15 @@ impl Header {
     /// Checks that the fields which the kind does not use are zero, so that a
     /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
-        let masked = matches!(self.kind, Kind::GlweList | Kind::ColumnList);
+        let values = self.kind == Kind::CompactValues;
+        let masked = values || matches!(self.kind, Kind::GlweList | Kind::ColumnList);
         // Each segment of a column list has an encoding of its own.
         let columns = matches!(self.kind, Kind::SeededColumnList | Kind::ColumnList);
         let one_encoding = matches!(
             self.kind,
             Kind::GlweList | Kind::SeededGlweList | Kind::LweList
         );
-        let ciphertexts = one_encoding || columns;
+        let ciphertexts = one_encoding || columns || values;
         let seeded = self.kind.flags() & FLAG_SEEDED != 0;
         let check = |used, is_zero, what| {
             if used || is_zero {

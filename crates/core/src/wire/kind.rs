@@ -37,6 +37,8 @@ pub enum Kind {
     SeededColumnList = 11,
     /// The same with masks, made with a public key.
     ColumnList = 12,
+    /// GLWE ciphertexts of compact codes that a server has added up.
+    CompactValues = 13,
 }
 
 impl Kind {
@@ -54,6 +56,7 @@ impl Kind {
             10 => Self::Card,
             11 => Self::SeededColumnList,
             12 => Self::ColumnList,
+            13 => Self::CompactValues,
             _ => return None,
         })
     }
@@ -85,6 +88,7 @@ impl fmt::Display for Kind {
             Self::Card => "card",
             Self::SeededColumnList => "seeded column list",
             Self::ColumnList => "column list",
+            Self::CompactValues => "list of compact codes",
         })
     }
 }

@@ -153,7 +153,8 @@ impl Block {
 
     /// Returns the block with a smaller interval, which the operator knows although the terms do
     /// not show it.
-    pub(crate) fn known_in(mut self, low: i64, high: i64) -> Self {
+    #[must_use]
+    pub fn known_in(mut self, low: i64, high: i64) -> Self {
         if !self.terms.is_empty() {
             self.low = self.low.max(low);
             self.high = self.high.min(high);

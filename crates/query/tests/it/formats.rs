@@ -87,6 +87,7 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
         EncryptedAnswer {
             name,
             blocks: blocks as u32,
+            compact: Vec::new(),
             meaning,
         }
     });
@@ -94,7 +95,11 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
     let blocks: usize = all_meanings().iter().map(|(_, blocks)| blocks).sum();
     let zero = LweCiphertext::trivial(parameters.lwe_dimension(), 0);
     results
-        .seal(parameters, keys.secret.fingerprint(), &vec![zero; blocks])
+        .seal(
+            parameters,
+            keys.secret.fingerprint(),
+            &vec![zero; blocks].into(),
+        )
         .unwrap()
 }
 

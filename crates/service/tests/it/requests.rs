@@ -403,6 +403,7 @@ fn results_that_no_server_makes_are_refused() {
         let answers = vec![EncryptedAnswer {
             name: "it".to_owned(),
             blocks: blocks.len() as u32,
+            compact: Vec::new(),
             meaning,
         }];
         let ciphertexts: Vec<_> = blocks
@@ -413,7 +414,7 @@ fn results_that_no_server_makes_are_refused() {
             .collect();
         let results = Results::new(answers, 1);
         results
-            .seal(parameters, keys.secret.fingerprint(), &ciphertexts)
+            .seal(parameters, keys.secret.fingerprint(), &ciphertexts.into())
             .unwrap()
     };
     let read = |result: &[u8]| Results::decrypt(result, &keys.secret);

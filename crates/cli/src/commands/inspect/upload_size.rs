@@ -85,6 +85,7 @@ impl Readings {
             | Kind::GlweList
             | Kind::SeededColumnList
             | Kind::ColumnList
+            | Kind::CompactValues
             | Kind::LweList) => Err(failure(
                 format_args!(
                     "{} begins with a {kind}, which does not tell how large other uploads are",

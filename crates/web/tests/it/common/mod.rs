@@ -140,10 +140,11 @@ pub(crate) fn result(secret: &SecretKey) -> Vec<u8> {
         answers.push(EncryptedAnswer {
             name: question.to_owned(),
             blocks: (ciphertexts.len() - before) as u32,
+            compact: Vec::new(),
             meaning,
         });
     }
     Results::new(answers, BOOTSTRAPS)
-        .seal(parameters, secret.fingerprint(), &ciphertexts)
+        .seal(parameters, secret.fingerprint(), &ciphertexts.into())
         .unwrap()
 }

@@ -1,0 +1,372 @@
+//! Linear functions of the rows of compact columns.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tfhe_sbc_core::encoding::CompactEncoding;
+use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::wire::columns::ElementEncoding;
+use tfhe_sbc_oracle::compact::{CompactNoise, SumRows, exact_sum_log2_p_fail};
+use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, UploadKind};
+
+use super::values::CompactValues;
+use crate::node::{Content, Kind, Node, Op, Source};
+
+/// A linear function, with integer weights, of the codes of compact columns: a code for each row, or a
+/// single one.
+#[derive(Clone)]
+pub(crate) struct Linear {
+    terms: Vec<Term>,
+    /// The number that is added to every code, mod 2^64.
+    constant: u64,
+}
+
+/// One term of a [`Linear`].
+#[derive(Clone)]
+pub(crate) struct Term {
+    pub(crate) origin: Origin,
+    pub(crate) rows: Rows,
+    /// The factor of the codes.
+    pub(crate) weight: i64,
+}
+
+/// The codes that a term is about.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    /// A column of uploads.
+    Column {
+        source: Arc<Source>,
+        column: usize,
+        encoding: CompactEncoding,
+    },
+    /// Values that were computed before.
+    Values(Arc<CompactValues>),
+}
+
+/// The rows of a term.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Row `r` of the result takes row `first + r`.
+    Each { first: usize },
+    /// Row `r` of the result takes the row at place `r`; a single one is in all rows of the result.
+    Picked(Arc<[usize]>),
+    /// Every row of the result takes the sum of these.
+    Sum(Range<usize>),
+}
+
+impl Origin {
+    /// The number of bits of code and headroom: a code has the phase `code / 2^plaintext_bits`.
+    pub(crate) fn plaintext_bits(&self) -> u32 {
+        match self {
+            Self::Column { encoding, .. } => encoding.plaintext_bits(),
+            Self::Values(values) => values.plaintext_bits,
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Column { source, column, .. },
+                Self::Column {
+                    source: other,
+                    column: other_column,
+                    ..
+                },
+            ) => Arc::ptr_eq(source, other) && column == other_column,
+            (Self::Values(values), Self::Values(other)) => Arc::ptr_eq(values, other),
+            _ => false,
+        }
+    }
+}
+
+impl Linear {
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    pub(crate) fn constant(&self) -> u64 {
+        self.constant
+    }
+
+    /// The number of bits of code and headroom that the result has: the fewest of all terms, because a
+    /// multiplication makes headroom smaller and nothing makes it larger.
+    pub(crate) fn plaintext_bits(&self) -> u32 {
+        let bits = self.terms.iter().map(|term| term.origin.plaintext_bits());
+        bits.min().unwrap_or(0)
+    }
+
+    /// The factor of the phases of a term in the phase of the result.
+    pub(crate) fn phase_factor(&self, term: &Term) -> i64 {
+        let more = term.origin.plaintext_bits() - self.plaintext_bits();
+        term.weight.wrapping_shl(more)
+    }
+
+    fn scaled(&self, factor: i64) -> Option<Self> {
+        let terms = self.terms.iter().map(|term| {
+            Some(Term {
+                weight: term.weight.checked_mul(factor)?,
+                ..term.clone()
+            })
+        });
+        Some(Self {
+            terms: terms.collect::<Option<_>>()?,
+            constant: self.constant.wrapping_mul(factor as u64),
+        })
+    }
+
+    /// Adds another function; terms of the same rows are joined.
+    fn add(&mut self, other: Self) -> Option<()> {
+        self.constant = self.constant.wrapping_add(other.constant);
+        for term in other.terms {
+            let same =
+                |known: &&mut Term| known.origin.is_same(&term.origin) && known.rows == term.rows;
+            match self.terms.iter_mut().find(same) {
+                Some(known) => known.weight = known.weight.checked_add(term.weight)?,
+                None => self.terms.push(term),
+            }
+        }
+        self.terms.retain(|term| term.weight != 0);
+        (!self.terms.is_empty()).then_some(())
+    }
+
+    /// The difference to another function.
+    pub(crate) fn minus(&self, other: &Self) -> Option<Self> {
+        let mut difference = self.clone();
+        difference.add(other.scaled(-1)?)?;
+        Some(difference)
+    }
+
+    /// The function plus a constant, mod 2^64.
+    pub(crate) fn plus(mut self, constant: u64) -> Self {
+        self.constant = self.constant.wrapping_add(constant);
+        self
+    }
+
+    /// The sum over `rows` rows.
+    fn summed(&self, rows: usize) -> Option<Self> {
+        let mut sum = Self {
+            terms: Vec::new(),
+            constant: self.constant.wrapping_mul(rows as u64),
+        };
+        for term in &self.terms {
+            let of = |rows, weight| Term {
+                origin: term.origin.clone(),
+                rows,
+                weight,
+            };
+            let times_rows = || term.weight.checked_mul(i64::try_from(rows).ok()?);
+            let terms = match &term.rows {
+                Rows::Each { first } => vec![of(Rows::Sum(*first..first + rows), term.weight)],
+                Rows::Sum(range) => vec![of(Rows::Sum(range.clone()), times_rows()?)],
+                Rows::Picked(picked) if picked.len() == 1 => {
+                    vec![of(Rows::Picked(Arc::clone(picked)), times_rows()?)]
+                }
+                Rows::Picked(picked) => {
+                    let runs = runs_of(picked).map(|run| of(Rows::Sum(run), term.weight));
+                    runs.collect()
+                }
+            };
+            sum.add(Self { terms, constant: 0 })?;
+        }
+        Some(sum)
+    }
+
+    /// The sum of some of its rows.
+    pub(crate) fn sum_of(&self, rows: Range<usize>) -> Option<Self> {
+        let count = rows.len();
+        let rows: Vec<usize> = rows.collect();
+        self.taken(&rows).summed(count)
+    }
+
+    /// Only these rows.
+    fn taken(&self, rows: &[usize]) -> Self {
+        let neighbours = rows.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        let terms = self.terms.iter().map(|term| Term {
+            rows: match &term.rows {
+                Rows::Each { first } if neighbours => Rows::Each {
+                    first: first + rows.first().copied().unwrap_or(0),
+                },
+                Rows::Each { first } => Rows::Picked(rows.iter().map(|row| first + row).collect()),
+                Rows::Picked(picked) if picked.len() > 1 => {
+                    Rows::Picked(rows.iter().map(|&row| picked[row]).collect())
+                }
+                same => same.clone(),
+            },
+            ..term.clone()
+        });
+        Self {
+            terms: terms.collect(),
+            constant: self.constant,
+        }
+    }
+
+    /// The noise of every row of the result, and of a single one, under the evaluation key.
+    pub(crate) fn noise(&self, parameters: &Parameters) -> Option<CompactNoise> {
+        // Terms of one column may have errors in common, so that they are added linearly: as one value
+        // with the sum of the factors. Those of different columns are independent.
+        let mut groups: Vec<(&Term, Vec<CompactNoise>)> = Vec::new();
+        for term in &self.terms {
+            let noise = term_noise(parameters, term)?.times(self.phase_factor(term) as f64);
+            let same = |(known, _): &&mut (&Term, _)| known.origin.is_same(&term.origin);
+            match groups.iter_mut().find(same) {
+                Some((_, noises)) => noises.push(noise),
+                None => groups.push((term, vec![noise])),
+            }
+        }
+        let groups = groups.into_iter().map(|(_, noises)| {
+            let count = noises.len() as f64;
+            // (Σ σ)² ≤ n·Σ σ², for n terms.
+            let sum = noises.into_iter().reduce(CompactNoise::and)?;
+            Some(match count {
+                1.0 => sum,
+                _ => sum.times(count.sqrt()),
+            })
+        });
+        let groups: Vec<CompactNoise> = groups.collect::<Option<_>>()?;
+        groups.into_iter().reduce(CompactNoise::and)
+    }
+
+    /// Whether codes of `bits` bits fit, and decode wrongly with a probability of at most 2^-128.
+    pub(crate) fn is_exact(&self, parameters: &Parameters, bits: u32) -> bool {
+        let plaintext_bits = self.plaintext_bits();
+        bits <= plaintext_bits
+            && self.noise(parameters).is_some_and(|noise| {
+                exact_sum_log2_p_fail(plaintext_bits, noise) <= TARGET_LOG2_P_FAIL
+            })
+    }
+}
+
+/// The noise of one term of weight 1.
+fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
+    let (source, encoding) = match &term.origin {
+        Origin::Column {
+            source, encoding, ..
+        } => (source, encoding),
+        Origin::Values(values) => {
+            let rows = match &term.rows {
+                Rows::Each { .. } | Rows::Picked(_) => 1,
+                Rows::Sum(range) => range.len(),
+            };
+            // Computed values may have errors in common.
+            return Some(values.noise.times(rows as f64));
+        }
+    };
+    let mut kind = UploadKind::Symmetric;
+    // The number of key switches: one for each key that a sum has uploads of.
+    let mut switches = 0;
+    let mut uploads = 1;
+    if let Content::Ciphertexts(loaded) = &source.content {
+        let range = match &term.rows {
+            Rows::Sum(range) => range.clone(),
+            Rows::Each { .. } | Rows::Picked(_) => 0..source.metadata.rows.len(),
+        };
+        let mut begin = 0;
+        let mut keys = Vec::new();
+        uploads = 0;
+        for upload in loaded {
+            let end = begin + upload.rows;
+            if begin < range.end && range.start < end {
+                uploads += 1;
+                if upload.is_masked {
+                    kind = UploadKind::PublicKey;
+                }
+                if upload.switch.is_some() && !keys.contains(&upload.key) {
+                    keys.push(upload.key);
+                }
+            }
+            begin = end;
+        }
+        switches = keys.len();
+    }
+    let noise = match &term.rows {
+        Rows::Each { .. } | Rows::Picked(_) => {
+            switches = switches.min(1);
+            CompactNoise::upload(parameters, kind, encoding)
+        }
+        Rows::Sum(range) => {
+            let rows = SumRows::Neighbours {
+                rows: range.len() as u64,
+                uploads,
+            };
+            CompactNoise::sum(parameters, kind, encoding, rows)
+        }
+    };
+    let switched = |noise: CompactNoise, _| noise.switched(parameters, parameters.device_switch());
+    Some((0..switches).fold(noise, switched))
+}
+
+/// The runs of neighbours among places.
+fn runs_of(places: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    places
+        .chunk_by(|a, b| *b == a + 1)
+        .filter_map(|run| Some(*run.first()?..run.last()? + 1))
+}
+
+/// The linear functions that nodes are, found once for each.
+#[derive(Default)]
+pub(crate) struct LinearForms {
+    known: HashMap<*const Node, Option<Linear>>,
+}
+
+impl LinearForms {
+    /// Returns the linear function of compact columns that a node is; `None` if it is none.
+    pub(crate) fn of(&mut self, node: &Arc<Node>) -> Option<Linear> {
+        if let Some(known) = self.known.get(&Arc::as_ptr(node)) {
+            return known.clone();
+        }
+        let form = self.find(node);
+        self.known.insert(Arc::as_ptr(node), form.clone());
+        form
+    }
+
+    fn find(&mut self, node: &Arc<Node>) -> Option<Linear> {
+        if node.kind == Kind::Truth {
+            return None;
+        }
+        let each = |origin| Linear {
+            terms: vec![Term {
+                origin,
+                rows: match node.rows {
+                    Some(_) => Rows::Each { first: 0 },
+                    None => Rows::Picked([0].into()),
+                },
+                weight: 1,
+            }],
+            constant: 0,
+        };
+        match &*node.op() {
+            Op::Load { source, column } => {
+                let described = source.metadata.columns.get(*column)?;
+                match described.element_encoding().ok()? {
+                    ElementEncoding::Radix => None,
+                    ElementEncoding::Compact(encoding) => Some(each(Origin::Column {
+                        source: Arc::clone(source),
+                        column: *column,
+                        encoding,
+                    })),
+                }
+            }
+            Op::Compact(values) => Some(each(Origin::Values(Arc::clone(values)))),
+            Op::Linear { terms, shift } => {
+                // The code is the sum less the smallest that it can be, plus the shift.
+                let mut sum = Linear {
+                    terms: Vec::new(),
+                    constant: *shift,
+                };
+                for (of, factor) in terms {
+                    sum.add(self.of(of)?.scaled(*factor)?)?;
+                    if *factor < 0 {
+                        let largest = 1u64.checked_shl(of.bits())?.wrapping_sub(1);
+                        let lowest = largest.wrapping_mul(factor.unsigned_abs());
+                        sum.constant = sum.constant.wrapping_add(lowest);
+                    }
+                }
+                Some(sum)
+            }
+            Op::Sum(of) => self.of(of)?.summed(of.len()),
+            Op::Take { of, rows } => Some(self.of(of)?.taken(rows)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The values of linear functions of compact columns, on ciphertexts and in the clear.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use tfhe_sbc_core::encoding::CompactEncoding;
+use tfhe_sbc_core::glwe::GlweCiphertext;
+use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
+use tfhe_sbc_oracle::compact::{CompactNoise, Roundings};
+use tfhe_sbc_oracle::noise::Variance;
+use tfhe_sbc_upload::window::add_window;
+
+use super::linear::{Linear, Origin, Rows, Term};
+use crate::error::Error;
+use crate::node::{Content, Loaded, Source};
+
+/// Codes in GLWE ciphertexts under the evaluation key, as `code / 2^plaintext_bits`.
+#[derive(Clone, Debug)]
+pub struct CompactValues {
+    /// The number of bits of a code and of the headroom above it.
+    pub plaintext_bits: u32,
+    /// The number of bits of a code.
+    pub bits: u32,
+    /// The ciphertexts, with the number of codes that each has in its first coefficients.
+    pub pieces: Vec<Piece>,
+    /// The noise of a code.
+    pub(crate) noise: CompactNoise,
+}
+
+/// A GLWE ciphertext with codes in its first coefficients.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The number of codes. The coefficients behind them have no meaning.
+    pub count: usize,
+    /// The ciphertext.
+    pub ciphertext: GlweCiphertext<u64>,
+}
+
+impl CompactValues {
+    /// Returns codes that another evaluation has sent, whose noise has the variance `2^noise_log2`,
+    /// torus-normalised. Returns `None` for widths that no codes have.
+    pub fn received(
+        plaintext_bits: u32,
+        bits: u32,
+        pieces: Vec<Piece>,
+        noise_log2: f64,
+    ) -> Option<Self> {
+        let widths = 1..=CompactEncoding::MAX_PLAINTEXT_BITS;
+        let is_noise = noise_log2.is_finite() && noise_log2 < 0.0;
+        let fits = widths.contains(&bits) && (bits..=*widths.end()).contains(&plaintext_bits);
+        (fits && is_noise).then_some(Self {
+            plaintext_bits,
+            bits,
+            pieces,
+            noise: CompactNoise {
+                gaussian: Variance(noise_log2.exp2()),
+                rounding: Roundings::NONE,
+            },
+        })
+    }
+
+    /// log2 of the variance of the noise, torus-normalised.
+    pub fn noise_log2(&self) -> f64 {
+        self.noise.variance().0.log2()
+    }
+
+    /// The number of codes.
+    pub fn count(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.count).sum()
+    }
+
+    /// Decrypts the codes. Returns `None` for codes that are larger than they can be.
+    pub fn decrypt(&self, secret: &SecretKey) -> Option<Vec<u64>> {
+        let key = secret.glwe().prepare();
+        let shift = u64::BITS - self.plaintext_bits;
+        let half = 1u64.checked_shl(shift.checked_sub(1)?)?;
+        let mut codes = Vec::with_capacity(self.count());
+        for piece in &self.pieces {
+            let phase = key.phase(&piece.ciphertext);
+            let phases = phase.get(..piece.count)?;
+            codes.extend(phases.iter().map(|phase| phase.wrapping_add(half) >> shift));
+        }
+        let fits = codes
+            .iter()
+            .all(|code| code.checked_shr(self.bits).unwrap_or(0) == 0);
+        fits.then_some(codes)
+    }
+
+    /// The codes as LWE ciphertexts under the big key.
+    pub(crate) fn extract(&self) -> Vec<LweCiphertext<u64>> {
+        let pieces = self.pieces.iter();
+        pieces
+            .flat_map(|piece| (0..piece.count).map(|at| piece.ciphertext.sample_extract(at)))
+            .collect()
+    }
+
+    /// The piece that has the code of `row`, and the place of the code in it.
+    fn at(&self, row: usize) -> Option<(&Piece, usize)> {
+        let mut row = row;
+        for piece in &self.pieces {
+            if row < piece.count {
+                return Some((piece, row));
+            }
+            row -= piece.count;
+        }
+        None
+    }
+}
+
+/// A part of a column that lies in one polynomial of one upload.
+struct Stretch<'a> {
+    upload: Option<&'a Loaded>,
+    ciphertext: &'a GlweCiphertext<u64>,
+    /// The places in the polynomial.
+    places: Range<usize>,
+}
+
+/// Returns the stretch of rows of a column from `row` on, at most `most` long.
+fn stretch<'a>(
+    parameters: &Parameters,
+    origin: &'a Origin,
+    row: usize,
+    most: usize,
+) -> Result<Stretch<'a>, Error> {
+    let (source, column): (&Source, usize) = match origin {
+        Origin::Values(values) => {
+            let (piece, place) = values.at(row).ok_or(Error::NoCiphertexts)?;
+            return Ok(Stretch {
+                upload: None,
+                ciphertext: &piece.ciphertext,
+                places: place..(place + most).min(piece.count),
+            });
+        }
+        Origin::Column { source, column, .. } => (source, *column),
+    };
+    let Content::Ciphertexts(uploads) = &source.content else {
+        return Err(Error::NoCiphertexts);
+    };
+    let size = parameters.polynomial_size().get();
+    let mut row = row;
+    for upload in uploads {
+        if row >= upload.rows {
+            row -= upload.rows;
+            continue;
+        }
+        let encoding = parameters.block_encoding();
+        let blocks = source
+            .metadata
+            .blocks_of_column(encoding, column, upload.rows);
+        let place = blocks.start + row;
+        let end = (place + most).min(blocks.end);
+        let ciphertexts = upload.list.ciphertexts();
+        let start = place % size;
+        return Ok(Stretch {
+            upload: Some(upload),
+            ciphertext: ciphertexts.get(place / size).ok_or(Error::NoCiphertexts)?,
+            places: start..(start + (end - place)).min(size),
+        });
+    }
+    Err(Error::NoCiphertexts)
+}
+
+/// Sums under the keys of devices, which are switched to the evaluation key once each.
+struct Sums<'a> {
+    parameters: &'a Parameters,
+    sums: Vec<(
+        KeyFingerprint,
+        &'a DeviceSwitchKey<u64>,
+        GlweCiphertext<u64>,
+    )>,
+    /// The sum under the evaluation key.
+    switched: GlweCiphertext<u64>,
+}
+
+impl<'a> Sums<'a> {
+    fn new(parameters: &'a Parameters) -> Result<Self, Error> {
+        Ok(Self {
+            parameters,
+            sums: Vec::new(),
+            switched: zero(parameters)?,
+        })
+    }
+
+    fn add(
+        &mut self,
+        stretch: &Stretch<'a>,
+        window: Range<usize>,
+        weight: i64,
+    ) -> Result<(), Error> {
+        let device = stretch
+            .upload
+            .and_then(|upload| Some((upload.key, upload.switch.as_deref()?)));
+        let sum = match device {
+            None => &mut self.switched,
+            Some((key, switch)) => {
+                let known = self.sums.iter().position(|(known, ..)| *known == key);
+                let at = match known {
+                    Some(at) => at,
+                    None => {
+                        self.sums.push((key, switch, zero(self.parameters)?));
+                        self.sums.len() - 1
+                    }
+                };
+                &mut self.sums[at].2
+            }
+        };
+        add_window(sum, stretch.ciphertext, window, weight);
+        Ok(())
+    }
+
+    fn finish(mut self) -> GlweCiphertext<u64> {
+        for (_, switch, sum) in self.sums {
+            let mut sum = [sum];
+            switch.switch_batch(&mut sum);
+            let [sum] = sum;
+            let words = self.switched.as_mut_slice().iter_mut();
+            for (word, more) in words.zip(sum.as_slice()) {
+                *word = word.wrapping_add(*more);
+            }
+        }
+        self.switched
+    }
+}
+
+fn zero(parameters: &Parameters) -> Result<GlweCiphertext<u64>, Error> {
+    let size = parameters.polynomial_size();
+    let words = (parameters.glwe_dimension().0 + 1) * size.get();
+    GlweCiphertext::from_vec(vec![0; words], size).ok_or(Error::NoCiphertexts)
+}
+
+/// Computes a linear function of `rows` rows whose codes have `bits` bits. `go_on` is called before
+/// every ciphertext.
+///
+/// # Errors
+/// [`Error::NoCiphertexts`] if a column has none, and what `go_on` returns.
+pub(crate) fn evaluate(
+    parameters: &Parameters,
+    linear: &Linear,
+    rows: usize,
+    bits: u32,
+    go_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<CompactValues, Error> {
+    let whole_stretches = linear
+        .terms()
+        .iter()
+        .all(|term| matches!(term.rows, Rows::Each { .. }));
+    let ends = match whole_stretches {
+        true => stretch_ends(parameters, linear, rows)?,
+        false => (1..=rows).collect(),
+    };
+    let plaintext_bits = linear.plaintext_bits();
+    let constant = linear.constant() << (u64::BITS - plaintext_bits);
+    // What is the same in all rows is added up once.
+    let mut shared: Option<GlweCiphertext<u64>> = None;
+    let mut pieces = Vec::new();
+    let mut begin = 0;
+    for end in ends {
+        go_on()?;
+        let mut sums = Sums::new(parameters)?;
+        let mut of_all_rows = Sums::new(parameters)?;
+        for term in linear.terms() {
+            let weight = linear.phase_factor(term);
+            match &term.rows {
+                Rows::Each { first } => {
+                    let found = stretch(parameters, &term.origin, first + begin, end - begin)?;
+                    let start = found.places.start;
+                    sums.add(&found, start..start + 1, weight)?;
+                }
+                Rows::Picked(picked) => {
+                    let row = match **picked {
+                        [only] => only,
+                        _ => picked[begin],
+                    };
+                    let found = stretch(parameters, &term.origin, row, 1)?;
+                    sums.add(&found, found.places.clone(), weight)?;
+                }
+                Rows::Sum(range) if shared.is_none() => {
+                    add_sum(parameters, &mut of_all_rows, term, range, weight)?;
+                }
+                Rows::Sum(_) => {}
+            }
+        }
+        let mut ciphertext = sums.finish();
+        let shared = &*shared.get_or_insert_with(|| of_all_rows.finish());
+        let size = parameters.polynomial_size().get();
+        let words = ciphertext.as_mut_slice();
+        for (word, more) in words.iter_mut().zip(shared.as_slice()) {
+            *word = word.wrapping_add(*more);
+        }
+        let count = end - begin;
+        let body = words.len() - size;
+        for word in &mut words[body..body + count] {
+            *word = word.wrapping_add(constant);
+        }
+        pieces.push(Piece { count, ciphertext });
+        begin = end;
+    }
+    Ok(CompactValues {
+        plaintext_bits,
+        bits,
+        pieces,
+        noise: linear.noise(parameters).ok_or(Error::NoCiphertexts)?,
+    })
+}
+
+fn add_sum<'a>(
+    parameters: &Parameters,
+    sums: &mut Sums<'a>,
+    term: &'a Term,
+    range: &Range<usize>,
+    weight: i64,
+) -> Result<(), Error> {
+    let mut row = range.start;
+    while row < range.end {
+        let found = stretch(parameters, &term.origin, row, range.end - row)?;
+        sums.add(&found, found.places.clone(), weight)?;
+        row += found.places.len();
+    }
+    Ok(())
+}
+
+/// The rows behind which a stretch of a term ends, and the last.
+fn stretch_ends(
+    parameters: &Parameters,
+    linear: &Linear,
+    rows: usize,
+) -> Result<Vec<usize>, Error> {
+    let mut ends = BTreeSet::from([rows]);
+    for term in linear.terms() {
+        let Rows::Each { first } = term.rows else {
+            continue;
+        };
+        let mut row = 0;
+        while row < rows {
+            let found = stretch(parameters, &term.origin, first + row, rows - row)?;
+            row += found.places.len();
+            ends.insert(row);
+        }
+    }
+    Ok(ends.into_iter().collect())
+}
+
+/// Computes a linear function of the codes of a rehearsal; 0 where there are none.
+pub(crate) fn rehearse(linear: &Linear, rows: usize) -> Vec<u64> {
+    let code = |row: usize| {
+        let mut sum = linear.constant();
+        for term in linear.terms() {
+            let codes = match &term.origin {
+                Origin::Column { source, column, .. } => match &source.content {
+                    Content::Codes(codes) => &codes[*column][..],
+                    Content::Ciphertexts(_) | Content::Unknown => continue,
+                },
+                Origin::Values(_) => continue,
+            };
+            let of_term = match &term.rows {
+                Rows::Each { first } => codes[first + row],
+                Rows::Picked(picked) => match **picked {
+                    [only] => codes[only],
+                    _ => codes[picked[row]],
+                },
+                Rows::Sum(range) => codes[range.clone()]
+                    .iter()
+                    .fold(0u64, |sum, &code| sum.wrapping_add(code)),
+            };
+            sum = sum.wrapping_add(of_term.wrapping_mul(term.weight as u64));
+        }
+        sum
+    };
+    match linear
+        .terms()
+        .iter()
+        .all(|term| matches!(term.rows, Rows::Sum(_)))
+    {
+        // Every row is the same; there is one unless a caller broadcasts it.
+        true => vec![code(0); rows],
+        false => (0..rows).map(code).collect(),
+    }
+}
