@@ -17,7 +17,7 @@ use thiserror::Error;
 pub use digits::{CompactDigits, digit_bootstraps};
 pub use sign::sign_bootstraps;
 
-use crate::bootstrap::{BootstrapError, Evaluator};
+use crate::bootstrap::{BootstrapError, Evaluator, Job};
 use crate::lookup_table::LookupTable;
 
 /// The reason for which compact values are not taken apart.
@@ -80,4 +80,32 @@ fn top_bit_table(parameters: &Parameters, scale_log2: u32) -> (LookupTable<u64>,
     let half = part_of_torus(scale_log2 + 1);
     let table = LookupTable::sign(parameters.polynomial_size(), half.wrapping_neg());
     (table, half)
+}
+
+/// The inputs of all lookups of a measurement.
+struct Inputs {
+    lookups: Vec<Vec<LweCiphertext<u64>>>,
+    next: usize,
+}
+
+impl Inputs {
+    fn new(lookup_count: usize) -> Self {
+        Self {
+            lookups: vec![Vec::new(); lookup_count],
+            next: 0,
+        }
+    }
+
+    /// Keeps the inputs of the next lookup of a round.
+    fn keep(&mut self, jobs: Vec<Job<'_, u64, u64>>) {
+        let at = self.next % self.lookups.len().max(1);
+        if let Some(inputs) = self.lookups.get_mut(at) {
+            inputs.extend(jobs.into_iter().map(|job| job.input));
+        }
+        self.next += 1;
+    }
+
+    fn finish(self) -> Vec<Vec<LweCiphertext<u64>>> {
+        self.lookups
+    }
 }

@@ -3,7 +3,8 @@
 //! which is the same one except in tests.
 //!
 //! [`measure`] runs the engine under throw-away keys (`keys`): it samples the error of every step
-//! (`sample`), and simulates the look-up with the samples (`look_up`). [`Measured::judge`]
+//! (`sample`), of lookups on compact values and of their sums (`compact`), and simulates the look-up with the
+//! samples (`look_up`). [`Measured::judge`]
 //! predicts (`predict`) and compares (`verdict`). [`count_failures`] counts real failures of
 //! blocks with more bits than the set has (`direct`).
 //!
@@ -11,6 +12,7 @@
 //! it is evaluated with the weights of the key, and the offset of the key switch, which is the
 //! same for all ciphertexts under a key, is part of the mean instead of the variance.
 
+mod compact;
 mod direct;
 mod keys;
 mod look_up;
@@ -21,7 +23,9 @@ mod verdict;
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_engine::server_key::ServerKey;
 
+pub use compact::CompactReport;
 pub use direct::{DirectCount, count_failures, direct_steps};
 pub use steps::{CheckError, Effort, Progress, Step};
 pub use verdict::{FailureReport, Measured, Report, StepReport, Verdict};
@@ -43,8 +47,10 @@ pub fn measure(
     let key = |number: usize| {
         let seed = (seed, number as u64);
         match parameters.torus_bits() {
-            64 => measure_key::<u64>(parameters, effort, seed, progress),
-            _ => measure_key::<u32>(parameters, effort, seed, progress),
+            64 => measure_key::<u64>(parameters, effort, seed, progress, compact::sample),
+            _ => measure_key::<u32>(parameters, effort, seed, progress, |_, _, _, _| {
+                Ok(Vec::new())
+            }),
         }
     };
     Ok(Measured {
@@ -53,15 +59,29 @@ pub fn measure(
     })
 }
 
+/// Samples the noise of compact values, which only sets over 64 bits carry.
+type SampleCompact<T> = fn(
+    &mut Keys,
+    &ServerKey<T>,
+    &Effort,
+    Progress<'_>,
+) -> Result<Vec<compact::CompactSample>, CheckError>;
+
 fn measure_key<T: ProductTorus>(
     parameters: &Parameters,
     effort: Effort,
     seed: (u64, u64),
     progress: Progress<'_>,
+    sample_compact: SampleCompact<T>,
 ) -> Result<KeyMeasurements, CheckError> {
     let mut keys = Keys::generate(parameters, seed)?;
     let server = keys.server::<T>(progress)?;
     let samples = sample::all(&mut keys, &server, &effort, progress)?;
     let look_up = look_up::simulate(&keys, &samples, &effort, seed, progress)?;
-    Ok(KeyMeasurements { samples, look_up })
+    let compact = sample_compact(&mut keys, &server, &effort, progress)?;
+    Ok(KeyMeasurements {
+        samples,
+        look_up,
+        compact,
+    })
 }

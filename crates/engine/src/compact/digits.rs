@@ -5,7 +5,7 @@ use tfhe_sbc_core::encoding::chunks::{ChunkError, DigitLookup, DigitOutput, Digi
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 
-use super::{CompactEvaluateError, see, top_bit_table};
+use super::{CompactEvaluateError, Inputs, see, top_bit_table};
 use crate::bootstrap::{Evaluator, Job, round_len};
 use crate::circuit::{Block, Circuit, CircuitError};
 use crate::lookup_table::LookupTable;
@@ -56,27 +56,40 @@ impl Evaluator<'_, u64> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<CompactDigits>, CompactEvaluateError> {
         self.check_compact(values)?;
-        let tables = plan.lookups().iter().map(|lookup| {
-            let table = Table::new(self.parameters(), lookup);
-            table.ok_or(CompactEvaluateError::Chunks(ChunkError::Size(
-                lookup.view.unit_log2,
-            )))
-        });
-        let tables: Vec<Table> = tables.collect::<Result<_, _>>()?;
+        let tables = Table::of_plan(self.parameters(), plan)?;
         let mut digits = Vec::with_capacity(values.len());
         for some in values.chunks(round_len()) {
-            digits.extend(self.digits_of_round(some, plan, &tables, go_on)?);
+            digits.extend(self.digits_of_round(some, (plan, &tables), go_on, None)?);
         }
         Ok(digits)
     }
 
-    /// The digits of the values of one round.
-    fn digits_of_round(
+    /// Evaluates [`compact_digits`](Self::compact_digits) and returns the ciphertexts before every lookup
+    /// instead, lookup by lookup, for measurements of their noise.
+    ///
+    /// # Errors
+    /// Those of [`compact_digits`](Self::compact_digits).
+    pub fn compact_digit_inputs(
         &self,
         values: &[LweCiphertext<u64>],
         plan: &DigitPlan,
-        tables: &[Table],
+    ) -> Result<Vec<Vec<LweCiphertext<u64>>>, CompactEvaluateError> {
+        self.check_compact(values)?;
+        let tables = Table::of_plan(self.parameters(), plan)?;
+        let mut inputs = Inputs::new(plan.lookups().len());
+        for some in values.chunks(round_len()) {
+            self.digits_of_round(some, (plan, &tables), &|| true, Some(&mut inputs))?;
+        }
+        Ok(inputs.finish())
+    }
+
+    /// The digits of the values of one round. `inputs` receives those of every lookup.
+    fn digits_of_round(
+        &self,
+        values: &[LweCiphertext<u64>],
+        (plan, tables): (&DigitPlan, &[Table]),
         go_on: &dyn Fn() -> bool,
+        mut inputs: Option<&mut Inputs>,
     ) -> Result<Vec<CompactDigits>, CompactEvaluateError> {
         let mut digits: Vec<CompactDigits> = values
             .iter()
@@ -105,6 +118,9 @@ impl Evaluator<'_, u64> {
                     (part, output)
                 });
                 done.bootstraps.push(outputs.collect());
+            }
+            if let Some(inputs) = &mut inputs {
+                inputs.keep(jobs);
             }
         }
         Ok(digits)
@@ -136,6 +152,18 @@ struct Table {
 }
 
 impl Table {
+    /// The tables of all lookups of a plan.
+    fn of_plan(
+        parameters: &Parameters,
+        plan: &DigitPlan,
+    ) -> Result<Vec<Self>, CompactEvaluateError> {
+        let tables = plan.lookups().iter().map(|lookup| {
+            let too_long = ChunkError::Size(lookup.view.unit_log2);
+            Self::new(parameters, lookup).ok_or(CompactEvaluateError::Chunks(too_long))
+        });
+        tables.collect()
+    }
+
     /// Returns `None` if there is no room for the functions.
     fn new(parameters: &Parameters, lookup: &DigitLookup) -> Option<Self> {
         let encoding = parameters.block_encoding();

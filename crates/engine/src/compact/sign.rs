@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use tfhe_sbc_core::encoding::chunks::{View, sign_views};
 use tfhe_sbc_core::lwe::LweCiphertext;
 
-use super::{CompactEvaluateError, see, top_bit_table};
+use super::{CompactEvaluateError, Inputs, see, top_bit_table};
 use crate::bootstrap::{Evaluator, Job, round_len};
 
 /// The number of bootstraps of [`Evaluator::compact_signs`] for one value: one for each chunk.
@@ -34,17 +34,37 @@ impl Evaluator<'_, u64> {
         self.check_compact(values)?;
         let mut signs = Vec::with_capacity(values.len());
         for some in values.chunks(round_len()) {
-            signs.extend(self.signs_of_round(some, &views, go_on)?);
+            signs.extend(self.signs_of_round(some, &views, go_on, None)?);
         }
         Ok(signs)
     }
 
-    /// The signs of the values of one round.
+    /// Evaluates [`compact_signs`](Self::compact_signs) and returns the ciphertexts before every lookup
+    /// instead, lookup by lookup, for measurements of their noise.
+    ///
+    /// # Errors
+    /// Those of [`compact_signs`](Self::compact_signs).
+    pub fn compact_sign_inputs(
+        &self,
+        values: &[LweCiphertext<u64>],
+        chunks: &[u32],
+    ) -> Result<Vec<Vec<LweCiphertext<u64>>>, CompactEvaluateError> {
+        let views = sign_views(chunks)?;
+        self.check_compact(values)?;
+        let mut inputs = Inputs::new(views.len());
+        for some in values.chunks(round_len()) {
+            self.signs_of_round(some, &views, &|| true, Some(&mut inputs))?;
+        }
+        Ok(inputs.finish())
+    }
+
+    /// The signs of the values of one round. `inputs` receives those of every lookup.
     fn signs_of_round(
         &self,
         values: &[LweCiphertext<u64>],
         views: &[View],
         go_on: &dyn Fn() -> bool,
+        mut inputs: Option<&mut Inputs>,
     ) -> Result<Vec<LweCiphertext<u64>>, CompactEvaluateError> {
         let parameters = self.parameters();
         let scales = views.iter().skip(1).map(View::bit_below_log2);
@@ -71,6 +91,9 @@ impl Evaluator<'_, u64> {
             bits = self.bootstrap_all(&jobs);
             for bit in &mut bits {
                 bit.add_plaintext(half);
+            }
+            if let Some(inputs) = &mut inputs {
+                inputs.keep(jobs);
             }
         }
         Ok(bits)

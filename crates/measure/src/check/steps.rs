@@ -3,6 +3,7 @@
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_engine::bootstrap::BootstrapError;
+use tfhe_sbc_engine::compact::CompactEvaluateError;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKeyError};
 use tfhe_sbc_oracle::splitting;
 
@@ -64,7 +65,8 @@ pub struct Effort {
     /// The number of fresh ciphertexts under the small key for each key set, and of coefficients
     /// of fresh GLWE ciphertexts.
     pub encryptions: usize,
-    /// The number of bootstraps for each key set, at least 10.
+    /// The number of bootstraps for each key set, at least 10. Lookups on compact values come on top: a
+    /// tenth as many, at most 150, for each lookup of a value.
     pub bootstraps: usize,
     /// The number of key switches and of modulus switches for each key set.
     pub switches: usize,
@@ -103,7 +105,8 @@ impl Effort {
 
     /// The number of steps that [`measure`](super::measure) reports to its progress.
     pub fn steps(&self, parameters: &Parameters) -> u64 {
-        let per_key = 2 * key_steps(parameters) + (self.bootstraps + self.runs * RUN_STEPS) as u64;
+        let bootstraps = self.bootstraps + super::compact::bootstraps(parameters, self);
+        let per_key = 2 * key_steps(parameters) + (bootstraps + self.runs * RUN_STEPS) as u64;
         self.keys as u64 * per_key
     }
 }
@@ -128,6 +131,9 @@ pub enum CheckError {
     /// The engine refused its inputs.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    /// The engine did not take compact values apart.
+    #[error(transparent)]
+    Compact(#[from] CompactEvaluateError),
     /// The simulation did not reach the failure.
     #[error("the simulation of rare failures got stuck: the failure probability is below 2^-5000")]
     Stuck,

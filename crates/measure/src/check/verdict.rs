@@ -10,6 +10,7 @@ use tfhe_sbc_oracle::statistics::{
     Interval, ShapiroFrancia, mean, shapiro_francia, variance_interval_of_freedom,
 };
 
+use super::compact::{self, CompactReport, CompactSample};
 use super::look_up::SimulatedLookUp;
 use super::predict::{KeyPrediction, StepPrediction};
 use super::sample::Samples;
@@ -19,6 +20,7 @@ use super::steps::Step;
 pub(super) struct KeyMeasurements {
     pub(super) samples: Samples,
     pub(super) look_up: SimulatedLookUp,
+    pub(super) compact: Vec<CompactSample>,
 }
 
 /// The measurements under all key sets.
@@ -32,12 +34,12 @@ pub struct Measured {
 const FAMILY_LEVEL: f64 = 0.01;
 /// The largest number of samples of the test of normality.
 const NORMALITY_SAMPLES: usize = 5000;
-/// The tests of a report: variance, mean and normality of every step, and the failures.
-const TESTS: f64 = (3 * Step::ALL.len() + 2) as f64;
+/// The tests of a report: variance, mean and normality of every step, the failures, and compact values.
+const TESTS: f64 = (3 * Step::ALL.len() + 2 + compact::MOST_TESTS) as f64;
 /// The significance level of every single test, by Bonferroni.
 pub(super) const TEST_LEVEL: f64 = FAMILY_LEVEL / TESTS;
 /// The confidence of the printed intervals.
-const PRINTED: f64 = 0.99;
+pub(super) const PRINTED: f64 = 0.99;
 
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl Verdict {
 
     /// Returns the verdict of a measured interval for a value that was predicted to be in
     /// `predicted`.
-    fn of(measured: Interval, predicted: Interval) -> Self {
+    pub(super) fn of(measured: Interval, predicted: Interval) -> Self {
         if measured.low > predicted.high {
             Self::TooHigh
         } else if measured.high < predicted.low {
@@ -164,12 +166,17 @@ pub struct Report {
     pub steps: Vec<StepReport>,
     /// The report on failures.
     pub failure: FailureReport,
+    /// The reports on compact values: the noise before every lookup of their signs and digits, and that of
+    /// sums. Empty for sets that do not carry them.
+    pub compact: Vec<CompactReport>,
 }
 
 impl Report {
     /// Whether all verdicts are consistent.
     pub fn passes(&self) -> bool {
-        self.steps.iter().all(|step| step.verdict.passes()) && self.failure.verdict.passes()
+        self.steps.iter().all(|step| step.verdict.passes())
+            && self.failure.verdict.passes()
+            && self.compact.iter().all(|place| place.verdict.passes())
     }
 }
 
@@ -190,6 +197,15 @@ impl Measured {
                 .map(|&step| self.judge_step(step, &predictions))
                 .collect(),
             failure: self.judge_failure(claimed, &predictions),
+            compact: compact::judge(
+                &self.parameters,
+                claimed,
+                &self
+                    .keys
+                    .iter()
+                    .map(|key| &key.compact[..])
+                    .collect::<Vec<_>>(),
+            ),
         }
     }
 

@@ -38,6 +38,16 @@ fn show(report: &Report) {
             step.verdict
         );
     }
+    for place in &report.compact {
+        println!(
+            "{:24} {:6} 2^{:.3} ratio {:.4} {:?}",
+            place.name,
+            place.samples,
+            place.predicted.log2(),
+            place.measured.0 / place.predicted.0,
+            place.verdict
+        );
+    }
     println!("{:?}", report.failure);
 }
 
@@ -211,6 +221,11 @@ fn an_engine_with_other_noise_fails() {
     let measured = measure(&noisy.validate().unwrap(), effort, 0, &|_| ()).unwrap();
     let report = measured.judge(&set.validate().unwrap());
     show(&report);
+    // The key switch is before every lookup on compact values, too.
+    let lookups = report.compact.iter();
+    let lookups = lookups.filter(|place| !place.name.starts_with("sum"));
+    let noticed = lookups.filter(|place| place.verdict == Verdict::TooHigh);
+    println!("{} lookups noticed it", noticed.clone().count());
     for step in [Step::LweEncryption, Step::KeySwitch, Step::LookUp] {
         assert_eq!(report.steps[step as usize].verdict, Verdict::TooHigh);
     }

@@ -8,7 +8,8 @@ use clap::Args;
 use serde_json::{Value, json};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_measure::check::{
-    DirectCount, Effort, FailureReport, Report, StepReport, count_failures, direct_steps, measure,
+    CompactReport, DirectCount, Effort, FailureReport, Report, StepReport, count_failures,
+    direct_steps, measure,
 };
 use tfhe_sbc_oracle::statistics::Interval;
 
@@ -20,7 +21,8 @@ use crate::{output, progress};
 ///
 /// It measures under throw-away keys: the variance, mean and normality of fresh encryptions, blind
 /// rotations, linear combinations, key switches, modulus switches, and of all of it at a look-up
-/// with the set's whole noise level. Failures are simulated by adaptive multilevel splitting on the
+/// with the set's whole noise level; then before the lookups of signs and digits of compact values, and in
+/// sums of them. Failures are simulated by adaptive multilevel splitting on the
 /// measured noise and the keys' own bits. A figure that is not as predicted makes the command fail;
 /// a right set fails by chance under one seed in a hundred.
 #[derive(Args)]
@@ -162,6 +164,7 @@ impl Answer<'_> {
             "seed": self.arguments.seed,
             "keys": self.report.keys,
             "steps": self.report.steps.iter().map(step_json).collect::<Vec<_>>(),
+            "compact": self.report.compact.iter().map(compact_json).collect::<Vec<_>>(),
             "p_fail": {
                 "formula_log2": formula,
                 "convolution_log2": convolution,
@@ -230,12 +233,37 @@ impl Answer<'_> {
             String::new(),
         ];
         lines.extend(self.failure_lines());
+        lines.extend(self.compact_table());
         let verdict = match self.passes() {
             true => "passes: everything is as predicted",
             false => "FAILS",
         };
         lines.push(verdict.to_owned());
         lines.join("\n")
+    }
+
+    /// The noise of compact values, if the set carries them.
+    fn compact_table(&self) -> Option<String> {
+        let mut table = output::text_table();
+        table.set_header([
+            "compact values",
+            "samples",
+            "predicted",
+            "measured",
+            "ratio",
+            "verdict",
+        ]);
+        for place in &self.report.compact {
+            table.add_row([
+                place.name.clone(),
+                place.samples.to_string(),
+                format!("2^{:.2}", place.predicted.log2()),
+                format!("2^{:.2}", place.measured.log2()),
+                format!("{:.3}", place.measured.0 / place.predicted.0),
+                place.verdict.name().to_owned(),
+            ]);
+        }
+        (!self.report.compact.is_empty()).then(|| table.to_string())
     }
 
     fn failure_lines(&self) -> Vec<String> {
@@ -317,5 +345,17 @@ fn step_json(step: &StepReport) -> Value {
         "normality": step.normality.map(|test| json!({ "w": test.w, "p_value": test.p_value })),
         "verdict": step.verdict.name(),
         "ok": step.verdict.passes(),
+    })
+}
+
+fn compact_json(place: &CompactReport) -> Value {
+    json!({
+        "place": place.name,
+        "samples": place.samples,
+        "predicted_variance": place.predicted.0,
+        "measured_variance": place.measured.0,
+        "interval": ends(&place.interval),
+        "verdict": place.verdict.name(),
+        "ok": place.verdict.passes(),
     })
 }
