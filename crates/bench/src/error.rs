@@ -2,13 +2,14 @@
 
 use tfhe_sbc_ckks::CkksError;
 use tfhe_sbc_ckks::seal::SealError;
-use tfhe_sbc_core::encoding::BlockOutOfRange;
+use tfhe_sbc_core::encoding::{BlockOutOfRange, CompactError};
 use tfhe_sbc_core::parameters::ParameterError;
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_device::DeviceError;
 use tfhe_sbc_engine::bootstrap::BootstrapError;
 use tfhe_sbc_engine::circuit::{CircuitError, CircuitEvaluateError};
+use tfhe_sbc_engine::compact::CompactEvaluateError;
 use tfhe_sbc_engine::gates::GateError;
 use tfhe_sbc_engine::integer::IntegerError;
 use tfhe_sbc_engine::server_key::ServerKeyError;
@@ -50,6 +51,15 @@ pub(crate) enum BenchError {
     /// A circuit was not evaluated.
     #[error(transparent)]
     Evaluate(#[from] CircuitEvaluateError),
+    /// A compact encoding is not possible.
+    #[error(transparent)]
+    Compact(#[from] CompactError),
+    /// Compact values were not taken apart.
+    #[error(transparent)]
+    CompactEvaluate(#[from] CompactEvaluateError),
+    /// The oracle finds no lookups for values of this width.
+    #[error("no plan of lookups for readings of {0} bits")]
+    NoPlan(u32),
     /// The device library refused to encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),
