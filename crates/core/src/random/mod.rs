@@ -67,4 +67,6 @@ pub use seal::{SealGenerator, SealPrng};
 pub use seed::{MaskSeed, NoiseSeed, ReseedPolicy, Seed, SeedSequence};
 #[cfg(feature = "aes")]
 pub use tfhe_rs::{TfheRsStream, tfhe_rs_seed};
-pub use uniform::{fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform};
+pub use uniform::{
+    add_uniform, fill_binary, fill_packed_secret, fill_secret, fill_ternary, fill_uniform,
+};

@@ -3,12 +3,15 @@
 use super::expander::Expander;
 use super::keystream::Scratch;
 use crate::parameters::GlweSecret;
-use crate::simd::as_bytes_mut;
+use crate::simd::{Isa, as_bytes_mut, vectorize};
 use crate::torus::Torus;
 use crate::wire::bits::pack_secret;
 
 /// The number of bytes read from the expander at a time.
 const CHUNK_BYTES: usize = 1024;
+/// The number of elements that [`add_uniform`] draws at a time: at most 2 KiB, which stay in the
+/// first-level cache beside the sums.
+const ADDED_AT_ONCE: usize = 256;
 
 /// Overwrites `out` with uniform torus elements.
 ///
@@ -21,6 +24,25 @@ pub fn fill_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
         for value in out {
             *value = value.swap_bytes();
         }
+    }
+}
+
+/// Adds the elements with which [`fill_uniform`] would overwrite `out`, mod q. Constant-time.
+pub fn add_uniform<T: Torus>(expander: &mut impl Expander, out: &mut [T]) {
+    let isa = Isa::detect();
+    let mut buffer = Scratch::<T, ADDED_AT_ONCE>::new();
+    for out in out.chunks_mut(ADDED_AT_ONCE) {
+        let terms = &mut buffer[..out.len()];
+        fill_uniform(expander, terms);
+        vectorize(
+            isa,
+            #[inline(always)]
+            || {
+                for (out, &mut term) in out.iter_mut().zip(terms) {
+                    *out = out.add(term);
+                }
+            },
+        );
     }
 }
 

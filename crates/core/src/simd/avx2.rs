@@ -6,6 +6,7 @@ use super::box_muller::WORDS;
 use super::convert::ROUNDER;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
+use super::unpack::EIGHT;
 use super::{Cube, KEY_SWITCH_TILE_COLUMNS, Simd, align_spills};
 use crate::torus::Torus;
 
@@ -49,6 +50,8 @@ macro_rules! proved {
         unsafe { $call }
     }};
 }
+
+mod unpack;
 
 impl Avx2 {
     /// Joins the integers of `bits` bits in the two halves of every 64-bit lane.
@@ -333,6 +336,16 @@ impl Simd for Avx2 {
                 _mm256_storeu_si256(fours.as_mut_ptr().cast(), _mm256_or_si256(low, high));
             });
         }
+    }
+
+    #[inline(always)]
+    fn unpack_eights<const ADD: bool>(
+        self,
+        packed: &[u8],
+        bits: u32,
+        groups: &mut [[u64; EIGHT]],
+    ) -> usize {
+        self.unpack_256::<ADD>(packed, bits, groups)
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@ use super::box_muller::{self, WORDS};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::{TorusSlice, TorusSliceMut};
+use super::unpack::EIGHT;
 use super::{KEY_SWITCH_TILE_COLUMNS, Simd, align_spills, convert};
 use crate::torus::{Torus, exp2_neg};
 
@@ -26,6 +27,7 @@ macro_rules! proved {
 }
 
 mod cube;
+mod unpack;
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Self> {
@@ -430,6 +432,17 @@ impl Simd for Avx512 {
                 |room| pack::place_eights::<16>(&fours, bits, room),
             );
         }
+    }
+
+    #[inline(always)]
+    fn unpack_eights<const ADD: bool>(
+        self,
+        packed: &[u8],
+        bits: u32,
+        groups: &mut [[u64; EIGHT]],
+    ) -> usize {
+        self.unpack_512::<ADD>(packed, bits, groups);
+        groups.len()
     }
 
     #[inline(always)]

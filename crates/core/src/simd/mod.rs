@@ -3,7 +3,7 @@
 //! A public kernel takes the [`Isa`] that it runs on, checks the lengths of its
 //! slices, and instantiates one generic body for that instruction set. The
 //! bodies are in `fourier.rs`, `convert.rs`, `decompose.rs`, `key_switch.rs`,
-//! `pack.rs`, `chacha20.rs` and `box_muller.rs` (and in [`crate::fft`]). They are written over the
+//! `pack.rs`, `unpack.rs`, `chacha20.rs` and `box_muller.rs` (and in [`crate::fft`]). They are written over the
 //! `Simd` trait, which one file per instruction set implements. A body that is a plain loop
 //! gains from this too: the compiler vectorises it for the instruction set of
 //! the function that it is inlined into.
@@ -45,6 +45,7 @@ mod pack;
 mod portable;
 mod rows;
 mod torus_slice;
+mod unpack;
 mod vector;
 
 #[cfg(all(test, feature = "std"))]
@@ -211,6 +212,16 @@ fn check_equal(length: usize, others: &[usize]) {
 }
 
 #[track_caller]
+fn check_packed<T: Torus>(bytes: usize, values: usize, bits: u32) {
+    assert!(
+        (1..=T::BITS).contains(&bits),
+        "a value keeps between 1 and {} bits",
+        T::BITS
+    );
+    check_equal(bytes, &[packed_len(values, bits)]);
+}
+
+#[track_caller]
 fn check_degree(degree: usize, size: usize) {
     assert!(
         degree < 2 * size,
@@ -275,13 +286,33 @@ pub fn place_on_line<T: Torus>(isa: Isa, out: &mut [T], values: &[u8], low: T, s
 ///
 /// If `bits` is not in `1..=BITS`, or `out` does not have the number of bytes that they take.
 pub fn pack_top_bits<T: Torus>(isa: Isa, values: &[T], bits: u32, out: &mut [u8]) {
-    assert!(
-        (1..=T::BITS).contains(&bits),
-        "a value keeps between 1 and {} bits",
-        T::BITS
-    );
-    check_equal(out.len(), &[packed_len(values.len(), bits)]);
+    check_packed::<T>(out.len(), values.len(), bits);
     dispatch!(isa, |simd| pack::pack_top_bits(simd, values, bits, out));
+}
+
+/// Reads the output of [`pack_top_bits`]: every value gets its `bits` most significant bits, and zeros
+/// below. Any length.
+///
+/// # Panics
+///
+/// If `bits` is not in `1..=BITS`, or `packed` does not have the number of bytes that they take.
+pub fn unpack_top_bits<T: Torus>(isa: Isa, packed: &[u8], bits: u32, values: &mut [T]) {
+    check_packed::<T>(packed.len(), values.len(), bits);
+    dispatch!(isa, |simd| unpack::unpack::<_, _, false>(
+        simd, packed, bits, values
+    ));
+}
+
+/// Adds what [`unpack_top_bits`] would write to the values, mod q. Any length.
+///
+/// # Panics
+///
+/// As [`unpack_top_bits`].
+pub fn unpack_add<T: Torus>(isa: Isa, packed: &[u8], bits: u32, values: &mut [T]) {
+    check_packed::<T>(packed.len(), values.len(), bits);
+    dispatch!(isa, |simd| unpack::unpack::<_, _, true>(
+        simd, packed, bits, values
+    ));
 }
 
 /// Computes one tile of 64 output columns of a key switch, for up to 4 ciphertexts at once:

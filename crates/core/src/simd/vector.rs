@@ -8,6 +8,7 @@ use super::box_muller::{self, WORDS};
 use super::convert::{self, ROUNDER};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
+use super::unpack::EIGHT;
 use crate::torus::Torus;
 
 /// The number of output columns of one tile of a key-switching key.
@@ -177,6 +178,19 @@ pub(crate) trait Simd: Copy {
     #[inline(always)]
     fn pack_narrow<T: Torus>(self, top: &Top<T>, block: &[T; BLOCK], out: &mut [u8]) {
         pack::pack_narrow(self, top, block, out);
+    }
+
+    /// Unpacks groups of eight values, from the first one on, and returns their number; see
+    /// [`unpack`](super::unpack::unpack). It is not faster than single values on every instruction set,
+    /// so there may be none.
+    #[inline(always)]
+    fn unpack_eights<const ADD: bool>(
+        self,
+        _packed: &[u8],
+        _bits: u32,
+        _groups: &mut [[u64; EIGHT]],
+    ) -> usize {
+        0
     }
 
     /// Replaces the radii and the angles of a chunk by pairs of normal variates; see

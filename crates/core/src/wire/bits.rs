@@ -30,31 +30,15 @@ pub fn pack_top_bits<T: Torus>(values: &[T], bits: u32, out: &mut [u8]) {
 /// # Panics
 /// If `packed` does not have [`packed_len`] bytes, or `bits` is not in `1..=T::BITS`.
 pub fn unpack_top_bits<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
-    assert!((1..=T::BITS).contains(&bits));
-    assert_eq!(packed.len(), packed_len(values.len(), bits));
-    let bits_each = bits as usize;
-    let mut read = 0;
-    // A read of eight bytes contains a whole value of at most 57 bits, whatever bit it starts at. Near
-    // the end there are fewer than eight bytes.
-    if bits <= 57 {
-        for value in values.iter_mut() {
-            let start = read * bits_each;
-            let Some(window) = packed[start / 8..].first_chunk() else {
-                break;
-            };
-            *value = T::from_top_bits(u64::from_le_bytes(*window) >> (start % 8), bits);
-            read += 1;
-        }
-    }
-    for (i, value) in values.iter_mut().enumerate().skip(read) {
-        let start = i * bits_each;
-        let bytes = &packed[start / 8..];
-        let mut window = [0; 16];
-        let len = bytes.len().min(window.len());
-        window[..len].copy_from_slice(&bytes[..len]);
-        let top = u128::from_le_bytes(window) >> (start % 8);
-        *value = T::from_top_bits(top as u64, bits);
-    }
+    simd::unpack_top_bits(Isa::detect(), packed, bits, values);
+}
+
+/// Adds what [`unpack_top_bits`] would write to the values, mod q.
+///
+/// # Panics
+/// As [`unpack_top_bits`].
+pub fn unpack_add<T: Torus>(packed: &[u8], bits: u32, values: &mut [T]) {
+    simd::unpack_add(Isa::detect(), packed, bits, values);
 }
 
 /// Packs the coefficients of a secret key: 0 and 1 in a bit each, or -1, 0 and 1 in two's
@@ -143,10 +127,16 @@ mod tests {
             simd::pack_top_bits(isa, values, bits, &mut packed);
             assert_eq!(packed, expected, "{} {} x {bits}", isa.name(), values.len());
         }
-        let mut read = vec![T::ONE; values.len()];
-        unpack_top_bits(&expected, bits, &mut read);
-        for (value, kept) in values.iter().zip(read) {
-            assert_eq!(kept, T::from_top_bits(value.round_to_bits(bits), bits));
+        for isa in Isa::available() {
+            let mut read = vec![T::ONE; values.len()];
+            simd::unpack_top_bits(isa, &expected, bits, &mut read);
+            let mut sums = values.to_vec();
+            simd::unpack_add(isa, &expected, bits, &mut sums);
+            for ((value, kept), sum) in values.iter().zip(read).zip(sums) {
+                let top = T::from_top_bits(value.round_to_bits(bits), bits);
+                assert_eq!(kept, top, "{} {} x {bits}", isa.name(), values.len());
+                assert_eq!(sum, value.add(top));
+            }
         }
     }
 

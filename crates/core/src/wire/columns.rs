@@ -377,6 +377,27 @@ impl<'a> ColumnList<'a> {
         Ok(list)
     }
 
+    /// The parameters that it was checked against.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The fingerprint of the key that it is under.
+    pub fn key(&self) -> KeyFingerprint {
+        self.header.key
+    }
+
+    /// The bytes of the table of segments. Lists with the same bytes have the same segments.
+    pub fn table(&self) -> &'a [u8] {
+        self.table
+    }
+
+    /// The bytes of all ciphertexts: of each the packed masks, unless a seed replaces them, and the
+    /// packed bodies, run after run.
+    pub fn ciphertext_bytes(&self) -> &'a [u8] {
+        self.ciphertexts
+    }
+
     /// The number of elements.
     pub fn element_count(&self) -> usize {
         self.header.element_count as usize
@@ -411,7 +432,8 @@ impl<'a> ColumnList<'a> {
         })
     }
 
-    fn masks_len(&self) -> usize {
+    /// The number of bytes of the packed masks of each ciphertext, 0 if a seed replaces them.
+    pub fn masks_len(&self) -> usize {
         match self.masks {
             ListMasks::Seeded(..) => 0,
             ListMasks::Sent { mask_bits } => masks_len(&self.parameters, mask_bits),

@@ -69,6 +69,12 @@ fn uniform_elements_do_not_depend_on_chunks() {
                     .for_each(|piece| fill_uniform(&mut expander, piece));
                 assert!(pieces == whole);
             }
+            let mut sums = whole.clone();
+            let mut expander = stream(kind, 1);
+            for piece in sums.chunks_mut(701) {
+                add_uniform(&mut expander, piece);
+            }
+            assert!(sums.iter().zip(&whole).all(|(&sum, &x)| sum == x.add(x)));
         }
     }
     check::<u32>();
