@@ -261,11 +261,11 @@ impl DeviceKeys {
 
     /// The switch of a file, if it is one to this key set.
     fn read(&self, path: &Path, len: u64) -> Option<DeviceSwitch> {
-        let expected = SeededDeviceSwitchKey::<u64>::message_len(&self.parameters);
+        let longest = SeededDeviceSwitchKey::<u64>::longest_message_len(&self.parameters);
         let read = || {
             // What is longer is none, and not worth its memory.
-            if len > expected as u64 {
-                return Err(format!("it has {len} bytes, not {expected}"));
+            if len > longest as u64 {
+                return Err(format!("it has {len} bytes, not at most {longest}"));
             }
             let bytes = fs::read(path).map_err(|error| error.to_string())?;
             SeededDeviceSwitchKey::<u64>::from_bytes(&bytes).map_err(|error| error.to_string())

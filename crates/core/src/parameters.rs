@@ -368,16 +368,27 @@ impl Parameters {
         BlockEncoding::new(self.message_bits(), self.carry_bits())
     }
 
-    /// Returns the decomposition of the GLWE key switch from a device's own key to the
-    /// evaluation key. It follows from the torus, so that no key file carries it: two
-    /// digits of 12 bits for 2^64, two of 8 bits for 2^32. The part that is cut off makes most of
-    /// the noise. One digit of 24 bits would add as much noise again through the transform,
-    /// whose error in the mask is multiplied by the secret.
-    pub const fn device_switch(&self) -> Decomposition {
+    /// Returns the decompositions that the GLWE key switch from a device's own key to the evaluation key
+    /// may have, that of new keys first. They follow from the torus, and each has another number of
+    /// digits, so that a key's length tells which one it has.
+    ///
+    /// New keys have five digits of 8 bits for 2^64, which sums of compact codes need, and two of 8 bits
+    /// for 2^32. Two digits of 12 bits are those of older key files; their noise is that of the part that
+    /// is cut off. With longer digits the error of the transform is larger: that in the mask is multiplied
+    /// by the secret.
+    pub const fn device_switches(&self) -> &'static [Decomposition] {
+        const WIDE: [Decomposition; 2] = [Decomposition::new(8, 5), Decomposition::new(12, 2)];
+        const NARROW: [Decomposition; 1] = [Decomposition::new(8, 2)];
         match self.set.torus_bits {
-            64 => Decomposition::new(12, 2),
-            _ => Decomposition::new(8, 2),
+            64 => &WIDE,
+            _ => &NARROW,
         }
+    }
+
+    /// Returns the decomposition of new device switch keys, the first of
+    /// [`device_switches`](Self::device_switches).
+    pub const fn device_switch(&self) -> Decomposition {
+        self.device_switches()[0]
     }
 
     /// Returns the number of bits kept of every body coefficient of the bootstrapping key. Over 2^64 it

@@ -476,7 +476,8 @@ def check_device_switch_key(message, secret, device):
     size = p.polynomial_size
     assert (message.polynomial_size, message.dimension) == (size, p.glwe_dimension)
     assert (message.torus_bits, message.expander) == (p.torus_bits, 1)
-    base_log, levels = {64: (12, 2), 32: (8, 2)}[p.torus_bits]
+    levels = len(rest) // (p.glwe_dimension * size * p.torus_bits // 8)
+    base_log = {64: {5: 8, 2: 12}, 32: {2: 8}}[p.torus_bits][levels]
     bodies = struct.unpack("<%d%s" % (p.glwe_dimension * levels * size, "I" if p.torus_bits == 32 else "Q"), rest)
     q = 1 << p.torus_bits
     for row in range(p.glwe_dimension * levels):
@@ -485,7 +486,8 @@ def check_device_switch_key(message, secret, device):
         weight = q >> (base_log * (levels - r))
         for x, s in zip(phase, device.glwe[i * size : (i + 1) * size]):
             error = (x - s * weight + q // 2) % q - q // 2
-            assert abs(error) < weight // 8
+            # The weight of the least of five digits is below the noise of some sets.
+            assert abs(error) < max(weight // 8, q >> 32)
     return [name, epoch, message.key_fingerprint.hex()]
 
 

@@ -40,9 +40,13 @@ impl GadgetProduct {
     }
 
     /// Returns the plan of a device's key switch, which decomposes the masks only.
-    pub(crate) fn of_device_switch(parameters: &Parameters, isa: Isa) -> Self {
+    pub(crate) fn of_device_switch(
+        parameters: &Parameters,
+        decomposition: Decomposition,
+        isa: Isa,
+    ) -> Self {
         let k = parameters.glwe_dimension().0;
-        let gadgets = (0..k).map(|_| parameters.device_switch());
+        let gadgets = (0..k).map(|_| decomposition);
         Self::new(parameters, isa, gadgets, 1)
     }
 

@@ -41,13 +41,14 @@ pub struct DeviceSwitch {
 pub struct SeededDeviceSwitchKey<T> {
     parameters: Parameters,
     switch: DeviceSwitch,
+    decomposition: Decomposition,
     rows: SeededRows<T>,
 }
 
 /// The number of rows of a switch key: one for each digit of each polynomial, the least
 /// significant digit of a polynomial first.
-fn row_count(parameters: &Parameters) -> usize {
-    parameters.glwe_dimension().0 * parameters.device_switch().level_count.0
+fn row_count(parameters: &Parameters, decomposition: Decomposition) -> usize {
+    parameters.glwe_dimension().0 * decomposition.level_count.0
 }
 
 impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
@@ -61,6 +62,22 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         device: &DeviceKey,
         seeds: &mut SeedSequence,
     ) -> Result<Self, ServerKeyError> {
+        let decomposition = secret.parameters().device_switch();
+        Self::generate_with(secret, device, decomposition, seeds)
+    }
+
+    /// Makes a switch key as [`generate`](Self::generate) with another decomposition of
+    /// [`device_switches`](Parameters::device_switches), for servers of older versions.
+    ///
+    /// # Errors
+    /// Those of [`generate`](Self::generate), and [`ServerKeyError::Decomposition`] if key files have no
+    /// such decomposition.
+    pub fn generate_with(
+        secret: &SecretKey,
+        device: &DeviceKey,
+        decomposition: Decomposition,
+        seeds: &mut SeedSequence,
+    ) -> Result<Self, ServerKeyError> {
         let parameters = *secret.parameters();
         check_torus::<T>(&parameters)?;
         let binding = device.binding();
@@ -69,11 +86,14 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         let Some(issue) = binding.issue.filter(|_| of_this_key_set) else {
             return Err(ServerKeyError::DeviceKey);
         };
+        if !parameters.device_switches().contains(&decomposition) {
+            return Err(ServerKeyError::Decomposition);
+        }
         let (mask_seed, noise_seed) = seeds.next_pair()?;
         let Decomposition {
             base_log,
             level_count,
-        } = parameters.device_switch();
+        } = decomposition;
         let levels = level_count.0;
         let plaintext = |row: usize, out: &mut [T]| {
             let weight = digit_weight(base_log.0, levels - row % levels);
@@ -86,12 +106,13 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
                 to: secret.fingerprint(),
                 issue,
             },
+            decomposition,
             rows: SeededRows::encrypt(
                 &parameters,
                 secret.glwe(),
                 (mask_seed, &noise_seed),
                 Rows {
-                    count: row_count(&parameters),
+                    count: row_count(&parameters, decomposition),
                     a_step: 1,
                     body_bits: T::BITS,
                 },
@@ -111,17 +132,31 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         &self.switch
     }
 
-    /// The number of bytes of the message of a switch key.
-    pub fn message_len(parameters: &Parameters) -> usize {
+    /// The decomposition of the masks that it switches.
+    pub fn decomposition(&self) -> Decomposition {
+        self.decomposition
+    }
+
+    /// The number of bytes of the message of a switch key with a decomposition.
+    pub fn message_len(parameters: &Parameters, decomposition: Decomposition) -> usize {
+        let rows = row_count(parameters, decomposition);
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
             + BINDING_BYTES
-            + row_count(parameters) * parameters.polynomial_size().get() * size_of::<T>()
+            + rows * parameters.polynomial_size().get() * size_of::<T>()
+    }
+
+    /// The largest number of bytes that the message of a switch key may have.
+    pub fn longest_message_len(parameters: &Parameters) -> usize {
+        let switches = parameters.device_switches().iter();
+        let lengths = switches.map(|&switch| Self::message_len(parameters, switch));
+        lengths.max().unwrap_or(0)
     }
 
     /// Returns the bytes of a switch key file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
+        let mut message =
+            Vec::with_capacity(Self::message_len(&self.parameters, self.decomposition));
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
         let binding = Binding {
@@ -157,13 +192,15 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         let header = message.header;
         check_header::<T>(&header, &parameters, parameters.glwe_dimension().0)?;
         let (binding, bodies) = Binding::parse(header.key, rest)?;
-        let expected = Self::message_len(&parameters);
-        if bytes.len() != expected {
+        let mut switches = parameters.device_switches().iter().copied();
+        let fits = |switch: &_| bytes.len() == Self::message_len(&parameters, *switch);
+        let Some(decomposition) = switches.find(fits) else {
+            let expected = Self::message_len(&parameters, parameters.device_switch());
             return Err(WireError::PayloadLength {
                 expected: (expected - ENVELOPE_BYTES) as u64,
                 found: message.payload.len() as u64,
             });
-        }
+        };
         Ok(Self {
             parameters,
             switch: DeviceSwitch {
@@ -171,23 +208,26 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
                 to: binding.key_set,
                 issue: binding.issue.ok_or(WireError::Field("device"))?,
             },
+            decomposition,
             rows: SeededRows::from_bytes(
                 header.mask_seed,
                 T::BITS,
                 bodies,
-                row_count(&parameters) * parameters.polynomial_size().get(),
+                row_count(&parameters, decomposition) * parameters.polynomial_size().get(),
             ),
         })
     }
 
     /// Expands and transforms the key, on all threads of the current rayon pool.
     pub fn prepare(&self) -> DeviceSwitchKey<T> {
-        let product = GadgetProduct::of_device_switch(&self.parameters, Isa::detect());
+        let product =
+            GadgetProduct::of_device_switch(&self.parameters, self.decomposition, Isa::detect());
         // The switch subtracts the sum from the body.
         let fourier = self.rows.prepare(&product, -1.0, &|_| ());
         DeviceSwitchKey {
             parameters: self.parameters,
             switch: self.switch,
+            decomposition: self.decomposition,
             product,
             fourier,
             torus: std::marker::PhantomData,
@@ -199,6 +239,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
 pub struct DeviceSwitchKey<T> {
     parameters: Parameters,
     switch: DeviceSwitch,
+    decomposition: Decomposition,
     product: GadgetProduct,
     fourier: CacheAligned<f64>,
     torus: std::marker::PhantomData<T>,
@@ -208,6 +249,11 @@ impl<T: ProductTorus> DeviceSwitchKey<T> {
     /// The keys that it connects.
     pub fn switch(&self) -> &DeviceSwitch {
         &self.switch
+    }
+
+    /// The decomposition of the masks that it switches, on which its noise depends.
+    pub fn decomposition(&self) -> Decomposition {
+        self.decomposition
     }
 
     /// The number of bytes in memory.

@@ -40,6 +40,9 @@ pub enum ServerKeyError {
     /// The device key was not issued under this secret key.
     #[error("the device key was not issued under this secret key: issue another")]
     DeviceKey,
+    /// Key files have no such decomposition.
+    #[error("device switch keys of this parameter set have no such decomposition")]
+    Decomposition,
 }
 
 impl<T: ProductTorus> SeededServerKey<T> {

@@ -8,8 +8,11 @@
 
 use tfhe_sbc_core::parameters::{Decomposition, Parameters, PlaintextKind};
 
+use crate::blind_rotation::{FftErrorModel, GgswGadgets, fft_variance};
 use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
-use crate::noise::{GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance};
+use crate::noise::{
+    Gadget, GlweNoise, KeySwitchNoise, Variance, key_switch_variance, truncation_variance,
+};
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, PbsParameters};
 
 /// The failure probability that every use of a set stays below, as its log2, unless its name
@@ -61,12 +64,15 @@ impl UploadNoise {
         }
     }
 
-    /// Returns the noise after the GLWE key switch from a device's own key to the evaluation key.
+    /// Returns the noise after the GLWE key switch from a device's own key to the evaluation key, with the
+    /// noisiest decomposition that key files have.
     #[must_use]
     pub fn switched(self, parameters: &Parameters) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
+        let switches = parameters.device_switches().iter();
+        let variances = switches.map(|&switch| device_switch_variance(&glwe, switch).0);
         Self {
-            gaussian: self.gaussian + glwe_key_switch_variance(&glwe, parameters.device_switch()),
+            gaussian: self.gaussian + Variance(variances.fold(0.0, f64::max)),
             ..self
         }
     }
@@ -120,6 +126,16 @@ pub fn glwe_key_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) 
         key_variance: glwe.variance,
         gadget: decomposition.into(),
     })
+}
+
+/// The variance that the switch from a device's own key adds to every coefficient as the engine computes
+/// it: that of the key switch, and that of the error of the transform of digits and rows.
+pub fn device_switch_variance(glwe: &GlweNoise, decomposition: Decomposition) -> Variance {
+    let mask = Gadget::from(decomposition);
+    // The body is not decomposed.
+    let body = Gadget { level: 0, ..mask };
+    let transform = fft_variance(FftErrorModel::Measured, glwe, GgswGadgets { mask, body });
+    glwe_key_switch_variance(glwe, decomposition) + transform
 }
 
 /// The largest error of rounding to `bits` bits of the torus.

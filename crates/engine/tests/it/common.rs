@@ -138,6 +138,16 @@ pub(crate) fn device_switch<T: ProductTorus>(
     set: ParameterSet,
     seed: u8,
 ) -> (SecretKey, DeviceKey, SeededDeviceSwitchKey<T>) {
+    let decomposition = set.validate().unwrap().device_switch();
+    device_switch_with(set, seed, decomposition)
+}
+
+/// The same with any of the decompositions that key files have.
+pub(crate) fn device_switch_with<T: ProductTorus>(
+    set: ParameterSet,
+    seed: u8,
+    decomposition: Decomposition,
+) -> (SecretKey, DeviceKey, SeededDeviceSwitchKey<T>) {
     let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
     let secret = SecretKey::generate(set.validate().unwrap(), &mut seeds).unwrap();
     let issue = DeviceIssue {
@@ -145,7 +155,8 @@ pub(crate) fn device_switch<T: ProductTorus>(
         epoch: Epoch::new(3).unwrap(),
     };
     let device = secret.issue_device_key(issue, &mut seeds).unwrap();
-    let switch = SeededDeviceSwitchKey::generate(&secret, &device, &mut seeds).unwrap();
+    let switch =
+        SeededDeviceSwitchKey::generate_with(&secret, &device, decomposition, &mut seeds).unwrap();
     (secret, device, switch)
 }
 

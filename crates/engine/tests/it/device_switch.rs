@@ -9,20 +9,26 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterSet};
+use tfhe_sbc_core::parameters::{Decomposition, PARAMETERS_BYTES, ParameterSet};
 use tfhe_sbc_core::random::{Seed, SeedSequence};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 
-use crate::common::{device_switch, small_set, uniform_glwes};
+use crate::common::{device_switch, device_switch_with, small_set, uniform_glwes};
 use crate::reference;
 
 /// Over 32 bits every product is an integer that the transform finds exactly. Over 64
 /// bits every scalar is right up to the transform's error, far below the key's noise at
 /// real parameters.
 fn compare<T: ProductTorus>(set: ParameterSet) {
-    let (secret, _, seeded) = device_switch::<T>(set, 70);
+    for &decomposition in set.validate().unwrap().device_switches() {
+        compare_with::<T>(set, decomposition);
+    }
+}
+
+fn compare_with<T: ProductTorus>(set: ParameterSet, decomposition: Decomposition) {
+    let (secret, _, seeded) = device_switch_with::<T>(set, 70, decomposition);
     let parameters = secret.parameters();
     let message = seeded.to_bytes();
     let inputs = uniform_glwes::<T>(parameters, 3);
@@ -79,8 +85,9 @@ fn threads_and_copies_do_not_change_a_bit() {
 /// These bytes change only with the file format, the expanders or the scheme.
 #[test]
 fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
-    fn checksums<T: ProductTorus>() -> (u32, u32) {
-        let (secret, _, seeded) = device_switch::<T>(small_set(T::BITS, 2, 64), 72);
+    fn checksums<T: ProductTorus>(decomposition: Decomposition) -> (u32, u32) {
+        let set = small_set(T::BITS, 2, 64);
+        let (secret, _, seeded) = device_switch_with::<T>(set, 72, decomposition);
         let mut hasher = crc32fast::Hasher::new();
         // Over 64 bits the last bits depend on the instruction set.
         if T::BITS == 32 {
@@ -95,8 +102,11 @@ fn keys_and_switches_of_fixed_seeds_are_what_they_were() {
         let (covered, _) = bytes.split_last_chunk::<4>().unwrap();
         (crc32fast::hash(covered), hasher.finalize())
     }
-    assert_eq!(checksums::<u32>(), (0x8922_399d, 0xb9d2_945e));
-    assert_eq!(checksums::<u64>(), (0x0c38_7e0f, 0));
+    let (new, old) = (Decomposition::new(8, 5), Decomposition::new(12, 2));
+    let narrow = Decomposition::new(8, 2);
+    assert_eq!(checksums::<u32>(narrow), (0x8922_399d, 0xb9d2_945e));
+    assert_eq!(checksums::<u64>(old), (0x0c38_7e0f, 0));
+    assert_eq!(checksums::<u64>(new), (0xbf3f_102d, 0));
 }
 
 #[test]
@@ -122,6 +132,31 @@ fn only_keys_issued_under_the_secret_key_get_a_switch_key() {
     ));
 }
 
+/// Keys of older versions have two digits.
+#[test]
+fn the_length_of_a_file_tells_its_decomposition() {
+    let set = small_set(64, 2, 64);
+    for decomposition in [Decomposition::new(8, 5), Decomposition::new(12, 2)] {
+        let (_, _, seeded) = device_switch_with::<u64>(set, 77, decomposition);
+        assert_eq!(seeded.decomposition(), decomposition);
+        let read = SeededDeviceSwitchKey::<u64>::from_bytes(&seeded.to_bytes()).unwrap();
+        assert_eq!(read.decomposition(), decomposition);
+        assert_eq!(read.prepare().decomposition(), decomposition);
+        assert_eq!(read.to_bytes(), seeded.to_bytes());
+    }
+    let (secret, device, _) = device_switch::<u64>(set, 77);
+    for decomposition in [Decomposition::new(8, 2), Decomposition::new(12, 3)] {
+        let mut seeds = SeedSequence::new(Seed::from_bytes([78; 32]));
+        let made = SeededDeviceSwitchKey::<u64>::generate_with(
+            &secret,
+            &device,
+            decomposition,
+            &mut seeds,
+        );
+        assert_eq!(made.err(), Some(ServerKeyError::Decomposition));
+    }
+}
+
 /// The message with its payload and header changed, sealed again, as a forger would.
 fn forged(message: &[u8], change: impl FnOnce(&mut Header, &mut Vec<u8>)) -> Vec<u8> {
     let parsed = Message::parse(message).unwrap().0;
@@ -136,10 +171,11 @@ fn forged(message: &[u8], change: impl FnOnce(&mut Header, &mut Vec<u8>)) -> Vec
 fn damaged_and_forged_switch_keys_are_refused() {
     let (secret, device, seeded) = device_switch::<u64>(small_set(64, 2, 64), 75);
     let bytes = seeded.to_bytes();
-    assert_eq!(
-        bytes.len(),
-        SeededDeviceSwitchKey::<u64>::message_len(secret.parameters())
-    );
+    let new = Decomposition::new(8, 5);
+    let length = SeededDeviceSwitchKey::<u64>::message_len(secret.parameters(), new);
+    assert_eq!(bytes.len(), length);
+    let longest = SeededDeviceSwitchKey::<u64>::longest_message_len(secret.parameters());
+    assert_eq!(bytes.len(), longest);
     let read = |bytes: &[u8]| SeededDeviceSwitchKey::<u64>::from_bytes(bytes).err();
     assert_eq!(read(&forged(&bytes, |_, _| ())), None);
     for len in 0..bytes.len() {
@@ -209,7 +245,12 @@ fn damaged_and_forged_switch_keys_are_refused() {
 #[test]
 fn an_independent_reader_agrees() {
     fn agrees<T: ProductTorus>(set: ParameterSet) {
-        let (secret, device, switch) = device_switch::<T>(set, 76);
+        for &decomposition in set.validate().unwrap().device_switches() {
+            agrees_with::<T>(set, decomposition);
+        }
+    }
+    fn agrees_with<T: ProductTorus>(set: ParameterSet, decomposition: Decomposition) {
+        let (secret, device, switch) = device_switch_with::<T>(set, 76, decomposition);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(set.name.as_str());
         std::fs::create_dir_all(&folder).unwrap();
         let files = [

@@ -5,21 +5,26 @@ mod frozen;
 
 use frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds};
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameters::ParameterSet;
+use tfhe_sbc_core::parameters::{Decomposition, ParameterSet};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 
-fn switch_key<T: ProductTorus>(set: ParameterSet, seed: u8) -> Vec<u8> {
+fn switch_key<T: ProductTorus>(
+    set: ParameterSet,
+    decomposition: Decomposition,
+    seed: u8,
+) -> Vec<u8> {
     let secret = secret_key(set, seed);
     let device = issued_device_key(&secret);
-    let key = SeededDeviceSwitchKey::<T>::generate(&secret, &device, &mut seeds(62));
+    let seeds = &mut seeds(62);
+    let key = SeededDeviceSwitchKey::<T>::generate_with(&secret, &device, decomposition, seeds);
     key.unwrap().to_bytes()
 }
 
 #[test]
 fn device_switch_keys() {
     assert_golden(
-        "device switch key",
-        &switch_key::<u64>(FROZEN_RADIX, 1),
+        "device switch key of two digits",
+        &switch_key::<u64>(FROZEN_RADIX, Decomposition::new(12, 2), 1),
         &[
             "545342430100090109ee08bbab7ad9898b0a3d51262fd24b6b06d6691d5653d5",
             "e7222e2b81cb12d500010000010000004000000100000000000000009d6c1ef0",
@@ -29,8 +34,19 @@ fn device_switch_keys() {
         Some("806986cec2123ff36916c1a90de52deb9b91d3f21e6f6bfc597522e10ea5d43f"),
     );
     assert_golden(
+        "device switch key",
+        &switch_key::<u64>(FROZEN_RADIX, Decomposition::new(8, 5), 1),
+        &[
+            "545342430100090109ee08bbab7ad9898b0a3d51262fd24b6b06d6691d5653d5",
+            "e7222e2b81cb12d500010000010000004000000100000000000000009d6c1ef0",
+            "b950da4fbff144e73c12dd5010d414654aca1b240a51d8dcadd953a4b0280000",
+            "0000000066726f7a656e5f726164697800000000000000000000000000000000",
+        ],
+        Some("dc6722a1b3b3c5013e791a558d76a5a4de5d4144c649c16941759ebf491ca1d1"),
+    );
+    assert_golden(
         "boolean device switch key",
-        &switch_key::<u32>(FROZEN_BOOLEAN, 2),
+        &switch_key::<u32>(FROZEN_BOOLEAN, Decomposition::new(8, 2), 2),
         &[
             "5453424301000901dd55720fd3a00e98825a35cb82f48d386b06d6691d5653d5",
             "e7222e2b81cb12d500010000020000002000000100000000000000009d6c1ef0",

@@ -7,16 +7,18 @@ use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
 use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterSet};
+use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, Seed, SeedSequence, fill_uniform};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
 use tfhe_sbc_oracle::noise::{
-    self, KeyBlocks, Variance, centred_modulus_switch_variance, truncation_variance,
+    KeyBlocks, Variance, centred_modulus_switch_variance, truncation_variance,
 };
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::statistics::{mean, shapiro_francia, variance_within};
-use tfhe_sbc_oracle::upload::{UploadKind, UploadNoise};
+use tfhe_sbc_oracle::upload::{
+    UploadKind, UploadNoise, device_switch_variance, glwe_key_switch_variance,
+};
 
 use crate::common::{self, Keys};
 
@@ -129,9 +131,9 @@ fn fresh_encryptions_and_uploads() {
 }
 
 /// A switch from a device's own key to the evaluation key.
-fn device_switch<T: ProductTorus>(set: ParameterSet) {
+fn device_switch<T: ProductTorus>(set: ParameterSet, decomposition: Decomposition) {
     const CIPHERTEXTS: usize = 24;
-    let (secret, device, key) = common::device_switch::<T>(set, 34);
+    let (secret, device, key) = common::device_switch_with::<T>(set, 34, decomposition);
     let parameters = secret.parameters();
     let mut ciphertexts = common::uniform_glwes::<T>(parameters, CIPHERTEXTS);
     let phases = |key: &GlweSecretKey, ciphertexts: &[GlweCiphertext<T>]| {
@@ -148,20 +150,20 @@ fn device_switch<T: ProductTorus>(set: ParameterSet) {
         .map(|(after, before)| after.sub(*before).to_signed_fraction())
         .collect();
     let glwe = PbsParameters::from(parameters).fresh();
-    let decomposition = parameters.device_switch();
-    let predicted = noise::key_switch_variance(&noise::KeySwitchNoise {
-        input_dimension: parameters.big_lwe_dimension().0,
-        secret: glwe.secret,
-        shared: 0,
-        input_torus_log2: T::BITS,
-        output_torus_log2: T::BITS,
-        key_variance: glwe.variance,
-        gadget: noise::Gadget {
-            base_log: decomposition.base_log.0,
-            level: decomposition.level_count.0,
-        },
-    });
-    check_variance("device switch", &errors, predicted);
+    let predicted = device_switch_variance(&glwe, decomposition);
+    let check = variance_within(&errors, predicted, TOLERANCE);
+    println!(
+        "device switch: {decomposition:?} 2^{:.3} {check:?}",
+        predicted.log2() / 2.0
+    );
+    // Where the error of the transform decides, its model is 10 % above this product: it was fitted to
+    // products that decompose the body too.
+    let without = glwe_key_switch_variance(&glwe, decomposition);
+    let least = match without.0 < 0.5 * predicted.0 {
+        true => 0.85,
+        false => 1.0 - TOLERANCE,
+    };
+    assert!((least..1.0 + TOLERANCE).contains(&check.ratio), "{check:?}");
     // All coefficients of a ciphertext have the same rounding errors, multiplied by rotations of
     // the key. Their mean gives error j the weight 1/2 - j/N, not the root of 1/2N.
     let shared = Variance(predicted.0 / 6.0 / CIPHERTEXTS as f64);
@@ -173,8 +175,11 @@ fn device_switch<T: ProductTorus>(set: ParameterSet) {
 
 #[test]
 fn device_switches() {
-    device_switch::<u64>(MESSAGE_2_CARRY_2);
-    device_switch::<u64>(GATES);
+    for set in [MESSAGE_2_CARRY_2, GATES] {
+        for &decomposition in set.validate().unwrap().device_switches() {
+            device_switch::<u64>(set, decomposition);
+        }
+    }
 }
 
 fn key_weight(key: &LweSecretKey) -> f64 {

@@ -154,11 +154,14 @@ pub(crate) fn device_switch<T: Torus>(
     glwe: &[T],
 ) -> Vec<T> {
     let size = parameters.polynomial_size().get();
-    let gadget = parameters.device_switch();
-    let levels = gadget.level_count.0;
     let seed = seed_at(message, MASK_SEED_AT);
     let bodies = &message[HEADER_BYTES + PARAMETERS_BYTES + 36..message.len() - 4];
     let bodies: Vec<T> = words(bodies);
+    let levels = bodies.len() / parameters.big_lwe_dimension().0;
+    let gadget = match (T::BITS, levels) {
+        (64, 2) => Decomposition::new(12, levels),
+        _ => Decomposition::new(8, levels),
+    };
     let (mask, body) = glwe.split_at(glwe.len() - size);
     let mut out = vec![T::ZERO; glwe.len()];
     out[mask.len()..].copy_from_slice(body);

@@ -10,8 +10,7 @@ use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
 use crate::noise::{GlweNoise, GlweSecret, Variance};
 use crate::noise_budget::PbsParameters;
 use crate::upload::{
-    UploadKind, glwe_key_switch_variance, mask_rounding_variance, public_key_variance,
-    rounding_bound,
+    UploadKind, device_switch_variance, mask_rounding_variance, public_key_variance, rounding_bound,
 };
 
 /// The number of bits that the mask of a public-key upload has more than the body. The mask's
@@ -158,7 +157,7 @@ impl CompactNoise {
     pub fn switched(self, parameters: &Parameters, decomposition: Decomposition) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
         Self {
-            gaussian: self.gaussian + glwe_key_switch_variance(&glwe, decomposition),
+            gaussian: self.gaussian + device_switch_variance(&glwe, decomposition),
             ..self
         }
     }
