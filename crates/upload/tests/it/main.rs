@@ -6,4 +6,5 @@
 
 mod description;
 mod linear;
+mod list_sum;
 mod sums;
