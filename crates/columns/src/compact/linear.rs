@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::CompactEncoding;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_oracle::compact::{CompactNoise, SumRows, exact_sum_log2_p_fail};
 use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, UploadKind};
@@ -253,8 +253,8 @@ fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
         }
     };
     let mut kind = UploadKind::Symmetric;
-    // The number of key switches: one for each key that a sum has uploads of.
-    let mut switches = 0;
+    // The keys that uploads are switched from, each once, with what the switch decomposes to.
+    let mut switches: Vec<(_, Decomposition)> = Vec::new();
     let mut uploads = 1;
     if let Content::Ciphertexts(loaded) = &source.content {
         let range = match &term.rows {
@@ -262,7 +262,6 @@ fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
             Rows::Each { .. } | Rows::Picked(_) => 0..source.metadata.rows.len(),
         };
         let mut begin = 0;
-        let mut keys = Vec::new();
         uploads = 0;
         for upload in loaded {
             let end = begin + upload.rows;
@@ -271,29 +270,36 @@ fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
                 if upload.is_masked {
                     kind = UploadKind::PublicKey;
                 }
-                if upload.switch.is_some() && !keys.contains(&upload.key) {
-                    keys.push(upload.key);
+                if let Some(switch) = &upload.switch
+                    && switches.iter().all(|(key, _)| *key != upload.key)
+                {
+                    switches.push((upload.key, switch.decomposition()));
                 }
             }
             begin = end;
         }
-        switches = keys.len();
     }
-    let noise = match &term.rows {
+    let switches = switches.iter().map(|(_, switch)| *switch);
+    let switched = |noise: CompactNoise, switch| noise.switched(parameters, switch);
+    Some(match &term.rows {
+        // A value is of one upload, maybe of that with the noisiest switch.
         Rows::Each { .. } | Rows::Picked(_) => {
-            switches = switches.min(1);
-            CompactNoise::upload(parameters, kind, encoding)
+            let noise = CompactNoise::upload(parameters, kind, encoding);
+            let all = switches.map(|switch| switched(noise, switch));
+            let variance = |noise: &CompactNoise| noise.variance().0;
+            all.max_by(|a, b| variance(a).total_cmp(&variance(b)))
+                .unwrap_or(noise)
         }
         Rows::Sum(range) => {
             let rows = SumRows::Neighbours {
                 rows: range.len() as u64,
                 uploads,
             };
-            CompactNoise::sum(parameters, kind, encoding, rows)
+            let noise = CompactNoise::sum(parameters, kind, encoding, rows);
+            // A sum is switched once from every key.
+            switches.fold(noise, switched)
         }
-    };
-    let switched = |noise: CompactNoise, _| noise.switched(parameters, parameters.device_switch());
-    Some((0..switches).fold(noise, switched))
+    })
 }
 
 /// The runs of neighbours among places.
