@@ -16,6 +16,7 @@ use tfhe_sbc_engine::server_key::ServerKeyError;
 use tfhe_sbc_foreign::tfhe_rs::TfheRsError;
 use tfhe_sbc_foreign::tfhepp::TfheppError;
 use tfhe_sbc_oracle::adopted::NotAdopted;
+use tfhe_sbc_upload::list_sum::ListSumError;
 use thiserror::Error;
 
 /// The reason for which a benchmark gives no figures.
@@ -60,6 +61,12 @@ pub(crate) enum BenchError {
     /// The oracle finds no lookups for values of this width.
     #[error("no plan of lookups for readings of {0} bits")]
     NoPlan(u32),
+    /// Uploads were not added.
+    #[error(transparent)]
+    ListSum(#[from] ListSumError),
+    /// The oracle finds no body that is wide enough for exact sums.
+    #[error("no body is wide enough for exact sums of {0} bits")]
+    NoBody(u32),
     /// The device library refused to encrypt.
     #[error(transparent)]
     Device(#[from] DeviceError),

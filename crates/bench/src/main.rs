@@ -73,7 +73,7 @@ enum TableName {
     Engine,
     /// The shipped parameter sets beside those that the project began with.
     Sets,
-    /// Compact columns: comparisons and digits of whole readings, beside radix blocks.
+    /// Compact columns: comparisons and digits of whole readings beside radix blocks, bytes, encryption, sums.
     Columns,
     /// Encrypted integers: operators, and questions about many; the peer takes minutes.
     Integers,
@@ -117,7 +117,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Device => device::rows(budget)?,
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
         TableName::Adapters => adapters::rows(budget)?,
-        TableName::Columns => columns::rows(machine.cores, budget)?,
+        TableName::Columns => columns::rows(&machine, budget)?,
         TableName::Ckks => ckks::rows(budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;
