@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use tfhe_sbc_core::encoding::BodyRounding;
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
+use tfhe_sbc_core::wire::columns::{ElementEncoding, StatedSegment, stated_segments};
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
 use tfhe_sbc_foreign as foreign;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::Results;
 use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::ReadingsMetadata;
+use tfhe_sbc_upload::readings::{Compact, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::parameters::{Chosen, chosen};
@@ -26,7 +28,7 @@ use crate::{output, report};
 /// under that key will be, and how much memory a board needs to encrypt it.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/device.tsbc\n  tfhe-sbc inspect keys/device.tsbc --readings 1024 --bits 8\n  tfhe-sbc inspect --parameters boolean_1024 --readings 1024"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc inspect keys/device.tsbc\n  tfhe-sbc inspect keys/device.tsbc --readings 1024 --bits 8\n  tfhe-sbc inspect --parameters boolean_1024 --readings 1024\n  tfhe-sbc inspect keys/device.tsbc --readings 1024 --bits 12 --headroom 10 --body-bits 30"
 )]
 pub(crate) struct Arguments {
     /// The file, or - for stdin
@@ -226,6 +228,9 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                 if let Some(expander) = header.expander {
                     say("mask expander", expander.name().to_owned().into());
                 }
+                for segment in stated_segments(message.payload).explain(path.display())? {
+                    say("column", segment_text(&segment).into());
+                }
             }
             Kind::CompactValues => {
                 say("elements", u64::from(header.element_count).into());
@@ -306,6 +311,44 @@ fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static st
     );
 }
 
+/// The encoding of a column of a list, and how many elements it has.
+fn segment_text(stated: &StatedSegment) -> String {
+    let StatedSegment {
+        segment,
+        body_bits,
+        bits,
+        headroom,
+    } = stated;
+    let count = report::count(segment.count.into());
+    match segment.encoding {
+        ElementEncoding::Radix => {
+            format!("{count} radix blocks of {bits} + {headroom} bits, {body_bits} body bits kept")
+        }
+        ElementEncoding::Compact(encoding) => format!(
+            "{count} compact codes of {bits} bits below {headroom} bits of headroom, {body_bits} body \
+             bits kept{}",
+            feedback_text(encoding.rounding() == BodyRounding::ErrorFeedback)
+        ),
+    }
+}
+
+fn feedback_text(feedback: bool) -> &'static str {
+    match feedback {
+        true => ", with error feedback",
+        false => "",
+    }
+}
+
+/// The compact form of a column of metadata.
+fn compact_text(compact: Compact) -> String {
+    format!(
+        ", compact below {} bits of headroom, {} body bits kept{}",
+        compact.headroom,
+        compact.body_bits,
+        feedback_text(compact.feedback)
+    )
+}
+
 fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, DetailValue)) {
     if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
         say("is about", "readings".to_owned().into());
@@ -314,8 +357,13 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
             say(
                 "column",
                 format!(
-                    "{} [{}]: {} bits from {} in steps of {}",
-                    column.name, column.unit, column.bits, column.offset, column.scale
+                    "{} [{}]: {} bits from {} in steps of {}{}",
+                    column.name,
+                    column.unit,
+                    column.bits,
+                    column.offset,
+                    column.scale,
+                    column.compact.map(compact_text).unwrap_or_default()
                 )
                 .into(),
             );

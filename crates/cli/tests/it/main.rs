@@ -13,6 +13,7 @@ mod bad_clients;
 mod bad_files;
 mod bad_tables;
 mod c_library;
+mod compact_columns;
 mod demo;
 mod device_keys;
 mod help_examples;

@@ -130,13 +130,36 @@ impl Segment {
     }
 
     fn parse(bytes: &[u8; SEGMENT_BYTES], parameters: &Parameters) -> Result<Self, WireError> {
+        let StatedSegment { segment, .. } = StatedSegment::parse(bytes)?;
+        match segment.to_bytes(parameters) == *bytes {
+            true => Ok(segment),
+            false => Err(WireError::Field("segment encoding")),
+        }
+    }
+}
+
+/// A segment as the table states it, for who has no parameter set to compare it with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedSegment {
+    /// The segment, without the numbers of radix blocks.
+    pub segment: Segment,
+    /// The number of bits of each body coefficient.
+    pub body_bits: u32,
+    /// The width of a code, or the message bits of a block.
+    pub bits: u32,
+    /// The bits above a code, or the carry bits of a block.
+    pub headroom: u32,
+}
+
+impl StatedSegment {
+    fn parse(bytes: &[u8; SEGMENT_BYTES]) -> Result<Self, WireError> {
         let &[a, b, c, d, kind, body_bits, bits, headroom] = bytes;
         let compact = |rounding| {
             CompactEncoding::new(bits.into(), headroom.into(), body_bits.into(), rounding)
                 .map(ElementEncoding::Compact)
                 .map_err(|_| WireError::Field("segment encoding"))
         };
-        let segment = Self {
+        let segment = Segment {
             encoding: match kind {
                 RADIX => ElementEncoding::Radix,
                 COMPACT => compact(BodyRounding::Nearest)?,
@@ -148,11 +171,41 @@ impl Segment {
         if segment.count == 0 || segment.count as usize > MAX_ELEMENTS {
             return Err(WireError::Field("element count"));
         }
-        match segment.to_bytes(parameters) == *bytes {
-            true => Ok(segment),
-            false => Err(WireError::Field("segment encoding")),
-        }
+        Ok(Self {
+            segment,
+            body_bits: body_bits.into(),
+            bits: bits.into(),
+            headroom: headroom.into(),
+        })
     }
+}
+
+/// Returns the segments that the payload of a list of columns states, in their order. Only
+/// [`ColumnList::check`] compares them with a parameter set and with the rest of the message.
+///
+/// # Errors
+/// If the payload is too short for its table, or an entry is one that no parameter set has.
+pub fn stated_segments(
+    payload: &[u8],
+) -> Result<impl Iterator<Item = StatedSegment> + '_, WireError> {
+    let entries = split_table(payload)?.0.as_chunks().0;
+    for entry in entries {
+        StatedSegment::parse(entry)?;
+    }
+    Ok(entries
+        .iter()
+        .filter_map(|entry| StatedSegment::parse(entry).ok()))
+}
+
+/// Splits the payload of a list into the entries of the table and the ciphertexts.
+fn split_table(payload: &[u8]) -> Result<(&[u8], &[u8]), WireError> {
+    let defect = WireError::Field("number of segments");
+    let (count, rest) = payload.split_first_chunk().ok_or(defect)?;
+    let count = usize::from(u16::from_le_bytes(*count));
+    if !(1..=MAX_SEGMENTS).contains(&count) {
+        return Err(defect);
+    }
+    rest.split_at_checked(count * SEGMENT_BYTES).ok_or(defect)
 }
 
 /// The kinds of segments in the table.
@@ -331,13 +384,7 @@ impl<'a> ColumnList<'a> {
             u32::from(header.torus_bits) == parameters.torus_bits(),
             "torus bits",
         )?;
-        let too_short = WireError::Field("number of segments");
-        let (count, rest) = message.payload.split_first_chunk().ok_or(too_short)?;
-        let count = usize::from(u16::from_le_bytes(*count));
-        check((1..=MAX_SEGMENTS).contains(&count), "number of segments")?;
-        let (table, ciphertexts) = rest
-            .split_at_checked(count * SEGMENT_BYTES)
-            .ok_or(too_short)?;
+        let (table, ciphertexts) = split_table(message.payload)?;
         let mut elements = 0u64;
         for entry in table.as_chunks().0 {
             elements += u64::from(Segment::parse(entry, parameters)?.count);

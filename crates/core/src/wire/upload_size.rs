@@ -1,7 +1,9 @@
 //! The number of bytes of an upload, calculated before anything is encrypted: [`UploadSize`].
 
-use crate::parameters::ParameterSet;
+use crate::encoding::CompactEncoding;
+use crate::parameters::{ParameterSet, Parameters};
 use crate::wire::ENVELOPE_BYTES;
+use crate::wire::columns::{self, ElementEncoding, Segment, has_column_lists};
 use crate::wire::glwe::{MAX_ELEMENTS, ciphertext_count, masks_len, payload_len};
 
 /// The size of the message that carries an upload's ciphertexts, and of its parts. Metadata is
@@ -15,7 +17,8 @@ pub struct UploadSize {
     pub readings_per_ciphertext: usize,
     /// The number of GLWE ciphertexts.
     pub ciphertext_count: usize,
-    /// The number of bytes of the header, including the mask's seed, and of the checksum.
+    /// The number of bytes of the header, including the mask's seed, of the checksum, and of the table
+    /// of segments, if the column is compact.
     pub envelope_bytes: usize,
     /// The number of bytes of masks: 0 if a seed replaces them.
     pub mask_bytes: usize,
@@ -73,6 +76,40 @@ impl UploadSize {
         }
     }
 
+    /// Returns the size of an upload of one compact column of `reading_count` readings: under a device
+    /// key, or under a device public key if `masked`.
+    ///
+    /// Returns `None` if the number of readings is 0 or above [`MAX_ELEMENTS`], or if the parameters have
+    /// no compact columns, or no such uploads under a public key.
+    pub fn compact(
+        parameters: &Parameters,
+        reading_count: usize,
+        encoding: CompactEncoding,
+        masked: bool,
+    ) -> Option<Self> {
+        let possible = has_column_lists(parameters)
+            && (1..=MAX_ELEMENTS).contains(&reading_count)
+            && (!masked || parameters.public_key_mask_bits() > 0);
+        if !possible {
+            return None;
+        }
+        let segment = core::iter::once(Segment {
+            encoding: ElementEncoding::Compact(encoding),
+            count: u32::try_from(reading_count).ok()?,
+        });
+        let len = |masked| columns::payload_len(parameters, segment.clone(), masked);
+        let table = columns::table_len(1);
+        let size = parameters.polynomial_size().get();
+        Some(Self {
+            reading_count,
+            readings_per_ciphertext: size,
+            ciphertext_count: ciphertext_count(reading_count, size),
+            envelope_bytes: ENVELOPE_BYTES + table,
+            mask_bytes: len(masked) - len(false),
+            body_bytes: len(false) - table,
+        })
+    }
+
     /// The number of bytes of the whole message.
     pub const fn total_bytes(&self) -> usize {
         self.envelope_bytes
@@ -89,6 +126,7 @@ impl UploadSize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::BodyRounding;
     use crate::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 
     #[test]
@@ -116,6 +154,36 @@ mod tests {
         let public = UploadSize::public_key(&GATES, 1, 1).unwrap();
         assert_eq!(public.mask_bytes, 3 * 512 * 12 / 8);
         assert_eq!(public.body_bytes, 1);
+    }
+
+    #[test]
+    fn sizes_of_compact_columns_by_hand() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let encoding = CompactEncoding::new(12, 10, 30, BodyRounding::Nearest).unwrap();
+        let size = |count, masked| UploadSize::compact(&parameters, count, encoding, masked);
+        // Header, checksum, and a table of one segment; 30 bits a body.
+        let seeded = size(2050, false).unwrap();
+        assert_eq!(seeded.total_bytes(), 104 + 10 + 7680 + 8);
+        assert_eq!((seeded.ciphertext_count, seeded.mask_bytes), (2, 0));
+        assert_eq!(seeded.readings_per_ciphertext, 2048);
+        // Two mask polynomials, six bits more a coefficient than in the bodies.
+        let masked = size(2050, true).unwrap();
+        assert_eq!(masked.mask_bytes, 2 * 2048 * 36 / 8);
+        assert_eq!(masked.body_bytes, seeded.body_bytes);
+        assert_eq!(
+            (size(0, false), size(MAX_ELEMENTS + 1, false)),
+            (None, None)
+        );
+        assert!(size(MAX_ELEMENTS, true).is_some());
+        let bits = GATES.validate().unwrap();
+        assert_eq!(UploadSize::compact(&bits, 1, encoding, false), None);
+        let without = ParameterSet {
+            public_key_mask_bits: 0,
+            ..MESSAGE_2_CARRY_2
+        };
+        let without = without.validate().unwrap();
+        assert_eq!(UploadSize::compact(&without, 1, encoding, true), None);
+        assert!(UploadSize::compact(&without, 1, encoding, false).is_some());
     }
 
     #[test]

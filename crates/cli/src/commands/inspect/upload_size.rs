@@ -5,7 +5,9 @@ use std::path::Path;
 
 use clap::{Args, value_parser};
 use serde::Serialize;
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+use tfhe_sbc_core::wire::columns::has_column_lists;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message, UploadSize};
@@ -23,6 +25,12 @@ pub(super) struct Readings {
     /// Bits of each of these readings [default: 1, for the sets of booleans]
     #[arg(long, requires = "count", value_parser = value_parser!(u32).range(1..=52))]
     bits: Option<u32>,
+    /// Say it for a compact column with so many bits above each reading's code
+    #[arg(long, value_name = "BITS", requires_all = ["count", "bits", "body_bits"])]
+    headroom: Option<u32>,
+    /// The bits that a compact column keeps of each body coefficient
+    #[arg(long, value_name = "BITS", requires = "headroom")]
+    body_bits: Option<u32>,
 }
 
 /// The size of uploads of the same readings, for each mode of encryption that was asked
@@ -33,6 +41,10 @@ pub(super) struct Sizes {
     readings: u64,
     bits: u32,
     plaintexts_per_reading: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headroom: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_bits: Option<u32>,
     uploads: Vec<Upload>,
 }
 
@@ -96,6 +108,25 @@ impl Readings {
         }
     }
 
+    /// The encoding of a compact column, if one is asked about.
+    fn compact(&self, parameters: &Parameters, bits: u32) -> Outcome<Option<CompactEncoding>> {
+        let (Some(headroom), Some(body_bits)) = (self.headroom, self.body_bits) else {
+            return Ok(None);
+        };
+        if !has_column_lists(parameters) {
+            return Err(failure(
+                format_args!("'{}' has no compact columns", parameters.name()),
+                "ask about a set of integers, such as message_2_carry_2, or leave --headroom out",
+            ));
+        }
+        CompactEncoding::new(bits, headroom, body_bits, BodyRounding::Nearest)
+            .map(Some)
+            .advise(
+                "no compact column",
+                "change --bits, --headroom or --body-bits",
+            )
+    }
+
     fn sizes(&self, parameters: &Parameters, modes: &[KeyMode]) -> Outcome<Sizes> {
         let count = self.count.unwrap_or(0);
         let bits = match (self.bits, parameters.plaintext()) {
@@ -111,15 +142,22 @@ impl Readings {
                 ));
             }
         };
+        let compact = self.compact(parameters, bits)?;
         // A boolean is a block of one bit.
-        let blocks = parameters.block_encoding().block_count(bits);
+        let blocks = match compact {
+            None => parameters.block_encoding().block_count(bits),
+            Some(_) => 1,
+        };
+        let set = parameters.as_set();
         let upload = |&mode| {
-            let size = match mode {
-                KeyMode::Symmetric => UploadSize::symmetric(parameters.as_set(), count, blocks),
-                KeyMode::Public if parameters.public_key_mask_bits() == 0 => {
-                    return Err(DeviceError::NoPublicKeyUploads).explain("no size");
-                }
-                KeyMode::Public => UploadSize::public_key(parameters.as_set(), count, blocks),
+            let masked = mode == KeyMode::Public;
+            if masked && parameters.public_key_mask_bits() == 0 {
+                return Err(DeviceError::NoPublicKeyUploads).explain("no size");
+            }
+            let size = match (compact, mode) {
+                (Some(encoding), _) => UploadSize::compact(parameters, count, encoding, masked),
+                (None, KeyMode::Symmetric) => UploadSize::symmetric(set, count, blocks),
+                (None, KeyMode::Public) => UploadSize::public_key(set, count, blocks),
             };
             let size = size.ok_or_else(|| {
                 failure(
@@ -137,6 +175,8 @@ impl Readings {
             readings: count as u64,
             bits,
             plaintexts_per_reading: blocks as u64,
+            headroom: compact.map(|encoding| encoding.headroom()),
+            body_bits: compact.map(|encoding| encoding.body_bits()),
             uploads: modes.iter().map(upload).collect::<Outcome<_>>()?,
         })
     }
@@ -210,9 +250,13 @@ pub(super) fn show(sizes: &Sizes, json: bool) -> Outcome<()> {
     }
     for upload in &sizes.uploads {
         output::emit(format_args!(
-            "{} readings of {} bits under a {} of {}: {} B",
+            "{} readings of {} bits{} under a {} of {}: {} B",
             report::count(sizes.readings),
             sizes.bits,
+            match sizes.headroom {
+                Some(headroom) => format!(" below {headroom} bits of headroom"),
+                None => String::new(),
+            },
             upload.key,
             sizes.parameter_set,
             report::count(upload.bytes)
