@@ -85,7 +85,7 @@ struct Parties {
 /// Runs the demo.
 pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     output::check_file(&arguments.picture)?;
-    let columns = columns::load(None)?;
+    let columns = columns::load(None, None)?;
     let csv = table::weather_day(arguments.day)?;
     let table = table::read("the bundled day", csv.as_bytes(), &columns)?;
     let questions = QUESTIONS
@@ -297,7 +297,7 @@ mod tests {
 
     /// Returns the report on a demo that answers its first question with `value`.
     fn report(value: f64) -> Report {
-        let columns = columns::load(None).unwrap();
+        let columns = columns::load(None, None).unwrap();
         let csv = table::weather_day(12).unwrap();
         let table = table::read("the day", csv.as_bytes(), &columns).unwrap();
         let questions = [QUESTIONS[0].parse().unwrap()];

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_bundled_year_has_365_whole_days() {
-        let columns = columns::load(None).unwrap();
+        let columns = columns::load(None, None).unwrap();
         for day in [1, 12, 365] {
             let csv = weather_day(day).unwrap();
             let table = read("it", csv.as_bytes(), &columns).unwrap();
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn every_bundled_reading_is_in_its_declared_range() {
-        let columns = columns::load(None).unwrap();
+        let columns = columns::load(None, None).unwrap();
         let table = read("it", WEATHER_YEAR.as_bytes(), &columns).unwrap();
         for (column, readings) in columns.iter().zip(&table.readings) {
             let fixed_point = column.fixed_point().unwrap();

@@ -5,6 +5,7 @@
 //! - [`exact_sum_log2_p_fail`]: the failure probability of decoding a sum.
 //! - [`sign_chunks`] and [`digit_chunks`]: the fewest lookups for a sign, and for radix digits.
 //! - [`least_body_bits`]: the fewest bits of a body for the uses of a column.
+//! - [`Profile`]: the encodings for the uses that people name.
 //!
 //! The lookups themselves are described in [`tfhe_sbc_core::encoding::chunks`], which the crate
 //! `engine` evaluates. All plans are for [`TARGET_LOG2_P_FAIL`](crate::upload::TARGET_LOG2_P_FAIL).
@@ -12,6 +13,7 @@
 mod lookups;
 mod noise;
 mod plan;
+mod profile;
 
 pub use lookups::{
     LookupFailure, digit_chunks, digit_failures, digit_plan, sign_chunks, sign_failures,
@@ -21,3 +23,4 @@ pub use noise::{
     CompactNoise, PUBLIC_KEY_MASK_EXTRA_BITS, Roundings, SumRows, exact_sum_log2_p_fail,
 };
 pub use plan::{CompactUse, least_body_bits};
+pub use profile::{Profile, UnknownProfile};

@@ -78,6 +78,11 @@ impl DeviceSession {
         &self.parameters
     }
 
+    /// Whether the key is a device public key, whose uploads carry their masks.
+    pub fn is_public(&self) -> bool {
+        self.mode == KeyMode::Public
+    }
+
     /// The fingerprint of the key that messages are encrypted under.
     pub fn fingerprint(&self) -> KeyFingerprint {
         self.key

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_oracle::upload::UploadKind;
 
+use crate::columns::Under;
 use crate::encryptor;
 use crate::failure::Outcome;
 use crate::{columns, output, report, table};
@@ -40,7 +42,16 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
-    let columns = columns::load(arguments.columns.as_deref())?;
+    let mut session = encryptor::open(&arguments.key, arguments.plan)?;
+    let parameters = *session.parameters();
+    let under = Under {
+        parameters: &parameters,
+        kind: match session.is_public() {
+            true => UploadKind::PublicKey,
+            false => UploadKind::Symmetric,
+        },
+    };
+    let columns = columns::load(arguments.columns.as_deref(), Some(under))?;
     let csv = output::read_input(&arguments.csv)?;
     let source = if arguments.csv == Path::new("-") {
         "stdin".to_owned()
@@ -48,12 +59,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         arguments.csv.display().to_string()
     };
     let table = table::read(&source, csv.as_slice(), &columns)?;
-    let upload = encryptor::open(&arguments.key, arguments.plan)?.encrypt_table(
-        arguments.expander,
-        &columns,
-        &table.labels,
-        &table.readings,
-    )?;
+    let upload =
+        session.encrypt_table(arguments.expander, &columns, &table.labels, &table.readings)?;
     output::write(arguments.out.as_deref(), &upload)?;
     output::note(format_args!(
         "encrypted {} rows of {} columns: {} to {}",

@@ -75,7 +75,7 @@ fn question(text: &str) -> Result<Question, ParseError> {
 impl Questions {
     /// Returns the bytes of the request.
     pub(crate) fn seal(&self) -> Outcome<Vec<u8>> {
-        let columns = columns::load(self.columns.as_deref())?;
+        let columns = columns::load(self.columns.as_deref(), None)?;
         seal(
             &self.questions,
             &columns,

@@ -99,6 +99,87 @@ fn evaluating_files_gives_the_answers_that_a_server_gives() {
     assert_eq!(decrypted(desk.path(), &result.stdout)["answers"], answers());
 }
 
+/// Compact columns, through files and through a server: the same answers from fewer bytes and fewer
+/// bootstraps, and none for what is linear.
+#[test]
+fn compact_columns_give_the_answers_of_radix_columns() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let columns = std::fs::read_to_string(directory.join("columns.toml")).unwrap();
+    let compact = columns
+        .replace("bits = 4\n", "bits = 4\nuse = \"alarms\"\n")
+        .replace("bits = 6\n", "bits = 6\nuse = \"means\"\n");
+    assert_eq!(compact.matches("use = ").count(), 2, "{compact}");
+    std::fs::write(directory.join("compact.toml"), compact).unwrap();
+    let encrypt = |columns: &str, out: &str| {
+        let arguments = [
+            "encrypt",
+            "readings.csv",
+            "--columns",
+            columns,
+            "--out",
+            out,
+        ];
+        tfhe_sbc(directory, &arguments).succeeded();
+    };
+    encrypt("compact.toml", "compact.tsbc");
+    let evaluate = |readings: &str, questions: &[&str]| {
+        let eval = ["eval", "--columns", "compact.toml", "--readings", readings];
+        let result = tfhe_sbc(directory, &[&eval, questions].concat()).succeeded();
+        decrypted(directory, &result.stdout)
+    };
+    let (radix, compact) = (
+        evaluate("day.tsbc", &QUESTIONS),
+        evaluate("compact.tsbc", &QUESTIONS),
+    );
+    assert_eq!(compact["answers"], answers());
+    assert_eq!(radix["answers"], answers());
+    let linear = evaluate(
+        "compact.tsbc",
+        &["sum(flow)", "mean(flow)", "score(2 * flow + 1)"],
+    );
+    assert_eq!(linear["bootstraps"], 0);
+    assert_eq!(linear["answers"][0]["answer"]["value"], 97.0);
+    let count = [
+        "eval",
+        "--count",
+        "--json",
+        "--readings",
+        "compact.tsbc",
+        "mean(flow)",
+    ];
+    let count = tfhe_sbc(directory, &count).succeeded().json();
+    assert_eq!(count["together"]["bootstraps"], 0, "{count}");
+
+    let server = Server::start(directory, &[]);
+    let send = ["send", "compact.tsbc", "--to", &server.url];
+    let id = tfhe_sbc(directory, &send)
+        .succeeded()
+        .text()
+        .trim()
+        .to_owned();
+    let arguments = [&["--readings", &id], &QUESTIONS[..]].concat();
+    let result = query(directory, &server, &arguments).succeeded();
+    assert_eq!(decrypted(directory, &result.stdout)["answers"], answers());
+
+    // What cannot be is refused with a way out.
+    let wrong = |from: &str, to: &str, words: &[&str]| {
+        let text = std::fs::read_to_string(directory.join("compact.toml")).unwrap();
+        std::fs::write(directory.join("wrong.toml"), text.replacen(from, to, 1)).unwrap();
+        let encrypt = ["encrypt", "readings.csv", "--columns", "wrong.toml"];
+        tfhe_sbc(directory, &encrypt).refused(words);
+    };
+    wrong(
+        "\"alarms\"",
+        "\"alarm\"",
+        &["'alarm'", "alarms, means or fleet"],
+    );
+    let both = "compact = { headroom = 1, body_bits = 20 }\nuse = \"alarms\"";
+    wrong("use = \"alarms\"", both, &["both a use and a compact form"]);
+    let narrow = "compact = { headroom = 1, body_bits = 3 }";
+    wrong("use = \"alarms\"", narrow, &["body", "bits"]);
+}
+
 #[test]
 fn an_acknowledged_upload_survives_kill_minus_9() {
     let desk = shared().desk();
