@@ -5,6 +5,7 @@
 
 mod block;
 pub mod boolean;
+#[cfg(feature = "alloc")]
 pub mod chunks;
 mod compact;
 mod fixed_point;
