@@ -15,6 +15,7 @@ pub mod linear;
 pub mod list_sum;
 pub mod metadata;
 pub mod readings;
+mod row_labels;
 pub mod sums;
 pub mod window;
 

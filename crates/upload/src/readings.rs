@@ -8,7 +8,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
 use tfhe_sbc_core::description::{check_column_name, check_shape, check_texts};
 use tfhe_sbc_core::encoding::{
@@ -21,6 +22,7 @@ use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use thiserror::Error;
 
 use crate::metadata::{self, MetadataError};
+use crate::row_labels::{self, RegularTimes};
 
 /// One column of readings and its fixed-point encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,13 +106,33 @@ impl Column {
 }
 
 /// The meaning of the readings of an upload: its columns and the labels of its rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// Where a column is compact, labels that are regular times travel as a start, a step and a count.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadingsMetadata {
     /// The columns, in the order of the list.
     pub columns: Vec<Column>,
     /// One label for each row, usually its time.
+    #[serde(deserialize_with = "row_labels::deserialize")]
     pub rows: Vec<String>,
+}
+
+impl Serialize for ReadingsMetadata {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let regular = match self.has_compact() {
+            true => RegularTimes::of(&self.rows),
+            // Uploads of radix columns alone have the bytes that they always had.
+            false => None,
+        };
+        let mut map = to.serialize_struct("ReadingsMetadata", 2)?;
+        map.serialize_field("columns", &self.columns)?;
+        match regular {
+            Some(times) => map.serialize_field("rows", &times)?,
+            None => map.serialize_field("rows", &self.rows)?,
+        }
+        map.end()
+    }
 }
 
 /// The reason why an upload was refused.

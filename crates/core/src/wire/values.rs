@@ -71,7 +71,7 @@ pub fn write(
     message
 }
 
-/// Reads a message that [`write`] made under these parameters and this key. The coefficients behind the
+/// Reads a message that [`write()`] made under these parameters and this key. The coefficients behind the
 /// codes of a ciphertext's body are 0.
 ///
 /// # Errors
