@@ -6,6 +6,7 @@
 
 mod lookups;
 mod sums;
+mod year;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::report::Row;
 /// one thread. Each group has half the budget.
 pub(crate) fn rows(machine: &Machine, budget: Duration) -> Result<Vec<Row>, BenchError> {
     let mut rows = sums::rows(budget / 2, machine.largest_cache())?;
+    rows.extend(year::rows()?);
     let mut keys = Keys::generate(MESSAGE_2_CARRY_2)?;
     rows.extend(lookups::rows(&mut keys, machine.cores, budget / 2)?);
     Ok(rows)

@@ -52,6 +52,12 @@ pub(crate) enum BenchError {
     /// A circuit was not evaluated.
     #[error(transparent)]
     Evaluate(#[from] CircuitEvaluateError),
+    /// A computation on columns was refused.
+    #[error(transparent)]
+    Columns(#[from] tfhe_sbc_columns::Error),
+    /// An upload was not made.
+    #[error(transparent)]
+    Upload(#[from] tfhe_sbc_upload::UploadError),
     /// A compact encoding is not possible.
     #[error(transparent)]
     Compact(#[from] CompactError),

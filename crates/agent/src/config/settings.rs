@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use tfhe_sbc_transport::scheme::Scheme;
-use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::readings::{Column, Compact};
 
 use super::duration::{duration, positive};
 use super::keys::Secret;
@@ -333,6 +333,8 @@ pub struct ColumnSettings {
     pub scale: f64,
     /// The width in bits.
     pub bits: u32,
+    /// The compact form; radix blocks without it.
+    pub compact: Option<Compact>,
     /// The policy for readings that the column cannot encode.
     #[serde(default)]
     pub out_of_range: OutOfRange,
@@ -349,7 +351,7 @@ impl ColumnSettings {
             offset: self.offset,
             scale: self.scale,
             bits: self.bits,
-            compact: None,
+            compact: self.compact,
         }
     }
 }

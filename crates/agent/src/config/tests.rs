@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tfhe_sbc_upload::readings::Compact;
+
 use super::*;
 
 const GOOD: &str = r#"
@@ -149,6 +151,30 @@ fn every_error_names_its_key_and_says_what_to_do() {
         error.to_string().contains("'u'") && error.to_string().contains("'t'"),
         "{error}"
     );
+}
+
+#[test]
+fn a_column_may_be_compact() {
+    let compact =
+        |form: &str| parse(&GOOD.replace("bits = 8\n", &format!("bits = 8\ncompact = {form}\n")));
+    let config = compact("{ headroom = 14, body_bits = 28, feedback = true }").unwrap();
+    let column = config.columns[0].column();
+    assert_eq!(
+        column.compact,
+        Some(Compact {
+            headroom: 14,
+            body_bits: 28,
+            feedback: true,
+        })
+    );
+    for (form, words) in [
+        ("{ headroom = 14, body_bits = 20 }", "'t'"),
+        ("{ headroom = 14 }", "body_bits"),
+        ("true", "compact"),
+    ] {
+        let error = compact(form).err().unwrap().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 #[test]

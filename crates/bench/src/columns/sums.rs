@@ -15,7 +15,8 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
     ColumnValues, Encryptor, ExpanderKind, KeyMode, MemoryPlan, workspace_bytes,
 };
-use tfhe_sbc_oracle::compact::{CompactUse, SumRows, least_body_bits};
+use tfhe_sbc_oracle::compact::{CompactUse, Profile, SumRows, least_body_bits};
+use tfhe_sbc_oracle::upload::UploadKind;
 use tfhe_sbc_upload::list_sum::ColumnListSum;
 
 use crate::error::BenchError;
@@ -38,21 +39,17 @@ const FLEET_UPLOADS: usize = 100_000;
 const FLEET_ROWS: usize = 24;
 const FLEET_HEADROOM: u32 = 17;
 
-/// The profiles of columns of 12-bit readings: name, headroom, bits of a body, rounding.
-const PROFILES: [(&str, u32, u32, BodyRounding); 3] = [
-    ("alarms", 1, 18, BodyRounding::Nearest),
-    ("means", 14, 31, BodyRounding::ErrorFeedback),
-    ("fleet", 10, 30, BodyRounding::Nearest),
-];
-
 /// All rows. The timed ones share `budget`; `largest_cache` bytes are the machine's largest cache.
 pub(super) fn rows(budget: Duration, largest_cache: usize) -> Result<Vec<Row>, BenchError> {
     let share = budget / 3;
     let mut station = Station::new()?;
     let mut rows = Vec::new();
-    for (name, headroom, body_bits, rounding) in PROFILES {
-        let encoding = CompactEncoding::new(BITS, headroom, body_bits, rounding)?;
-        rows.push(station.bytes(&format!("bytes_per_reading_12bit_{name}"), encoding)?);
+    for profile in Profile::ALL {
+        let name = format!("bytes_per_reading_12bit_{profile}");
+        let encoding = profile
+            .encoding(station.secret.parameters(), BITS, UploadKind::Symmetric)
+            .ok_or_else(|| BenchError::WrongAnswer(name.clone()))?;
+        rows.push(station.bytes(&name, encoding)?);
     }
     let fleet = CompactEncoding::new(BITS, 10, 30, BodyRounding::Nearest)?;
     rows.push(station.encryption("encrypt_us_1024x12bit_compact", fleet, share)?);
