@@ -5,13 +5,11 @@
 //! `session`) holds a device key or a device public key and makes the bytes of an upload out of a
 //! table of numbers. On the receiving side [`readings`] parses both messages and checks them against
 //! each other and against the key set, [`extract`] expands the masks and extracts LWE ciphertexts
-//! from the polynomials, [`sums`] and [`window`] add rows up on the polynomials before extraction,
-//! [`linear`] extracts weighted sums of neighbours at the cost of one ciphertext, and [`list_sum`] adds
-//! many uploads of the same compact columns.
+//! from the polynomials, [`sums`] and [`window`] add rows up on the polynomials before extraction, and
+//! [`list_sum`] adds many uploads of the same compact columns.
 #![forbid(unsafe_code)]
 
 pub mod extract;
-pub mod linear;
 pub mod list_sum;
 pub mod metadata;
 pub mod readings;

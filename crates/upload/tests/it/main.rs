@@ -5,6 +5,5 @@
 )]
 
 mod description;
-mod linear;
 mod list_sum;
 mod sums;
