@@ -1,6 +1,6 @@
 //! Computations on compact columns, whose codes take one coefficient each.
 //!
-//! What is linear in the rows of compact columns is added up on polynomials, without a bootstrap
+//! Linear functions of the rows of compact columns are added up on polynomials, without a bootstrap
 //! ([`linear`], [`values`]). Comparisons take the sign of a difference, chunk by chunk. Everything else
 //! takes the radix digits of the codes first. Both are done before the circuit of a computation is
 //! recorded: [`plan`] decides which nodes are computed in which way, and [`stage`] computes them.

@@ -227,7 +227,8 @@ impl Linear {
         groups.into_iter().reduce(CompactNoise::and)
     }
 
-    /// Whether codes of `bits` bits fit, and decode wrongly with a probability of at most 2^-128.
+    /// Returns whether codes of `bits` bits fit into code and headroom, and decode wrongly with a probability
+    /// of at most 2^-128.
     pub(crate) fn is_exact(&self, parameters: &Parameters, bits: u32) -> bool {
         let plaintext_bits = self.plaintext_bits();
         bits <= plaintext_bits

@@ -29,10 +29,10 @@ pub const MAX_SEGMENTS: usize = 1024;
 pub const SEGMENT_BYTES: usize = 8;
 /// The number of bytes before the table: the number of segments.
 const COUNT_BYTES: usize = 2;
-/// The number of bits by which the masks of public-key uploads are longer than the widest compact
-/// body. The rounding of a mask coefficient is multiplied by a key of up to 2^12 coefficients: its
-/// variance is that of the body's rounding times 2^(11 - 12).
-const MASK_BITS_MORE: u32 = 6;
+/// The number of bits that a mask coefficient of a public-key upload has more than the widest compact body.
+/// The rounding of a mask is multiplied by the key: at kN = 2048 its variance in the phase is then a quarter
+/// of that of the body's rounding.
+pub const MASK_BITS_MORE: u32 = 6;
 
 /// The encoding of the elements of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,6 +5,7 @@
 
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::parameters::{Decomposition, Parameters};
+use tfhe_sbc_core::wire::columns::MASK_BITS_MORE;
 
 use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
 use crate::noise::{GlweNoise, GlweSecret, Variance};
@@ -12,11 +13,6 @@ use crate::noise_budget::PbsParameters;
 use crate::upload::{
     UploadKind, device_switch_variance, mask_rounding_variance, public_key_variance, rounding_bound,
 };
-
-/// The number of bits that the mask of a public-key upload has more than the body. The mask's
-/// rounding is multiplied by the key: at N = 2048 its variance is then a quarter of that of the
-/// body's rounding, and less with feedback.
-pub const PUBLIC_KEY_MASK_EXTRA_BITS: u32 = 6;
 
 /// The noise of a compact value, torus-normalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,7 +206,7 @@ fn fresh(glwe: &GlweNoise, kind: UploadKind, encoding: &CompactEncoding) -> Vari
     match kind {
         UploadKind::Symmetric => glwe.variance,
         UploadKind::PublicKey => {
-            let mask_bits = encoding.body_bits() + PUBLIC_KEY_MASK_EXTRA_BITS;
+            let mask_bits = encoding.body_bits() + MASK_BITS_MORE;
             public_key_variance(glwe) + mask_rounding_variance(glwe, mask_bits)
         }
     }
