@@ -10,6 +10,7 @@ use tfhe_sbc_columns::{Computable, Number, Value};
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::weather::{self, TEMPERATURE};
 use tfhe_sbc_examples::{Outcome, Report, run};
+use tfhe_sbc_upload::definition::Use;
 
 const HOURS: usize = 24;
 const DAYS: usize = 365;
@@ -26,7 +27,7 @@ pub fn example(scene: &Scene, stations: usize) -> Outcome<Report> {
     let mut report = Report::default();
     let day = |station: usize| 17 * station % DAYS;
     let tables = (0..stations)
-        .map(|station| weather::table(&[TEMPERATURE], HOURS * day(station), 1, HOURS))
+        .map(|station| weather::table(&[TEMPERATURE], Use::Radix, HOURS * day(station), 1, HOURS))
         .collect::<Outcome<Vec<_>>>()?;
     let mut uploads = Vec::new();
     for table in &tables {

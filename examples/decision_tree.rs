@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tfhe_sbc_columns::{Branch, Decision, Number, Relation, Table, decide};
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::{Outcome, Report, run, weather};
+use tfhe_sbc_upload::definition::{Profile, Use};
 
 const TREE: &str = include_str!("data/weather-tree.json");
 /// Hours from one row to the next.
@@ -104,7 +105,7 @@ pub fn example(scene: &Scene, hours: usize) -> Outcome<Report> {
     let mut report = Report::default();
     let tree: TreeFile = serde_json::from_str(TREE)?;
     let names: Vec<&str> = tree.columns.iter().map(String::as_str).collect();
-    let weather = weather::table(&names, 0, STEP, hours)?;
+    let weather = weather::table(&names, Use::Compact(Profile::Alarms), 0, STEP, hours)?;
     let readings = scene.upload(&weather, &mut report)?;
 
     // The server.

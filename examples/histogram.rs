@@ -8,6 +8,7 @@ use plotters::prelude::*;
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::weather::{self, TEMPERATURE};
 use tfhe_sbc_examples::{Outcome, Report, run};
+use tfhe_sbc_upload::definition::{Profile, Use};
 
 /// The lowest edge, the width of a bin, in °C, and the number of bins.
 const BINS: (i32, i32, usize) = (-10, 5, 10);
@@ -21,7 +22,13 @@ fn main() -> Outcome<()> {
 /// The example, on `hours` hours.
 pub fn example(scene: &Scene, hours: usize) -> Outcome<Report> {
     let mut report = Report::default();
-    let weather = weather::table(&[TEMPERATURE], 0, STEP, hours)?;
+    let weather = weather::table(
+        &[TEMPERATURE],
+        Use::Compact(Profile::Alarms),
+        0,
+        STEP,
+        hours,
+    )?;
     let (first, width, count) = BINS;
     let edges: Vec<i32> = (0..=count as i32).map(|bin| first + width * bin).collect();
     let readings = scene.upload(&weather, &mut report)?;

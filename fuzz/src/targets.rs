@@ -20,6 +20,7 @@ pub(crate) struct Target {
 pub(crate) const TARGETS: &[Target] = &[
     messages::FILE,
     messages::UPLOAD,
+    messages::SHORT_UPLOAD,
     messages::REQUEST,
     messages::RESULT,
     texts::QUESTION,

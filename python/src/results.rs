@@ -102,6 +102,7 @@ fn meaning(
         scale: number.0.scale(),
         bits: number.0.bits(),
         compact: None,
+        derived: Default::default(),
     };
     Ok(match (kind, parts) {
         ("count", [Computable::Number(_)]) => Meaning::Count,
@@ -262,6 +263,7 @@ pub(crate) fn load_result(
                     scale: 1.0,
                     bits: bits_of(1),
                     compact: None,
+                    derived: Default::default(),
                 };
                 let number = number(server.number_of(None, &counting, sealed))?;
                 (String::new(), None, Py::new(py, number)?.into_any())

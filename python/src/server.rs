@@ -8,11 +8,12 @@ use pyo3::types::PyBytes;
 use tfhe_sbc_columns as columns;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_python_shared::device::{ColumnTuple, Session, column};
+use tfhe_sbc_python_shared::device::{ColumnTuple, Session, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::{EvaluateError, evaluate, first_header};
 use tfhe_sbc_query::request::Request;
+use tfhe_sbc_upload::definition::{Under, UploadKind};
 use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 
 use crate::errors::refused;
@@ -99,8 +100,12 @@ impl Server {
         rows: Vec<String>,
         values: Vec<Vec<f64>>,
     ) -> PyResult<Loaded> {
+        let key = Under {
+            parameters: self.0.parameters(),
+            kind: UploadKind::Symmetric,
+        };
         let metadata = ReadingsMetadata {
-            columns: columns.into_iter().map(column).collect(),
+            columns: under(columns, key)?,
             rows,
         };
         loaded(self.0.load_clear(metadata, &values))
@@ -144,8 +149,14 @@ impl Server {
             Some(session) => {
                 let session = session.get();
                 let device = session.key();
-                session.with_encryptor(|encrypt| {
-                    Request::seal(&questions, &metadata, parameters, device, Some(encrypt))
+                session.with_encryptor(|encryptor| {
+                    Request::seal(
+                        &questions,
+                        &metadata,
+                        parameters,
+                        device,
+                        Some(&mut |values| encryptor.encrypt_values(values)),
+                    )
                 })?
             }
         };

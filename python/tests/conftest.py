@@ -1,8 +1,13 @@
 """Keys that all tests share: the shipped set's, made once."""
 
+import signal
+
 import pytest
 
 import tfhe_sbc as ts
+
+# Programs that a shell starts in the background ignore Ctrl-C, which some tests are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_lifting_is_told_and_called_off(keys, server):
 
 
 def test_other_threads_run_while_it_decrypts(keys, server):
-    box = ts.Encryptor(keys.device).encrypt(np.arange(300) % 16, bits=4, name="t")
+    box = ts.Encryptor(keys.device).encrypt(np.arange(300) % 16, bits=4, name="t", use="radix")
     column = server.load(box)[::-1].compute()
     gaps, done = [0.0], threading.Event()
 

@@ -66,7 +66,7 @@ class Session:
 def write_new(path: str, bytes: bytes, private: bool) -> None: ...
 
 _Progress = Union[Callable[[int, int], object], None]
-_Column = tuple[str, str, float, float, int, tuple[int, int, bool] | None]
+_Column = tuple[str, str, float, float, int, str | None, tuple[int, int, bool] | None]
 _Loaded = tuple[list[tuple[str, str, Number]], list[str]]
 
 @final

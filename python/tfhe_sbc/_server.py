@@ -188,11 +188,15 @@ class Rehearsal:
         bits: PerColumn = None,
         name: str | Sequence[str] | None = None,
         unit: PerColumn = "",
+        use: PerColumn = None,
+        compact: PerColumn = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
     ) -> Any:
         """What ``Server.load`` would give of these readings. See ``Encryptor.encrypt``."""
-        described, labels, readings = table_of(data, scale, offset, bits, name, unit, columns, rows)
+        described, labels, readings = table_of(
+            data, scale, offset, bits, name, unit, columns, rows, use, compact
+        )
         values = [column.tolist() for column in readings]
         return _table(*self._server.load_clear(described, labels, values))
 

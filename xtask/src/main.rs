@@ -45,7 +45,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        fire --seconds 20 --boards 50
                         the same, short, and writes nothing
        arm              tests, instruction counts and message bytes on ARM, under QEMU
-       arm --short      with fewer tests on ARMv7
+       arm --short      the counts, and the device library's tests on ARMv7 only
        arm --record     no tests, and the counts become the recorded ones
        c [--arm]        the C library on this machine, or on ARM
        wheels           the Python packages as wheels, used on x86-64 and, under QEMU, AArch64

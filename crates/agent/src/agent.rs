@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::batch::{Batch, Row};
 use crate::clock::{Schedule, Stop, label};
-use crate::config::{ColumnSettings, Config};
+use crate::config::Config;
 use crate::error::AgentError;
 use crate::metrics::{self, Metrics};
 use crate::range::Gate;
@@ -71,10 +71,8 @@ impl Encryptor {
                 "give the device's key, as `tfhe-sbc device-key` or `tfhe-sbc provision` made it";
             AgentError::setting("device.key", &error, error.advice().unwrap_or(advice))
         })?;
-        Ok(Self {
-            session,
-            columns: config.columns.iter().map(ColumnSettings::column).collect(),
-        })
+        let columns = config.columns_under(session.under())?;
+        Ok(Self { session, columns })
     }
 
     fn encrypt(
@@ -90,11 +88,8 @@ impl Encryptor {
     /// Returns the size in bytes of an upload of `rows` rows with the longest labels.
     fn trial(&mut self, config: &Config, rows: usize) -> Result<usize, AgentError> {
         let labels = vec!["x".repeat(MAX_TEXT); rows];
-        let readings: Vec<_> = config
-            .columns
-            .iter()
-            .map(|c| vec![c.offset; rows])
-            .collect();
+        let columns = self.columns.iter();
+        let readings: Vec<_> = columns.map(|c| vec![c.offset; rows]).collect();
         let upload = self.encrypt(config, &labels, &readings).map_err(|error| {
             let advice = error.advice().unwrap_or("encrypt fewer rows at a time");
             AgentError::setting("batch.rows", &error, advice)
@@ -120,7 +115,7 @@ impl Reader {
         metrics: &Arc<Metrics>,
     ) -> Result<Self, AgentError> {
         let gates = config.columns.iter();
-        let gates = gates.map(|column| Gate::new(&column.column(), column.out_of_range));
+        let gates = gates.map(|column| Gate::new(&column.definition, column.out_of_range));
         Ok(Self {
             gates: gates.collect::<Result<_, _>>()?,
             linear: config.columns.iter().map(|c| (c.factor, c.add)).collect(),

@@ -7,7 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 /// Ticks at a fixed distance. Missed ticks are left out and not made up for.
 pub(crate) struct Schedule {
@@ -35,15 +34,13 @@ impl Schedule {
     }
 }
 
-/// Returns the wall clock's time as RFC 3339 in UTC, to the millisecond.
+/// Returns the wall clock's time as RFC 3339 in UTC, with three digits for the milliseconds, so that all labels
+/// of an upload have one form and travel as a start and steps.
 pub(crate) fn label(now: SystemTime) -> String {
     let now = OffsetDateTime::from(now);
-    let millisecond = now.millisecond();
-    // Only years past 9999 cannot be written.
-    now.replace_millisecond(millisecond)
-        .unwrap_or(now)
-        .format(&Rfc3339)
-        .unwrap_or_default()
+    let (date, time) = (now.date(), now.time());
+    let (hour, minute, second, millisecond) = time.as_hms_milli();
+    format!("{date}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
 /// A flag that says when to stop, on which any number of threads wait.
@@ -146,8 +143,8 @@ mod tests {
     #[test]
     fn labels_are_utc_to_the_millisecond() {
         let at = |millis| label(SystemTime::UNIX_EPOCH + Duration::from_millis(millis));
-        assert_eq!(at(0), "1970-01-01T00:00:00Z");
-        assert_eq!(at(1_767_225_600_250), "2026-01-01T00:00:00.25Z");
+        assert_eq!(at(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(at(1_767_225_600_250), "2026-01-01T00:00:00.250Z");
     }
 
     #[test]

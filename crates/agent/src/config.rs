@@ -18,7 +18,8 @@ use serde::Deserialize;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_transport::identity::Identity;
-use tfhe_sbc_upload::readings::ReadingsMetadata;
+use tfhe_sbc_upload::definition::{Definition, Under};
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use zeroize::Zeroizing;
 
 pub use crate::environment::{CONFIG_VARIABLE, ENVIRONMENT_PREFIX};
@@ -142,17 +143,36 @@ impl Config {
             ));
         }
         let metadata = ReadingsMetadata {
-            columns: self.columns.iter().map(ColumnSettings::column).collect(),
+            columns: self.definitions().map(Definition::without_use).collect(),
             rows: vec![String::new()],
         };
         metadata.check().map_err(|error| {
             AgentError::setting(
                 "column",
                 error,
-                "correct its name, unit, offset, scale or bits",
+                "correct its name, unit, offset, scale, bits or compact form",
             )
         })?;
         self.check_sources()
+    }
+
+    fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.columns.iter().map(|column| &column.definition)
+    }
+
+    /// Returns the columns under a key, in the forms that their uses need.
+    ///
+    /// # Errors
+    /// If the use of a column cannot be met.
+    pub fn columns_under(&self, under: Under<'_>) -> Result<Vec<Column>, AgentError> {
+        let columns = self.definitions();
+        let columns = columns.map(|definition| {
+            definition.column(under).map_err(|error| {
+                let advice = error.advice();
+                AgentError::setting("column", error, advice)
+            })
+        });
+        columns.collect()
     }
 
     fn check_sources(&self) -> Result<(), AgentError> {
@@ -165,7 +185,8 @@ impl Config {
                     "column",
                     format_args!(
                         "'{}' comes from the lines of a file, '{}' from a sensor that is read on a schedule",
-                        one.name, other.name
+                        one.name(),
+                        other.name()
                     ),
                     "run two agents, each with its own settings and spool.directory",
                 ));
@@ -175,7 +196,7 @@ impl Config {
                     "csv.path",
                     format_args!(
                         "it is missing, and column '{}' comes from a CSV file",
-                        column.name
+                        column.name()
                     ),
                     "name the file: [csv] path = \"/var/log/readings.csv\"",
                 ));
@@ -183,13 +204,13 @@ impl Config {
             _ => {}
         }
         for column in &self.columns {
-            column.source.check(&column.name)?;
+            column.source.check(column.name())?;
             if matches!(column.source, SourceConfig::Mqtt { .. }) && self.topics.is_none() {
                 return Err(AgentError::setting(
                     "topics.broker",
                     format_args!(
                         "it is missing, and column '{}' comes from a topic",
-                        column.name
+                        column.name()
                     ),
                     "name the broker: [topics] broker = \"mqtt://localhost:1883\"",
                 ));

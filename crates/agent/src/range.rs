@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tfhe_sbc_core::encoding::FixedPoint;
-use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::definition::Definition;
 
 use crate::error::AgentError;
 use crate::metrics::{Metrics, Skipped};
@@ -32,8 +32,9 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(crate) fn new(column: &Column, policy: OutOfRange) -> Result<Self, AgentError> {
-        let fixed_point = column.fixed_point().map_err(|error| {
+    pub(crate) fn new(column: &Definition, policy: OutOfRange) -> Result<Self, AgentError> {
+        let fixed_point = FixedPoint::new(column.offset, column.scale, column.bits);
+        let fixed_point = fixed_point.map_err(|error| {
             AgentError::setting(
                 &format!("column '{}'", column.name),
                 error,
@@ -96,13 +97,15 @@ mod tests {
     use super::*;
 
     fn gate(policy: OutOfRange) -> Gate {
-        let column = Column {
+        let column = Definition {
             name: "t".to_owned(),
             unit: String::new(),
             offset: -40.0,
             scale: 0.5,
             bits: 8,
+            usage: None,
             compact: None,
+            derived: Default::default(),
         };
         Gate::new(&column, policy).unwrap()
     }

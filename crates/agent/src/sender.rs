@@ -4,6 +4,7 @@
 mod backoff;
 mod https;
 mod mqtt;
+mod short_form;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,6 +17,8 @@ use crate::spool::{Spool, Waiting};
 use backoff::Backoff;
 use https::Https;
 use mqtt::Mqtt;
+use short_form::ShortForm;
+use tfhe_sbc_transport::BlobId;
 
 /// The time that the sender sleeps if nothing wakes it.
 const IDLE: Duration = Duration::from_secs(60);
@@ -32,8 +35,8 @@ pub(crate) enum SendFailure {
     /// The server does not know this board, or does not accept its certificate any more. The
     /// board's operator must settle that; until then every batch is kept.
     Unwelcome { words: String },
-    /// The server will never accept the batch.
-    Refused { words: String },
+    /// The server will never accept these bytes.
+    Refused { status: u16, words: String },
 }
 
 impl SendFailure {
@@ -50,15 +53,31 @@ impl SendFailure {
         }
     }
 
-    pub(crate) fn refused(words: impl ToString) -> Self {
+    pub(crate) fn refused(status: u16, words: impl ToString) -> Self {
         Self::Refused {
+            status,
             words: words.to_string(),
         }
     }
 }
 
-/// The connection to the server, by HTTPS or over a broker.
-pub(crate) enum Link {
+/// What a server said of an upload that is on its disk.
+#[derive(Debug, Clone, Copy)]
+struct Acknowledged {
+    /// The id of the whole upload.
+    id: BlobId,
+    /// Whether the server keeps the upload's definitions.
+    definitions_kept: bool,
+}
+
+/// The connection to the server, and what it is known to have.
+pub(crate) struct Link {
+    carrier: Carrier,
+    short_form: ShortForm,
+}
+
+/// A connection by HTTPS or over a broker.
+enum Carrier {
     Https(Https),
     Mqtt(Mqtt),
 }
@@ -66,17 +85,22 @@ pub(crate) enum Link {
 impl Link {
     pub(crate) fn new(config: &Config) -> Result<Self, AgentError> {
         let identity = config.identity()?;
-        Ok(match config.server.is_mqtt() {
-            true => Self::Mqtt(Mqtt::new(config, &identity)?),
-            false => Self::Https(Https::new(&config.server, identity)),
+        Ok(Self {
+            carrier: match config.server.is_mqtt() {
+                true => Carrier::Mqtt(Mqtt::new(config, &identity)?),
+                false => Carrier::Https(Https::new(&config.server, identity)),
+            },
+            short_form: ShortForm::open(&config.spool_directory()),
         })
     }
 
-    fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
-        match self {
-            Self::Https(https) => https.send(waiting),
-            Self::Mqtt(mqtt) => mqtt.send(waiting),
-        }
+    /// Sends a batch. Returns the number of bytes that the server has accepted for it.
+    fn send(&mut self, waiting: &Waiting) -> Result<usize, SendFailure> {
+        let carrier = &mut self.carrier;
+        self.short_form.send(waiting, |upload| match carrier {
+            Carrier::Https(https) => https.send(upload),
+            Carrier::Mqtt(mqtt) => mqtt.send(upload),
+        })
     }
 }
 
@@ -96,7 +120,7 @@ pub(crate) fn run(
             continue;
         };
         match send_one(spool, link, &waiting, metrics) {
-            Ok(()) | Err(SendFailure::Refused { .. }) => {
+            Ok(_) | Err(SendFailure::Refused { .. }) => {
                 backoff.reset();
                 stop.notify();
             }
@@ -141,11 +165,11 @@ pub(crate) fn drain(spool: &Spool, link: &mut Link, metrics: &Metrics, drained: 
         && let Some(waiting) = spool.take()
     {
         match send_one(spool, link, &waiting, metrics) {
-            Ok(()) => {
+            Ok(bytes) => {
                 drained.sent += 1;
-                drained.bytes += waiting.bytes.len() as u64;
+                drained.bytes += bytes as u64;
             }
-            Err(SendFailure::Refused { words }) => drained.refused.push(words),
+            Err(SendFailure::Refused { words, .. }) => drained.refused.push(words),
             Err(SendFailure::Later { words, .. } | SendFailure::Unwelcome { words }) => {
                 drained.failed = Some(words);
             }
@@ -158,15 +182,15 @@ fn send_one(
     link: &mut Link,
     waiting: &Waiting,
     metrics: &Metrics,
-) -> Result<(), SendFailure> {
+) -> Result<usize, SendFailure> {
     let sent = link.send(waiting);
     match &sent {
-        Ok(()) => {
+        Ok(bytes) => {
             spool.acknowledge(waiting.sequence);
-            metrics.sent(waiting.bytes.len() as u64);
-            tracing::info!(id = %waiting.id, bytes = waiting.bytes.len(), "a batch is at the server");
+            metrics.sent(*bytes as u64);
+            tracing::info!(id = %waiting.id, bytes, "a batch is at the server");
         }
-        Err(SendFailure::Refused { words }) => {
+        Err(SendFailure::Refused { words, .. }) => {
             tracing::error!(id = %waiting.id, ?words, "a batch was refused for good and set aside");
             spool.refuse(waiting.sequence, words);
         }

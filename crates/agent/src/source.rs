@@ -45,7 +45,7 @@ impl Source {
         {
             let fields = config.columns.iter().map(|column| match &column.source {
                 SourceConfig::Csv { field: Some(field) } => field.clone(),
-                _ => column.name.clone(),
+                _ => column.name().to_owned(),
             });
             let path = config.path(&settings.path);
             let tail = CsvTail::open(path, settings, fields.collect(), cursor, metrics);

@@ -1,16 +1,16 @@
-//! Column definitions: the CSV columns that are readings, and their encodings.
+//! Column definitions in files: which CSV columns are readings, their encodings and their uses.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use tfhe_sbc_core::encoding::BodyRounding;
+use tfhe_sbc_columns::decimal;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_oracle::compact::Profile;
-use tfhe_sbc_oracle::upload::UploadKind;
+use tfhe_sbc_upload::definition::{Definition, Under};
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome, failure};
+use crate::report;
 
 /// The definitions of the bundled weather data, which are the default.
 pub(crate) const WEATHER: &str = include_str!("../data/weather.toml");
@@ -21,95 +21,8 @@ struct Definitions {
     column: Vec<Definition>,
 }
 
-/// A column, perhaps with keys that only `tfhe-sbc agent` uses.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Definition {
-    name: String,
-    #[serde(default)]
-    unit: String,
-    offset: f64,
-    scale: f64,
-    bits: u32,
-    /// The use that the column is compact for: `alarms`, `means` or `fleet`.
-    #[serde(rename = "use")]
-    usage: Option<String>,
-    /// The compact form in numbers.
-    compact: Option<Compact>,
-    #[serde(default, rename = "factor")]
-    _factor: IgnoredAny,
-    #[serde(default, rename = "add")]
-    _add: IgnoredAny,
-    #[serde(default, rename = "out_of_range")]
-    _out_of_range: IgnoredAny,
-    #[serde(default, rename = "source")]
-    _source: IgnoredAny,
-}
-
-/// The key set and the kind of key that columns are encrypted under: the compact form of a column that is
-/// defined by its use follows from them.
-#[derive(Clone, Copy)]
-pub(crate) struct Under<'p> {
-    /// The parameters.
-    pub(crate) parameters: &'p Parameters,
-    /// The kind of encryption.
-    pub(crate) kind: UploadKind,
-}
-
-impl Definition {
-    /// The compact form, `None` of a column of radix blocks.
-    fn compact(&self, under: Option<Under<'_>>) -> Outcome<Option<Compact>> {
-        let column = || format!("the column '{}'", self.name);
-        let usage = match (&self.usage, self.compact) {
-            (None, compact) => return Ok(compact),
-            (Some(_), Some(_)) => {
-                return Err(failure(
-                    format_args!("{} has both a use and a compact form", column()),
-                    "leave one of them out: the form follows from the use",
-                ));
-            }
-            (Some(usage), None) => usage,
-        };
-        let profile: Profile = usage
-            .parse()
-            .advise(column(), "or leave `use` out, for radix blocks")?;
-        let Some(Under { parameters, kind }) = under else {
-            return Ok(None);
-        };
-        let Some(encoding) = profile.encoding(parameters, self.bits, kind) else {
-            return Err(failure(
-                format_args!(
-                    "{} of {} bits cannot be compact for {profile} under the parameter set '{}'",
-                    column(),
-                    self.bits,
-                    parameters.name()
-                ),
-                "give it fewer bits or another use, or leave `use` out, for radix blocks",
-            ));
-        };
-        Ok(Some(Compact {
-            headroom: encoding.headroom(),
-            body_bits: encoding.body_bits(),
-            feedback: encoding.rounding() == BodyRounding::ErrorFeedback,
-        }))
-    }
-
-    fn column(&self, under: Option<Under<'_>>) -> Outcome<Column> {
-        Ok(Column {
-            name: self.name.clone(),
-            unit: self.unit.clone(),
-            offset: self.offset,
-            scale: self.scale,
-            bits: self.bits,
-            compact: self.compact(under)?,
-        })
-    }
-}
-
-/// Returns the definitions in a TOML file, or those of the bundled data. Columns that are defined by their
-/// use have the compact form that they need `under` a key; without a key, their encodings alone are
-/// of interest, and they have none.
-pub(crate) fn load(path: Option<&Path>, under: Option<Under<'_>>) -> Outcome<Vec<Column>> {
+/// Returns the definitions in a TOML file, or those of the bundled data.
+pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Definition>> {
     let (name, text) = match path {
         Some(path) => {
             let text = std::fs::read_to_string(path)
@@ -120,16 +33,193 @@ pub(crate) fn load(path: Option<&Path>, under: Option<Under<'_>>) -> Outcome<Vec
     };
     let definitions: Definitions =
         toml::from_str(&text).advise(format_args!("{name} does not define columns"), HELP)?;
+    let definitions = definitions.column;
     // These are the checks of a server, made before anything is encrypted.
-    let columns = definitions.column.iter();
-    let columns = columns.map(|definition| definition.column(under));
     let checked = ReadingsMetadata {
-        columns: columns.collect::<Outcome<_>>()?,
+        columns: definitions.iter().map(Definition::without_use).collect(),
         rows: vec![String::new()],
     };
     checked.check().advise(&name, HELP)?;
-    Ok(checked.columns)
+    Ok(definitions)
 }
 
-const HELP: &str = "column definitions are TOML: [[column]] with name, unit, offset, scale, bits and, \
-                    for compact columns, use; `tfhe-sbc sample --columns` prints an example";
+const HELP: &str = "column definitions are TOML: [[column]] with name, unit, offset, scale, bits and \
+                    use; `tfhe-sbc sample --columns` prints an example";
+
+/// Returns the columns of definitions under a key, in the forms that their uses need.
+pub(crate) fn under(definitions: &[Definition], under: Under<'_>) -> Outcome<Vec<Column>> {
+    let columns = definitions.iter().map(|definition| {
+        let column = definition.column(under);
+        column.map_err(|error| failure(&error, error.advice()))
+    });
+    columns.collect()
+}
+
+/// Refuses a file whose definitions are not those of `columns`, the columns of readings. Definitions of
+/// other columns are let through.
+pub(crate) fn check_same(path: &Path, columns: &[Column]) -> Outcome<()> {
+    for definition in load(Some(path))? {
+        let found = columns.iter().find(|found| found.name == definition.name);
+        if let Some(found) = found
+            && !definition.describes(found)
+        {
+            return Err(failure(
+                format_args!(
+                    "{} defines the column '{}' as {}, but in the readings it is {}",
+                    path.display(),
+                    found.name,
+                    encoding_text(&definition.without_use()),
+                    encoding_text(found)
+                ),
+                "leave --columns out: the readings name their columns",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The encoding of a column, and its form if it is compact, in words.
+pub(crate) fn encoding_text(column: &Column) -> String {
+    format!(
+        "[{}]: {} bits from {} in steps of {}{}{}",
+        column.unit,
+        column.bits,
+        column.offset,
+        column.scale,
+        column.compact.map(compact_text).unwrap_or_default(),
+        derived_text(column)
+    )
+}
+
+/// What is derived from a column of metadata, with the readings that its flags are 1 from.
+fn derived_text(column: &Column) -> String {
+    let derived = &column.derived;
+    let mut parts = Vec::new();
+    if let Some(square) = derived.square {
+        parts.push(format!("squares{}", compact_text(square)));
+    }
+    if let Some(flags) = &derived.flags {
+        let from = flags.from.iter();
+        let from: Vec<String> = from
+            .map(|&code| decimal::decode(column.offset, column.scale, code.into()).to_string())
+            .collect();
+        parts.push(format!(
+            "flags from {}{}",
+            from.join(", "),
+            compact_text(flags.compact)
+        ));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("; derived: {}", parts.join("; ")),
+    }
+}
+
+/// A compact form in words, to follow other words.
+pub(crate) fn compact_text(compact: Compact) -> String {
+    format!(
+        ", compact below {} bits of headroom, {} body bits kept{}",
+        compact.headroom,
+        compact.body_bits,
+        feedback_text(compact.feedback)
+    )
+}
+
+/// The words for error feedback in a description of a compact column.
+pub(crate) fn feedback_text(feedback: bool) -> &'static str {
+    match feedback {
+        true => ", with error feedback",
+        false => "",
+    }
+}
+
+/// The bits of a row of a column, and of what is derived from it, that travel.
+fn bits_of_a_row(column: &Column, parameters: &Parameters) -> u64 {
+    let element = match column.compact {
+        Some(compact) => compact.body_bits,
+        None => parameters.body_bits(),
+    };
+    let own = column.elements_each(parameters.block_encoding()) as u64 * u64::from(element);
+    let derived = column.derived.columns();
+    own + derived
+        .map(|(_, form)| u64::from(form.body_bits))
+        .sum::<u64>()
+}
+
+/// Returns lines that say in which form columns are encrypted, and how many bytes a row takes.
+pub(crate) fn forms(
+    definitions: &[Definition],
+    columns: &[Column],
+    parameters: &Parameters,
+) -> Vec<String> {
+    let bytes = |bits: u64| report::number(bits as f64 / 8.0);
+    let pairs = definitions.iter().zip(columns);
+    let mut lines: Vec<String> = pairs
+        .map(|(definition, column)| {
+            let form: Box<dyn Display> = match (column.compact, definition.usage) {
+                (Some(compact), _) => Box::new(format!(
+                    "compact, sums of up to {} rows without a bootstrap",
+                    report::count(1 << compact.headroom.min(63))
+                )),
+                (None, Some(_)) => Box::new("radix blocks"),
+                (None, None) => Box::new(format!(
+                    "radix blocks, the form of {} bits under '{}' unless a use is stated",
+                    column.bits,
+                    parameters.name()
+                )),
+            };
+            format!(
+                "  {}: {form}; {} bytes a reading",
+                column.name,
+                bytes(bits_of_a_row(column, parameters))
+            )
+        })
+        .collect();
+    let row = columns.iter().map(|c| bits_of_a_row(c, parameters)).sum();
+    lines.push(format!(
+        "  a row takes {} bytes, labels and headers not counted",
+        bytes(row)
+    ));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
+    use tfhe_sbc_upload::definition::UploadKind;
+
+    use super::*;
+
+    #[test]
+    fn the_form_that_was_chosen_is_told() {
+        let text = "name = 'a'\noffset = 0.0\nscale = 1.0\nbits = ";
+        let lines = |set: tfhe_sbc_core::parameters::ParameterSet, rest: &str| {
+            let definition: Definition = toml::from_str(&format!("{text}{rest}")).unwrap();
+            let parameters = set.validate().unwrap();
+            let key = Under {
+                parameters: &parameters,
+                kind: UploadKind::Symmetric,
+            };
+            let definitions = [definition];
+            let columns = under(&definitions, key).unwrap();
+            forms(&definitions, &columns, &parameters).join("\n")
+        };
+        assert_eq!(
+            lines(MESSAGE_2_CARRY_2, "12"),
+            "  a: compact, sums of up to 16,384 rows without a bootstrap; 4 bytes a reading\n  a row \
+             takes 4 bytes, labels and headers not counted"
+        );
+        let radix = lines(MESSAGE_2_CARRY_2, "12\nuse = 'radix'");
+        assert!(
+            radix.starts_with("  a: radix blocks; 9 bytes a reading\n"),
+            "{radix}"
+        );
+        let wide = lines(MESSAGE_2_CARRY_2, "50");
+        assert!(
+            wide.starts_with("  a: radix blocks, the form of 50 bits under 'message_2_carry_2'"),
+            "{wide}"
+        );
+        let bits = lines(BOOLEAN_1024, "12");
+        assert!(bits.contains("under 'boolean_1024'"), "{bits}");
+    }
+}

@@ -27,6 +27,7 @@ use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::definition::Definition;
 use tfhe_sbc_upload::readings::Column;
 
 use self::outcome::{Report, Stages};
@@ -85,9 +86,10 @@ struct Parties {
 /// Runs the demo.
 pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
     output::check_file(&arguments.picture)?;
-    let columns = columns::load(None, None)?;
+    let definitions = columns::load(None)?;
+    let described: Vec<_> = definitions.iter().map(Definition::without_use).collect();
     let csv = table::weather_day(arguments.day)?;
-    let table = table::read("the bundled day", csv.as_bytes(), &columns)?;
+    let table = table::read("the bundled day", csv.as_bytes(), &described)?;
     let questions = QUESTIONS
         .iter()
         .map(|text| text.parse::<Question>().explain("the demo's questions"))
@@ -114,6 +116,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
 
     let start = Instant::now();
     let mut session = encryptor::open(&made.keys.device, MemoryPlan::recommended())?;
+    let columns = columns::under(&definitions, session.under())?;
     stages.device_start = start.elapsed();
     let start = Instant::now();
     let upload = session.encrypt_table(
@@ -297,7 +300,8 @@ mod tests {
 
     /// Returns the report on a demo that answers its first question with `value`.
     fn report(value: f64) -> Report {
-        let columns = columns::load(None, None).unwrap();
+        let definitions = columns::load(None).unwrap();
+        let columns: Vec<_> = definitions.iter().map(Definition::without_use).collect();
         let csv = table::weather_day(12).unwrap();
         let table = table::read("the day", csv.as_bytes(), &columns).unwrap();
         let questions = [QUESTIONS[0].parse().unwrap()];

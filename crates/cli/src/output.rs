@@ -125,6 +125,18 @@ pub(crate) fn read_input(path: &Path) -> Outcome<Vec<u8>> {
     }
 }
 
+/// Opens a file, or stdin for `-`, to read it piece by piece.
+pub(crate) fn open_input(path: &Path) -> Outcome<Box<dyn std::io::Read>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(std::io::stdin().lock()));
+    }
+    let file = std::fs::File::open(path).advise(
+        format_args!("cannot read {}", path.display()),
+        "check the path",
+    )?;
+    Ok(Box::new(std::io::BufReader::new(file)))
+}
+
 /// Prints a line of a report to stdout; it is no failure if the reader has gone away.
 pub(crate) fn print(text: impl Display) {
     let _ = writeln!(std::io::stdout().lock(), "{text}");

@@ -38,83 +38,139 @@ pub(crate) fn weather_day(day: usize) -> Outcome<String> {
     Ok(format!("{heading}\n{}\n", rows.join("\n")))
 }
 
-/// Reads CSV with a heading. `source` names it in errors. The column called
-/// `timestamp`, if there is one, labels the rows; otherwise they are numbered.
-pub(crate) fn read(source: &str, input: impl Read, columns: &[Column]) -> Outcome<Table> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(input);
-    let csv_help = "give CSV in UTF-8 with a heading line and one line a reading, like `tfhe-sbc sample` prints";
-    let headings = reader.headers().advise(source, csv_help)?.clone();
-    if headings.iter().all(str::is_empty) {
-        return Err(failure(format_args!("{source} has no heading"), csv_help));
-    }
-    let place_of = |name: &str| headings.iter().position(|heading| heading == name);
-    let places = columns
-        .iter()
-        .map(|column| {
-            place_of(&column.name).ok_or_else(|| {
-                let found: Vec<_> = headings.iter().collect();
-                failure(
-                    format_args!(
-                        "{source} has no column '{}': its columns are {}",
-                        column.name,
-                        found.join(", ")
-                    ),
-                    "correct its heading, or give your own column definitions with --columns",
-                )
+/// CSV with a heading that is read row by row.
+///
+/// The column called `timestamp`, if there is one, labels the rows; otherwise they are numbered from 1.
+pub(crate) struct Rows<'c, R> {
+    source: &'c str,
+    columns: &'c [Column],
+    records: csv::StringRecordsIntoIter<R>,
+    /// The place of each column in a record.
+    places: Vec<usize>,
+    label_place: Option<usize>,
+    /// The number of rows that have been read.
+    row: usize,
+}
+
+const CSV_HELP: &str =
+    "give CSV in UTF-8 with a heading line and one line a reading, like `tfhe-sbc sample` prints";
+
+impl<'c, R: Read> Rows<'c, R> {
+    /// Reads the heading. `source` names the input in errors.
+    ///
+    /// # Errors
+    /// Input that is no CSV, or that lacks a column, or has it twice.
+    pub(crate) fn open(source: &'c str, input: R, columns: &'c [Column]) -> Outcome<Self> {
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .from_reader(input);
+        let headings = reader.headers().advise(source, CSV_HELP)?.clone();
+        if headings.iter().all(str::is_empty) {
+            return Err(failure(format_args!("{source} has no heading"), CSV_HELP));
+        }
+        let place_of = |name: &str| headings.iter().position(|heading| heading == name);
+        let places = columns
+            .iter()
+            .map(|column| {
+                place_of(&column.name).ok_or_else(|| {
+                    let found: Vec<_> = headings.iter().collect();
+                    failure(
+                        format_args!(
+                            "{source} has no column '{}': its columns are {}",
+                            column.name,
+                            found.join(", ")
+                        ),
+                        "correct its heading, or give your own column definitions with --columns",
+                    )
+                })
             })
+            .collect::<Outcome<Vec<_>>>()?;
+        let label_place = place_of("timestamp");
+        let named_twice =
+            |heading: &&str| headings.iter().filter(|other| other == heading).count() > 1;
+        let used = columns.iter().map(|column| column.name.as_str());
+        if let Some(name) = used.chain(["timestamp"]).find(named_twice) {
+            return Err(failure(
+                format_args!("{source} has two columns '{name}'"),
+                "rename or remove one of them",
+            ));
+        }
+        Ok(Self {
+            source,
+            columns,
+            records: reader.into_records(),
+            places,
+            label_place,
+            row: 0,
         })
-        .collect::<Outcome<Vec<_>>>()?;
-    let label_place = place_of("timestamp");
-    let named_twice = |heading: &&str| headings.iter().filter(|other| other == heading).count() > 1;
-    let used = columns.iter().map(|column| column.name.as_str());
-    if let Some(name) = used.chain(["timestamp"]).find(named_twice) {
-        return Err(failure(
-            format_args!("{source} has two columns '{name}'"),
-            "rename or remove one of them",
-        ));
     }
 
-    let mut table = Table {
-        labels: Vec::new(),
-        readings: vec![Vec::new(); columns.len()],
-    };
-    for (row, record) in reader.records().enumerate() {
-        let record = record.advise(source, csv_help)?;
-        let label = label_place.and_then(|place| record.get(place));
-        table
-            .labels
-            .push(label.map_or_else(|| (row + 1).to_string(), str::to_owned));
-        for ((column, &place), readings) in columns.iter().zip(&places).zip(&mut table.readings) {
-            let text = record.get(place).unwrap_or_default();
-            let value: f64 = text.parse().map_err(|_| {
-                failure(
-                    format_args!(
-                        "{source}, row {}: '{text}' in column '{}' is not a number",
-                        row + 1,
-                        column.name
-                    ),
-                    "correct the reading, or leave the row out",
-                )
-            })?;
-            readings.push(value);
+    /// Reads the next rows, at most `most`; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// A row that is no CSV, and a reading that is no number.
+    pub(crate) fn next(&mut self, most: usize) -> Outcome<Option<Table>> {
+        let source = self.source;
+        let mut table = Table {
+            labels: Vec::new(),
+            readings: vec![Vec::new(); self.columns.len()],
+        };
+        while table.labels.len() < most {
+            let Some(record) = self.records.next() else {
+                break;
+            };
+            let record = record.advise(source, CSV_HELP)?;
+            self.row += 1;
+            let label = self.label_place.and_then(|place| record.get(place));
+            table
+                .labels
+                .push(label.map_or_else(|| self.row.to_string(), str::to_owned));
+            let columns = self.columns.iter().zip(&self.places);
+            for ((column, &place), readings) in columns.zip(&mut table.readings) {
+                let text = record.get(place).unwrap_or_default();
+                let value: f64 = text.parse().map_err(|_| {
+                    failure(
+                        format_args!(
+                            "{source}, row {}: '{text}' in column '{}' is not a number",
+                            self.row, column.name
+                        ),
+                        "correct the reading, or leave the row out",
+                    )
+                })?;
+                readings.push(value);
+            }
         }
+        if self.row == 0 {
+            return Err(failure(format_args!("{source} has no readings"), CSV_HELP));
+        }
+        Ok((!table.labels.is_empty()).then_some(table))
     }
-    if table.labels.is_empty() {
-        return Err(failure(format_args!("{source} has no readings"), csv_help));
-    }
-    Ok(table)
+}
+
+/// Reads all rows of CSV with a heading. `source` names it in errors.
+///
+/// # Errors
+/// Those of [`Rows`].
+pub(crate) fn read(source: &str, input: impl Read, columns: &[Column]) -> Outcome<Table> {
+    let table = Rows::open(source, input, columns)?.next(usize::MAX)?;
+    table.ok_or_else(|| failure(format_args!("{source} has no readings"), CSV_HELP))
 }
 
 #[cfg(test)]
 mod tests {
+    use tfhe_sbc_upload::definition::Definition;
+
     use super::*;
     use crate::columns;
 
+    fn bundled() -> Vec<Column> {
+        let definitions = columns::load(None).unwrap();
+        definitions.iter().map(Definition::without_use).collect()
+    }
+
     #[test]
     fn the_bundled_year_has_365_whole_days() {
-        let columns = columns::load(None, None).unwrap();
+        let columns = bundled();
         for day in [1, 12, 365] {
             let csv = weather_day(day).unwrap();
             let table = read("it", csv.as_bytes(), &columns).unwrap();
@@ -125,8 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn rows_in_parts_are_all_rows() {
+        let columns = bundled();
+        let whole = read("it", WEATHER_YEAR.as_bytes(), &columns).unwrap();
+        let mut rows = Rows::open("it", WEATHER_YEAR.as_bytes(), &columns).unwrap();
+        let (mut labels, mut first) = (Vec::new(), Vec::new());
+        while let Some(part) = rows.next(1000).unwrap() {
+            assert!(part.labels.len() <= 1000);
+            labels.extend(part.labels);
+            first.extend(part.readings[0].clone());
+        }
+        assert_eq!((labels, &first), (whole.labels, &whole.readings[0]));
+    }
+
+    #[test]
     fn every_bundled_reading_is_in_its_declared_range() {
-        let columns = columns::load(None, None).unwrap();
+        let columns = bundled();
         let table = read("it", WEATHER_YEAR.as_bytes(), &columns).unwrap();
         for (column, readings) in columns.iter().zip(&table.readings) {
             let fixed_point = column.fixed_point().unwrap();

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_upload::cuts::slack;
 
 use crate::decimal;
 use crate::encoding::{bits_of, weighted_sum};
 use crate::error::Error;
 use crate::node::{Node, Op};
 use crate::number::{Number, Operand, common_rows};
-use crate::threshold::slack;
 
 impl Number {
     /// `factor·self + constant`, which takes no bootstrap if the factor is positive.

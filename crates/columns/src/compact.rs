@@ -4,7 +4,12 @@
 //! ([`linear`], [`values`]). Comparisons take the sign of a difference, chunk by chunk. Everything else
 //! takes the radix digits of the codes first. Both are done before the circuit of a computation is
 //! recorded: [`plan`] decides which nodes are computed in which way, and [`stage`] computes them.
+//!
+//! Squares and truth values are linear functions of what boards derive from their columns, if they do
+//! ([`derived`], [`code_set`]).
 
+pub(crate) mod code_set;
+pub(crate) mod derived;
 pub(crate) mod linear;
 pub(crate) mod plan;
 pub(crate) mod stage;

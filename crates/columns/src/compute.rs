@@ -136,8 +136,9 @@ pub(crate) fn rehearse(
     let blocks = record(&circuit, false, &plan, &Stage::StandIns, nodes, progress)?;
     for (node, blocks) in nodes.iter().zip(&blocks) {
         check_wanted(progress)?;
-        if let Some(Way::Sum(linear)) = plan.way(node) {
-            let codes = values::rehearse(linear, node.len()).into_iter();
+        if let Some(Way::Sum(parts)) = plan.way(node) {
+            let each = node.len() / parts.len().max(1);
+            let codes = parts.iter().flat_map(|part| values::rehearse(part, each));
             node.set(Op::Clear(codes.map(u128::from).collect()));
             continue;
         }

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_engine::analytics::tree::{Node as Turn, Tree};
 
 use crate::encoding::bits_of;
+use crate::encrypted_limits::EncryptedLimit;
 use crate::error::Error;
 use crate::mask::Mask;
-use crate::node::{Kind, KnownBlock, Node, Op};
+use crate::node::{Kind, Node, Op};
 use crate::number::{Number, common_rows};
-use crate::record::degree_at;
 use crate::threshold::{CodeCondition, Relation, code_condition};
 
 /// A code that a number is compared with, of the number's width.
@@ -19,39 +18,11 @@ use crate::threshold::{CodeCondition, Relation, code_condition};
 pub enum Limit {
     /// A clear code.
     Clear(u64),
-    /// An encrypted code, from [`Number::encrypted_limit`] or [`Number::rehearsed_limit`].
+    /// An encrypted code, from [`Number::encrypted_limit`] or one of the other functions that make such codes.
     Encrypted(EncryptedLimit),
 }
 
-/// An encrypted code that a number is compared with.
-#[derive(Clone)]
-pub struct EncryptedLimit(Arc<Node>);
-
 impl Number {
-    /// An encrypted code of this number's width, from its blocks under the evaluation key, which
-    /// are fresh.
-    pub fn encrypted_limit(&self, blocks: Vec<LweCiphertext<u64>>) -> EncryptedLimit {
-        let encoding = self.backend.parameters().block_encoding();
-        let blocks = blocks.into_iter().enumerate();
-        let blocks: Vec<KnownBlock> = blocks
-            .map(|(place, ciphertext)| KnownBlock {
-                ciphertext,
-                degree: degree_at(self.node.kind, encoding, place),
-                level: 1,
-            })
-            .collect();
-        EncryptedLimit(Node::new(None, self.node.kind, Op::Known(blocks.into())))
-    }
-
-    /// The stand-in for an encrypted code, for counting and rehearsing.
-    pub fn rehearsed_limit(&self, code: u64) -> EncryptedLimit {
-        EncryptedLimit(Node::new(
-            None,
-            self.node.kind,
-            Op::Clear(vec![u128::from(code)]),
-        ))
-    }
-
     /// One clear truth value for all rows.
     pub fn same_for_all(&self, truth: bool) -> Mask {
         Mask::new(&self.backend, self.node.rows, Op::Constant(truth))

@@ -28,6 +28,7 @@ pub fn table(server: &Server) -> Table {
         scale,
         bits,
         compact: None,
+        derived: Default::default(),
     };
     let metadata = ReadingsMetadata {
         columns: vec![

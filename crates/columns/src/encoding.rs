@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_upload::cuts::slack;
 
 use crate::backend::Backend;
 use crate::decimal;
 use crate::error::Error;
 use crate::node::{Kind, Node, Op};
 use crate::number::Number;
-use crate::threshold::slack;
 
 /// The largest code of a number.
 const LARGEST_CODE: u64 = (1 << 52) - 1;

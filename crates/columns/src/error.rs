@@ -31,7 +31,7 @@ pub enum Error {
     #[error(
         "the compact column '{column}' of {bits} bits is sent with too few body bits for this: sums \
          and comparisons of it may need more than it was declared for; declare the column for this \
-         use, or without a compact form, and encrypt again"
+         use, or use = \"radix\", and encrypt again"
     )]
     BodyBits {
         /// The name of the column.

@@ -24,6 +24,7 @@
 //!             scale: 0.1,
 //!             bits: 11,
 //!             compact: None,
+//!             derived: Default::default(),
 //!         }],
 //!         rows: ["10:00", "11:00", "12:00"].map(String::from).to_vec(),
 //!     },
@@ -61,6 +62,7 @@ pub mod cost;
 pub mod decimal;
 pub mod device_keys;
 mod encoding;
+mod encrypted_limits;
 mod error;
 mod limits;
 mod mask;
@@ -83,9 +85,10 @@ pub use answer::{Answer, Computable, Value};
 pub use compact::values::{CompactValues, Piece};
 pub use compute::{Exported, joined, summed_blocks};
 pub use computed::Computed;
-pub use condition::{Branch, Decision, EncryptedLimit, Limit, decide};
+pub use condition::{Branch, Decision, Limit, decide};
 pub use cost::Cost;
 pub use encoding::{Combined, combine};
+pub use encrypted_limits::{EncryptedLimit, EncryptedLimits, limit_encoding};
 pub use error::Error;
 pub use limits::MAX_LOADED_BLOCKS;
 pub use mask::Mask;

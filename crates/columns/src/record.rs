@@ -155,13 +155,22 @@ impl<'a> Recorder<'a> {
         Ok(match way {
             Way::Groups(groups) => {
                 let each = Width::new(groups.bits)?;
-                let sums = digits.map(|digits| {
+                let mut sums = digits.map(|digits| {
                     let sum: FheUint = circuit.integer_of_digits(digits, each)?;
                     circuit.cast(&sum, width)
                 });
-                let sums: Vec<FheUint> = sums.collect::<Result<_, IntegerError>>()?;
-                let sum = circuit.propagate(&circuit.sum(&sums)?)?;
-                Values::Codes(vec![circuit.cast(&sum, width)?])
+                let codes = groups.sums.iter().map(|of| {
+                    let sums = sums.by_ref().take(of.len());
+                    let sums: Vec<FheUint> = sums.collect::<Result<_, IntegerError>>()?;
+                    let sum = circuit.propagate(&circuit.sum(&sums)?)?;
+                    circuit.cast(&sum, width)
+                });
+                Values::Codes(codes.collect::<Result<_, IntegerError>>()?)
+            }
+            Way::Digits(_) if node.kind == Kind::Truth => {
+                let bits = digits.filter_map(|digits| digits.into_iter().next());
+                let truths = bits.map(|bit| circuit.truth(bit));
+                Values::Truths(truths.collect::<Result<_, _>>()?)
             }
             _ => {
                 let codes = digits.map(|digits| circuit.integer_of_digits(digits, width));

@@ -1,12 +1,13 @@
 //! Functions of all rows of an encrypted number.
 
 use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_upload::cuts::first_code_from;
 
 use crate::decimal;
 use crate::error::Error;
 use crate::node::{Op, PlacePart};
 use crate::number::{Number, carry_bits, check_rows, count_bits};
-use crate::threshold::{CodeCondition, Relation, code_condition, first_code_from};
+use crate::threshold::{CodeCondition, Relation, code_condition};
 
 impl Number {
     /// The sum of the rows. The sum of a whole column loads few blocks.

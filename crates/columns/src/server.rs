@@ -11,6 +11,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::answer::{Answer, Computable};
 use crate::backend::{Backend, Keys};
+use crate::compact::plan::Plan;
 use crate::compute::{self, Exported};
 use crate::computed::Computed;
 use crate::cost::Cost;
@@ -264,6 +265,19 @@ impl Server {
         let lists: Vec<Vec<Arc<Node>>> = lists.collect::<Result<_, _>>()?;
         let lists: Vec<&[Arc<Node>]> = lists.iter().map(Vec::as_slice).collect();
         compute::count(self.parameters(), &lists, progress)
+    }
+
+    /// Returns the number of bootstraps of values none of which needs a circuit of lookups, but for adding up sums
+    /// of groups of rows: linear functions of compact columns and of those that are derived from them, single
+    /// comparisons. `None` if a value does.
+    ///
+    /// # Errors
+    /// Operands of other servers, and columns whose rounding is too coarse for what is asked.
+    pub fn cost_without_circuit(&self, values: &[Computed]) -> Result<Option<u64>, Error> {
+        let nodes = self.unknown(values)?;
+        let plan = Plan::new(self.parameters(), &nodes)?;
+        let planned = nodes.iter().all(|node| plan.way(node).is_some());
+        Ok(planned.then(|| plan.cost().bootstraps))
     }
 
     /// Returns the time that this server takes for a computation; `None` of a rehearsal. The first

@@ -4,6 +4,7 @@ use std::fmt;
 
 use tfhe_sbc_core::encoding::FixedPoint;
 use tfhe_sbc_engine::integer::Comparison;
+use tfhe_sbc_upload::cuts::{largest_code, whole_steps};
 
 /// A comparison as people write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,26 +89,6 @@ pub enum CodeCondition {
     Always(bool),
 }
 
-/// A threshold in steps of an encoding: the largest whole number not above it, and
-/// whether that is the threshold itself.
-fn whole_steps(encoding: &FixedPoint, threshold: f64) -> (f64, bool) {
-    let steps = (threshold - encoding.minimum()) / encoding.scale();
-    let nearest = steps.round();
-    if (steps - nearest).abs() < slack(threshold, encoding.minimum(), encoding.scale()) {
-        (nearest, true)
-    } else {
-        (steps.floor(), false)
-    }
-}
-
-/// How far from a whole number of steps the distance of two numbers may be and still mean that
-/// number: a millionth of a step, or what rounding takes from numbers that are large beside it.
-/// Less than half a step.
-pub fn slack(a: f64, b: f64, scale: f64) -> f64 {
-    let rounding = 4.0 * f64::EPSILON * (a.abs() + b.abs()) / scale;
-    rounding.clamp(1e-6, 0.49)
-}
-
 /// Translates `reading <relation> threshold` to codes. A threshold between two codes,
 /// or outside their range, needs no rounding: every code is on one side of it.
 pub fn code_condition(encoding: &FixedPoint, relation: Relation, threshold: f64) -> CodeCondition {
@@ -148,19 +129,6 @@ pub fn threshold_code(encoding: &FixedPoint, relation: Relation, threshold: f64)
     (0.0..=largest_code(encoding))
         .contains(&code)
         .then_some(code as u64)
-}
-
-/// The first code whose reading is at least `value`; one above the largest code if there is
-/// none.
-pub fn first_code_from(encoding: &FixedPoint, value: f64) -> u64 {
-    let (floor, exact) = whole_steps(encoding, value);
-    let first = if exact { floor } else { floor + 1.0 };
-    first.clamp(0.0, largest_code(encoding) + 1.0) as u64
-}
-
-/// The largest code of an encoding, exact because a code has at most 52 bits.
-fn largest_code(encoding: &FixedPoint) -> f64 {
-    ((1u64 << encoding.bits()) - 1) as f64
 }
 
 #[cfg(test)]
@@ -230,23 +198,6 @@ mod tests {
         assert_eq!(of(Relation::Eq, 0.04), None);
         assert_eq!(of(Relation::Gt, 1000.0), None);
         assert_eq!(of(Relation::Gt, -50.05), None);
-    }
-
-    #[test]
-    fn the_first_code_from_a_value_is_at_least_that() {
-        let encoding = FixedPoint::new(-1.0, 0.1, 4).unwrap();
-        for (value, code) in [
-            (-7.0, 0),
-            (-1.0, 0),
-            (-0.95, 1),
-            (-0.7, 3),
-            (0.5, 15),
-            (0.51, 16),
-            (1e300, 16),
-            (-1e300, 0),
-        ] {
-            assert_eq!(first_code_from(&encoding, value), code, "{value}");
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_upload::extract::ExpandedGlweList;
-use tfhe_sbc_upload::readings::{ReadingsError, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::readings::{Column, Compact, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
 use crate::error::Error;
@@ -132,6 +132,33 @@ impl<'a> Uploads<'a> {
     }
 }
 
+/// The compact forms of a column and of what is derived from it.
+fn forms(column: &mut Column) -> Vec<&mut Compact> {
+    let derived = &mut column.derived;
+    let flags = derived.flags.as_mut().map(|flags| &mut flags.compact);
+    let own = column.compact.as_mut();
+    [own, derived.square.as_mut(), flags]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Joins columns with those of another upload, which may have compact bodies of other lengths, as uploads
+/// under a public key have. The shortest is kept: the noise of the others is at most that. Returns whether
+/// the columns are the same.
+fn join(columns: &mut [Column], others: &[Column]) -> bool {
+    let same = |column: &mut Column, other: &Column| {
+        let mut other = other.clone();
+        let pairs = forms(column).into_iter().zip(forms(&mut other));
+        for (one, two) in pairs {
+            let shortest = one.body_bits.min(two.body_bits);
+            (one.body_bits, two.body_bits) = (shortest, shortest);
+        }
+        *column == other
+    };
+    columns.len() == others.len() && columns.iter_mut().zip(others).all(|(a, b)| same(a, b))
+}
+
 /// Returns the columns that all uploads have, and the rows of all of them.
 ///
 /// # Errors
@@ -146,7 +173,7 @@ pub fn joined<'m>(
     for (i, metadata) in uploads.enumerate() {
         if i == 0 {
             joined.columns.clone_from(&metadata.columns);
-        } else if joined.columns != metadata.columns {
+        } else if !join(&mut joined.columns, &metadata.columns) {
             return Err(Error::OtherColumns(i + 1));
         }
         joined.rows.extend_from_slice(&metadata.rows);

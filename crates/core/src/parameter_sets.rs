@@ -6,8 +6,8 @@ mod found;
 
 use crate::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use crate::parameters::{
-    Decomposition, GlweSecret, ModulusSwitch, ParameterError, ParameterName, ParameterSet,
-    Parameters, PlaintextKind,
+    Decomposition, GlweSecret, ModulusSwitch, ParameterError, ParameterFingerprint, ParameterName,
+    ParameterSet, Parameters, PlaintextKind,
 };
 use crate::random::NoiseDistribution;
 
@@ -113,6 +113,16 @@ pub fn by_name(name: &str) -> Option<Result<Parameters, ParameterError>> {
         .map(|set| set.validate())
 }
 
+/// Returns the set of that fingerprint in [`ALL`], [`LOOSER`] or [`FOR_COMPARISON`], validated; `None` if
+/// it is not a shipped one.
+pub fn by_fingerprint(fingerprint: ParameterFingerprint) -> Option<Parameters> {
+    ALL.iter()
+        .chain(&LOOSER)
+        .chain(&FOR_COMPARISON)
+        .filter_map(|set| set.validate().ok())
+        .find(|parameters| parameters.fingerprint() == fingerprint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +142,7 @@ mod tests {
         for set in ALL.into_iter().chain(LOOSER).chain(FOR_COMPARISON) {
             let found = by_name(set.name.as_str()).unwrap().unwrap();
             assert_eq!(*found.as_set(), set);
+            assert_eq!(by_fingerprint(found.fingerprint()), Some(found));
             let offered = ALL.iter().any(|other| other.name == set.name);
             assert_eq!(
                 offered,

@@ -172,7 +172,9 @@ impl<'a> Columns<'a> {
             let region = match self.column(index) {
                 Values::Blocks(blocks) => Region::of(blocks),
                 Values::Codes(_, codes) => Region::of(codes),
-                Values::Readings(_, _, readings) => Region::of(readings),
+                Values::Readings(_, _, readings) | Values::Derived(_, _, _, readings) => {
+                    Region::of(readings)
+                }
             };
             check_apart(written, &[region])
         })

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::slice;
 
-use tfhe_sbc_device::{CompactEncoding, Description, FixedPoint, SinkError};
+use tfhe_sbc_device::{CompactEncoding, Derived, Description, FixedPoint, SinkError};
 
 use crate::callbacks::{self, Sink};
 use crate::columns::Compact;
@@ -162,6 +162,7 @@ impl<'a> Input<'a> {
                 unit,
                 encoding,
                 compact: compact(column, &encoding).ok()?,
+                derived: Derived::default(),
             })
         })
     }

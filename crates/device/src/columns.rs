@@ -1,6 +1,8 @@
 //! Plaintexts of columns that have encodings of their own, checked before any randomness is drawn.
 
-use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding, ErrorFeedback, FixedPoint};
+use tfhe_sbc_core::encoding::{
+    BodyRounding, CompactEncoding, Derivation, ErrorFeedback, FixedPoint,
+};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::simd::{Isa, place_on_line};
 use tfhe_sbc_core::torus::Torus;
@@ -24,6 +26,8 @@ pub enum ColumnValues<'v> {
     /// Readings, which become the codes of the fixed-point encoding. Its width is that of the compact
     /// encoding.
     Readings(CompactEncoding, FixedPoint, &'v [f64]),
+    /// The codes that are derived from the codes of readings. Their width is that of the compact encoding.
+    Derived(CompactEncoding, Derivation, FixedPoint, &'v [f64]),
 }
 
 /// The columns of a message, in their order, wherever their values come from.
@@ -58,7 +62,7 @@ impl ColumnValues<'_> {
         match self {
             Self::Blocks(blocks) => blocks.len(),
             Self::Codes(_, codes) => codes.len(),
-            Self::Readings(_, _, readings) => readings.len(),
+            Self::Readings(_, _, readings) | Self::Derived(_, _, _, readings) => readings.len(),
         }
     }
 
@@ -66,9 +70,9 @@ impl ColumnValues<'_> {
     pub const fn encoding(&self) -> ElementEncoding {
         match self {
             Self::Blocks(_) => ElementEncoding::Radix,
-            Self::Codes(encoding, _) | Self::Readings(encoding, ..) => {
-                ElementEncoding::Compact(*encoding)
-            }
+            Self::Codes(encoding, _)
+            | Self::Readings(encoding, ..)
+            | Self::Derived(encoding, ..) => ElementEncoding::Compact(*encoding),
         }
     }
 
@@ -97,18 +101,11 @@ impl ColumnValues<'_> {
                 })
             }
             Self::Readings(encoding, fixed_point, readings) => {
-                if encoding.bits() != fixed_point.bits() {
-                    return Err(DeviceError::CodeWidth {
-                        compact: encoding.bits(),
-                        fixed_point: fixed_point.bits(),
-                    });
-                }
-                for (index, &reading) in readings.iter().enumerate() {
-                    fixed_point
-                        .encode(reading)
-                        .map_err(|error| DeviceError::Reading { index, error })?;
-                }
-                Ok(())
+                check_readings(encoding, fixed_point.bits(), fixed_point, readings)
+            }
+            Self::Derived(encoding, derivation, fixed_point, readings) => {
+                let bits = derivation.bits(fixed_point.bits());
+                check_readings(encoding, bits, fixed_point, readings)
             }
         }
     }
@@ -132,8 +129,35 @@ impl ColumnValues<'_> {
                     *out = encoding.encode(fixed_point.encode(reading).unwrap_or(0));
                 }
             }
+            Self::Derived(encoding, derivation, fixed_point, readings) => {
+                for (out, &reading) in out.iter_mut().zip(&readings[range]) {
+                    let code = fixed_point.encode(reading).unwrap_or(0);
+                    *out = encoding.encode(derivation.of(code));
+                }
+            }
         }
     }
+}
+
+/// Checks that readings have codes, and that the codes that are sent have the width of `encoding`.
+fn check_readings(
+    encoding: &CompactEncoding,
+    bits: u32,
+    fixed_point: &FixedPoint,
+    readings: &[f64],
+) -> Result<(), DeviceError> {
+    if encoding.bits() != bits {
+        return Err(DeviceError::CodeWidth {
+            compact: encoding.bits(),
+            fixed_point: bits,
+        });
+    }
+    for (index, &reading) in readings.iter().enumerate() {
+        fixed_point
+            .encode(reading)
+            .map_err(|error| DeviceError::Reading { index, error })?;
+    }
+    Ok(())
 }
 
 /// Checks that all values are below `modulus`, if `largest` is not below it only where one is not.

@@ -5,7 +5,7 @@
 //! a list of labels. Nothing in it is secret: names, encodings and labels are sent in plaintext.
 
 use tfhe_sbc_core::description::{MAX_METADATA_BYTES, check_column_name, check_shape, check_texts};
-use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding, FixedPoint};
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding, Derivation, FixedPoint, are_cuts};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind};
 
@@ -24,6 +24,55 @@ pub struct Column<'a> {
     /// The compact form of the codes; `None` if they are split into radix blocks. Its width is that of
     /// `encoding`.
     pub compact: Option<CompactEncoding>,
+    /// What is derived from the codes.
+    pub derived: Derived<'a>,
+}
+
+/// What is derived from a compact column, by default nothing.
+///
+/// The second message has the segments of what is derived behind that of the column
+/// ([`ColumnValues::Derived`](crate::ColumnValues::Derived)): the squares, and then each flag.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Derived<'a> {
+    /// The form of the squares of the codes: codes of twice the width.
+    pub square: Option<CompactEncoding>,
+    /// The first code of each flag ([`Derivation::From`]), and the form of the flags, which are codes of one bit.
+    pub flags: Option<(&'a [u64], CompactEncoding)>,
+}
+
+impl Derived<'_> {
+    /// The number of entries of its map.
+    fn len(&self) -> u64 {
+        u64::from(self.square.is_some()) + u64::from(self.flags.is_some())
+    }
+
+    /// Checks what is derived from a column.
+    fn check(&self, column: &Column<'_>) -> Result<(), DeviceError> {
+        if self.len() > 0 && column.compact.is_none() {
+            return Err(DeviceError::Description(
+                "columns derived from one that is not compact",
+            ));
+        }
+        let bits = column.encoding.bits();
+        if self.flags.is_some_and(|(from, _)| !are_cuts(from, bits)) {
+            return Err(DeviceError::Description(
+                "flags that do not increase, or that are the same for all codes",
+            ));
+        }
+        let square = self
+            .square
+            .map(|form| (form, Derivation::Square.bits(bits)));
+        let flags = self.flags.map(|(_, form)| (form, 1));
+        for (form, bits) in square.into_iter().chain(flags) {
+            if form.bits() != bits {
+                return Err(DeviceError::CodeWidth {
+                    compact: form.bits(),
+                    fixed_point: bits,
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A description that has been checked and can be written.
@@ -49,8 +98,9 @@ where
     /// # Errors
     /// [`DeviceError::PlaintextKind`] if the parameter set encodes bits. [`DeviceError::Description`] if
     /// there are no columns or no rows, more than 256 columns, two columns of one name, a text that
-    /// breaks the rules of [`Column`], or more than 1 MiB in all. [`DeviceError::CodeWidth`] if a compact
-    /// form is for codes of another width than the column's.
+    /// breaks the rules of [`Column`], or more than 1 MiB in all, or if columns are derived from one that is not
+    /// compact or with other flags than [`are_cuts`] permits. [`DeviceError::CodeWidth`] if a compact
+    /// form is for codes of another width than the column's, or than what is derived from it has.
     pub fn new(
         parameters: &Parameters,
         key: KeyFingerprint,
@@ -76,6 +126,7 @@ where
                     fixed_point,
                 });
             }
+            column.derived.check(&column)?;
         }
         let units = columns.clone().map(|column| column.unit);
         check_texts(rows.clone().chain(units)).map_err(DeviceError::Description)?;
@@ -153,7 +204,9 @@ fn write<'a>(
     text(take, "columns")?;
     head(take, ARRAY, columns.clone().count() as u64)?;
     for column in columns {
-        head(take, MAP, 5 + u64::from(column.compact.is_some()))?;
+        let derived = column.derived.len();
+        let optional = u64::from(column.compact.is_some()) + u64::from(derived > 0);
+        head(take, MAP, 5 + optional)?;
         text(take, "name")?;
         text(take, column.name)?;
         text(take, "unit")?;
@@ -168,11 +221,36 @@ fn write<'a>(
             text(take, "compact")?;
             write_compact(&compact, take)?;
         }
+        if derived > 0 {
+            text(take, "derived")?;
+            head(take, MAP, derived)?;
+            write_derived(&column.derived, take)?;
+        }
     }
     text(take, "rows")?;
     head(take, ARRAY, rows.clone().count() as u64)?;
     for row in rows {
         text(take, row)?;
+    }
+    Ok(())
+}
+
+/// Writes the entries of what is derived in the form in which the crate `upload` serialises `Derived`.
+fn write_derived(derived: &Derived<'_>, take: &mut Take<'_>) -> Result<(), DeviceError> {
+    if let Some(square) = derived.square {
+        text(take, "square")?;
+        write_compact(&square, take)?;
+    }
+    if let Some((from, compact)) = derived.flags {
+        text(take, "flags")?;
+        head(take, MAP, 2)?;
+        text(take, "from")?;
+        head(take, ARRAY, from.len() as u64)?;
+        for &first in from {
+            head(take, UNSIGNED, first)?;
+        }
+        text(take, "compact")?;
+        write_compact(&compact, take)?;
     }
     Ok(())
 }

@@ -86,15 +86,15 @@ pub enum DeviceError {
         /// The reason.
         error: ReadingError,
     },
-    /// The fixed-point and the compact encoding of a column have codes of different widths.
+    /// The compact encoding of a column is for codes of another width than its values have.
     #[error(
-        "the compact encoding is for codes of {compact} bits, the fixed-point encoding makes codes of \
+        "the compact encoding is for codes of {compact} bits, the values of the column have codes of \
          {fixed_point}: give both the same width"
     )]
     CodeWidth {
         /// The width of the compact encoding in bits.
         compact: u32,
-        /// The width of the fixed-point encoding in bits.
+        /// The width of the codes, of the fixed-point encoding or derived from them, in bits.
         fixed_point: u32,
     },
     /// The number of columns is zero or too large for one message.

@@ -87,7 +87,7 @@ mod session;
 mod symmetric;
 
 pub use columns::{ColumnSource, ColumnValues};
-pub use description::{Column, Description};
+pub use description::{Column, Derived, Description};
 pub use error::{DeviceError, SinkError};
 pub use output::MAX_PIECE_BYTES;
 pub use plan::{KeyMode, MemoryPlan, workspace_bytes};
@@ -97,7 +97,8 @@ pub use session::{Session, SessionMode};
 pub use symmetric::{Encryptor, Symmetric, device_key_parameters};
 
 pub use tfhe_sbc_core::encoding::{
-    BlockEncoding, BodyRounding, CompactEncoding, CompactError, FixedPoint, ReadingError,
+    BlockEncoding, BodyRounding, CompactEncoding, CompactError, Derivation, FixedPoint,
+    ReadingError, are_cuts,
 };
 pub use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet, Parameters, PlaintextKind};
 pub use tfhe_sbc_core::random::{

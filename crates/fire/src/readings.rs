@@ -27,6 +27,7 @@ pub(crate) fn columns() -> Vec<Column> {
         scale,
         bits: 12,
         compact: None,
+        derived: Default::default(),
     };
     vec![
         column("temperature", -40.0, 0.1),

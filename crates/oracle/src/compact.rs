@@ -6,15 +6,18 @@
 //! - [`sign_chunks`] and [`digit_chunks`]: the fewest lookups for a sign, and for radix digits.
 //! - [`least_body_bits`]: the fewest bits of a body for the uses of a column.
 //! - [`Profile`]: the encodings for the uses that people name.
+//! - [`derived_encoding`]: the encodings of squares and flags that are derived from a column.
 //!
 //! The lookups themselves are described in [`tfhe_sbc_core::encoding::chunks`], which the crate
 //! `engine` evaluates. All plans are for [`TARGET_LOG2_P_FAIL`](crate::upload::TARGET_LOG2_P_FAIL).
 
+mod derived;
 mod lookups;
 mod noise;
 mod plan;
 mod profile;
 
+pub use derived::{derived_encoding, widest_with};
 pub use lookups::{
     LookupFailure, digit_chunks, digit_failures, digit_plan, sign_chunks, sign_failures,
     view_failure,

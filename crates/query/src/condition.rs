@@ -71,27 +71,27 @@ impl Condition {
         }
     }
 
-    /// Calls `change` with every threshold, the value that is compared with it, and the relation.
+    /// Calls `change` with every threshold, the value that is compared with it, and the way in which.
     ///
     /// # Errors
     /// Returns the first error of `change`.
     pub(crate) fn thresholds_mut<E>(
         &mut self,
-        change: &mut impl FnMut(&Expression, Relation, &mut Threshold) -> Result<(), E>,
+        change: &mut impl FnMut(&Expression, Comparing, &mut Threshold) -> Result<(), E>,
     ) -> Result<(), E> {
         match self {
             Self::Compare {
                 of,
                 relation,
                 threshold,
-            } => change(of, *relation, threshold),
+            } => change(of, Comparing::With(*relation), threshold),
             Self::Between { of, low, high } => {
-                change(of, Relation::Ge, low)?;
-                change(of, Relation::Le, high)
+                change(of, Comparing::With(Relation::Ge), low)?;
+                change(of, Comparing::With(Relation::Le), high)
             }
             Self::In { of, values } => values
                 .iter_mut()
-                .try_for_each(|value| change(of, Relation::Eq, value)),
+                .try_for_each(|value| change(of, Comparing::Among, value)),
             Self::All(list) | Self::Any(list) => {
                 list.iter_mut().try_for_each(|c| c.thresholds_mut(change))
             }
@@ -161,6 +161,25 @@ fn joined(
     texts.collect::<Vec<_>>().join(word)
 }
 
+/// The way in which a value is compared with a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparing {
+    /// The relation of the value to the threshold.
+    With(Relation),
+    /// Whether the value is one of a list, of which the threshold is a member.
+    Among,
+}
+
+impl Comparing {
+    /// The relation of a value that meets the condition.
+    pub(crate) fn relation(self) -> Relation {
+        match self {
+            Self::With(relation) => relation,
+            Self::Among => Relation::Eq,
+        }
+    }
+}
+
 /// The right side of a condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -182,6 +201,18 @@ pub enum Threshold {
         /// The width of a code in that encoding, in bits.
         bits: u32,
     },
+    /// An encrypted code in the request's ciphertext list that is one element, for comparisons with
+    /// compact columns.
+    EncryptedCode {
+        /// The place of the code among those of the list that have the same width.
+        index: u32,
+        /// The value of code 0 in the encoding that it was made with, which must be the column's.
+        offset: f64,
+        /// The step of that encoding.
+        scale: f64,
+        /// The width of a code in that encoding, in bits.
+        bits: u32,
+    },
 }
 
 /// The text that replaces an encrypted threshold where its value must not be shown.
@@ -192,7 +223,7 @@ impl fmt::Display for Threshold {
         match self {
             Self::Clear(value) => write!(f, "{value}"),
             Self::ToEncrypt(value) => write!(f, "encrypted({value})"),
-            Self::Encrypted { .. } => f.write_str(HIDDEN_THRESHOLD),
+            Self::Encrypted { .. } | Self::EncryptedCode { .. } => f.write_str(HIDDEN_THRESHOLD),
         }
     }
 }

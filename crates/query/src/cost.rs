@@ -46,11 +46,11 @@ pub fn costs_watched(
     let graph = Graph {
         table: &table,
         thresholds: &Thresholds::StandIns,
-        encoding: parameters.block_encoding(),
+        parameters: *parameters,
     };
     let parts = questions.iter().map(|question| {
         question.check(readings)?;
-        bound(graph.encoding, readings, [question], MAX_COUNTED)?;
+        bound(&server, &graph, [question], MAX_COUNTED)?;
         Ok(graph.answer(question)?.parts)
     });
     let parts: Vec<_> = parts.collect::<Result<_, EvaluateError>>()?;
@@ -85,16 +85,17 @@ pub fn rehearse(
     let graph = Graph {
         table: &table,
         thresholds: &Thresholds::StandIns,
-        encoding: parameters.block_encoding(),
+        parameters: *parameters,
     };
+    let encoding = parameters.block_encoding();
     let answer = |question: &Question| {
         question.check(readings)?;
-        bound(graph.encoding, readings, [question], MAX_COUNTED)?;
+        bound(&server, &graph, [question], MAX_COUNTED)?;
         let asked = graph.answer(question)?;
         server.compute_all(&asked.parts, &Progress::default())?;
         let mut blocks = Vec::new();
         for part in &asked.parts {
-            blocks.extend(digits(part, graph.encoding)?);
+            blocks.extend(digits(part, encoding)?);
         }
         let answer = EncryptedAnswer {
             name: question.public_text(),
@@ -130,16 +131,20 @@ fn digits(part: &columns::Computed, encoding: BlockEncoding) -> Result<Vec<u64>,
 /// The most bootstraps that are counted, because recorded lookups take memory.
 const MAX_COUNTED: u64 = 20_000_000;
 
-/// Refuses questions that take far more than `most` bootstraps, before they are recorded.
+/// Refuses questions that take far more than `most` bootstraps, before they are recorded. `graph` is of a table
+/// of `server`, whose values are not looked at.
 pub(super) fn bound<'q>(
-    encoding: BlockEncoding,
-    readings: &ReadingsMetadata,
+    server: &Server,
+    graph: &Graph<'_>,
     questions: impl IntoIterator<Item = &'q Question>,
     most: u64,
 ) -> Result<(), EvaluateError> {
     let mut bootstraps = 0.0;
     for question in questions {
-        bootstraps += estimate(encoding, readings, question)?;
+        bootstraps += match planned(server, graph, question) {
+            Some(bootstraps) => bootstraps as f64,
+            None => estimate(graph, question)?,
+        };
     }
     // Questions that this estimate lets pass are counted exactly.
     match bootstraps > 4.0 * most as f64 + 100_000.0 {
@@ -151,29 +156,16 @@ pub(super) fn bound<'q>(
     }
 }
 
-fn is_compact(readings: &ReadingsMetadata, name: &str) -> bool {
-    let column = readings.column(name);
-    column.is_some_and(|(_, column)| column.compact.is_some())
+/// Returns the number of bootstraps of a question whose answer takes no circuit, as linear functions of compact
+/// columns do.
+fn planned(server: &Server, graph: &Graph<'_>, question: &Question) -> Option<u64> {
+    let asked = graph.answer(question).ok()?;
+    server.cost_without_circuit(&asked.parts).ok()?
 }
 
 /// Returns an estimate of the number of bootstraps that a question takes.
-fn estimate(
-    encoding: BlockEncoding,
-    readings: &ReadingsMetadata,
-    question: &Question,
-) -> Result<f64, EvaluateError> {
-    let linear = matches!(
-        question,
-        Question::Aggregate(super::Aggregate::Sum | super::Aggregate::Mean, _) | Question::Score(_)
-    );
-    if linear
-        && question
-            .columns()
-            .iter()
-            .all(|name| is_compact(readings, name))
-    {
-        return Ok(0.0);
-    }
+fn estimate(graph: &Graph<'_>, question: &Question) -> Result<f64, EvaluateError> {
+    let (encoding, readings) = (graph.parameters.block_encoding(), graph.table.metadata());
     let rows = readings.rows.len() as f64;
     let mut blocks = 0.0;
     for of in question.expressions() {

@@ -28,8 +28,9 @@ pub const MAX_NODES: usize = 255;
 /// The most nodes from the root of a tree to a leaf.
 pub const MAX_TREE_DEPTH: usize = 32;
 
-/// The version of the format of requests.
-pub(crate) const VERSION: u32 = 1;
+/// The newest version of the format of requests. Version 1 has no thresholds that are compact codes, and
+/// requests without such thresholds are of that version.
+pub(crate) const VERSION: u32 = 2;
 
 /// The reason why a request could not be made or was refused.
 #[derive(Debug, Error)]

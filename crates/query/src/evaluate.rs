@@ -53,20 +53,22 @@ pub fn evaluate(
     for question in &questions {
         question.check(&metadata)?;
     }
-    cost::bound(
-        encoding,
-        &metadata,
-        questions.iter().copied(),
-        max_bootstraps,
-    )?;
-    let thresholds = thresholds.map(|list| columns::expand(&list, parameters, switch.as_ref()));
+    let described = server.describe(metadata);
+    let graph = Graph {
+        table: &described,
+        thresholds: &Thresholds::StandIns,
+        parameters: *parameters,
+    };
+    cost::bound(server, &graph, questions.iter().copied(), max_bootstraps)?;
+    let thresholds =
+        thresholds.map(|list| columns::EncryptedLimits::expand(&list, parameters, switch.as_ref()));
     let asked: Vec<Asked> = {
         let table = server.load_parsed(uploads);
         let thresholds = Thresholds::Encrypted(thresholds);
         let graph = Graph {
             table: &table,
             thresholds: &thresholds,
-            encoding,
+            parameters: *parameters,
         };
         let asked = questions.iter().map(|question| graph.answer(question));
         asked.collect::<Result<_, _>>()?
@@ -172,6 +174,7 @@ mod tests {
             scale: 0.5,
             bits,
             compact: None,
+            derived: Default::default(),
         };
         let readings = ReadingsMetadata {
             columns: vec![column("a", 8), column("b", 3)],

@@ -8,9 +8,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::{self as columns, Number, Table, combine};
+use tfhe_sbc_core::encoding::CompactEncoding;
+use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::columns::{encoding_of, known_column};
+use crate::condition::Comparing;
 use crate::error::RequestError;
 
 /// A linear expression of columns.
@@ -65,7 +68,10 @@ impl Expression {
             parts.push((column, encoding_of(column)?, *weight));
         }
         if let ([(column, ..)], Some(_)) = (&parts[..], self.column()) {
-            return Ok((*column).clone());
+            return Ok(Column {
+                derived: Default::default(),
+                ..(*column).clone()
+            });
         }
         let terms = parts
             .iter()
@@ -79,7 +85,27 @@ impl Expression {
             scale: combined.scale,
             bits: combined.bits,
             compact: None,
+            derived: Default::default(),
         })
+    }
+
+    /// Returns the encoding of an encrypted threshold of `bits` bits for its values that is sent as one
+    /// compact code; `None` if it is sent as radix blocks.
+    pub(crate) fn limit_encoding(
+        &self,
+        readings: &ReadingsMetadata,
+        parameters: &Parameters,
+        comparing: Comparing,
+        bits: u32,
+    ) -> Option<CompactEncoding> {
+        // A list of values is compared with the digits of a column, which are taken once for all of them.
+        let is_single = comparing != Comparing::Among;
+        let is_compact = |name: &str| {
+            let column = readings.column(name);
+            column.is_some_and(|(_, column)| column.compact.is_some())
+        };
+        (is_single && self.terms.iter().all(|(name, _)| is_compact(name)))
+            .then(|| columns::limit_encoding(parameters, bits))?
     }
 
     /// Returns its values as a number over the columns of a table.
@@ -161,6 +187,7 @@ mod tests {
             scale,
             bits,
             compact: None,
+            derived: Default::default(),
         };
         ReadingsMetadata {
             columns: vec![

@@ -4,14 +4,14 @@
 
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
 use tfhe_sbc_columns::{
-    self as columns, Computed, Decision, Limit, Mask, Number, Relation, Table, decide,
+    self as columns, Computed, Decision, EncryptedLimits, Limit, Mask, Number, Relation, Table,
+    decide,
 };
-use tfhe_sbc_core::encoding::BlockEncoding;
-use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
 
 use crate::columns::encoding_of;
-use crate::condition::{Condition, Threshold};
+use crate::condition::{Comparing, Condition, Threshold};
 use crate::error::{EvaluateError, RequestError};
 use crate::expression::Expression;
 use crate::results::{Meaning, Spread};
@@ -20,8 +20,8 @@ use crate::{Aggregate, Question};
 
 /// The encrypted thresholds of a request.
 pub(crate) enum Thresholds {
-    /// The blocks of the thresholds under the evaluation key, if there are any.
-    Encrypted(Option<ExpandedGlweList<u64>>),
+    /// The thresholds under the evaluation key, if there are any.
+    Encrypted(Option<EncryptedLimits>),
     /// Stand-ins, for questions that are counted or rehearsed.
     StandIns,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Thresholds {
 pub(crate) struct Graph<'a> {
     pub(crate) table: &'a Table,
     pub(crate) thresholds: &'a Thresholds,
-    pub(crate) encoding: BlockEncoding,
+    pub(crate) parameters: Parameters,
 }
 
 /// The values that answer a question, and the meaning that they have together.
@@ -104,6 +104,11 @@ impl Graph<'_> {
         })
     }
 
+    /// The number of radix blocks of a number of `bits` bits.
+    fn block_count(&self, bits: u32) -> u32 {
+        self.parameters.block_encoding().block_count(bits) as u32
+    }
+
     fn row_count(&self) -> u32 {
         self.table.row_count() as u32
     }
@@ -122,13 +127,13 @@ impl Graph<'_> {
             let meaning = Meaning::Spread {
                 column,
                 rows,
-                sum_blocks: self.encoding.block_count(sum.bits()) as u32,
+                sum_blocks: self.block_count(sum.bits()),
                 measure: Spread { sample, root },
             };
             Asked::new([sum, number.sum_of_squared_codes()], meaning)
         };
         let place = |(index, value): (Number, Number), column| {
-            let code_blocks = self.encoding.block_count(value.bits()) as u32;
+            let code_blocks = self.block_count(value.bits());
             let labels = self.table.labels().to_vec();
             Asked::new([value, index], Meaning::Place(column, code_blocks, labels))
         };
@@ -181,7 +186,7 @@ impl Graph<'_> {
                 for value in values {
                     // Thresholds that no value can be equal to are left out.
                     if let CodeLimit::Code(_, limit) =
-                        self.limit(&number, &column, Relation::Eq, value)?
+                        self.limit(of, &number, &column, Comparing::Among, value)?
                     {
                         limits.push(limit);
                     }
@@ -207,10 +212,11 @@ impl Graph<'_> {
         threshold: &Threshold,
     ) -> Result<Mask, EvaluateError> {
         let (number, column) = self.values(of)?;
-        let (relation, limit) = match self.limit(&number, &column, relation, threshold)? {
-            CodeLimit::Always(answer) => return Ok(number.same_for_all(answer)),
-            CodeLimit::Code(relation, limit) => (relation, limit),
-        };
+        let (relation, limit) =
+            match self.limit(of, &number, &column, Comparing::With(relation), threshold)? {
+                CodeLimit::Always(answer) => return Ok(number.same_for_all(answer)),
+                CodeLimit::Code(relation, limit) => (relation, limit),
+            };
         match self.two_columns(of, &limit)? {
             Some([a, b]) => Ok(a.compare_codes_of(relation, &b)?),
             None => Ok(number.compare_codes(relation, &limit)),
@@ -245,12 +251,13 @@ impl Graph<'_> {
     /// Returns a threshold in the form that codes of an expression are compared with.
     fn limit(
         &self,
+        of: &Expression,
         number: &Number,
         column: &Column,
-        relation: Relation,
+        comparing: Comparing,
         threshold: &Threshold,
     ) -> Result<CodeLimit, EvaluateError> {
-        let encoding = encoding_of(column)?;
+        let (encoding, relation) = (encoding_of(column)?, comparing.relation());
         let misfit = || RequestError::ThresholdEncoding {
             name: column.name.clone(),
         };
@@ -273,16 +280,32 @@ impl Graph<'_> {
                 Thresholds::Encrypted(list),
             ) if (*offset, *scale, *bits) == (column.offset, column.scale, column.bits) => {
                 let first = *first_block as usize;
-                let blocks = self.encoding.block_count(column.bits);
+                let blocks = self.block_count(column.bits) as usize;
                 let ciphertexts = list
                     .as_ref()
-                    .and_then(|list| list.extract(first..first.checked_add(blocks)?))
+                    .and_then(|list| list.blocks(first..first.checked_add(blocks)?))
                     .ok_or_else(misfit)?;
                 number.encrypted_limit(ciphertexts)
             }
+            (
+                Threshold::EncryptedCode {
+                    index,
+                    offset,
+                    scale,
+                    bits,
+                },
+                Thresholds::Encrypted(Some(list)),
+            ) if (*offset, *scale, *bits) == (column.offset, column.scale, column.bits) => number
+                .compact_limit(list, *index as usize)
+                .ok_or_else(misfit)?,
             (Threshold::ToEncrypt(value), Thresholds::StandIns) => {
-                let code = threshold_code(&encoding, relation, *value);
-                number.rehearsed_limit(code.unwrap_or(0))
+                let code = threshold_code(&encoding, relation, *value).unwrap_or(0);
+                let readings = self.table.metadata();
+                match of.limit_encoding(readings, &self.parameters, comparing, column.bits) {
+                    Some(encoding) => number.rehearsed_compact_limit(code, &encoding),
+                    None => Some(number.rehearsed_limit(code)),
+                }
+                .ok_or_else(misfit)?
             }
             _ => return Err(misfit().into()),
         };

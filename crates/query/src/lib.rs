@@ -175,6 +175,17 @@ impl Question {
         }
     }
 
+    /// Whether the server's answer is a linear function of readings, which compact columns of enough
+    /// headroom give without a bootstrap.
+    pub fn is_linear(&self) -> bool {
+        matches!(
+            self,
+            Self::Aggregate(Aggregate::Sum | Aggregate::Mean, _)
+                | Self::Score(_)
+                | Self::Logistic(_)
+        )
+    }
+
     /// Returns the names of the columns in the question, with repetitions.
     pub fn columns(&self) -> Vec<&str> {
         let expressions = self.expressions().into_iter();

@@ -5,11 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::threshold::threshold_code;
-use tfhe_sbc_core::encoding::{FixedPoint, ReadingError};
+use tfhe_sbc_core::encoding::{BlockEncoding, CompactEncoding, FixedPoint, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Message, WireError};
-use tfhe_sbc_device::DeviceError;
+use tfhe_sbc_device::{ColumnValues, DeviceError};
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
@@ -33,45 +33,100 @@ pub struct Request {
     pub questions: Vec<(String, Question)>,
 }
 
-/// A function that encrypts blocks into one message, such as a session of the device library with either
-/// kind of key.
-pub type EncryptBlocks<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError> + 'a;
+/// A function that encrypts values into one message, such as a session of the device library with either
+/// kind of key: radix blocks alone into a list of blocks, anything else into a list of columns.
+pub type EncryptThresholds<'a> =
+    dyn FnMut(&[ColumnValues<'_>]) -> Result<Vec<u8>, DeviceError> + 'a;
+
+/// The codes of thresholds that are encrypted together.
+#[derive(Default)]
+struct Codes {
+    blocks: Vec<u8>,
+    /// Compact codes, by their encodings.
+    compact: Vec<(CompactEncoding, Vec<u64>)>,
+}
+
+impl Codes {
+    /// Appends the radix blocks of a code and returns the place of the first.
+    fn push_blocks(&mut self, encoding: BlockEncoding, bits: u32, code: u64) -> u32 {
+        let first_block = self.blocks.len();
+        self.blocks
+            .resize(first_block + encoding.block_count(bits), 0);
+        // A code has at most `bits` bits, which is what the blocks hold.
+        let _ = encoding.split(code, &mut self.blocks[first_block..]);
+        first_block as u32
+    }
+
+    /// Appends a compact code and returns its place among those of the same encoding.
+    fn push_compact(&mut self, encoding: CompactEncoding, code: u64) -> u32 {
+        let known = self.compact.iter().position(|(own, _)| *own == encoding);
+        let at = known.unwrap_or_else(|| {
+            self.compact.push((encoding, Vec::new()));
+            self.compact.len() - 1
+        });
+        let codes = &mut self.compact[at].1;
+        codes.push(code);
+        codes.len() as u32 - 1
+    }
+
+    fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.compact.is_empty()
+    }
+
+    fn encrypt(&self, encrypt: &mut EncryptThresholds<'_>) -> Result<Vec<u8>, DeviceError> {
+        let blocks = (!self.blocks.is_empty()).then_some(ColumnValues::Blocks(&self.blocks));
+        let compact = self.compact.iter();
+        let compact = compact.map(|(encoding, codes)| ColumnValues::Codes(*encoding, codes));
+        encrypt(&blocks.into_iter().chain(compact).collect::<Vec<_>>())
+    }
+}
 
 impl Request {
     /// Returns the bytes of a request about readings with these columns. `encrypt` is needed if a
     /// threshold is to be encrypted.
+    ///
+    /// A threshold that is compared with compact columns only is sent as one compact code, any other one
+    /// as radix blocks. The server answers both with any column, and compact codes with fewer bootstraps.
+    ///
+    /// # Errors
+    /// Questions that cannot be asked about these readings, thresholds without a code, and what `encrypt`
+    /// returns.
     pub fn seal(
         questions: &[Question],
         readings: &ReadingsMetadata,
         parameters: &Parameters,
         key: KeyFingerprint,
-        encrypt: Option<&mut EncryptBlocks<'_>>,
+        encrypt: Option<&mut EncryptThresholds<'_>>,
     ) -> Result<Vec<u8>, RequestError> {
-        let encoding = parameters.block_encoding();
-        let mut blocks = Vec::new();
+        let mut codes = Codes::default();
         let mut sealed = Vec::with_capacity(questions.len());
         for question in questions {
             let text = question.public_text();
             let mut question = question.clone();
             question.check(readings)?;
             for condition in question.conditions_mut() {
-                condition.thresholds_mut(&mut |of, relation, threshold| {
+                condition.thresholds_mut(&mut |of, comparing, threshold| {
                     let Threshold::ToEncrypt(value) = *threshold else {
                         return Ok(());
                     };
                     let column = of.encoding(readings)?;
                     let fixed_point = encoding_of(&column)?;
-                    let code = threshold_code(&fixed_point, relation, value)
+                    let code = threshold_code(&fixed_point, comparing.relation(), value)
                         .ok_or_else(|| no_code(&column, &fixed_point, value))?;
-                    let first_block = blocks.len();
-                    blocks.resize(first_block + encoding.block_count(column.bits), 0);
-                    // A code has at most `bits` bits, which is what the blocks hold.
-                    let _ = encoding.split(code, &mut blocks[first_block..]);
-                    *threshold = Threshold::Encrypted {
-                        first_block: first_block as u32,
-                        offset: column.offset,
-                        scale: column.scale,
-                        bits: column.bits,
+                    let (offset, scale, bits) = (column.offset, column.scale, column.bits);
+                    *threshold = match of.limit_encoding(readings, parameters, comparing, bits) {
+                        Some(encoding) => Threshold::EncryptedCode {
+                            index: codes.push_compact(encoding, code),
+                            offset,
+                            scale,
+                            bits,
+                        },
+                        None => Threshold::Encrypted {
+                            first_block: codes.push_blocks(parameters.block_encoding(), bits, code),
+                            offset,
+                            scale,
+                            bits,
+                        },
                     };
                     Ok::<_, RequestError>(())
                 })?;
@@ -79,14 +134,17 @@ impl Request {
             sealed.push((text, question));
         }
         let request = Self {
-            version: VERSION,
+            version: match codes.compact.is_empty() {
+                true => 1,
+                false => VERSION,
+            },
             questions: sealed,
         };
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
-        if !blocks.is_empty() {
+        if !codes.is_empty() {
             let encrypt = encrypt.ok_or(RequestError::NoEncryptor)?;
-            bytes.extend_from_slice(&encrypt(&blocks)?);
+            bytes.extend_from_slice(&codes.encrypt(encrypt)?);
         }
         Ok(bytes)
     }
@@ -132,7 +190,7 @@ impl Request {
     }
 
     fn check(&self) -> Result<(), RequestError> {
-        if self.version != VERSION {
+        if !(1..=VERSION).contains(&self.version) {
             return Err(RequestError::Version(self.version));
         }
         if !(1..=MAX_QUESTIONS).contains(&self.questions.len()) {

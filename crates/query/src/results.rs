@@ -53,7 +53,7 @@ pub struct EncryptedAnswer {
 
 impl EncryptedAnswer {
     /// The number of blocks that are not compact codes.
-    fn sealed_blocks(&self, encoding: BlockEncoding) -> u64 {
+    pub fn sealed_blocks(&self, encoding: BlockEncoding) -> u64 {
         let compact = self
             .compact
             .iter()

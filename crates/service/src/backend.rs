@@ -3,6 +3,7 @@
 
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::readings::Column;
 
 /// The cryptographic half of the service. Its methods block and may take long: the server calls
 /// them away from its network threads.
@@ -10,6 +11,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Checks an upload before it is stored: kind, parameter and key
     /// fingerprints, checksum, sizes.
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError>;
+
+    /// Returns the columns of an upload that was checked.
+    fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError>;
 
     /// Evaluates an encrypted query on stored readings; several uploads count as one, their rows
     /// one after the other. Reports bootstraps to `progress` as they are done, and may stop with

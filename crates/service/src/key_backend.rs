@@ -1,10 +1,11 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
-use tfhe_sbc_core::wire::WireError;
+use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_transport::protocol::UploadSummary;
-use tfhe_sbc_upload::readings::{ReadingsError, Upload};
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
 use tfhe_sbc_columns::Server;
@@ -64,6 +65,13 @@ impl Backend for KeyBackend {
         })
     }
 
+    fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError> {
+        let (message, _) = Message::parse(upload).map_err(|error| bad_readings(error.into()))?;
+        let described: ReadingsMetadata =
+            metadata::read(message).map_err(|error| bad_readings(error.into()))?;
+        Ok(described.columns)
+    }
+
     fn evaluate(
         &self,
         readings: &[&[u8]],
@@ -74,6 +82,10 @@ impl Backend for KeyBackend {
         let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }
+}
+
+fn bad_readings(error: ReadingsError) -> BackendError {
+    refuse(&EvaluateError::Readings(error))
 }
 
 fn refuse(error: &EvaluateError) -> BackendError {

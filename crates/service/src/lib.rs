@@ -5,16 +5,17 @@
 //! An upload takes this path: [`server`] accepts a connection whose two ends proved themselves with
 //! certificates ([`tls`]) that are not revoked ([`revocation`]), asks
 //! [`role`](tfhe_sbc_transport::role) whether this caller may upload, reads the body under its
-//! limits, lets the [`backend`] check the bytes and hands them to the [`store`], which answers once
-//! they are on disk. [`ingest`] takes uploads from an MQTT broker on the same path. A query passes
-//! the same checks; then one query at a time is evaluated by [`backend::Backend::evaluate`], and
-//! the metrics count it while it runs.
+//! limits, restores the upload if it came in the [short form](tfhe_sbc_upload::short), lets the
+//! [`backend`] check the bytes and hands them to the [`store`], which answers once they are on disk.
+//! [`ingest`] takes uploads from an MQTT broker on the same path. A query passes the same checks; then
+//! one query at a time is evaluated by [`backend::Backend::evaluate`], and the metrics count it while
+//! it runs.
 //!
 //! [`certificates`] is the small certificate authority that issues the identities. The crate
 //! `transport` has the other end of the wire, and the protocol that both ends speak.
 //!
-//! The server knows bytes, files and sockets only; only the [`backend`] knows what the bytes mean.
-//! The real one is [`key_backend`], which holds a server key and answers the questions of the crate
+//! Apart from the short form, the server knows bytes, files and sockets only; only the [`backend`] knows
+//! what the bytes mean. The real one is [`key_backend`], which holds a server key and answers the questions of the crate
 //! `query`.
 #![forbid(unsafe_code)]
 

@@ -19,6 +19,7 @@ pub(crate) enum Rejection {
     TooSlow,
     Invalid,
     WrongKey,
+    UnknownDefinitions,
     NotFound,
     Busy,
     Cancelled,
@@ -27,13 +28,14 @@ pub(crate) enum Rejection {
 }
 
 impl Rejection {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Forbidden,
         Self::Revoked,
         Self::TooLarge,
         Self::TooSlow,
         Self::Invalid,
         Self::WrongKey,
+        Self::UnknownDefinitions,
         Self::NotFound,
         Self::Busy,
         Self::Cancelled,
@@ -49,6 +51,7 @@ impl Rejection {
             Self::TooSlow => "too_slow",
             Self::Invalid => "invalid",
             Self::WrongKey => "wrong_key",
+            Self::UnknownDefinitions => "unknown_definitions",
             Self::NotFound => "not_found",
             Self::Busy => "busy",
             Self::Cancelled => "cancelled",

@@ -15,6 +15,7 @@ mod page;
 mod peers;
 mod replies;
 mod routes;
+mod short_uploads;
 mod status_listener;
 
 use std::io;

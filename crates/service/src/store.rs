@@ -7,6 +7,7 @@
 //! whose upload was not acknowledged; the next upload of the same content adopts the file.
 
 mod commits;
+mod definitions;
 mod uploaders;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,6 +22,7 @@ use tfhe_sbc_transport::{BlobId, BlobIdError};
 use commits::{Commits, NewEntry};
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::short::{Definitions, DefinitionsId};
 pub use uploaders::Uploader;
 use uploaders::Uploaders;
 
@@ -164,12 +166,14 @@ impl Store {
     }
 
     /// Stores bytes. When this returns they are on disk. The same content is stored once and keeps
-    /// its first uploader and time. A damaged copy is replaced.
+    /// its first uploader and time. A damaged copy is replaced. `definitions` are kept for the uploader, with
+    /// the upload.
     pub fn put(
         &self,
         bytes: &[u8],
         uploader: &str,
         summary: &UploadSummary,
+        definitions: Option<&Definitions>,
     ) -> Result<(StoredReadings, Stored), StoreError> {
         let id = BlobId::of(bytes);
         match self.get(&id) {
@@ -188,6 +192,7 @@ impl Store {
             bytes: bytes.len() as u64,
             uploader: uploader.to_owned(),
             summary: summary.clone(),
+            definitions: definitions.cloned(),
         };
         // The names of all files of a commit reach the disk together, before the commit.
         let names = || Ok(files::flush_directory(&self.blobs)?);
@@ -196,6 +201,16 @@ impl Store {
             self.uploaders.add(&readings);
         }
         Ok((readings, stored))
+    }
+
+    /// Returns the definitions of this id that the uploader's uploads had; `None` if there are none, or not any
+    /// more: of each uploader the newest few are kept.
+    pub fn definitions(
+        &self,
+        uploader: &str,
+        id: DefinitionsId,
+    ) -> Result<Option<Definitions>, StoreError> {
+        Ok(definitions::find(&self.reader(), uploader, id)?)
     }
 
     /// Returns the stored bytes, checked against their name.
@@ -310,6 +325,7 @@ fn open_index(directory: &Path) -> Result<Connection, StoreError> {
             });
         }
     }
+    index.execute_batch(definitions::LAYOUT)?;
     Ok(index)
 }
 

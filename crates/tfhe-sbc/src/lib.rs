@@ -12,27 +12,30 @@
 //! asked for together.
 //!
 //! ```
-//! use tfhe_sbc::{Column, KeySet, Server};
+//! use tfhe_sbc::{Definition, KeySet, Server};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // The key owner.
 //! let keys = KeySet::generate()?;
 //!
 //! // A device, which holds `keys.device_key_bytes()`. Temperatures from -40 to 88 °C in steps of
-//! // 0.5 °C have codes of 8 bits.
-//! let temperature = Column {
+//! // 0.5 °C have codes of 8 bits. Their form is the default one, which means need.
+//! let temperature = Definition {
 //!     name: "temperature_c".to_owned(),
 //!     unit: "°C".to_owned(),
 //!     offset: -40.0,
 //!     scale: 0.5,
 //!     bits: 8,
+//!     usage: None,
 //!     compact: None,
+//!     derived: Default::default(),
 //! };
 //! let hours = ["12:00", "13:00", "14:00"].map(str::to_owned);
 //! let mut device = keys.device_session()?;
+//! let columns = device.columns(&[temperature])?;
 //! let upload = device.encrypt_table(
 //!     tfhe_sbc::ExpanderKind::ChaCha20,
-//!     &[temperature],
+//!     &columns,
 //!     &hours,
 //!     &[[29.5, 31.0, 32.5]],
 //! )?;
@@ -83,4 +86,5 @@ pub use tfhe_sbc_oracle as oracle;
 pub use tfhe_sbc_query as query;
 pub use tfhe_sbc_upload as upload;
 pub use tfhe_sbc_upload::DeviceSession;
+pub use tfhe_sbc_upload::definition::{Definition, Use};
 pub use tfhe_sbc_upload::readings::Column;

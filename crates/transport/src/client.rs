@@ -15,14 +15,15 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
 use hyper::{Method, Request, Response};
 use serde::de::DeserializeOwned;
+use tfhe_sbc_upload::readings::Column;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::identity::Identity;
 use crate::protocol::{
-    BOOTSTRAPS_HEADER, BOOTSTRAPS_METRIC, ErrorBody, HEALTH_PATH, METRICS_PATH, QUERY_PATH,
-    READINGS_PATH, ReadingsEntry, ReadingsList, RunningQuery, SECONDS_HEADER, STATUS_PATH,
-    Selection, Status, TAG_HEADER, UploadReceipt,
+    BOOTSTRAPS_HEADER, BOOTSTRAPS_METRIC, COLUMNS_PATH, ColumnList, ErrorBody, HEALTH_PATH,
+    METRICS_PATH, QUERY_PATH, READINGS_PATH, ReadingsEntry, ReadingsList, RunningQuery,
+    SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
 };
 use connection::{Connection, Endpoint, SendError};
 pub use error::ClientError;
@@ -137,6 +138,19 @@ impl Client {
         let reply = self.ask(asked, Method::GET, READINGS_PATH.to_owned(), Bytes::new())?;
         self.parse::<ReadingsList>(reply.body())
             .map(|list| list.readings)
+    }
+
+    /// Returns the columns of stored readings.
+    pub fn columns(&self, readings: &Selection) -> Result<Vec<Column>, ClientError> {
+        let asked = Ask {
+            action: "tell the columns of its readings",
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        let path = format!("{COLUMNS_PATH}{readings}");
+        let reply = self.ask(asked, Method::GET, path, Bytes::new())?;
+        self.parse::<ColumnList>(reply.body())
+            .map(|list| list.columns)
     }
 
     /// Has an encrypted query evaluated on stored readings and waits for the answer. If this client

@@ -4,23 +4,28 @@
 //! |---|---|---|
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
 //! | `GET /v1/readings` | owner | [`ReadingsList`] |
+//! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
 //! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`], several with commas between, or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
 //! | `GET /metrics` | any certificate | Prometheus text |
 //!
-//! Every error is an [`ErrorBody`].
+//! Every error is an [`ErrorBody`]. An upload may travel in its short form once a receipt says so; the id and the
+//! size in a receipt are always those of the whole upload.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_upload::readings::Column;
 
 use crate::{BlobId, BlobIdError};
 
 /// The path that takes uploads and lists them.
 pub const READINGS_PATH: &str = "/v1/readings";
+/// The path of the columns of readings; a [`Selection`] follows.
+pub const COLUMNS_PATH: &str = "/v1/columns/";
 /// The path of a query; a [`Selection`] follows.
 pub const QUERY_PATH: &str = "/v1/query/";
 /// The path of the [`Status`].
@@ -47,6 +52,10 @@ pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
 pub const TAG_HEADER: &str = "x-tfhe-sbc-tag";
 /// The most characters of a tag.
 pub const MAX_TAG: usize = 32;
+
+/// The status of the answer to a short upload whose definitions the server does not know: the whole upload is
+/// to be sent instead. Nothing else has this status.
+pub const UNKNOWN_DEFINITIONS: u16 = 409;
 
 /// The most uploads that one query may be about.
 pub const MAX_SELECTED: usize = 64;
@@ -139,6 +148,10 @@ pub struct UploadReceipt {
     pub created_at: String,
     /// The content of the readings.
     pub summary: UploadSummary,
+    /// Whether the server keeps the definitions of the upload for its uploader, so that the next upload with
+    /// the same definitions may travel in the short form. Absent in answers of servers without it.
+    #[serde(default)]
+    pub definitions_kept: bool,
 }
 
 /// The newest stored readings, newest first.
@@ -146,6 +159,13 @@ pub struct UploadReceipt {
 pub struct ReadingsList {
     /// The uploads, at most a thousand.
     pub readings: Vec<ReadingsEntry>,
+}
+
+/// The columns that stored readings have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnList {
+    /// The columns, with their encodings, in the order of the upload.
+    pub columns: Vec<Column>,
 }
 
 /// One upload in a [`ReadingsList`].

@@ -3,20 +3,27 @@
 //! An upload is two messages: [`metadata`] that names its columns and rows, and a list of GLWE
 //! ciphertexts with the blocks of all columns. On the sending side a [`DeviceSession`] (feature
 //! `session`) holds a device key or a device public key and makes the bytes of an upload out of a
-//! table of numbers. On the receiving side [`readings`] parses both messages and checks them against
+//! table of numbers, and derives columns from columns ([`derived`]); [`definition`] says what people
+//! write of a column and which form follows. On the receiving side [`readings`] parses both messages and checks them against
 //! each other and against the key set, [`extract`] expands the masks and extracts LWE ciphertexts
 //! from the polynomials, [`sums`] and [`window`] add rows up on the polynomials before extraction, and
-//! [`list_sum`] adds many uploads of the same compact columns.
+//! [`list_sum`] adds many uploads of the same compact columns. On the way between them, [`short`] leaves out
+//! what the server knows from earlier uploads.
 #![forbid(unsafe_code)]
 
+pub mod cuts;
+pub mod derived;
 pub mod extract;
 pub mod list_sum;
 pub mod metadata;
 pub mod readings;
 mod row_labels;
+pub mod short;
 pub mod sums;
 pub mod window;
 
+#[cfg(feature = "session")]
+pub mod definition;
 #[cfg(feature = "session")]
 mod error;
 #[cfg(feature = "session")]

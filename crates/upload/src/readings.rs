@@ -3,26 +3,30 @@
 //! An upload is a metadata message ([`ReadingsMetadata`]) followed by a GLWE list, seeded or with
 //! masks. The list holds the columns one after the other; each column holds its rows; each row holds
 //! the radix blocks of its code, the least significant first, or, if the column is compact, its code
-//! as one element. Under a parameter set for booleans a block is one bit.
+//! as one element. What is derived from a column follows it, column by column. Under a parameter set for
+//! booleans a block is one bit.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 pub use tfhe_sbc_core::description::{MAX_COLUMNS, MAX_TEXT, is_column_name};
 use tfhe_sbc_core::description::{check_column_name, check_shape, check_texts};
 use tfhe_sbc_core::encoding::{
-    BlockEncoding, BodyRounding, CompactEncoding, CompactError, FixedPoint, FixedPointError,
+    BlockEncoding, BodyRounding, CompactEncoding, CompactError, Derivation, FixedPoint,
+    FixedPointError,
 };
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
-use tfhe_sbc_core::wire::columns::{ElementEncoding, Segment};
+use tfhe_sbc_core::wire::columns::{ElementEncoding, MAX_SEGMENTS, Segment};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use thiserror::Error;
 
+use crate::derived::{Derived, DerivedError};
 use crate::metadata::{self, MetadataError};
-use crate::row_labels::{self, RegularTimes};
+use crate::row_labels;
 
 /// One column of readings and its fixed-point encoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,9 @@ pub struct Column {
     /// The compact form of the codes; `None` if they are split into radix blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compact: Option<Compact>,
+    /// What is derived from the codes and follows them in the list.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
 }
 
 /// The form of a column whose codes take one coefficient each: [`CompactEncoding`].
@@ -76,6 +83,16 @@ impl Compact {
     }
 }
 
+impl From<CompactEncoding> for Compact {
+    fn from(encoding: CompactEncoding) -> Self {
+        Self {
+            headroom: encoding.headroom(),
+            body_bits: encoding.body_bits(),
+            feedback: encoding.rounding() == BodyRounding::ErrorFeedback,
+        }
+    }
+}
+
 impl Column {
     /// Returns the encoding of the column's elements.
     ///
@@ -88,12 +105,18 @@ impl Column {
         }
     }
 
-    /// The number of elements of a reading: its radix blocks, or one compact code.
+    /// The number of elements of a reading without those that are derived from it: its radix blocks, or one
+    /// compact code.
     pub fn elements_each(&self, encoding: BlockEncoding) -> usize {
         match self.compact {
             None => encoding.block_count(self.bits),
             Some(_) => 1,
         }
+    }
+
+    /// The number of elements of a reading with those that are derived from it.
+    fn all_elements_each(&self, encoding: BlockEncoding) -> usize {
+        self.elements_each(encoding) + self.derived.count()
     }
 
     /// Returns the fixed-point encoding of the column.
@@ -107,7 +130,8 @@ impl Column {
 
 /// The meaning of the readings of an upload: its columns and the labels of its rows.
 ///
-/// Where a column is compact, labels that are regular times travel as a start, a step and a count.
+/// Where a column is compact, labels that are times travel as a start and steps, and labels that count the
+/// rows as the first number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadingsMetadata {
@@ -120,15 +144,15 @@ pub struct ReadingsMetadata {
 
 impl Serialize for ReadingsMetadata {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let regular = match self.has_compact() {
-            true => RegularTimes::of(&self.rows),
+        let short = match self.has_compact() {
+            true => row_labels::Short::of(&self.rows),
             // Uploads of radix columns alone have the bytes that they always had.
             false => None,
         };
         let mut map = to.serialize_struct("ReadingsMetadata", 2)?;
         map.serialize_field("columns", &self.columns)?;
-        match regular {
-            Some(times) => map.serialize_field("rows", &times)?,
+        match short {
+            Some(short) => map.serialize_field("rows", &short)?,
             None => map.serialize_field("rows", &self.rows)?,
         }
         map.end()
@@ -159,6 +183,14 @@ pub enum ReadingsError {
         name: String,
         /// The defect of the form.
         error: CompactError,
+    },
+    /// A column from which others cannot be derived as it says.
+    #[error("column '{name}': {error}")]
+    Derived {
+        /// The name of the column.
+        name: String,
+        /// The defect.
+        error: DerivedError,
     },
     /// Ciphertexts whose encodings are not those that the metadata describes.
     #[error(
@@ -213,8 +245,19 @@ impl ReadingsMetadata {
                     name: column.name.clone(),
                     error,
                 })?;
+            let derived = column.derived.check(column.bits, column.compact);
+            derived.map_err(|error| ReadingsError::Derived {
+                name: column.name.clone(),
+                error,
+            })?;
         }
-        Ok(())
+        let derived = self.columns.iter().map(|column| column.derived.count());
+        match self.columns.len() + derived.sum::<usize>() {
+            0..=MAX_SEGMENTS => Ok(()),
+            _ => Err(ReadingsError::Shape(
+                "more than 1024 columns and columns derived from them",
+            )),
+        }
     }
 
     /// Whether a column is compact, so that the ciphertexts are a list of columns.
@@ -225,14 +268,22 @@ impl ReadingsMetadata {
     /// Returns the segments of the list of an upload of `rows` rows; `None` if a column has no
     /// encoding, or too many elements.
     pub fn segments(&self, encoding: BlockEncoding, rows: usize) -> Option<Vec<Segment>> {
-        let segment = |column: &Column| {
+        let mut segments = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
             let count = rows.checked_mul(column.elements_each(encoding))?;
-            Some(Segment {
+            segments.push(Segment {
                 encoding: column.element_encoding().ok()?,
                 count: u32::try_from(count).ok()?,
-            })
-        };
-        self.columns.iter().map(segment).collect()
+            });
+            for (derivation, compact) in column.derived.columns() {
+                let encoding = compact.encoding(derivation.bits(column.bits)).ok()?;
+                segments.push(Segment {
+                    encoding: ElementEncoding::Compact(encoding),
+                    count: u32::try_from(rows).ok()?,
+                });
+            }
+        }
+        Some(segments)
     }
 
     /// Returns the column of that name and its place, counted from 0.
@@ -248,7 +299,7 @@ impl ReadingsMetadata {
         let each: u64 = self
             .columns
             .iter()
-            .map(|column| column.elements_each(encoding) as u64)
+            .map(|column| column.all_elements_each(encoding) as u64)
             .sum();
         each * self.rows.len() as u64
     }
@@ -260,9 +311,25 @@ impl ReadingsMetadata {
         column: usize,
         rows: usize,
     ) -> Range<usize> {
-        let width = |column: &Column| column.elements_each(encoding);
-        let before: usize = self.columns[..column].iter().map(width).sum();
-        before * rows..(before + width(&self.columns[column])) * rows
+        let before = self.columns[..column].iter();
+        let before: usize = before
+            .map(|column| column.all_elements_each(encoding))
+            .sum();
+        before * rows..(before + self.columns[column].elements_each(encoding)) * rows
+    }
+
+    /// The places of the elements that are derived from a column in the list of an upload of `rows` rows, and
+    /// their form; `None` if that is not derived. The column must exist.
+    pub fn elements_of_derived(
+        &self,
+        encoding: BlockEncoding,
+        column: usize,
+        derivation: Derivation,
+        rows: usize,
+    ) -> Option<(Range<usize>, Compact)> {
+        let (place, compact) = self.columns[column].derived.find(derivation)?;
+        let start = self.blocks_of_column(encoding, column, rows).end + place * rows;
+        Some((start..start + rows, compact))
     }
 
     /// The places of one reading's blocks in the list. Column and row must exist.
@@ -273,6 +340,20 @@ impl ReadingsMetadata {
         let start = column_start + row * each;
         start..start + each
     }
+}
+
+/// The rows of an upload before their labels are written out.
+#[derive(Deserialize)]
+struct StatedRows {
+    rows: StatedLabels,
+}
+
+/// Labels that a few bytes stand for, or a list of them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StatedLabels {
+    Short { count: u64 },
+    List(IgnoredAny),
 }
 
 /// A checked upload, whose ciphertexts are still in the bytes that were parsed.
@@ -305,13 +386,21 @@ impl<'a> Upload<'a> {
     ) -> Result<Self, ReadingsError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
-        let metadata: ReadingsMetadata = metadata::read(first)?;
-        metadata.check()?;
         let (second, rest) = Message::parse(rest)?;
         let list = UploadedGlweList::check(second, parameters, key)?;
         if !rest.is_empty() {
             return Err(WireError::TrailingBytes(rest.len()).into());
         }
+        // Labels that a few bytes stand for are written out only if there are as many ciphertexts.
+        let stated: StatedRows = metadata::read(first)?;
+        if let StatedLabels::Short { count: described } = stated.rows
+            && described > list.element_count() as u64
+        {
+            let found = list.element_count() as u64;
+            return Err(ReadingsError::BlockCount { described, found });
+        }
+        let metadata: ReadingsMetadata = metadata::read(first)?;
+        metadata.check()?;
         let encoding = parameters.block_encoding();
         let described = metadata.block_count(encoding);
         let found = list.element_count() as u64;

@@ -1,103 +1,203 @@
-//! Row labels on the wire: a list of texts, or regular times as a start, a step and a count.
+//! Row labels on the wire: a list of texts, times as a start and steps, or numbers as a first and a count.
 //!
 //! Hourly readings of a year have 8,760 labels, which take 145 KiB as texts: more than their ciphertexts.
-//! Labels that are times in one written form, each as much later than the one before, travel as the
-//! first of them instead, and are written out by the reader.
+//! Labels that are times in one written form travel as the first of them and the step to the next instead,
+//! and are written out by the reader. Where the steps differ, as those of a clock do, each row has the
+//! difference of its step, which takes one byte if it is small. Labels that count the rows travel as the
+//! first number.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use time::format_description::BorrowedFormatItem;
 use time::{Duration, PrimitiveDateTime};
 
-/// The largest number of regular times that are written out. Their texts take about as much memory as the
-/// longest metadata message can ask for with a list.
-pub(crate) const MAX_REGULAR: u32 = 1 << 18;
+/// The largest number of labels that are written out of a few bytes, about as many as an upload has rows if
+/// it has four columns.
+pub(crate) const MAX_WRITTEN_OUT: u32 = 1 << 20;
 
-/// The fewest labels that a start, a step and a count are shorter for.
+/// The fewest labels that other forms than a list are shorter for.
 const FEWEST: usize = 4;
 
-/// The written forms of times, each of which a label follows to the letter.
-const FORMS: [&str; 9] = [
-    "[year]-[month]-[day]T[hour]:[minute]",
-    "[year]-[month]-[day]T[hour]:[minute]Z",
-    "[year]-[month]-[day] [hour]:[minute]",
-    "[year]-[month]-[day]T[hour]:[minute]:[second]",
-    "[year]-[month]-[day]T[hour]:[minute]:[second]Z",
-    "[year]-[month]-[day] [hour]:[minute]:[second]",
-    "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z",
-    "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]",
-    "[year]-[month]-[day]",
+/// The written forms of times, each of which a label follows to the letter, and the smallest difference of
+/// two such times in milliseconds.
+const FORMS: [(&str, u32); 9] = [
+    ("[year]-[month]-[day]T[hour]:[minute]", 60_000),
+    ("[year]-[month]-[day]T[hour]:[minute]Z", 60_000),
+    ("[year]-[month]-[day] [hour]:[minute]", 60_000),
+    ("[year]-[month]-[day]T[hour]:[minute]:[second]", 1000),
+    ("[year]-[month]-[day]T[hour]:[minute]:[second]Z", 1000),
+    ("[year]-[month]-[day] [hour]:[minute]:[second]", 1000),
+    (
+        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z",
+        1,
+    ),
+    (
+        "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]",
+        1,
+    ),
+    ("[year]-[month]-[day]", 86_400_000),
 ];
 
-/// Labels that are regular times.
+/// Labels that are times, in the order of the rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RegularTimes {
+pub(crate) struct Times {
     /// The first label.
     start: String,
-    /// The time from each label to the next, in milliseconds.
+    /// The usual time from a label to the next, in milliseconds.
     step_ms: u64,
+    /// The number of labels.
+    count: u32,
+    /// The difference of each step to the usual one, in units of the smallest difference that the written
+    /// form can show. It is absent if all steps are the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    jitter: Option<Vec<i64>>,
+}
+
+/// Labels that are successive whole numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Numbers {
+    /// The first label.
+    first: u64,
     /// The number of labels.
     count: u32,
 }
 
-type Form = Vec<BorrowedFormatItem<'static>>;
+/// A written form of times.
+struct Form {
+    items: Vec<BorrowedFormatItem<'static>>,
+    unit: Duration,
+}
 
 /// Returns the form that a label follows, and its time.
 fn form_of(label: &str) -> Option<(Form, PrimitiveDateTime)> {
-    FORMS.iter().find_map(|form| {
-        let form = time::format_description::parse_borrowed::<2>(form).ok()?;
-        let time = match PrimitiveDateTime::parse(label, &form) {
-            Ok(time) => time,
-            Err(_) => time::Date::parse(label, &form).ok()?.midnight(),
+    FORMS.iter().find_map(|(form, unit_ms)| {
+        let form = Form {
+            items: time::format_description::parse_borrowed::<2>(form).ok()?,
+            unit: Duration::milliseconds(i64::from(*unit_ms)),
         };
-        (time.format(&form).ok()? == label).then_some((form, time))
+        let time = form.read(label)?;
+        (time.format(&form.items).ok()? == label).then_some((form, time))
     })
 }
 
-impl RegularTimes {
-    /// Returns the regular times that labels are; `None` if they are none, or too few to be shorter.
-    pub(crate) fn of(labels: &[String]) -> Option<Self> {
-        let [first, second, ..] = labels else {
-            return None;
-        };
+impl Form {
+    fn read(&self, label: &str) -> Option<PrimitiveDateTime> {
+        match PrimitiveDateTime::parse(label, &self.items) {
+            Ok(time) => Some(time),
+            Err(_) => Some(time::Date::parse(label, &self.items).ok()?.midnight()),
+        }
+    }
+}
+
+/// Returns the median, by which few steps differ if most are the same.
+fn median(steps: &[i64]) -> Option<i64> {
+    let mut steps = steps.to_vec();
+    let middle = steps.len() / 2;
+    (!steps.is_empty()).then(|| *steps.select_nth_unstable(middle).1)
+}
+
+impl Times {
+    /// Returns the times that labels are, in rising order or not; `None` if they are no times of one form,
+    /// too few or too many.
+    fn of(labels: &[String]) -> Option<Self> {
         let count = u32::try_from(labels.len()).ok()?;
-        if labels.len() < FEWEST || count > MAX_REGULAR {
+        if labels.len() < FEWEST || count > MAX_WRITTEN_OUT {
             return None;
         }
-        let (form, start) = form_of(first)?;
-        let (_, next) = form_of(second)?;
-        let step = next - start;
-        let regular = Self {
-            start: first.clone(),
-            step_ms: u64::try_from(step.whole_milliseconds()).ok()?,
+        let (form, start) = form_of(labels.first()?)?;
+        let unit = form.unit.whole_milliseconds();
+        let (mut time, mut steps) = (start, Vec::with_capacity(labels.len() - 1));
+        for label in &labels[1..] {
+            let next = form.read(label)?;
+            if next.format(&form.items).ok()? != *label {
+                return None;
+            }
+            steps.push(i64::try_from((next - time).whole_milliseconds() / unit).ok()?);
+            time = next;
+        }
+        let unit = i64::try_from(unit).ok()?;
+        let step = median(&steps)?.max(0);
+        let is_regular = steps.iter().all(|&own| own == step);
+        let jitter = || steps.iter().map(|own| own - step).collect();
+        Some(Self {
+            start: labels.first()?.clone(),
+            step_ms: u64::try_from(step.checked_mul(unit)?).ok()?,
             count,
-        };
-        let mut written = regular.times(&form, start);
-        let is_same = |label| written.next().flatten().as_ref() == Some(label);
-        labels.iter().all(is_same).then_some(regular)
-    }
-
-    fn times<'f>(
-        &self,
-        form: &'f Form,
-        start: PrimitiveDateTime,
-    ) -> impl Iterator<Item = Option<String>> + use<'f> {
-        let step = i64::try_from(self.step_ms).ok().map(Duration::milliseconds);
-        let mut next = Some(start);
-        (0..self.count).map(move |_| {
-            let time = next?;
-            next = step.and_then(|step| time.checked_add(step));
-            time.format(form).ok()
+            jitter: (!is_regular).then(jitter),
         })
     }
 
-    /// Writes the labels out. Returns `None` if the start is no time, or there are too many.
-    pub(crate) fn labels(&self) -> Option<Vec<String>> {
-        if self.count > MAX_REGULAR {
+    /// Writes the labels out. Returns `None` if the start is no time, or there are too many, or there is not
+    /// one difference for each step.
+    fn labels(&self) -> Option<Vec<String>> {
+        let steps = self.count.checked_sub(1)? as usize;
+        let jitter = self.jitter.as_ref();
+        if self.count > MAX_WRITTEN_OUT || jitter.is_some_and(|jitter| jitter.len() != steps) {
             return None;
         }
         let (form, start) = form_of(&self.start)?;
-        self.times(&form, start).collect()
+        let step = Duration::milliseconds(i64::try_from(self.step_ms).ok()?);
+        let mut labels = Vec::with_capacity(self.count as usize);
+        labels.push(self.start.clone());
+        let mut time = start;
+        for at in 0..steps {
+            time = time.checked_add(step)?;
+            if let Some(&more) = jitter.and_then(|jitter| jitter.get(at)) {
+                let more = form.unit.checked_mul(i32::try_from(more).ok()?)?;
+                time = time.checked_add(more)?;
+            }
+            labels.push(time.format(&form.items).ok()?);
+        }
+        Some(labels)
+    }
+}
+
+impl Numbers {
+    fn of(labels: &[String]) -> Option<Self> {
+        let count = u32::try_from(labels.len()).ok()?;
+        if labels.len() < FEWEST || count > MAX_WRITTEN_OUT {
+            return None;
+        }
+        let numbers = Self {
+            first: labels.first()?.parse().ok()?,
+            count,
+        };
+        let written = numbers.written()?;
+        written
+            .zip(labels)
+            .all(|(number, label)| number.to_string() == *label)
+            .then_some(numbers)
+    }
+
+    fn written(&self) -> Option<impl Iterator<Item = u64> + use<>> {
+        let end = self.first.checked_add(u64::from(self.count))?;
+        Some(self.first..end)
+    }
+
+    fn labels(&self) -> Option<Vec<String>> {
+        if self.count == 0 || self.count > MAX_WRITTEN_OUT {
+            return None;
+        }
+        Some(self.written()?.map(|number| number.to_string()).collect())
+    }
+}
+
+/// The shortest form of labels that is not a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Short {
+    Times(Times),
+    Numbers(Numbers),
+}
+
+impl Short {
+    /// Returns the short form of labels; `None` if they have none, and travel as a list.
+    pub(crate) fn of(labels: &[String]) -> Option<Self> {
+        if let Some(times) = Times::of(labels) {
+            return Some(Self::Times(times));
+        }
+        Numbers::of(labels).map(Self::Numbers)
     }
 }
 
@@ -106,17 +206,18 @@ impl RegularTimes {
 #[serde(untagged)]
 enum Travelling {
     List(Vec<String>),
-    Regular(RegularTimes),
+    Times(Times),
+    Numbers(Numbers),
 }
 
-/// Reads labels in either form.
+/// Reads labels in any form.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match Travelling::deserialize(from)? {
-        Travelling::List(labels) => Ok(labels),
-        Travelling::Regular(regular) => regular
-            .labels()
-            .ok_or_else(|| serde::de::Error::custom("the rows are no regular times")),
+        Travelling::List(labels) => Some(labels),
+        Travelling::Times(times) => times.labels(),
+        Travelling::Numbers(numbers) => numbers.labels(),
     }
+    .ok_or_else(|| serde::de::Error::custom("the rows are neither times nor numbers"))
 }
 
 #[cfg(test)]
@@ -157,51 +258,96 @@ mod tests {
             ["2025-02-27", "2025-02-28", "2025-03-01", "2025-03-02"],
         ] {
             let labels = texts(&labels);
-            let regular = RegularTimes::of(&labels).unwrap();
+            let regular = Times::of(&labels).unwrap();
+            assert_eq!(regular.jitter, None);
             assert_eq!(regular.labels().unwrap(), labels);
         }
     }
 
     #[test]
-    fn what_is_not_regular_stays_a_list() {
-        let hours = [
-            "2025-01-01T00:00",
-            "2025-01-01T01:00",
-            "2025-01-01T02:00",
-            "2025-01-01T04:00",
+    fn steps_that_differ_come_back_and_take_a_byte_each() {
+        // The clock of an agent, a gap, and a clock that was put back.
+        let clock = [
+            "2025-01-01T00:00:00Z",
+            "2025-01-01T00:01:00Z",
+            "2025-01-01T00:02:01Z",
+            "2025-01-01T00:03:00Z",
+            "2025-01-01T00:03:59Z",
+            "2025-01-01T06:00:00Z",
+            "2025-01-01T05:59:30Z",
         ];
-        assert_eq!(RegularTimes::of(&texts(&hours)), None);
-        assert_eq!(RegularTimes::of(&texts(&hours[..3])), None);
+        let times = Times::of(&texts(&clock)).unwrap();
+        assert_eq!(times.step_ms, 60_000);
+        assert_eq!(times.jitter.as_ref().unwrap()[..4], [0, 1, -1, -1]);
+        assert_eq!(times.labels().unwrap(), texts(&clock));
+        let backwards = ["2025-01-03", "2025-01-02", "2025-01-01", "2024-12-31"];
+        let times = Times::of(&texts(&backwards)).unwrap();
+        assert_eq!(times.labels().unwrap(), texts(&backwards));
+        let (form, start) = form_of("2025-01-01T00:00:00Z").unwrap();
+        let jittered = |row: i64| {
+            let time = start + Duration::seconds(60 * row + row % 3);
+            time.format(&form.items).unwrap()
+        };
+        let labels: Vec<String> = (0..1000).map(jittered).collect();
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&Short::of(&labels).unwrap(), &mut bytes).unwrap();
+        assert!(bytes.len() < 1070, "{}", bytes.len());
+    }
+
+    #[test]
+    fn numbers_come_back() {
+        let labels: Vec<String> = (1..=5000).map(|number: u32| number.to_string()).collect();
+        let Some(Short::Numbers(numbers)) = Short::of(&labels) else {
+            panic!("a count of rows is a list");
+        };
+        assert_eq!((numbers.first, numbers.count), (1, 5000));
+        assert_eq!(numbers.labels().unwrap(), labels);
+        assert!(Short::of(&texts(&["01", "02", "03", "04"])).is_none());
+        assert!(Short::of(&texts(&["1", "2", "4", "5"])).is_none());
+    }
+
+    #[test]
+    fn what_is_neither_stays_a_list() {
+        let hours = ["2025-01-01T00:00", "2025-01-01T01:00", "2025-01-01T02:00"];
+        assert_eq!(Times::of(&texts(&hours)), None);
         let other = [
             "2025-01-01T00:00",
             "2025-01-01 01:00",
             "2025-01-01T02:00",
             "2025-01-01T03:00",
         ];
-        assert_eq!(RegularTimes::of(&texts(&other)), None);
-        let backwards = ["2025-01-03", "2025-01-02", "2025-01-01", "2024-12-31"];
-        assert_eq!(RegularTimes::of(&texts(&backwards)), None);
-        assert_eq!(RegularTimes::of(&texts(&["a", "b", "c", "d"])), None);
+        assert_eq!(Times::of(&texts(&other)), None);
+        assert_eq!(Times::of(&texts(&["a", "b", "c", "d"])), None);
     }
 
     #[test]
     fn what_is_forged_is_no_list() {
-        let forged = |start: &str, step_ms, count| {
+        let forged = |start: &str, step_ms, count, jitter| {
             let start = start.to_owned();
-            RegularTimes {
+            Times {
                 start,
                 step_ms,
                 count,
+                jitter,
             }
             .labels()
         };
-        assert_eq!(forged("yesterday", 1, 4), None);
-        assert_eq!(forged("2025-01-01", 86_400_000, MAX_REGULAR + 1), None);
-        assert_eq!(forged("9999-12-31", 86_400_000, 4), None);
-        assert_eq!(forged("2025-01-01", u64::MAX, 4), None);
+        assert_eq!(forged("yesterday", 1, 4, None), None);
+        assert_eq!(forged("2025-01-01", 1, 0, None), None);
+        let day = 86_400_000;
+        assert_eq!(forged("2025-01-01", day, MAX_WRITTEN_OUT + 1, None), None);
+        assert_eq!(forged("9999-12-31", day, 4, None), None);
+        assert_eq!(forged("2025-01-01", u64::MAX, 4, None), None);
+        assert_eq!(forged("2025-01-01", day, 4, Some(vec![0; 4])), None);
+        assert_eq!(forged("2025-01-01", day, 2, Some(vec![i64::MAX])), None);
+        assert_eq!(forged("2025-01-01", day, 2, Some(vec![1 << 30])), None);
         assert_eq!(
-            forged("2025-01-01", 0, 2).unwrap(),
+            forged("2025-01-01", 0, 2, None).unwrap(),
             ["2025-01-01", "2025-01-01"]
         );
+        let numbers = |first, count| Numbers { first, count }.labels();
+        assert_eq!(numbers(u64::MAX, 2), None);
+        assert_eq!(numbers(1, MAX_WRITTEN_OUT + 1), None);
+        assert_eq!(numbers(1, 0), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Device sessions, which make uploads out of tables.
 
+use crate::definition::{Definition, DefinitionError, Under};
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::FixedPoint;
@@ -15,6 +16,7 @@ use tfhe_sbc_device::{
     ColumnValues, DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session,
     SessionMode, encode_readings, reading_block_count, workspace_bytes,
 };
+use tfhe_sbc_oracle::upload::UploadKind;
 use zeroize::Zeroizing;
 
 use crate::error::UploadError;
@@ -78,9 +80,26 @@ impl DeviceSession {
         &self.parameters
     }
 
-    /// Whether the key is a device public key, whose uploads carry their masks.
-    pub fn is_public(&self) -> bool {
-        self.mode == KeyMode::Public
+    /// The parameters and the kind of the key, which forms of columns depend on.
+    pub fn under(&self) -> Under<'_> {
+        Under {
+            parameters: &self.parameters,
+            kind: match self.mode {
+                KeyMode::Public => UploadKind::PublicKey,
+                KeyMode::Symmetric => UploadKind::Symmetric,
+            },
+        }
+    }
+
+    /// Returns the columns of these definitions under the session's key.
+    ///
+    /// # Errors
+    /// Returns an error if the use of a column cannot be met.
+    pub fn columns(&self, definitions: &[Definition]) -> Result<Vec<Column>, DefinitionError> {
+        let columns = definitions.iter();
+        columns
+            .map(|definition| definition.column(self.under()))
+            .collect()
     }
 
     /// The fingerprint of the key that messages are encrypted under.
@@ -187,7 +206,10 @@ impl DeviceSession {
         readings: &[impl AsRef<[f64]>],
     ) -> Result<Vec<u8>, UploadError> {
         let mut blocks = Vec::with_capacity(columns.len());
+        // The column that each segment is of: its own, or one that is derived from it.
+        let mut owners = Vec::new();
         for (column, readings) in columns.iter().zip(readings) {
+            owners.extend(std::iter::repeat_n(column, 1 + column.derived.count()));
             let mut own = Zeroizing::new(Vec::new());
             if column.compact.is_none() {
                 let each = column.elements_each(self.parameters.block_encoding());
@@ -196,22 +218,30 @@ impl DeviceSession {
             }
             blocks.push(own);
         }
-        let values = columns.iter().zip(readings).zip(&blocks);
-        let values = values.map(|((column, readings), blocks)| {
-            let encoding = column
-                .element_encoding()
-                .map_err(|error| UploadError::Compact {
-                    column: column.name.clone(),
-                    error,
-                })?;
-            Ok(match encoding {
+        let mut values = Vec::with_capacity(owners.len());
+        for ((column, readings), blocks) in columns.iter().zip(readings).zip(&blocks) {
+            let (fixed_point, readings) = (fixed_point(column)?, readings.as_ref());
+            let refused = |error| UploadError::Compact {
+                column: column.name.clone(),
+                error,
+            };
+            values.push(match column.element_encoding().map_err(refused)? {
                 ElementEncoding::Radix => ColumnValues::Blocks(blocks),
                 ElementEncoding::Compact(encoding) => {
-                    ColumnValues::Readings(encoding, fixed_point(column)?, readings.as_ref())
+                    ColumnValues::Readings(encoding, fixed_point, readings)
                 }
-            })
-        });
-        let values: Vec<ColumnValues<'_>> = values.collect::<Result<_, UploadError>>()?;
+            });
+            for (derivation, compact) in column.derived.columns() {
+                let encoding = compact.encoding(derivation.bits(column.bits));
+                let encoding = encoding.map_err(refused)?;
+                values.push(ColumnValues::Derived(
+                    encoding,
+                    derivation,
+                    fixed_point,
+                    readings,
+                ));
+            }
+        }
         let encrypted = self.encryptor(expander)?.encrypt_columns(&values);
         encrypted.map_err(|error| match error {
             DeviceError::ColumnReading {
@@ -221,7 +251,7 @@ impl DeviceSession {
             } => UploadError::Reading {
                 row,
                 label: labels.get(row).cloned().unwrap_or_default(),
-                column: columns
+                column: owners
                     .get(column)
                     .map(|c| c.name.clone())
                     .unwrap_or_default(),
@@ -308,6 +338,18 @@ impl AnyEncryptor<'_> {
             Self::SymmetricBits(_) | Self::PublicBits(_) => Err(DeviceError::PlaintextKind),
         }
     }
+
+    /// Returns the message that holds these values: a list of blocks if they are radix blocks alone,
+    /// otherwise a list of columns.
+    ///
+    /// # Errors
+    /// Those of [`encrypt_blocks`](Self::encrypt_blocks) and [`encrypt_columns`](Self::encrypt_columns).
+    pub fn encrypt_values(&mut self, values: &[ColumnValues<'_>]) -> Result<Vec<u8>, DeviceError> {
+        match values {
+            [ColumnValues::Blocks(blocks)] => self.encrypt_blocks(blocks),
+            _ => self.encrypt_columns(values),
+        }
+    }
 }
 
 fn column_message<T: ProductTorus, K: SessionMode<T>>(
@@ -349,6 +391,7 @@ mod tests {
             scale: 0.5,
             bits: 8,
             compact: None,
+            derived: Default::default(),
         }
     }
 

@@ -2,20 +2,22 @@
 
 use std::sync::OnceLock;
 
-use tfhe_sbc_upload::extract::ExpandedGlweList;
-use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata, Upload};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
+use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
+use tfhe_sbc_upload::derived::{Derived, Flags};
+use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata, Upload};
+use tfhe_sbc_upload::short::{Definitions, ShortUpload, shorten};
 
 use super::Target;
 use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};
@@ -93,7 +95,8 @@ pub(super) const UPLOAD: Target = Target {
         let last = upload.metadata.columns.len() - 1;
         let blocks = upload.metadata.blocks_of(encoding, last, rows - 1);
         let count = upload.list.element_count();
-        assert_eq!(blocks.end, count);
+        let derived = upload.metadata.columns[last].derived.count();
+        assert_eq!(blocks.end + derived * rows, count);
         // Few suffice to see whether they are where they should be.
         if count <= 1024 {
             let expanded = ExpandedGlweList::<u64>::expand(&upload.list, parameters);
@@ -111,6 +114,36 @@ pub(super) const UPLOAD: Target = Target {
             compact_upload(Kind::SeededColumnList),
             compact_upload(Kind::ColumnList),
         ]
+    },
+};
+
+/// Short uploads, which a server restores with definitions that it knows.
+pub(super) const SHORT_UPLOAD: Target = Target {
+    name: "short_upload",
+    run: |bytes| {
+        let definitions = known_definitions();
+        let Ok(short) = ShortUpload::parse(bytes) else {
+            return;
+        };
+        let Ok(restored) = short.restore(definitions) else {
+            return;
+        };
+        assert_eq!(Definitions::of(&restored).as_ref(), Some(definitions));
+        let again = shorten(&restored).map(|again| again.bytes);
+        assert_eq!(again.as_deref(), Some(bytes));
+        let restored = with_checksums(&restored);
+        let _ = Upload::parse(
+            &restored,
+            known_key().parameters(),
+            known_key().fingerprint(),
+        );
+    },
+    seeds: || {
+        let whole = compact_upload(Kind::SeededColumnList);
+        shorten(&whole)
+            .map(|short| short.bytes)
+            .into_iter()
+            .collect()
     },
 };
 
@@ -133,13 +166,15 @@ pub(super) const REQUEST: Target = Target {
         let readings = readings(parameters.block_encoding());
         let requests = super::texts::QUESTIONS.iter().filter_map(|text| {
             let question: Question = text.parse().ok()?;
-            let encrypt = &mut |blocks: &[u8]| Ok(seeded_list(known_key(), blocks.len()));
             Request::seal(
                 &[question],
                 &readings,
                 parameters,
                 fingerprint,
-                Some(encrypt),
+                Some(&mut |values| {
+                    let count = values.iter().map(|value| value.len()).sum();
+                    Ok(seeded_list(known_key(), count))
+                }),
             )
             .ok()
         });
@@ -180,6 +215,12 @@ pub(super) const RESULT: Target = Target {
     },
 };
 
+/// The definitions of one of the uploads.
+fn known_definitions() -> &'static Definitions {
+    static DEFINITIONS: OnceLock<Definitions> = OnceLock::new();
+    DEFINITIONS.get_or_init(|| Definitions::of(&compact_upload(Kind::SeededColumnList)).unwrap())
+}
+
 /// The key set of the samples.
 fn known_key() -> &'static SecretKey {
     static KEY: OnceLock<SecretKey> = OnceLock::new();
@@ -194,6 +235,7 @@ fn readings(_: BlockEncoding) -> ReadingsMetadata {
         offset: -5.0,
         scale: 0.25,
         compact: None,
+        derived: Default::default(),
     };
     ReadingsMetadata {
         columns: vec![column("level", 8), column("depth", 5)],
@@ -211,19 +253,33 @@ fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// An upload with a compact column of either rounding, between columns of radix blocks.
+/// An upload with a compact column of either rounding, and columns derived from one of them, between columns of
+/// radix blocks.
 fn compact_upload(kind: Kind) -> Vec<u8> {
     let parameters = known_key().parameters();
     let encoding = parameters.block_encoding();
     let mut readings = readings(encoding);
     for feedback in [false, true] {
+        let form = |body_bits| Compact {
+            headroom: 6,
+            body_bits,
+            feedback,
+        };
+        let derived = Derived {
+            square: Some(form(30)),
+            flags: Some(Flags {
+                from: vec![3, 200],
+                compact: form(14),
+            }),
+        };
         let compact = Column {
             name: format!("compact_{feedback}"),
-            compact: Some(Compact {
-                headroom: 6,
-                body_bits: 22,
-                feedback,
-            }),
+            compact: Some(form(22)),
+            derived: if feedback {
+                derived
+            } else {
+                Derived::default()
+            },
             ..readings.columns[0].clone()
         };
         readings.columns.insert(1, compact);

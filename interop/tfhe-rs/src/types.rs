@@ -166,6 +166,7 @@ fn columns(keys: &Keys) {
         scale: 1.0,
         bits: 10,
         compact: None,
+        derived: Default::default(),
     };
     let first = Column {
         name: "other".to_owned(),

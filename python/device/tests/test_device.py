@@ -60,6 +60,7 @@ def test_compact_columns_are_read_back(key, tmp_path):
         scale={"level": 0.5},
         offset={"level": -40},
         bits=[8, 4, 12],
+        use={"mode": "radix"},
         compact={
             "level": ts.Compact(headroom=12, body_bits=28, feedback=True),
             "flow": ts.Compact(headroom=1, body_bits=18),
@@ -88,11 +89,43 @@ def test_compact_columns_are_read_back(key, tmp_path):
 def test_compact_columns_are_smaller_than_blocks(key):
     readings = np.arange(2048) % 4096
     encryptor = ts.Encryptor(key)
-    blocks = encryptor.encrypt(readings, bits=12)
-    compact = encryptor.encrypt(readings, bits=12, compact=ts.Compact(1, 18))
+    # Labels without an order take the same bytes beside both.
+    rows = [f"row {row * 1001 % 2048}" for row in range(2048)]
+    blocks = encryptor.encrypt(readings, bits=12, rows=rows, use="radix")
+    compact = encryptor.encrypt(readings, bits=12, rows=rows, compact=ts.Compact(1, 18))
     # Six blocks of 12 bits, or one body of 18 bits.
     difference = 2048 * 9 - 2048 * 18 // 8
     assert abs(len(blocks) - len(compact) - difference) < 100
+
+
+def test_the_use_of_a_column_decides_its_form(key, tmp_path):
+    def forms(**arguments):
+        upload = ts.Encryptor(key).encrypt([[1, 2]], **arguments)
+        _, columns = read(upload, tmp_path)
+        # A compact column is five words and a code, a radix column one word and six blocks.
+        words, found = columns[2:], []
+        while words:
+            length = 1 if words[0] == "radix" else 5
+            found.append(words[:length])
+            words = words[length + (6 if length == 1 else 1) :]
+        return found
+
+    means = ["compact", "12", "14", "32", "feedback"]
+    alarms = ["compact", "12", "1", "18", "nearest"]
+    assert forms(bits=12) == forms(bits=12, use="means") == [means, means]
+    assert forms(bits=12, use=["alarms", "radix"]) == [alarms, ["radix"]]
+    assert forms(bits=12, use={"value_1": "alarms"}) == [means, alarms]
+    columns = [ts.Column("a", bits=12, use="radix"), ts.Column("b", bits=12)]
+    assert forms(columns=columns) == [["radix"], means]
+    # Too many bits for means: radix blocks, unless the use is stated.
+    wide = ts.Encryptor(key).encrypt([1], bits=50)
+    assert read(wide, tmp_path)[1][0] == "seeded_glwe_list"
+    with pytest.raises(ts.TfheSbcError, match="'value' of 50 bits.*radix"):
+        ts.Encryptor(key).encrypt([1], bits=50, use="means")
+    with pytest.raises(ValueError, match="'value'.*means, alarms, fleet and radix"):
+        ts.Encryptor(key).encrypt([1], bits=12, use="mean")
+    with pytest.raises(ts.TfheSbcError, match="both a use and a compact form"):
+        ts.Encryptor(key).encrypt([1], bits=12, use="means", compact=ts.Compact(10, 30))
 
 
 @pytest.mark.parametrize(

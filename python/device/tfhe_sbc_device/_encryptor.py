@@ -19,15 +19,15 @@ from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
 #: A column as the extension module takes it.
-_Parts = tuple[str, str, float, float, int, Union[tuple[int, int, bool], None]]
+_Parts = tuple[str, str, float, float, int, Union[str, None], Union[tuple[int, int, bool], None]]
 
 
 @dataclass(frozen=True)
 class Compact:
-    """The compact form of a column: a whole code in one coefficient of a ciphertext.
+    """The compact form of a column in numbers: a whole code in one coefficient of a ciphertext.
 
     Sums, means and differences of compact columns need no bootstrap, and readings take fewer bytes than
-    radix blocks, which columns have without it.
+    radix blocks. The form of a column follows from its ``use``; these are numbers for other uses.
 
     Args:
         headroom: the number of bits above a code. Sums of codes stay below
@@ -59,7 +59,10 @@ class Column:
         offset: the lowest reading, in the column's unit.
         bits: the width of a code, 1 to 52.
         unit: for people; at most 64 characters.
-        compact: the compact form of the column; radix blocks if not given.
+        use: what the readings are mostly used for. ``"means"``, ``"alarms"`` (comparisons) and
+            ``"fleet"`` (sums over many boards) are compact forms; ``"radix"`` are radix blocks, for
+            extremes, sorts and products. If not given, ``"means"`` where that is possible.
+        compact: the compact form in numbers, instead of ``use``.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Column:
     bits: int = 16
     unit: str = ""
     compact: Compact | None = None
+    use: str | None = None
 
     @property
     def range(self) -> tuple[float, float]:
@@ -86,6 +90,7 @@ class Column:
             float(self.offset),
             float(self.scale),
             int(self.bits),
+            None if self.use is None else str(self.use),
             None if self.compact is None else self.compact._parts(),
         )
 
@@ -221,6 +226,7 @@ class Encryptor:
         bits: PerColumn = None,
         name: str | Sequence[str] | None = None,
         unit: PerColumn = "",
+        use: PerColumn = None,
         compact: PerColumn = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
@@ -236,13 +242,15 @@ class Encryptor:
             bits: the width of a code, 1 to 52.
             name: the column's name; a list of names for a 2-D array.
             unit: the column's unit, for people.
-            compact: the compact form of the column, a :class:`Compact`; radix blocks if not given.
+            use: what the readings are mostly used for: ``"means"``, ``"alarms"``, ``"fleet"`` or
+                ``"radix"``, see :class:`Column`; ``"means"`` where that is possible if not given.
+            compact: the compact form in numbers, a :class:`Compact`, instead of ``use``.
             columns: definitions of the columns, instead of the arguments above.
             rows: one label a row, such as its time; numbers from 0 if not given. Labels, names
                 and units are not encrypted.
 
-        Each of ``scale``, ``offset``, ``bits``, ``unit`` and ``compact`` is one for all columns, a
-        mapping from names or a list.
+        Each of ``scale``, ``offset``, ``bits``, ``unit``, ``use`` and ``compact`` is one for all
+        columns, a mapping from names or a list.
 
         Returns:
             The bytes of an upload, as ``tfhe-sbc encrypt`` writes them.
@@ -252,7 +260,7 @@ class Encryptor:
             TypeError: readings that are no numbers.
             ValueError: columns or labels that cannot be sent.
         """
-        table = table_of(data, scale, offset, bits, name, unit, columns, rows, compact)
+        table = table_of(data, scale, offset, bits, name, unit, columns, rows, use, compact)
         return self._session.encrypt_table(*table)
 
     def encrypt_scalar(
@@ -269,7 +277,9 @@ class Encryptor:
 
         ``Server.load_scalar`` reads it. Give it the encoding of the column that it meets.
         """
-        return self.encrypt([value], scale=scale, offset=offset, bits=bits, name=name, unit=unit)
+        return self.encrypt(
+            [value], scale=scale, offset=offset, bits=bits, name=name, unit=unit, use="radix"
+        )
 
     def __repr__(self) -> str:
         return f"<Encryptor with {self._key!r}>"
@@ -287,6 +297,7 @@ def table_of(
     unit: PerColumn,
     columns: Sequence[Column] | None,
     rows: Iterable[object] | None,
+    use: PerColumn = None,
     compact: PerColumn = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
@@ -304,12 +315,13 @@ def table_of(
                 offset=_of(offset, place, column, 0.0),
                 bits=_of(bits, place, column, None),
                 unit=_of(unit, place, column, ""),
-                compact=_compact_of(compact, place, column),
+                use=_optional_of(use, place, column),
+                compact=_optional_of(compact, place, column),
             )
             for place, (column, _) in enumerate(named)
         ]
-    elif any(given is not None for given in (scale, offset, bits, compact)):
-        raise ValueError("give columns, or scale, offset, bits and compact, not both")
+    elif any(given is not None for given in (scale, offset, bits, use, compact)):
+        raise ValueError("give columns, or scale, offset, bits, use and compact, not both")
     by_name = dict(named)
     for column in columns:
         if column.name not in by_name:
@@ -368,8 +380,8 @@ def _of(given: PerColumn, place: int, name: str, default: Any) -> Any:
     return given
 
 
-def _compact_of(given: PerColumn, place: int, name: str) -> Any:
-    """The compact form of one column; columns without an entry in a mapping are radix blocks."""
+def _optional_of(given: PerColumn, place: int, name: str) -> Any:
+    """The use or the form of one column; columns without an entry in a mapping have the default."""
     if isinstance(given, Mapping):
         return given.get(name)
     return _of(given, place, name, None)

@@ -12,9 +12,11 @@ use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
-use tfhe_sbc_device::{DeviceError, MemoryPlan};
-use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_upload::definition::{Definition, Under, UnknownUse};
+use tfhe_sbc_upload::derived::Declaration;
 use tfhe_sbc_upload::readings::{Column, Compact};
+use tfhe_sbc_upload::{AnyEncryptor, DeviceSession};
 use zeroize::Zeroizing;
 
 use crate::{errors, files};
@@ -93,8 +95,16 @@ impl DeviceKey {
 
 /// A compact form as Python gives it: headroom, body bits, feedback.
 type CompactTuple = (u32, u32, bool);
-/// A column as Python gives it: name, unit, offset, scale, bits, compact form.
-pub type ColumnTuple = (String, String, f64, f64, u32, Option<CompactTuple>);
+/// A column as Python gives it: name, unit, offset, scale, bits, use, compact form.
+pub type ColumnTuple = (
+    String,
+    String,
+    f64,
+    f64,
+    u32,
+    Option<String>,
+    Option<CompactTuple>,
+);
 
 /// An encryptor.
 #[pyclass(frozen)]
@@ -131,7 +141,7 @@ impl Session {
         labels: Vec<String>,
         readings: Vec<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let columns: Vec<Column> = columns.into_iter().map(column).collect();
+        let columns = under(columns, self.lock().under())?;
         let readings = readings
             .iter()
             .map(|readings| Zeroizing::new(readings.as_array().to_vec()));
@@ -151,17 +161,14 @@ impl Session {
         self.lock().fingerprint()
     }
 
-    /// Hands on what makes one message of blocks.
+    /// Calls `work` with an encryptor for one message.
     ///
     /// # Errors
-    /// Without randomness.
-    pub fn with_encryptor<R>(
-        &self,
-        work: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<Vec<u8>, DeviceError>) -> R,
-    ) -> PyResult<R> {
+    /// Returns an error without randomness.
+    pub fn with_encryptor<R>(&self, work: impl FnOnce(&mut AnyEncryptor<'_>) -> R) -> PyResult<R> {
         let mut session = self.lock();
         let mut encryptor = session.encryptor(self.expander).map_err(errors::upload)?;
-        Ok(work(&mut |blocks| encryptor.encrypt_blocks(blocks)))
+        Ok(work(&mut encryptor))
     }
 
     fn lock(&self) -> MutexGuard<'_, DeviceSession> {
@@ -170,20 +177,39 @@ impl Session {
     }
 }
 
-/// A column of its parts.
-pub fn column((name, unit, offset, scale, bits, compact): ColumnTuple) -> Column {
-    Column {
+/// Columns of their parts under a key, in the forms that their uses need.
+///
+/// # Errors
+/// If a use is none, or cannot be met.
+pub fn under(columns: Vec<ColumnTuple>, key: Under<'_>) -> PyResult<Vec<Column>> {
+    let columns = columns.into_iter().map(|column| {
+        definition(column)?
+            .column(key)
+            .map_err(|error| errors::refused(&error, error.advice()))
+    });
+    columns.collect()
+}
+
+fn definition(
+    (name, unit, offset, scale, bits, usage, compact): ColumnTuple,
+) -> PyResult<Definition> {
+    let usage = usage.map(|usage| usage.parse()).transpose();
+    let usage = usage
+        .map_err(|error: UnknownUse| PyValueError::new_err(format!("column '{name}': {error}")))?;
+    Ok(Definition {
         name,
         unit,
         offset,
         scale,
         bits,
+        usage,
         compact: compact.map(|(headroom, body_bits, feedback)| Compact {
             headroom,
             body_bits,
             feedback,
         }),
-    }
+        derived: Declaration::default(),
+    })
 }
 
 fn named<T: Copy>(

@@ -4,13 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use tfhe_sbc_transport::scheme::Scheme;
-use tfhe_sbc_upload::readings::{Column, Compact};
+use tfhe_sbc_upload::definition::Definition;
 
 use super::duration::{duration, positive};
 use super::keys::Secret;
 use super::source::SourceConfig;
+use super::text::in_one_line;
 use crate::error::AgentError;
 use crate::range::OutOfRange;
 
@@ -312,47 +314,53 @@ impl TopicsSettings {
     }
 }
 
-/// `[[column]]`: a column, its encoding and where its readings come from.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// `[[column]]`: a column, its encoding, its use and where its readings come from.
+#[derive(Debug, Clone)]
 pub struct ColumnSettings {
-    /// Its name: letters, digits and underscores.
-    pub name: String,
-    /// Its unit, for people.
-    #[serde(default)]
-    pub unit: String,
+    /// The column's name, encoding and use.
+    pub definition: Definition,
     /// The factor that a source's value is multiplied by.
-    #[serde(default = "one")]
     pub factor: f64,
     /// The summand that is added then, to make the reading.
-    #[serde(default)]
     pub add: f64,
-    /// The lowest reading.
-    pub offset: f64,
-    /// The step between readings.
-    pub scale: f64,
-    /// The width in bits.
-    pub bits: u32,
-    /// The compact form; radix blocks without it.
-    pub compact: Option<Compact>,
     /// The policy for readings that the column cannot encode.
-    #[serde(default)]
     pub out_of_range: OutOfRange,
     /// The source of the readings.
     pub source: SourceConfig,
 }
 
+/// The keys of a column beside its definition, which refuses unknown ones.
+#[derive(Deserialize)]
+struct Reading {
+    #[serde(default = "one")]
+    factor: f64,
+    #[serde(default)]
+    add: f64,
+    #[serde(default)]
+    out_of_range: OutOfRange,
+    source: SourceConfig,
+}
+
+impl<'de> Deserialize<'de> for ColumnSettings {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let table = toml::Table::deserialize(from)?;
+        let defect = |error: toml::de::Error| D::Error::custom(in_one_line(&error));
+        let definition = table.clone().try_into().map_err(defect)?;
+        let reading: Reading = table.try_into().map_err(defect)?;
+        Ok(Self {
+            definition,
+            factor: reading.factor,
+            add: reading.add,
+            out_of_range: reading.out_of_range,
+            source: reading.source,
+        })
+    }
+}
+
 impl ColumnSettings {
-    /// Returns the column's definition in an upload.
-    pub fn column(&self) -> Column {
-        Column {
-            name: self.name.clone(),
-            unit: self.unit.clone(),
-            offset: self.offset,
-            scale: self.scale,
-            bits: self.bits,
-            compact: self.compact,
-        }
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
     }
 }
 

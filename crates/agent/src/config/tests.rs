@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_upload::definition::UploadKind;
 use tfhe_sbc_upload::readings::Compact;
 
 use super::*;
@@ -153,26 +155,56 @@ fn every_error_names_its_key_and_says_what_to_do() {
     );
 }
 
+/// The settings with more keys for the column.
+fn column_with(keys: &str) -> Result<Config, AgentError> {
+    parse(&GOOD.replace("bits = 8\n", &format!("bits = 8\n{keys}\n")))
+}
+
 #[test]
-fn a_column_may_be_compact() {
-    let compact =
-        |form: &str| parse(&GOOD.replace("bits = 8\n", &format!("bits = 8\ncompact = {form}\n")));
-    let config = compact("{ headroom = 14, body_bits = 28, feedback = true }").unwrap();
-    let column = config.columns[0].column();
-    assert_eq!(
-        column.compact,
+fn the_form_of_a_column_follows_from_its_use() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let form = |keys: &str, kind| {
+        let under = Under {
+            parameters: &parameters,
+            kind,
+        };
+        let columns = column_with(keys).unwrap().columns_under(under)?;
+        Ok::<_, AgentError>(columns[0].compact)
+    };
+    let form = |keys: &str| form(keys, UploadKind::Symmetric);
+    let compact = |headroom, body_bits, feedback| {
         Some(Compact {
-            headroom: 14,
-            body_bits: 28,
-            feedback: true,
+            headroom,
+            body_bits,
+            feedback,
         })
+    };
+    assert_eq!(form("").unwrap(), compact(14, 28, true));
+    assert_eq!(form("use = \"means\"").unwrap(), compact(14, 28, true));
+    let alarms = form("use = \"alarms\"").unwrap().unwrap();
+    assert_eq!((alarms.headroom, alarms.feedback), (1, false));
+    assert_eq!(form("use = \"radix\"").unwrap(), None);
+    let numbers = "compact = { headroom = 14, body_bits = 30, feedback = true }";
+    assert_eq!(form(numbers).unwrap(), compact(14, 30, true));
+    let error = form(&format!("use = \"radix\"\n{numbers}")).unwrap_err();
+    let words = format!("{error}; {}", error.advice());
+    assert!(
+        words.contains("'t'") && words.contains("one of them"),
+        "{words}"
     );
-    for (form, words) in [
-        ("{ headroom = 14, body_bits = 20 }", "'t'"),
-        ("{ headroom = 14 }", "body_bits"),
-        ("true", "compact"),
+}
+
+#[test]
+fn forms_that_cannot_be_are_refused() {
+    for (keys, words) in [
+        ("compact = { headroom = 14, body_bits = 20 }", "'t'"),
+        ("compact = { headroom = 14 }", "body_bits"),
+        ("compact = true", "compact"),
+        ("use = \"mean\"", "means, alarms, fleet and radix"),
+        ("use = 1", "use"),
+        ("sue = \"means\"", "sue"),
     ] {
-        let error = compact(form).err().unwrap().to_string();
+        let error = column_with(keys).err().unwrap().to_string();
         assert!(error.contains(words), "{error}");
     }
 }

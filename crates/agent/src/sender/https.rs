@@ -2,10 +2,10 @@
 
 use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
 use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::protocol::UNKNOWN_DEFINITIONS;
 
-use super::SendFailure;
+use super::{Acknowledged, SendFailure};
 use crate::config::ServerSettings;
-use crate::spool::Waiting;
 
 /// A server, and the connection to it while there is one.
 pub(crate) struct Https {
@@ -28,23 +28,29 @@ impl Https {
         }
     }
 
-    pub(super) fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
+    /// Sends an upload, whole or short.
+    pub(super) fn send(&mut self, upload: &[u8]) -> Result<Acknowledged, SendFailure> {
         let client = match self.client.take() {
             Some(client) => client,
             None => Client::connect_with(&self.url, &self.identity, self.timeouts.clone())
                 .map_err(|error| failure(&error))?,
         };
-        let receipt = client
-            .upload(&waiting.bytes)
-            .map_err(|error| failure(&error))?;
-        self.client = Some(client);
-        if receipt.id != waiting.id {
-            return Err(SendFailure::later(format_args!(
-                "the server acknowledged {}, not {}",
-                receipt.id, waiting.id
-            )));
+        let receipt = client.upload(upload);
+        if matches!(
+            receipt,
+            Ok(_)
+                | Err(ClientError::Refused {
+                    status: UNKNOWN_DEFINITIONS,
+                    ..
+                })
+        ) {
+            self.client = Some(client);
         }
-        Ok(())
+        let receipt = receipt.map_err(|error| failure(&error))?;
+        Ok(Acknowledged {
+            id: receipt.id,
+            definitions_kept: receipt.definitions_kept,
+        })
     }
 }
 
@@ -55,7 +61,9 @@ fn failure(error: &ClientError) -> SendFailure {
             words: error.to_string(),
             after: Some(*retry_after),
         },
-        ClientError::Refused { status, .. } if is_final(*status) => SendFailure::refused(error),
+        ClientError::Refused { status, .. } if is_final(*status) => {
+            SendFailure::refused(*status, error)
+        }
         ClientError::Refused { status: 403, .. }
         | ClientError::ClientCertificateRefused { .. }
         | ClientError::NoClientCertificate { .. } => SendFailure::unwelcome(error),

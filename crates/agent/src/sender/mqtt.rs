@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::mqtt::answer::{Answer, CONTINUE};
 use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
@@ -11,11 +12,10 @@ use tfhe_sbc_transport::mqtt::topics::{answer_topic, up_topic};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, timeout_at};
 
-use super::SendFailure;
 use super::https::is_final;
+use super::{Acknowledged, SendFailure};
 use crate::config::Config;
 use crate::error::AgentError;
-use crate::spool::Waiting;
 
 /// The most parts that the broker has not acknowledged.
 const WINDOW: usize = 16;
@@ -67,16 +67,17 @@ impl Mqtt {
         })
     }
 
-    pub(super) fn send(&mut self, waiting: &Waiting) -> Result<(), SendFailure> {
+    /// Sends an upload, whole or short.
+    pub(super) fn send(&mut self, upload: &[u8]) -> Result<Acknowledged, SendFailure> {
         let kept = self.connection.take();
         let kept = kept.filter(|(_, used)| used.elapsed() < KEPT);
         let kept = kept.map(|(connection, _)| connection);
         let was_kept = kept.is_some();
-        let sent = self.runtime.block_on(self.transfer(kept, waiting));
+        let sent = self.runtime.block_on(self.transfer(kept, upload));
         let sent = match sent {
             // The broker closed the connection in the meantime.
             Err(MqttError::Io { .. }) if was_kept => {
-                self.runtime.block_on(self.transfer(None, waiting))
+                self.runtime.block_on(self.transfer(None, upload))
             }
             other => other,
         };
@@ -92,8 +93,8 @@ impl Mqtt {
     async fn transfer(
         &self,
         kept: Option<Connection>,
-        waiting: &Waiting,
-    ) -> Result<(Option<Connection>, Result<(), SendFailure>), MqttError> {
+        upload: &[u8],
+    ) -> Result<(Option<Connection>, Result<Acknowledged, SendFailure>), MqttError> {
         let mut connection = match kept {
             Some(connection) => connection,
             None => {
@@ -104,7 +105,8 @@ impl Mqtt {
                 Connection::open(&self.broker, &self.device, keep_alive, &topics).await?
             }
         };
-        let mut parts = Part::cut(&waiting.bytes, self.part_bytes);
+        let sent = BlobId::of(upload);
+        let mut parts = Part::cut(upload, self.part_bytes);
         let (mut published, mut known, mut unacknowledged) = (0, 0_u32, 0);
         let mut deadline = Instant::now() + self.timeout;
         loop {
@@ -141,7 +143,7 @@ impl Mqtt {
                 connection.send(Outgoing::PubAck { id }).await?;
             }
             match answer {
-                Some(answer) if answer.id == waiting.id => {
+                Some(answer) if answer.id == sent => {
                     if answer.status == CONTINUE {
                         known = answer.parts;
                         deadline = Instant::now() + self.timeout;
@@ -156,7 +158,7 @@ impl Mqtt {
     }
 }
 
-fn outcome(answer: &Answer) -> Result<(), SendFailure> {
+fn outcome(answer: &Answer) -> Result<Acknowledged, SendFailure> {
     let Answer {
         status,
         error,
@@ -165,9 +167,12 @@ fn outcome(answer: &Answer) -> Result<(), SendFailure> {
     } = answer;
     let words = || format!("the server refused ({status}): {error}. {hint}");
     match *status {
-        200 | 201 => Ok(()),
+        200 | 201 => Ok(Acknowledged {
+            id: answer.stored.unwrap_or(answer.id),
+            definitions_kept: answer.definitions_kept,
+        }),
         403 => Err(SendFailure::unwelcome(words())),
-        status if is_final(status) => Err(SendFailure::refused(words())),
+        status if is_final(status) => Err(SendFailure::refused(status, words())),
         _ => Err(SendFailure::Later {
             words: words(),
             after: answer

@@ -32,7 +32,7 @@ impl Polled {
         let sensors = columns.iter().map(|column| {
             open(&column.source, sysfs, &mut programs, topics).map_err(|(problem, advice)| {
                 AgentError::setting(
-                    &format!("column '{}', source", column.name),
+                    &format!("column '{}', source", column.name()),
                     problem,
                     advice,
                 )

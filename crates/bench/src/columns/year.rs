@@ -3,6 +3,7 @@
 
 use tfhe_sbc_columns::{
     Column, Computable, Computed, Limit, Number, Progress, ReadingsMetadata, Relation, Server,
+    limit_encoding,
 };
 use tfhe_sbc_core::encoding::BodyRounding;
 use tfhe_sbc_core::keys::SecretKey;
@@ -39,6 +40,9 @@ pub(super) fn rows() -> Result<Vec<Row>, BenchError> {
         let cost = server.cost(&[count(limit)], &Progress::default())?;
         Ok(cost.bootstraps as f64 / ROWS as f64)
     };
+    let encrypted_limit = limit_encoding(&parameters, a.bits())
+        .and_then(|encoding| a.rehearsed_compact_limit(511, &encoding))
+        .ok_or_else(|| BenchError::WrongAnswer("the form of a threshold".to_owned()))?;
     let score = Number::linear(&[(a, 2.0), (b, -1.0)], 0.0)?;
     let figure = |name: &str, value, note: &str| {
         Row::figures(
@@ -74,7 +78,7 @@ pub(super) fn rows() -> Result<Vec<Row>, BenchError> {
         ),
         figure(
             "year_count_bootstraps_encrypted_threshold",
-            count(Limit::Encrypted(a.rehearsed_limit(511)))?,
+            count(Limit::Encrypted(encrypted_limit))?,
             "a count of the rows above an encrypted threshold, for each row of 10 bits",
         ),
         Row::figures(
@@ -104,6 +108,7 @@ fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, BenchError> {
                 body_bits: encoding.body_bits(),
                 feedback: encoding.rounding() == BodyRounding::ErrorFeedback,
             }),
+            derived: Default::default(),
         })
     };
     // The days of 2025, month by month.

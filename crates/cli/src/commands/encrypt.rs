@@ -1,15 +1,15 @@
 //! `encrypt`: CSV in, an upload out.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_oracle::upload::UploadKind;
 
-use crate::columns::Under;
 use crate::encryptor;
 use crate::failure::Outcome;
+use crate::table::Table;
 use crate::{columns, output, report, table};
 
 /// Encrypts CSV readings into one upload: column definitions and row labels in the clear,
@@ -32,6 +32,10 @@ pub(crate) struct Arguments {
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Write an upload for every so many rows, numbered OUT-1, OUT-2 and so on, so that any number of rows
+    /// is encrypted in the memory of one upload
+    #[arg(long, value_name = "ROWS", requires = "out")]
+    split: Option<NonZeroUsize>,
     /// The generator of masks and noise
     #[arg(long, default_value = ExpanderKind::ChaCha20.name(), value_parser = super::expander())]
     expander: ExpanderKind,
@@ -43,31 +47,50 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let mut session = encryptor::open(&arguments.key, arguments.plan)?;
-    let parameters = *session.parameters();
-    let under = Under {
-        parameters: &parameters,
-        kind: match session.is_public() {
-            true => UploadKind::PublicKey,
-            false => UploadKind::Symmetric,
-        },
-    };
-    let columns = columns::load(arguments.columns.as_deref(), Some(under))?;
-    let csv = output::read_input(&arguments.csv)?;
+    let definitions = columns::load(arguments.columns.as_deref())?;
+    let columns = columns::under(&definitions, session.under())?;
     let source = if arguments.csv == Path::new("-") {
         "stdin".to_owned()
     } else {
         arguments.csv.display().to_string()
     };
-    let table = table::read(&source, csv.as_slice(), &columns)?;
-    let upload =
-        session.encrypt_table(arguments.expander, &columns, &table.labels, &table.readings)?;
-    output::write(arguments.out.as_deref(), &upload)?;
+    let input = output::open_input(&arguments.csv)?;
+    let mut rows = table::Rows::open(&source, input, &columns)?;
+    let most = arguments.split.map_or(usize::MAX, NonZeroUsize::get);
+    let (mut row_count, mut byte_count, mut uploads) = (0, 0, 0);
+    while let Some(Table { labels, readings }) = rows.next(most)? {
+        uploads += 1;
+        let upload = session.encrypt_table(arguments.expander, &columns, &labels, &readings)?;
+        let out = match (arguments.split, &arguments.out) {
+            (Some(_), Some(out)) => Some(numbered(out, uploads)),
+            (_, out) => out.clone(),
+        };
+        output::write(out.as_deref(), &upload)?;
+        row_count += labels.len();
+        byte_count += upload.len() as u64;
+    }
+    let parts = match arguments.split {
+        Some(_) => format!(" in {uploads} uploads"),
+        None => String::new(),
+    };
     output::note(format_args!(
-        "encrypted {} rows of {} columns: {} to {}",
-        table.labels.len(),
+        "encrypted {row_count} rows of {} columns{parts}: {} to {}",
         columns.len(),
-        report::bytes(upload.len() as u64),
+        report::bytes(byte_count),
         output::shown(arguments.out.as_ref())
     ));
+    for line in columns::forms(&definitions, &columns, session.parameters()) {
+        output::note(line);
+    }
     Ok(())
+}
+
+/// Returns the path of upload `number`: `day-2.tsbc` for `day.tsbc`.
+fn numbered(out: &Path, number: usize) -> PathBuf {
+    let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match out.extension() {
+        Some(extension) => format!("{stem}-{number}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{number}"),
+    };
+    out.with_file_name(name)
 }

@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tfhe_sbc_columns::Server;
+use tfhe_sbc_columns::{Server, joined_metadata};
+use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::evaluate::evaluate;
 use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use super::query::Questions;
-use crate::failure::{Explain, Outcome};
+use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, progress, report};
 
 /// Answers questions about encrypted readings in a file, as a server would, but without
@@ -30,9 +33,9 @@ pub(crate) struct Arguments {
     /// The directory with the switch keys of devices that have keys of their own
     #[arg(long, value_name = "DIRECTORY")]
     device_keys: Option<PathBuf>,
-    /// The upload that `encrypt` made, or - for stdin
+    /// The upload that `encrypt` made, or - for stdin; given several times, the rows of all of them
     #[arg(long, default_value = "-")]
-    readings: PathBuf,
+    readings: Vec<PathBuf>,
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -51,6 +54,47 @@ pub(crate) struct Arguments {
     max_bootstraps: u64,
 }
 
+/// The uploads that a question is about, with the files that they are from.
+struct Given<'p> {
+    paths: &'p [PathBuf],
+    uploads: Vec<Vec<u8>>,
+}
+
+const READINGS_HELP: &str =
+    "give uploads that `tfhe-sbc encrypt` made, and ask about their columns";
+
+impl<'p> Given<'p> {
+    fn read(paths: &'p [PathBuf]) -> Outcome<Self> {
+        let uploads = paths.iter().map(|path| output::read_input(path));
+        Ok(Self {
+            paths,
+            uploads: uploads.collect::<Outcome<_>>()?,
+        })
+    }
+
+    /// The first message of the first upload, and what follows it.
+    fn first(&self) -> Outcome<(Message<'_>, &[u8])> {
+        let (Some(path), Some(upload)) = (self.paths.first(), self.uploads.first()) else {
+            return Err(failure("there are no readings", READINGS_HELP));
+        };
+        Message::parse(upload).explain(path.display())
+    }
+
+    /// Returns what the uploads say of their columns and rows. Whether their ciphertexts agree is checked
+    /// when they are evaluated.
+    fn described(&self) -> Outcome<ReadingsMetadata> {
+        let mut all = Vec::with_capacity(self.uploads.len());
+        for (path, upload) in self.paths.iter().zip(&self.uploads) {
+            let (message, _) = Message::parse(upload).explain(path.display())?;
+            let readings: ReadingsMetadata =
+                metadata::read(message).advise("no readings", READINGS_HELP)?;
+            readings.check().advise("no readings", READINGS_HELP)?;
+            all.push(readings);
+        }
+        joined_metadata(all.iter()).advise("no readings", READINGS_HELP)
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if arguments.count {
         let key = arguments.measure.then_some(arguments.key.as_path());
@@ -58,8 +102,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         return count::run(questions, &arguments.readings, key, arguments.json);
     }
     output::check(arguments.out.as_deref())?;
-    let request = arguments.questions.seal()?;
-    let readings = output::read_input(&arguments.readings)?;
+    let readings = Given::read(&arguments.readings)?;
+    let described = readings.described()?;
+    let uploads: Vec<&[u8]> = readings.uploads.iter().map(Vec::as_slice).collect();
+    let request = arguments.questions.seal(&described.columns)?;
     let key = keys::read_server_key(&arguments.key)?;
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
     let server = Server::with_devices(key, devices);
@@ -69,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let show = || spinner.reach(counter.bootstraps(), counter.expected_bootstraps());
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
         let most = arguments.max_bootstraps;
-        evaluate(&server, &[&readings], &request, most, &counter)
+        evaluate(&server, &uploads, &request, most, &counter)
     })
     .advise(
         "no answer",

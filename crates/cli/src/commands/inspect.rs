@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_core::encoding::BodyRounding;
+use tfhe_sbc_core::encoding::{BlockEncoding, BodyRounding};
+use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::columns::{ElementEncoding, StatedSegment, stated_segments};
@@ -15,10 +16,11 @@ use tfhe_sbc_core::wire::key::{Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
 use tfhe_sbc_foreign as foreign;
 use tfhe_sbc_query::request::Request;
-use tfhe_sbc_query::results::Results;
+use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
 use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::{Compact, ReadingsMetadata};
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
+use crate::columns::{encoding_text, feedback_text};
 use crate::failure::{Explain, Outcome, failure};
 use crate::parameters::{Chosen, chosen};
 use crate::{output, report};
@@ -332,21 +334,29 @@ fn segment_text(stated: &StatedSegment) -> String {
     }
 }
 
-fn feedback_text(feedback: bool) -> &'static str {
-    match feedback {
-        true => ", with error feedback",
-        false => "",
-    }
-}
-
-/// The compact form of a column of metadata.
-fn compact_text(compact: Compact) -> String {
-    format!(
-        ", compact below {} bits of headroom, {} body bits kept{}",
-        compact.headroom,
-        compact.body_bits,
-        feedback_text(compact.feedback)
-    )
+/// What an encrypted answer consists of: compact codes, blocks under the small key, or both. `encoding` is
+/// that of the answer's parameter set, `None` if this version does not know the set.
+fn answer_text(answer: &EncryptedAnswer, encoding: Option<BlockEncoding>) -> String {
+    let blocks = match encoding {
+        Some(encoding) => answer.sealed_blocks(encoding),
+        // Without the set it is not known how many of the blocks compact codes stand for.
+        None if answer.compact.is_empty() => answer.blocks.into(),
+        None => 0,
+    };
+    let codes = answer
+        .compact
+        .iter()
+        .map(|part| u64::from(part.codes))
+        .sum();
+    let what = match (codes, &answer.meaning) {
+        (1, Meaning::Sum(..) | Meaning::Mean(..)) => "sum",
+        (1, _) => "value",
+        _ => "values",
+    };
+    let compact = (codes > 0).then(|| format!("{} compact {what}", report::count(codes)));
+    let blocks = (blocks > 0 || codes == 0).then(|| format!("{} blocks", report::count(blocks)));
+    let parts: Vec<String> = compact.into_iter().chain(blocks).collect();
+    format!("{} in {}", answer.name, parts.join(" and "))
 }
 
 fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, DetailValue)) {
@@ -356,16 +366,7 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
         for column in readings.columns {
             say(
                 "column",
-                format!(
-                    "{} [{}]: {} bits from {} in steps of {}{}",
-                    column.name,
-                    column.unit,
-                    column.bits,
-                    column.offset,
-                    column.scale,
-                    column.compact.map(compact_text).unwrap_or_default()
-                )
-                .into(),
+                format!("{} {}", column.name, encoding_text(&column)).into(),
             );
         }
     } else if let Ok(request) = Request::read(message) {
@@ -376,11 +377,10 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
     } else if let Ok(results) = Results::read(message) {
         say("is about", "results".to_owned().into());
         say("bootstraps", results.bootstraps.into());
+        let set = parameter_sets::by_fingerprint(message.header.parameters);
+        let encoding = set.map(|parameters| parameters.block_encoding());
         for answer in results.answers {
-            say(
-                "answer",
-                format!("{} in {} blocks", answer.name, answer.blocks).into(),
-            );
+            say("answer", answer_text(&answer, encoding).into());
         }
     } else {
         say(

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tfhe_sbc_agent::AgentError;
 use tfhe_sbc_agent::config::{Config, Provision};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_service::certificates::{TlsFiles, Validity, issue_client_for};
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::role::Role;
+use tfhe_sbc_upload::definition::{Under, UploadKind};
 
 use super::device_key::{self, Issued};
 use crate::failure::{Explain, Outcome, failure};
@@ -102,10 +104,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         ));
     }
     // Settings that the agent would refuse are refused here, before a key is made.
-    Config::parse(&settings(&[]), Path::new("."), [])
-        .map_err(|error| failure(format_args!("the settings: {error}"), error.advice()))?;
-
+    let refused =
+        |error: AgentError| failure(format_args!("the settings: {error}"), error.advice());
+    let config = Config::parse(&settings(&[]), Path::new("."), []).map_err(refused)?;
     let secret = keys::read_secret_key(&arguments.keys.join("secret.tsbc"))?;
+    let under = Under {
+        parameters: secret.parameters(),
+        kind: UploadKind::Symmetric,
+    };
+    config.columns_under(under).map_err(refused)?;
     let issue = DeviceIssue {
         device: arguments.name,
         epoch: arguments.epoch,

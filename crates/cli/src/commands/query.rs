@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
-use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_device::{ColumnValues, MemoryPlan};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
-use tfhe_sbc_query::request::{EncryptBlocks, Request};
-use tfhe_sbc_transport::client::{Client, QueryReply};
+use tfhe_sbc_query::request::{EncryptThresholds, Request};
+use tfhe_sbc_transport::client::{Client, ClientError, QueryReply};
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::definition::Definition;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use super::send::Server;
@@ -55,7 +56,7 @@ pub(crate) struct Questions {
     /// A device key or public key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
-    /// Column definitions in TOML [default: those of the bundled weather data]
+    /// Column definitions in TOML, to be held against those that the readings name
     #[arg(long)]
     columns: Option<PathBuf>,
 }
@@ -73,12 +74,14 @@ fn question(text: &str) -> Result<Question, ParseError> {
 }
 
 impl Questions {
-    /// Returns the bytes of the request.
-    pub(crate) fn seal(&self) -> Outcome<Vec<u8>> {
-        let columns = columns::load(self.columns.as_deref(), None)?;
+    /// Returns the bytes of the request about readings of these columns.
+    pub(crate) fn seal(&self, of_readings: &[Column]) -> Outcome<Vec<u8>> {
+        if let Some(path) = &self.columns {
+            columns::check_same(path, of_readings)?;
+        }
         seal(
             &self.questions,
-            &columns,
+            of_readings,
             &mut encryptor::open(&self.device_key, MemoryPlan::recommended())?,
         )
     }
@@ -105,10 +108,10 @@ pub(crate) fn seal(
     };
     let mut encrypt = open
         .as_mut()
-        .map(|encryptor| move |blocks: &[u8]| encryptor.encrypt_blocks(blocks));
+        .map(|encryptor| move |values: &[ColumnValues<'_>]| encryptor.encrypt_values(values));
     let encrypt = encrypt
         .as_mut()
-        .map(|encrypt| encrypt as &mut EncryptBlocks<'_>);
+        .map(|encrypt| encrypt as &mut EncryptThresholds<'_>);
     Request::seal(questions, &readings, &parameters, fingerprint, encrypt).advise(
         "the question",
         "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
@@ -117,8 +120,19 @@ pub(crate) fn seal(
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
-    let request = arguments.questions.seal()?;
     let client = arguments.server.connect("owner")?;
+    let columns = match (
+        client.columns(&arguments.readings),
+        &arguments.questions.columns,
+    ) {
+        // A server of an older version does not tell them. What else it has not, it says to the query.
+        (Err(ClientError::Refused { status: 404, .. }), Some(path)) => {
+            let definitions = columns::load(Some(path))?;
+            definitions.iter().map(Definition::without_use).collect()
+        }
+        (columns, _) => columns.explain("no columns of the readings")?,
+    };
+    let request = arguments.questions.seal(&columns)?;
     let reply = ask(&client, &arguments.readings, &request)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     output::note(format_args!(

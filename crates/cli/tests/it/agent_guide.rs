@@ -64,9 +64,13 @@ fn the_guide_goes_from_a_sensor_to_an_answer() {
     ] {
         assert!(done.text().contains(words), "{}", done.text());
     }
-    // `query --columns` takes the definitions without their sources.
     let answer = run(directory, ask);
-    assert!(answer.text().contains("48.3"), "{}", answer.text());
+    assert_eq!(
+        answer.text().matches("48.3").count(),
+        2,
+        "{}",
+        answer.text()
+    );
     run(directory, unit);
     let unit = fs::read_to_string(directory.join("tfhe-sbc-agent.service")).unwrap();
     assert!(unit.contains("\nDynamicUser=yes\n"));

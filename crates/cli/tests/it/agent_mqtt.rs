@@ -108,6 +108,7 @@ const CSV: &str = r#"
     offset = 0.0
     scale = 1.0
     bits = 6
+    use = "radix"
     source = { kind = "csv" }
 "#;
 
@@ -139,7 +140,9 @@ fn an_upload_in_many_parts_is_stored_once_and_answered() {
     let directory = desk.path();
     let broker = Mosquitto::start(directory, true);
     let url = format!("mqtts://{}", broker.address);
-    settings(directory, &url, "hill", CSV);
+    // Radix blocks, because compact columns would take too few parts.
+    let radix = CSV.replace("bits = ", "use = \"radix\"\nbits = ");
+    settings(directory, &url, "hill", &radix);
     let rows: String = (0..14_000).map(|row| format!("{}\n", row % 64)).collect();
     fs::write(directory.join("log.csv"), format!("flow\n{rows}")).unwrap();
 
@@ -213,6 +216,60 @@ fn an_upload_in_many_parts_is_stored_once_and_answered() {
         |device: &str| log.contains(&format!("is no part of an upload device=\"{device}\""));
     assert!(garbage("hill") && !garbage("lake"), "{log}");
     assert_eq!(log.matches("status=201").count(), 1, "{log}");
+}
+
+#[test]
+fn definitions_travel_once_over_the_broker() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, true);
+    let url = format!("mqtts://{}", broker.address);
+    let server = serve(directory, &url);
+    // Labels of one length, so that all uploads are of one size.
+    let more = CSV.replace("rows = 14000", "rows = 24");
+    let more = more.replace("[batch]", "label = \"row\"\n[batch]");
+    settings(directory, &url, "hill", &more);
+    let rows = |count: usize| (0..count).map(|row| format!("{row:03},{}\n", row % 64));
+    let log = |count| format!("row,flow\n{}", rows(count).collect::<String>());
+    fs::write(directory.join("log.csv"), log(24)).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let whole = loop {
+        let run = agent(directory, &["--once", "--json"]);
+        if run.status.code() == Some(0) {
+            break run.json()["bytes"].as_u64().unwrap();
+        }
+        assert!(Instant::now() < deadline, "it is not stored");
+    };
+    let mut sizes = Vec::new();
+    for days in 2..4 {
+        fs::write(directory.join("log.csv"), log(24 * days)).unwrap();
+        let run = agent(directory, &["--once", "--json"]).succeeded();
+        assert_eq!(run.json()["rows"], 24);
+        sizes.push(run.json()["bytes"].as_u64().unwrap());
+    }
+    assert!(
+        sizes.iter().all(|&short| short + 190 < whole),
+        "{whole} {sizes:?}"
+    );
+    let stored = blobs(directory);
+    assert_eq!(stored.len(), 3);
+    for name in stored {
+        let file = directory.join("store/blobs").join(name);
+        assert_eq!(fs::metadata(file).unwrap().len(), whole);
+    }
+    // A server that lost the definitions answers so over the broker, too.
+    let (status, words) = server.terminate();
+    assert!(status.success() && !words.contains("status=409"), "{words}");
+    fs::remove_dir_all(directory.join("store")).unwrap();
+    let server = serve(directory, &url);
+    fs::write(directory.join("log.csv"), log(24 * 4)).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while agent(directory, &["--once"]).status.code() != Some(0) {
+        assert!(Instant::now() < deadline, "it is not stored");
+    }
+    let (_, words) = server.terminate();
+    assert_eq!(words.matches("status=409").count(), 1, "{words}");
+    assert_eq!(words.matches("status=201").count(), 1, "{words}");
 }
 
 #[test]

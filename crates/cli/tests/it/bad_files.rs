@@ -67,7 +67,7 @@ fn readings_with_one_bit_changed_anywhere_are_refused() {
     for (at, words) in [
         (
             0,
-            ["these bytes are not in tfhe-sbc's format", "one key set"],
+            ["these bytes are not in tfhe-sbc's format", "damaged.tsbc"],
         ),
         (
             upload.len() - 1,
@@ -192,7 +192,7 @@ fn a_file_of_one_kind_is_refused_as_another() {
     refused(
         desk.path(),
         &arguments,
-        &["the readings: the metadata is not what it should be"],
+        &["no readings: the metadata is not what it should be"],
     );
     refused(
         desk.path(),
@@ -225,13 +225,7 @@ fn damaged_keys_are_refused() {
         ("secret", &["decrypt", "result.tsbc", "--key"]),
         (
             "server",
-            &[
-                "eval",
-                "--readings",
-                "day.tsbc",
-                "max(temperature_c)",
-                "--key",
-            ],
+            &["eval", "--readings", "day.tsbc", "max(level)", "--key"],
         ),
     ] {
         let mut key = shared().read(&format!("keys/{name}.tsbc"));
@@ -321,7 +315,7 @@ fn keys_for_gates_are_refused_where_integers_are_computed() {
             "eval",
             "--readings",
             "day.tsbc",
-            "min(humidity_pct)",
+            "min(level)",
             "--key",
             "gates-keys/server.tsbc",
         ],
@@ -329,7 +323,7 @@ fn keys_for_gates_are_refused_where_integers_are_computed() {
             "eval",
             "--readings",
             "day.tsbc",
-            "min(humidity_pct)",
+            "min(level)",
             "--device-key",
             "gates-keys/device.tsbc",
         ],

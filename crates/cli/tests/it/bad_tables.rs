@@ -145,26 +145,16 @@ fn column_definitions_that_cannot_be_are_refused() {
 #[test]
 fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
     let desk = shared().desk();
-    let ask = |questions: &[&str], words: &[&str]| {
-        let eval = [
-            "eval",
-            "--columns",
-            "columns.toml",
-            "--readings",
-            "day.tsbc",
-            "--out",
-            "out.bin",
-        ];
+    let about = |questions: &[&str], words: &[&str]| {
+        let eval = ["eval", "--readings", "day.tsbc", "--out", "out.bin"];
         tfhe_sbc(desk.path(), &[&eval, questions].concat()).refused(words);
-        let query = [
-            "query",
-            "--columns",
-            "columns.toml",
-            "--to",
-            "https://127.0.0.1:1",
-        ];
-        tfhe_sbc(desk.path(), &[&query, questions].concat()).refused(words);
         assert!(!desk.path().join("out.bin").exists());
+    };
+    // What is wrong whatever the readings are, is refused before a server is asked for their columns.
+    let ask = |questions: &[&str], words: &[&str]| {
+        about(questions, words);
+        let query = ["query", "--to", "https://127.0.0.1:1"];
+        tfhe_sbc(desk.path(), &[&query, questions].concat()).refused(words);
     };
     let like = "Questions look like min(column)";
     ask(
@@ -172,7 +162,7 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         &["there is no function 'average'. There are min, max", like],
     );
     ask(&["meen(level)"], &["did you mean 'mean'?", like]);
-    ask(
+    about(
         &["count(level > high)"],
         &["no column 'high'", "tfhe-sbc inspect"],
     );
@@ -184,46 +174,49 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         &["columns.toml: it is no tree", like],
     );
     ask(&["count(level)"], &["no comparison", like]);
-    ask(&["count(level > NaN)"], &["no column 'NaN'"]);
+    about(&["count(level > NaN)"], &["no column 'NaN'"]);
     ask(
         &["count(level > 1e999)"],
         &["'1e999' is not a number", like],
     );
-    ask(
+    about(
         &["max(depth)"],
         &[
             "no column 'depth': the columns are level, flow",
             "tfhe-sbc inspect",
         ],
     );
-    ask(
+    about(
         &["count(level > encrypted(6.3))"],
         &[
             "the threshold for 'level': the reading is outside the declared range -2 to 5.5",
             "values of their ranges",
         ],
     );
-    ask(&["max(level)"; 257], &["1 to 256 questions"]);
+    about(&["max(level)"; 257], &["1 to 256 questions"]);
     let conditions = vec!["level > 1"; 257].join(" and ");
-    ask(&[&format!("rows({conditions})")], &["1 to 256 conditions"]);
+    about(&[&format!("rows({conditions})")], &["1 to 256 conditions"]);
     ask(&[], &["required arguments were not provided", "<QUESTION>"]);
 }
 
 #[test]
-fn an_encrypted_threshold_needs_the_definitions_of_the_readings() {
+fn definitions_that_are_not_those_of_the_readings_are_refused() {
     let desk = shared().desk();
     let other = COLUMNS.replace("scale = 0.5", "scale = 0.25");
     std::fs::write(desk.path().join("other.toml"), other).unwrap();
     let eval = ["eval", "--columns", "other.toml", "--readings", "day.tsbc"];
-    tfhe_sbc(
-        desk.path(),
-        &[&eval[..], &["count(level > encrypted(1))"]].concat(),
-    )
-    .refused(&[
-        "the threshold for 'level'",
-        "the same column definitions as the readings",
+    let question = "count(level > encrypted(1))";
+    tfhe_sbc(desk.path(), &[&eval[..], &[question]].concat()).refused(&[
+        "other.toml defines the column 'level' as [m]: 4 bits from -2 in steps of 0.25",
+        "in the readings it is [m]: 4 bits from -2 in steps of 0.5",
+        "leave --columns out",
     ]);
-    tfhe_sbc(desk.path(), &[&eval[..], &["count(level > 1)"]].concat()).succeeded();
+    // Another use is no other encoding, and the readings need no file.
+    let radix = COLUMNS.replace("bits = 4\n", "bits = 4\nuse = \"radix\"\n");
+    std::fs::write(desk.path().join("other.toml"), radix).unwrap();
+    tfhe_sbc(desk.path(), &[&eval[..], &[question]].concat()).succeeded();
+    let eval = ["eval", "--readings", "day.tsbc", question];
+    tfhe_sbc(desk.path(), &eval).succeeded();
 }
 
 #[test]

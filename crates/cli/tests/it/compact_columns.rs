@@ -18,6 +18,7 @@ fn column(name: &str, bits: u32, compact: Option<Compact>) -> Column {
         scale: 0.5,
         bits,
         compact,
+        derived: Default::default(),
     }
 }
 

@@ -129,7 +129,7 @@ fn the_example_of_sample_writes_readings_and_definitions() {
 fn the_examples_of_encrypt_eval_and_decrypt_go_from_readings_to_answers() {
     let directory = tempfile::tempdir().unwrap();
     let described = run_example(directory.path(), "encrypt");
-    assert!(described.text().contains("seeded GLWE ciphertext list"));
+    assert!(described.text().contains("seeded column list"));
 
     let directory = tempfile::tempdir().unwrap();
     let answers = run_example(directory.path(), "eval");

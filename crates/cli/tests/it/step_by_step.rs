@@ -31,7 +31,7 @@ fn send(directory: &Path, server: &Server) -> Run {
 }
 
 fn query(directory: &Path, server: &Server, arguments: &[&str]) -> Run {
-    let all = ["query", "--to", &server.url, "--columns", "columns.toml"];
+    let all = ["query", "--to", &server.url];
     tfhe_sbc(directory, &[&all, arguments].concat())
 }
 
@@ -87,30 +87,28 @@ fn questions_to_a_server_are_answered_as_in_the_clear() {
 #[test]
 fn evaluating_files_gives_the_answers_that_a_server_gives() {
     let desk = shared().desk();
-    let eval = [
-        "eval",
-        "--columns",
-        "columns.toml",
-        "--key",
-        "keys/server.tsbc",
-    ];
+    let eval = ["eval", "--key", "keys/server.tsbc"];
     let day = shared().read("day.tsbc");
     let result = tfhe_sbc_fed(desk.path(), &[&eval, &QUESTIONS[..]].concat(), &day).succeeded();
     assert_eq!(decrypted(desk.path(), &result.stdout)["answers"], answers());
 }
 
-/// Compact columns, through files and through a server: the same answers from fewer bytes and fewer
-/// bootstraps, and none for what is linear.
+/// Columns of all uses, through files and through a server: the same answers, and no bootstraps for what
+/// is linear. Without a use, columns are made for means, and say so.
 #[test]
-fn compact_columns_give_the_answers_of_radix_columns() {
+fn columns_of_every_use_give_the_same_answers() {
     let desk = shared().desk();
     let directory = desk.path();
     let columns = std::fs::read_to_string(directory.join("columns.toml")).unwrap();
-    let compact = columns
-        .replace("bits = 4\n", "bits = 4\nuse = \"alarms\"\n")
-        .replace("bits = 6\n", "bits = 6\nuse = \"means\"\n");
-    assert_eq!(compact.matches("use = ").count(), 2, "{compact}");
-    std::fs::write(directory.join("compact.toml"), compact).unwrap();
+    let define = |file: &str, level: &str, flow: &str| {
+        let text = columns
+            .replace("bits = 4\n", &format!("bits = 4\nuse = \"{level}\"\n"))
+            .replace("bits = 6\n", &format!("bits = 6\nuse = \"{flow}\"\n"));
+        assert_eq!(text.matches("use = ").count(), 2, "{text}");
+        std::fs::write(directory.join(file), text).unwrap();
+    };
+    define("radix.toml", "radix", "radix");
+    define("compact.toml", "alarms", "means");
     let encrypt = |columns: &str, out: &str| {
         let arguments = [
             "encrypt",
@@ -120,16 +118,40 @@ fn compact_columns_give_the_answers_of_radix_columns() {
             "--out",
             out,
         ];
-        tfhe_sbc(directory, &arguments).succeeded();
+        tfhe_sbc(directory, &arguments).succeeded().stderr
     };
-    encrypt("compact.toml", "compact.tsbc");
+    let told = encrypt("columns.toml", "default.tsbc");
+    for words in [
+        "level: compact, sums of up to 16,384 rows without a bootstrap; 3 bytes a reading",
+        "a row takes 6.25 bytes",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let told = encrypt("radix.toml", "radix.tsbc");
+    for words in [
+        "flow: radix blocks; 4.5 bytes a reading",
+        "a row takes 7.5 bytes",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let told = encrypt("compact.toml", "compact.tsbc");
+    assert!(
+        told.contains("level: compact, sums of up to 2 rows"),
+        "{told}"
+    );
+    let kind = |readings: &str| {
+        let messages = tfhe_sbc(directory, &["inspect", "--json", readings]);
+        messages.succeeded().json()[1]["kind"].clone()
+    };
+    assert_eq!(kind("default.tsbc"), "seeded column list");
+    assert_eq!(kind("radix.tsbc"), "seeded GLWE ciphertext list");
     let evaluate = |readings: &str, questions: &[&str]| {
-        let eval = ["eval", "--columns", "compact.toml", "--readings", readings];
+        let eval = ["eval", "--readings", readings];
         let result = tfhe_sbc(directory, &[&eval, questions].concat()).succeeded();
         decrypted(directory, &result.stdout)
     };
     let (radix, compact) = (
-        evaluate("day.tsbc", &QUESTIONS),
+        evaluate("radix.tsbc", &QUESTIONS),
         evaluate("compact.tsbc", &QUESTIONS),
     );
     assert_eq!(compact["answers"], answers());
@@ -150,6 +172,25 @@ fn compact_columns_give_the_answers_of_radix_columns() {
     ];
     let count = tfhe_sbc(directory, &count).succeeded().json();
     assert_eq!(count["together"]["bootstraps"], 0, "{count}");
+    let hint = "sum(level) would take no bootstrap with use = \"means\" in the definition of level";
+    for readings in ["compact.tsbc", "radix.tsbc", "default.tsbc"] {
+        let count = ["eval", "--count", "--readings", readings, "sum(level)"];
+        let told = tfhe_sbc(directory, &count).succeeded().stderr;
+        assert_eq!(told.contains(hint), readings != "default.tsbc", "{told}");
+    }
+
+    // The form of an answer, and definitions that are not those of the readings.
+    let asked = ["sum(flow)", "max(level)", "score(flow)"];
+    let eval = ["eval", "--readings", "default.tsbc", "--out", "out.tsbc"];
+    tfhe_sbc(directory, &[&eval, &asked[..]].concat()).succeeded();
+    let told = tfhe_sbc(directory, &["inspect", "out.tsbc"]).succeeded();
+    for words in [
+        "sum(flow) in 1 compact sum\n",
+        "max(level) in 2 blocks\n",
+        "score(flow) in 4 compact values\n",
+    ] {
+        assert!(told.text().contains(words), "{}", told.text());
+    }
 
     let server = Server::start(directory, &[]);
     let send = ["send", "compact.tsbc", "--to", &server.url];
@@ -172,7 +213,7 @@ fn compact_columns_give_the_answers_of_radix_columns() {
     wrong(
         "\"alarms\"",
         "\"alarm\"",
-        &["'alarm'", "alarms, means or fleet"],
+        &["use = \"alarm\"", "means, alarms, fleet and radix"],
     );
     let both = "compact = { headroom = 1, body_bits = 20 }\nuse = \"alarms\"";
     wrong("use = \"alarms\"", both, &["both a use and a compact form"]);
@@ -271,8 +312,8 @@ fn inspect_says_what_every_file_is_and_shows_no_secret() {
 
     let upload = fingerprint("day.tsbc");
     assert_eq!(detail(&upload[0], "rows"), 4);
-    assert_eq!(upload[1]["kind"], "seeded GLWE ciphertext list");
-    assert_eq!(detail(&upload[1], "elements"), 4 * (2 + 3));
+    assert_eq!(upload[1]["kind"], "seeded column list");
+    assert_eq!(detail(&upload[1], "elements"), 4 * 2);
     assert_eq!(upload[1]["key_fingerprint"], secret["key_fingerprint"]);
     let result = fingerprint("result.tsbc");
     assert_eq!(detail(&result[0], "answer"), "max(level) in 2 blocks");

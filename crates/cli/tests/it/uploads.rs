@@ -36,8 +36,14 @@ fn uploads_with_a_public_key_are_stored_asked_about_and_decrypted() {
     make_public_key(directory);
     let upload = encrypt(directory, &["--key", "public.tsbc"]);
     let messages = inspected(directory, &upload);
-    assert_eq!(messages[1]["kind"], "GLWE ciphertext list");
-    let details = messages[1]["details"].as_array().unwrap();
+    assert_eq!(messages[1]["kind"], "column list");
+    let radix = COLUMNS.replace("scale", "use = \"radix\"\nscale");
+    std::fs::write(directory.join("radix.toml"), radix).unwrap();
+    let radix = ["encrypt", "--columns", "radix.toml", "--key", "public.tsbc"];
+    let radix = tfhe_sbc_fed(directory, &radix, READINGS.as_bytes()).succeeded();
+    let radix = &inspected(directory, &radix.stdout)[1];
+    assert_eq!(radix["kind"], "GLWE ciphertext list");
+    let details = radix["details"].as_array().unwrap();
     assert!(details.contains(&json!({"name": "mask bits kept", "value": 19})));
 
     let server = Server::start(directory, &[]);
@@ -173,7 +179,8 @@ fn the_size_of_an_upload_is_told_before_it_is_made() {
     let directory = desk.path();
     make_public_key(directory);
     let flow = COLUMNS.rfind("[[column]]").unwrap();
-    std::fs::write(directory.join("flow.toml"), &COLUMNS[flow..]).unwrap();
+    let flow = format!("{}use = \"radix\"\n", &COLUMNS[flow..]);
+    std::fs::write(directory.join("flow.toml"), flow).unwrap();
     for count in [1, 682, 683, 1000] {
         let rows: String = (0..count).map(|i| format!("{i},{}\n", i % 64)).collect();
         let csv = format!("timestamp,flow\n{rows}");

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tfhe_sbc_core::encoding::CompactEncoding;
+use tfhe_sbc_core::encoding::{CompactEncoding, Derivation};
 use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_oracle::compact::{CompactNoise, SumRows, exact_sum_log2_p_fail};
 use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, UploadKind};
 
+use super::derived::Membership;
 use super::values::CompactValues;
 use crate::node::{Content, Kind, Node, Op, Source};
 
@@ -34,10 +35,11 @@ pub(crate) struct Term {
 /// The codes that a term is about.
 #[derive(Clone)]
 pub(crate) enum Origin {
-    /// A column of uploads.
+    /// A column of uploads, or one that is derived from it.
     Column {
         source: Arc<Source>,
         column: usize,
+        derived: Option<Derivation>,
         encoding: CompactEncoding,
     },
     /// Values that were computed before.
@@ -64,16 +66,25 @@ impl Origin {
         }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Column { source, column, .. },
+                Self::Column {
+                    source,
+                    column,
+                    derived,
+                    ..
+                },
                 Self::Column {
                     source: other,
                     column: other_column,
+                    derived: other_derived,
                     ..
                 },
-            ) => Arc::ptr_eq(source, other) && column == other_column,
+            ) => {
+                let place = (column, derived) == (other_column, other_derived);
+                place && Arc::ptr_eq(source, other)
+            }
             (Self::Values(values), Self::Values(other)) => Arc::ptr_eq(values, other),
             _ => false,
         }
@@ -81,6 +92,29 @@ impl Origin {
 }
 
 impl Linear {
+    /// The sum of these terms and a number that is added to every code, mod 2^64.
+    pub(super) fn new(terms: Vec<Term>, constant: u64) -> Self {
+        Self { terms, constant }
+    }
+
+    /// The function plus a term of another column or of other rows.
+    pub(super) fn and(mut self, term: Term) -> Self {
+        self.terms.push(term);
+        self
+    }
+
+    /// A function that is the same number everywhere, of the columns and rows of this one.
+    pub(super) fn constantly(&self, constant: u64) -> Self {
+        let terms = self.terms.iter().map(|term| Term {
+            weight: 0,
+            ..term.clone()
+        });
+        Self {
+            terms: terms.collect(),
+            constant,
+        }
+    }
+
     pub(crate) fn terms(&self) -> &[Term] {
         &self.terms
     }
@@ -144,7 +178,7 @@ impl Linear {
     }
 
     /// The sum over `rows` rows.
-    fn summed(&self, rows: usize) -> Option<Self> {
+    pub(super) fn summed(&self, rows: usize) -> Option<Self> {
         let mut sum = Self {
             terms: Vec::new(),
             constant: self.constant.wrapping_mul(rows as u64),
@@ -180,8 +214,9 @@ impl Linear {
     }
 
     /// Only these rows.
-    fn taken(&self, rows: &[usize]) -> Self {
-        let neighbours = rows.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    pub(super) fn taken(&self, rows: &[usize]) -> Self {
+        // One that is taken alone may be an operand of numbers in rows.
+        let neighbours = rows.len() > 1 && rows.windows(2).all(|pair| pair[1] == pair[0] + 1);
         let terms = self.terms.iter().map(|term| Term {
             rows: match &term.rows {
                 Rows::Each { first } if neighbours => Rows::Each {
@@ -199,6 +234,20 @@ impl Linear {
             terms: terms.collect(),
             constant: self.constant,
         }
+    }
+
+    /// Splits off the terms that are the same in all rows; `None` if all terms are, or none.
+    pub(crate) fn without_common(&self) -> Option<(Self, Self)> {
+        let is_common = |term: &Term| match &term.rows {
+            Rows::Each { .. } => false,
+            Rows::Picked(picked) => picked.len() == 1,
+            Rows::Sum(_) => true,
+        };
+        let (common, by_row): (Vec<Term>, Vec<Term>) =
+            self.terms.iter().cloned().partition(is_common);
+        let of = |terms, constant| Self { terms, constant };
+        (!common.is_empty() && !by_row.is_empty())
+            .then(|| (of(by_row, self.constant), of(common, 0)))
     }
 
     /// The noise of every row of the result, and of a single one, under the evaluation key.
@@ -314,6 +363,7 @@ fn runs_of(places: &[usize]) -> impl Iterator<Item = Range<usize>> {
 #[derive(Default)]
 pub(crate) struct LinearForms {
     known: HashMap<*const Node, Option<Linear>>,
+    pub(super) memberships: HashMap<*const Node, Option<Membership>>,
 }
 
 impl LinearForms {
@@ -325,6 +375,16 @@ impl LinearForms {
         let form = self.find(node);
         self.known.insert(Arc::as_ptr(node), form.clone());
         form
+    }
+
+    /// Returns the function whose sum over all rows an operator is.
+    pub(crate) fn summand(&mut self, op: &Op) -> Option<Linear> {
+        match op {
+            Op::Sum(of) => self.of(of),
+            Op::Count(of) => self.truth(of),
+            Op::SumOfSquares(of) => self.square(of),
+            _ => None,
+        }
     }
 
     fn find(&mut self, node: &Arc<Node>) -> Option<Linear> {
@@ -350,6 +410,7 @@ impl LinearForms {
                     ElementEncoding::Compact(encoding) => Some(each(Origin::Column {
                         source: Arc::clone(source),
                         column: *column,
+                        derived: None,
                         encoding,
                     })),
                 }
@@ -371,7 +432,10 @@ impl LinearForms {
                 }
                 Some(sum)
             }
-            Op::Sum(of) => self.of(of)?.summed(of.len()),
+            Op::Sum(of) | Op::Count(of) | Op::SumOfSquares(of) => {
+                self.summand(&node.op())?.summed(of.len())
+            }
+            Op::Bits(of) => self.truth(of),
             Op::Take { of, rows } => Some(self.of(of)?.taken(rows)),
             _ => None,
         }

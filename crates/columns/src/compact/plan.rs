@@ -4,28 +4,31 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::encoding::chunks::DigitPlan;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::compact::{digit_bootstraps, sign_bootstraps};
 use tfhe_sbc_engine::integer::Comparison;
 use tfhe_sbc_oracle::compact::{digit_plan, sign_chunks};
 
+use super::derived::Bin;
 use super::linear::{Linear, LinearForms};
 use crate::cost::Cost;
 use crate::error::Error;
-use crate::node::{Node, Op};
+use crate::node::{Kind, Node, Op};
+use crate::number::carry_bits;
 use crate::record::loads_itself;
 
 /// The way in which a node is computed before the circuit is recorded.
 pub(crate) enum Way {
-    /// It is added up on polynomials, and is an output.
-    Sum(Linear),
+    /// It is added up on polynomials, and is an output: one function of all rows, or one for each.
+    Sum(Vec<Linear>),
     /// Truth values from the signs of differences.
     Signs(Signs),
     /// Radix digits of a linear function, for each row.
     Digits(Digits),
     /// Radix digits of the sums of some rows each, which the circuit adds up: a sum of all would leave
-    /// the headroom, or show the rounding.
+    /// the headroom, or show the rounding; or more is asked about it.
     Groups(Groups),
 }
 
@@ -47,10 +50,18 @@ pub(crate) struct Digits {
 
 /// Radix digits of the sums of groups of rows.
 pub(crate) struct Groups {
-    pub(crate) sums: Vec<Linear>,
+    /// For each row of the node, the sums that it is the sum of.
+    pub(crate) sums: Vec<Vec<Linear>>,
     /// The number of bits of a sum.
     pub(crate) bits: u32,
     pub(crate) plan: DigitPlan,
+}
+
+impl Groups {
+    /// The number of sums.
+    pub(crate) fn count(&self) -> usize {
+        self.sums.iter().map(Vec::len).sum()
+    }
 }
 
 /// The signs of a linear function.
@@ -88,6 +99,27 @@ impl Plan {
     /// # Errors
     /// [`Error::BodyBits`] for a compact column whose rounding is too coarse for what is asked.
     pub(crate) fn new(parameters: &Parameters, outputs: &[Arc<Node>]) -> Result<Self, Error> {
+        // An output that the circuit needs too cannot only be added up on polynomials.
+        let mut operands: HashSet<*const Node> = HashSet::new();
+        loop {
+            let plan = Self::with_operands(parameters, outputs, &operands)?;
+            let recorded = plan.order.iter().filter(|node| plan.way(node).is_none());
+            let ops: Vec<Arc<Op>> = recorded.map(|node| node.op()).collect();
+            let children = ops.iter().flat_map(|op| op.children());
+            let before = operands.len();
+            operands.extend(children.filter(|node| plan.is_sum(node)).map(Arc::as_ptr));
+            if operands.len() == before {
+                return Ok(plan);
+            }
+        }
+    }
+
+    /// Plans the computation of `outputs`, of which `operands` are operands of what the circuit records.
+    fn with_operands(
+        parameters: &Parameters,
+        outputs: &[Arc<Node>],
+        operands: &HashSet<*const Node>,
+    ) -> Result<Self, Error> {
         let mut planner = Planner {
             parameters,
             forms: LinearForms::default(),
@@ -95,7 +127,9 @@ impl Plan {
             signs: Vec::new(),
             known_signs: HashMap::new(),
         };
-        let is_output: HashSet<*const Node> = outputs.iter().map(Arc::as_ptr).collect();
+        let is_output = outputs.iter().map(Arc::as_ptr);
+        let is_output: HashSet<*const Node> =
+            is_output.filter(|node| !operands.contains(node)).collect();
         let mut order = Vec::new();
         let mut seen: HashSet<*const Node> = HashSet::new();
         let outputs = outputs.iter().map(|node| (Arc::clone(node), false));
@@ -159,7 +193,7 @@ impl Plan {
             match self.way(node) {
                 Some(Way::Digits(digits)) => add(node.len(), digit_bootstraps(&digits.plan)),
                 Some(Way::Groups(groups)) => {
-                    add(groups.sums.len(), digit_bootstraps(&groups.plan));
+                    add(groups.count(), digit_bootstraps(&groups.plan));
                 }
                 Some(Way::Sum(_) | Way::Signs(_)) | None => {}
             }
@@ -172,7 +206,7 @@ impl Plan {
         let signs = self.signs.iter().map(|sign| sign.rows as u64);
         let digits = self.order.iter().map(|node| match self.way(node) {
             Some(Way::Digits(digits)) => (node.len() * digits.plan.digit_count()) as u64,
-            Some(Way::Groups(groups)) => (groups.sums.len() * groups.plan.digit_count()) as u64,
+            Some(Way::Groups(groups)) => (groups.count() * groups.plan.digit_count()) as u64,
             Some(Way::Sum(_) | Way::Signs(_)) | None => 0,
         });
         signs.chain(digits).sum()
@@ -183,6 +217,11 @@ impl Planner<'_> {
     /// The way of a node; `None` if the circuit records it.
     fn way(&mut self, node: &Arc<Node>, is_output: bool) -> Result<Option<Way>, Error> {
         let op = node.op();
+        if node.kind == Kind::Truth
+            && let Some(way) = self.flags(node)
+        {
+            return Ok(Some(way));
+        }
         match &*op {
             Op::CompareCode(comparison, of, code) => {
                 return Ok(self.compare_code(*comparison, of, *code, node.len()));
@@ -190,21 +229,37 @@ impl Planner<'_> {
             Op::Compare(comparison, a, b) => {
                 return Ok(self.compare(*comparison, a, b, node.len()));
             }
-            Op::Load { .. } | Op::Linear { .. } | Op::Sum(_) | Op::Take { .. } | Op::Compact(_) => {
+            Op::Histogram { of, bins } => {
+                return Ok(self.histogram(of, bins, node.bits(), is_output));
             }
+            Op::Load { .. }
+            | Op::Linear { .. }
+            | Op::Sum(_)
+            | Op::Count(_)
+            | Op::SumOfSquares(_)
+            | Op::Bits(_)
+            | Op::Take { .. }
+            | Op::Compact(_) => {}
             _ => return Ok(None),
         }
         let Some(linear) = self.forms.of(node) else {
             return Ok(None);
         };
         if is_output && linear.is_exact(self.parameters, node.bits()) {
-            return Ok(Some(Way::Sum(linear)));
+            return Ok(Some(Way::Sum(vec![linear])));
         }
         if let Some(plan) = self.digits(&linear, node.bits()) {
             return Ok(Some(Way::Digits(Digits { linear, plan })));
         }
         match &*op {
-            Op::Sum(of) => Ok(self.groups(of)),
+            Op::Sum(of) | Op::Count(of) | Op::SumOfSquares(of) => {
+                let bits = match &*op {
+                    Op::SumOfSquares(_) => Derivation::Square.bits(of.bits()),
+                    _ => of.bits(),
+                };
+                let linear = self.forms.summand(&op);
+                Ok(linear.and_then(|linear| self.groups(&[&linear], bits, of.len())))
+            }
             Op::Load { source, column } => {
                 let column = source.metadata.columns.get(*column);
                 Err(Error::BodyBits {
@@ -223,22 +278,73 @@ impl Planner<'_> {
         digit_plan(self.parameters, bits, headroom, noise)
     }
 
-    /// The sum of a node in groups of as many rows as are exact.
-    fn groups(&mut self, of: &Arc<Node>) -> Option<Way> {
-        let linear = self.forms.of(of)?;
+    /// The truth values of a node whose question is about one column that has flags for it.
+    fn flags(&mut self, node: &Arc<Node>) -> Option<Way> {
+        let linear = self.forms.truth(node)?;
+        let plan = self.digits(&linear, 1)?;
+        Some(Way::Digits(Digits { linear, plan }))
+    }
+
+    /// The counts of a histogram of `rows` rows of a column that has flags for its bins. A count has `bits`
+    /// bits.
+    fn histogram(
+        &mut self,
+        of: &Arc<Node>,
+        bins: &[Range<u64>],
+        bits: u32,
+        is_output: bool,
+    ) -> Option<Way> {
         let rows = of.len();
-        let headroom = linear.plaintext_bits().checked_sub(of.bits())?;
+        let bins = self.forms.bins(of, bins)?;
+        let flags: Vec<&Linear> = bins.iter().filter_map(Bin::flags).collect();
+        let is_exact = |flags: &&Linear| {
+            flags
+                .summed(rows)
+                .is_some_and(|sum| sum.is_exact(self.parameters, bits))
+        };
+        if is_output && flags.iter().all(is_exact) {
+            let sums = bins.iter().map(|bin| match bin {
+                Bin::Flags(flags) => flags.summed(rows),
+                // Nothing of a column that has a flag, and a number that everybody knows.
+                Bin::Constant(all) => {
+                    let rows = if *all { rows as u64 } else { 0 };
+                    Some(flags.first()?.constantly(rows))
+                }
+            });
+            return Some(Way::Sum(sums.collect::<Option<_>>()?));
+        }
+        match flags.len() == bins.len() {
+            true => self.groups(&flags, 1, rows),
+            false => None,
+        }
+    }
+
+    /// The sums of linear functions of `rows` rows, with codes of `bits` bits, in groups of as many rows as are
+    /// exact.
+    fn groups(&self, of: &[&Linear], bits: u32, rows: usize) -> Option<Way> {
+        let headroom = of.iter().map(|linear| linear.plaintext_bits()).min()?;
+        let headroom = headroom.checked_sub(bits)?.min(carry_bits(rows).max(1));
         (1..=headroom).rev().find_map(|more| {
             let each = 1usize.checked_shl(more)?;
             let groups = (0..rows)
                 .step_by(each)
                 .map(|begin| begin..(begin + each).min(rows));
             let groups: Vec<Range<usize>> = groups.collect();
-            let sum = |rows: &Range<usize>| linear.sum_of(rows.clone());
-            let longest = sum(groups.first()?)?;
-            let bits = of.bits() + more;
-            let plan = self.digits(&longest, bits)?;
-            let sums = groups.iter().map(sum).collect::<Option<_>>()?;
+            // One plan for all is that of the noisiest, and the first group is the longest.
+            let longest = of.iter().map(|linear| {
+                let sum = linear.sum_of(groups.first()?.clone())?;
+                let variance = sum.noise(self.parameters)?.variance().0;
+                Some((sum, variance))
+            });
+            let longest: Vec<(Linear, f64)> = longest.collect::<Option<_>>()?;
+            let (noisiest, _) = longest.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+            let bits = bits + more;
+            let plan = self.digits(noisiest, bits)?;
+            let sums = |linear: &&Linear| {
+                let sums = groups.iter().map(|rows| linear.sum_of(rows.clone()));
+                sums.collect::<Option<Vec<Linear>>>()
+            };
+            let sums = of.iter().map(sums).collect::<Option<_>>()?;
             Some(Way::Groups(Groups { sums, bits, plan }))
         })
     }

@@ -42,7 +42,8 @@ impl Computed {
         go_on: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let parameters = evaluator.parameters();
-        let evaluate = |linear, rows, bits| values::evaluate(parameters, linear, rows, bits, go_on);
+        let extracted =
+            |linear, rows, bits| values::evaluate_extracted(parameters, linear, rows, bits, go_on);
         let wanted = || go_on().is_ok();
         let signs = plan.signs.iter().map(|sign| {
             let Sign {
@@ -51,7 +52,7 @@ impl Computed {
                 bits,
                 chunks,
             } = sign;
-            let mut values = evaluate(linear, *rows, *bits)?.extract();
+            let mut values = extracted(linear, *rows, *bits)?;
             let spare = linear.plaintext_bits() - bits;
             for value in &mut values {
                 value.mul_assign(1 << spare);
@@ -63,19 +64,20 @@ impl Computed {
         let (mut digits, mut sums) = (HashMap::new(), HashMap::new());
         for node in &plan.order {
             let (values, plan) = match plan.way(node) {
-                Some(Way::Sum(linear)) => {
-                    let sum = evaluate(linear, node.len(), node.bits())?;
+                Some(Way::Sum(parts)) => {
+                    let (rows, bits) = (node.len(), node.bits());
+                    let sum = values::evaluate_parts(parameters, parts, rows, bits, go_on)?;
                     sums.insert(Arc::as_ptr(node), Arc::new(sum));
                     continue;
                 }
                 Some(Way::Digits(digits)) => {
-                    let values = evaluate(&digits.linear, node.len(), node.bits())?;
-                    (values.extract(), &digits.plan)
+                    let values = extracted(&digits.linear, node.len(), node.bits())?;
+                    (values, &digits.plan)
                 }
                 Some(Way::Groups(groups)) => {
-                    let mut values = Vec::with_capacity(groups.sums.len());
-                    for sum in &groups.sums {
-                        values.extend(evaluate(sum, 1, groups.bits)?.extract());
+                    let mut values = Vec::with_capacity(groups.count());
+                    for sum in groups.sums.iter().flatten() {
+                        values.extend(extracted(sum, 1, groups.bits)?);
                     }
                     (values, &groups.plan)
                 }
@@ -178,7 +180,8 @@ impl Stage {
             Way::Digits(digits) => (&digits.plan, values::rehearse(&digits.linear, node.len())),
             Way::Groups(groups) => {
                 let sum = |sum: &Linear| values::rehearse(sum, 1).first().copied();
-                (&groups.plan, groups.sums.iter().filter_map(sum).collect())
+                let sums = groups.sums.iter().flatten();
+                (&groups.plan, sums.filter_map(sum).collect())
             }
             Way::Sum(_) | Way::Signs(_) => return Ok(Vec::new()),
         };

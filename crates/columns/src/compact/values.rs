@@ -89,6 +89,18 @@ impl CompactValues {
         fits.then_some(codes)
     }
 
+    /// The codes, if the ciphertexts are trivial encryptions, as those of a rehearsal are.
+    fn trivial_codes(&self) -> Vec<u64> {
+        let shift = u64::BITS - self.plaintext_bits;
+        let mut codes = Vec::with_capacity(self.count());
+        for Piece { count, ciphertext } in &self.pieces {
+            let words = ciphertext.as_slice();
+            let body = words.len() - ciphertext.polynomial_size().get();
+            codes.extend(words[body..].iter().take(*count).map(|word| word >> shift));
+        }
+        codes
+    }
+
     /// The codes as LWE ciphertexts under the big key.
     pub(crate) fn extract(&self) -> Vec<LweCiphertext<u64>> {
         let pieces = self.pieces.iter();
@@ -125,7 +137,7 @@ fn stretch<'a>(
     row: usize,
     most: usize,
 ) -> Result<Stretch<'a>, Error> {
-    let (source, column): (&Source, usize) = match origin {
+    let (source, column, derived): (&Source, usize, _) = match origin {
         Origin::Values(values) => {
             let (piece, place) = values.at(row).ok_or(Error::NoCiphertexts)?;
             return Ok(Stretch {
@@ -134,7 +146,12 @@ fn stretch<'a>(
                 places: place..(place + most).min(piece.count),
             });
         }
-        Origin::Column { source, column, .. } => (source, *column),
+        Origin::Column {
+            source,
+            column,
+            derived,
+            ..
+        } => (source, *column, *derived),
     };
     let Content::Ciphertexts(uploads) = &source.content else {
         return Err(Error::NoCiphertexts);
@@ -147,9 +164,14 @@ fn stretch<'a>(
             continue;
         }
         let encoding = parameters.block_encoding();
-        let blocks = source
-            .metadata
-            .blocks_of_column(encoding, column, upload.rows);
+        let metadata = &source.metadata;
+        let blocks = match derived {
+            None => metadata.blocks_of_column(encoding, column, upload.rows),
+            Some(derivation) => {
+                let found = metadata.elements_of_derived(encoding, column, derivation, upload.rows);
+                found.ok_or(Error::NoCiphertexts)?.0
+            }
+        };
         let place = blocks.start + row;
         let end = (place + most).min(blocks.end);
         let ciphertexts = upload.list.ciphertexts();
@@ -180,7 +202,7 @@ impl<'a> Sums<'a> {
         Ok(Self {
             parameters,
             sums: Vec::new(),
-            switched: zero(parameters)?,
+            switched: zero(parameters).ok_or(Error::NoCiphertexts)?,
         })
     }
 
@@ -200,7 +222,8 @@ impl<'a> Sums<'a> {
                 let at = match known {
                     Some(at) => at,
                     None => {
-                        self.sums.push((key, switch, zero(self.parameters)?));
+                        let zero = zero(self.parameters).ok_or(Error::NoCiphertexts)?;
+                        self.sums.push((key, switch, zero));
                         self.sums.len() - 1
                     }
                 };
@@ -225,10 +248,11 @@ impl<'a> Sums<'a> {
     }
 }
 
-fn zero(parameters: &Parameters) -> Result<GlweCiphertext<u64>, Error> {
+/// Returns the ciphertext of zeros, whose mask is 0 too.
+pub(crate) fn zero(parameters: &Parameters) -> Option<GlweCiphertext<u64>> {
     let size = parameters.polynomial_size();
     let words = (parameters.glwe_dimension().0 + 1) * size.get();
-    GlweCiphertext::from_vec(vec![0; words], size).ok_or(Error::NoCiphertexts)
+    GlweCiphertext::from_vec(vec![0; words], size)
 }
 
 /// Computes a linear function of `rows` rows whose codes have `bits` bits. `go_on` is called before
@@ -306,6 +330,65 @@ pub(crate) fn evaluate(
     })
 }
 
+/// Computes linear functions that are the rows of a node, which has `rows` rows: one function of all, or one
+/// for each.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_parts(
+    parameters: &Parameters,
+    parts: &[Linear],
+    rows: usize,
+    bits: u32,
+    go_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<CompactValues, Error> {
+    let each = rows / parts.len().max(1);
+    let mut parts = parts
+        .iter()
+        .map(|linear| evaluate(parameters, linear, each, bits, go_on));
+    let mut values = parts.next().ok_or(Error::NoCiphertexts)??;
+    for part in parts {
+        let part = part?;
+        values.pieces.extend(part.pieces);
+        if part.noise.variance().0 > values.noise.variance().0 {
+            values.noise = part.noise;
+        }
+    }
+    Ok(values)
+}
+
+/// Computes what [`evaluate`] does, and returns the codes as LWE ciphertexts under the big key.
+///
+/// Terms that are the same in all rows, such as an encrypted threshold, are added to the extracted codes:
+/// on polynomials each row would need a ciphertext of its own.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_extracted(
+    parameters: &Parameters,
+    linear: &Linear,
+    rows: usize,
+    bits: u32,
+    go_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<Vec<LweCiphertext<u64>>, Error> {
+    let Some((by_row, common)) = linear.without_common() else {
+        return Ok(evaluate(parameters, linear, rows, bits, go_on)?.extract());
+    };
+    let scaled = |part: &Linear, rows| {
+        let mut codes = evaluate(parameters, part, rows, bits, go_on)?.extract();
+        let more = part.plaintext_bits() - linear.plaintext_bits();
+        if more > 0 {
+            codes.iter_mut().for_each(|code| code.mul_assign(1 << more));
+        }
+        Ok::<_, Error>(codes)
+    };
+    let mut codes = scaled(&by_row, rows)?;
+    for common in scaled(&common, 1)? {
+        codes.iter_mut().for_each(|code| code.add_assign(&common));
+    }
+    Ok(codes)
+}
+
 fn add_sum<'a>(
     parameters: &Parameters,
     sums: &mut Sums<'a>,
@@ -345,25 +428,36 @@ fn stretch_ends(
 
 /// Computes a linear function of the codes of a rehearsal; 0 where there are none.
 pub(crate) fn rehearse(linear: &Linear, rows: usize) -> Vec<u64> {
+    let trivial = linear.terms().iter().map(|term| match &term.origin {
+        Origin::Values(values) => values.trivial_codes(),
+        Origin::Column { .. } => Vec::new(),
+    });
+    let trivial: Vec<Vec<u64>> = trivial.collect();
     let code = |row: usize| {
         let mut sum = linear.constant();
-        for term in linear.terms() {
-            let codes = match &term.origin {
-                Origin::Column { source, column, .. } => match &source.content {
-                    Content::Codes(codes) => &codes[*column][..],
+        for (term, trivial) in linear.terms().iter().zip(&trivial) {
+            let (codes, derived) = match &term.origin {
+                Origin::Column {
+                    source,
+                    column,
+                    derived,
+                    ..
+                } => match &source.content {
+                    Content::Codes(codes) => (&codes[*column][..], *derived),
                     Content::Ciphertexts(_) | Content::Unknown => continue,
                 },
-                Origin::Values(_) => continue,
+                Origin::Values(_) => (&trivial[..], None),
             };
+            let at = |row: usize| derived.map_or(codes[row], |derived| derived.of(codes[row]));
             let of_term = match &term.rows {
-                Rows::Each { first } => codes[first + row],
+                Rows::Each { first } => at(first + row),
                 Rows::Picked(picked) => match **picked {
-                    [only] => codes[only],
-                    _ => codes[picked[row]],
+                    [only] => at(only),
+                    _ => at(picked[row]),
                 },
-                Rows::Sum(range) => codes[range.clone()]
-                    .iter()
-                    .fold(0u64, |sum, &code| sum.wrapping_add(code)),
+                Rows::Sum(range) => range
+                    .clone()
+                    .fold(0u64, |sum, row| sum.wrapping_add(at(row))),
             };
             sum = sum.wrapping_add(of_term.wrapping_mul(term.weight as u64));
         }

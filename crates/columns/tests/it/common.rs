@@ -18,6 +18,7 @@ pub(crate) fn metadata(columns: &[Described<'_>], rows: usize) -> ReadingsMetada
         scale,
         bits,
         compact: None,
+        derived: Default::default(),
     });
     ReadingsMetadata {
         columns: columns.collect(),

@@ -26,6 +26,7 @@ fn compact(name: &str, bits: u32, headroom: u32, body_bits: u32, feedback: bool)
             body_bits,
             feedback,
         }),
+        derived: Default::default(),
     }
 }
 

@@ -27,6 +27,7 @@ fn a_server_computes_what_a_rehearsal_does() {
         scale: 0.5,
         bits: 5,
         compact: None,
+        derived: Default::default(),
     }];
     let mut encrypt = |values: &[f64]| {
         let labels: Vec<String> = (0..values.len()).map(|row| row.to_string()).collect();

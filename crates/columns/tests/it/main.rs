@@ -7,6 +7,7 @@
 mod common;
 mod compact;
 mod counts;
+mod derived;
 mod encodings;
 mod evaluated;
 mod recordings;

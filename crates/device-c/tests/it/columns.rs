@@ -440,7 +440,9 @@ fn descriptions_are_those_of_the_library() {
     )
     .unwrap();
     let [means, _, alarms] = Table::new().in_rust().map(|values| match values {
-        Values::Codes(encoding, _) | Values::Readings(encoding, ..) => Some(encoding),
+        Values::Codes(encoding, _)
+        | Values::Readings(encoding, ..)
+        | Values::Derived(encoding, ..) => Some(encoding),
         Values::Blocks(_) => None,
     });
     let adc = FixedPoint::new(0.0, 1.0, 12).unwrap();
@@ -450,6 +452,7 @@ fn descriptions_are_those_of_the_library() {
         unit: "",
         encoding,
         compact,
+        derived: tfhe_sbc_device::Derived::default(),
     };
     let columns = [
         column("means", celsius, means),

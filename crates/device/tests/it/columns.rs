@@ -5,8 +5,8 @@ use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::wire::columns::{ColumnList, ElementEncoding};
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_device::{
-    BodyRounding, ColumnValues, CompactEncoding, DeviceError, ExpanderKind, FixedPoint, KeyMode,
-    MAX_PIECE_BYTES, MemoryPlan,
+    BodyRounding, ColumnValues, CompactEncoding, Derivation, DeviceError, ExpanderKind, FixedPoint,
+    KeyMode, MAX_PIECE_BYTES, MemoryPlan,
 };
 
 use crate::common::Device;
@@ -162,6 +162,59 @@ fn a_sum_of_neighbours_has_the_error_of_two_roundings() {
         }
     }
     assert_eq!(means.decode(sum), codes.iter().sum::<u64>());
+}
+
+/// Derived columns have the bytes of columns of the derived codes, however the readings are sent.
+#[test]
+fn derived_columns_are_those_of_the_derived_codes() {
+    let celsius = FixedPoint::new(-40.0, 0.1, 10).unwrap();
+    let square = encoding((20, 14, 40, BodyRounding::ErrorFeedback));
+    let flag = encoding((1, 14, 22, BodyRounding::ErrorFeedback));
+    // More than a polynomial, with the extremes and the codes beside the cut.
+    let codes: Vec<u64> = [0, 1023, 611, 612, 613]
+        .into_iter()
+        .chain(codes(10, 2500))
+        .collect();
+    let readings: Vec<f64> = codes
+        .iter()
+        .map(|&code| celsius.decode(code as f64))
+        .collect();
+    let squares: Vec<u64> = codes.iter().map(|&code| code * code).collect();
+    let flags: Vec<u64> = codes.iter().map(|&code| u64::from(code >= 612)).collect();
+    let derived = [
+        ColumnValues::Readings(encoding(MEANS), celsius, &readings),
+        ColumnValues::Derived(square, Derivation::Square, celsius, &readings),
+        ColumnValues::Derived(flag, Derivation::From(612), celsius, &readings),
+    ];
+    let plain = [
+        ColumnValues::Codes(encoding(MEANS), &codes),
+        ColumnValues::Codes(square, &squares),
+        ColumnValues::Codes(flag, &flags),
+    ];
+    for plan in MemoryPlan::ALL {
+        let message = |columns: &[ColumnValues<'_>], pieces| {
+            let mut device = Device::<u64>::with_plan(MESSAGE_2_CARRY_2, 86, plan);
+            sent(
+                &mut device.session(ExpanderKind::ChaCha20, 1),
+                columns,
+                pieces,
+            )
+        };
+        let expected = message(&plain, false);
+        assert!(message(&derived, false) == expected && message(&derived, true) == expected);
+    }
+    let mut device = Device::<u64>::new(MESSAGE_2_CARRY_2, 86);
+    let mut session = device.session(ExpanderKind::ChaCha20, 1);
+    let narrow = ColumnValues::Derived(encoding(MEANS), Derivation::Square, celsius, &readings);
+    let refused = session.encrypt_columns(&[narrow], &mut [0; 1000]);
+    let expected = DeviceError::CodeWidth {
+        compact: 10,
+        fixed_point: 20,
+    };
+    assert_eq!(refused, Err(expected));
+    let out_of_range = ColumnValues::Derived(flag, Derivation::From(1), celsius, &[62.4]);
+    let refused = session.encrypt_columns(&[out_of_range], &mut [0; 1000]);
+    assert!(matches!(refused, Err(DeviceError::ColumnReading { .. })));
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub enum ValuesError {
     },
     /// A compact column, which has no radix blocks.
     #[error(
-        "the column '{0}' is compact, and TFHE-rs computes on radix blocks: encrypt it without a \
-         compact form"
+        "the column '{0}' is compact, and TFHE-rs computes on radix blocks: encrypt it with \
+         use = \"radix\" in its definition"
     )]
     Compact(String),
     /// A list of columns without its metadata.

@@ -51,7 +51,7 @@ impl Profile {
         }
     }
 
-    const fn rounding(self) -> BodyRounding {
+    pub(super) const fn rounding(self) -> BodyRounding {
         match self {
             Self::Alarms | Self::Fleet => BodyRounding::Nearest,
             Self::Means => BodyRounding::ErrorFeedback,

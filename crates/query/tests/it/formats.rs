@@ -123,6 +123,12 @@ fn requests_and_results_are_written_as_they_were() {
     let keys = key_set();
     let request = keys.seal(&small_table(), &all_questions()).unwrap();
     assert_golden("request", &request);
+    let asked = questions(&[
+        "count(a > encrypted(-9) and b between encrypted(0) and 2)",
+        "rows(a <= encrypted(-9.5) or a in (-8, encrypted(-7)))",
+    ]);
+    let compact = keys.seal(&small_table().compact(), &asked).unwrap();
+    assert_golden("compact_request", &compact);
     assert_golden("results", &all_results(keys));
 }
 

@@ -9,10 +9,11 @@ use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session, SessionMode,
-    encode_readings, reading_block_count, workspace_bytes,
+    ColumnValues, DeviceError, Encryptor, KeyMode, MemoryPlan, PublicEncryptor, Session,
+    SessionMode, encode_readings, reading_block_count, workspace_bytes,
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
@@ -21,7 +22,7 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{Answer, Results};
 use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 pub(crate) struct KeySet {
     pub(crate) secret: SecretKey,
@@ -81,6 +82,7 @@ pub(crate) fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) 
         scale,
         bits,
         compact: None,
+        derived: Default::default(),
     };
     let rows = (0..readings[0].len())
         .map(|row| format!("r{row}"))
@@ -92,6 +94,24 @@ pub(crate) fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) 
     }
 }
 
+impl Table {
+    /// The same table with columns that are compact.
+    pub(crate) fn compact(&self) -> Self {
+        let mut metadata = self.metadata.clone();
+        for column in &mut metadata.columns {
+            column.compact = Some(Compact {
+                headroom: 14,
+                body_bits: column.bits + 20,
+                feedback: true,
+            });
+        }
+        Self {
+            metadata,
+            readings: self.readings.clone(),
+        }
+    }
+}
+
 /// A key that encrypts, and whose messages it is.
 pub(crate) enum UploadKey<'a> {
     Device(&'a DeviceKey),
@@ -99,22 +119,22 @@ pub(crate) enum UploadKey<'a> {
 }
 
 impl UploadKey<'_> {
-    /// The message of these blocks.
-    fn encrypt(&self, blocks: &[u8]) -> Result<Vec<u8>, DeviceError> {
+    /// The message of these columns, or of radix blocks alone.
+    fn encrypt(&self, values: &[ColumnValues<'_>]) -> Result<Vec<u8>, DeviceError> {
         let (plan, expander) = (MemoryPlan::recommended(), ExpanderKind::ChaCha20);
         let room = |mode| HeapWorkspace::new(workspace_bytes(&MESSAGE_2_CARRY_2, plan, mode));
         match self {
             Self::Device(key) => {
                 let (key, mut room) = (key.to_bytes().unwrap(), room(KeyMode::Symmetric));
                 let session = Encryptor::new(&key, plan, expander, seeds(), room.as_mut_slice());
-                message(session?, blocks)
+                message(session?, values)
             }
             Self::Public(key) => {
                 let (key, mut room) = (key.to_bytes().unwrap(), room(KeyMode::Public));
                 let room = room.as_mut_slice();
                 message(
                     PublicEncryptor::new(&key, plan, expander, seeds(), room)?,
-                    blocks,
+                    values,
                 )
             }
         }
@@ -130,10 +150,15 @@ impl UploadKey<'_> {
 
 fn message<K: SessionMode<u64>>(
     mut session: Session<'_, u64, K>,
-    blocks: &[u8],
+    values: &[ColumnValues<'_>],
 ) -> Result<Vec<u8>, DeviceError> {
-    let mut message = vec![0; session.message_len(blocks.len())];
-    session.encrypt_blocks(blocks, &mut message)?;
+    if let [ColumnValues::Blocks(blocks)] = values {
+        let mut message = vec![0; session.message_len(blocks.len())];
+        session.encrypt_blocks(blocks, &mut message)?;
+        return Ok(message);
+    }
+    let mut message = vec![0; session.columns_message_len(values)];
+    session.encrypt_columns(values, &mut message)?;
     Ok(message)
 }
 
@@ -150,15 +175,30 @@ impl KeySet {
         let parameters = self.secret.parameters();
         let encoding = parameters.block_encoding();
         let mut blocks = Vec::new();
-        for (column, readings) in table.metadata.columns.iter().zip(&table.readings) {
+        let columns = table.metadata.columns.iter().zip(&table.readings);
+        for (column, readings) in columns.clone() {
             let fixed_point = column.fixed_point().unwrap();
             let mut encoded = vec![0; reading_block_count(encoding, &fixed_point, readings.len())];
             encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
-            blocks.extend(encoded);
+            blocks.push(encoded);
         }
+        let values = columns.zip(&blocks).map(|((column, readings), blocks)| {
+            match column.element_encoding().unwrap() {
+                ElementEncoding::Radix => ColumnValues::Blocks(blocks),
+                ElementEncoding::Compact(encoding) => {
+                    ColumnValues::Readings(encoding, column.fixed_point().unwrap(), readings)
+                }
+            }
+        });
+        let values: Vec<ColumnValues<'_>> = values.collect();
+        let all_blocks = blocks.concat();
+        let values = match table.metadata.has_compact() {
+            true => values,
+            false => vec![ColumnValues::Blocks(&all_blocks)],
+        };
         let (parameters, key_of) = (parameters.fingerprint(), key.fingerprint());
         let mut upload = metadata::write(parameters, key_of, &table.metadata).unwrap();
-        upload.extend(key.encrypt(&blocks).unwrap());
+        upload.extend(key.encrypt(&values).unwrap());
         upload
     }
 
@@ -196,7 +236,7 @@ impl KeySet {
             &table.metadata,
             self.secret.parameters(),
             key.fingerprint(),
-            Some(&mut |blocks| key.encrypt(blocks)),
+            Some(&mut |values| key.encrypt(values)),
         )
     }
 

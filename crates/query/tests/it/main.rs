@@ -8,6 +8,7 @@
 mod key_set;
 mod plain;
 
+mod derived;
 mod formats;
 mod functions;
 mod queries;

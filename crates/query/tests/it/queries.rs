@@ -51,6 +51,7 @@ fn random_tables_are_answered_as_in_the_clear() {
         ]);
         let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
         assert_answers(&table, &questions(&asked));
+        assert_answers(&table.compact(), &questions(&asked));
     }
 }
 
@@ -64,6 +65,7 @@ fn every_relation_holds_below_at_and_above_the_threshold() {
     }
     let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
     assert_answers(&table, &questions(&asked));
+    assert_answers(&table.compact(), &questions(&asked));
 }
 
 #[test]
@@ -78,6 +80,7 @@ fn the_ends_of_a_range_are_thresholds_like_others() {
         "rows(a <= 3.5)",
     ]);
     assert_answers(&table, &asked);
+    assert_answers(&table.compact(), &asked);
 }
 
 #[test]
@@ -126,6 +129,7 @@ fn conditions_are_nested_as_they_are_written() {
         "rows(a in (0, 1, 2, 3, 4, 5, 6, 7))",
     ]);
     assert_answers(&table, &asked);
+    assert_answers(&table.compact(), &asked);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::key_set::{Table, table};
 use crate::plain;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
+use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_query::cost::rehearse;
 use tfhe_sbc_query::{Aggregate, Question};
 
@@ -63,7 +64,17 @@ impl Draw {
             0 => format!("{of} between {} and {}", self.number(), self.number()),
             1 => format!("{of} in ({}, {}, 1)", self.number(), self.number()),
             2 => "a > b".to_owned(),
-            3 => "c <= encrypted(1)".to_owned(),
+            3 => {
+                let relation = self.one_of(&["<", "<=", ">", ">=", "==", "!="]);
+                match self.below(3) {
+                    0 => format!("a - b {relation} encrypted(1.5)"),
+                    1 => format!(
+                        "a {relation} encrypted({})",
+                        self.below(24) as f64 / 2.0 - 4.0
+                    ),
+                    _ => "c <= encrypted(1)".to_owned(),
+                }
+            }
             _ => {
                 let relation = self.one_of(&["<", "<=", ">", ">=", "==", "!="]);
                 format!("{of} {relation} {}", self.number())
@@ -129,13 +140,17 @@ impl Draw {
     }
 }
 
-#[test]
-fn random_questions_are_answered_as_in_the_clear() {
-    let mut draw = Draw(1);
-    for set in [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3] {
+/// Asks random questions about random tables as `form` changes them.
+fn assert_rehearsed(
+    sets: &[ParameterSet],
+    draw: &mut Draw,
+    each: usize,
+    form: impl Fn(Table) -> Table,
+) {
+    for set in sets {
         let parameters = set.validate().unwrap();
-        for _ in 0..600 {
-            let table = draw.table();
+        for _ in 0..each {
+            let table = form(draw.table());
             let question = draw.question(table.metadata.rows.len());
             let asked = [question.clone()];
             let answers = rehearse(&parameters, &table.metadata, &table.readings, &asked).unwrap();
@@ -148,4 +163,24 @@ fn random_questions_are_answered_as_in_the_clear() {
             );
         }
     }
+}
+
+#[test]
+fn random_questions_are_answered_as_in_the_clear() {
+    let sets = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
+    assert_rehearsed(&sets, &mut Draw(1), 600, |table| table);
+}
+
+#[test]
+fn random_questions_about_compact_columns_are_answered_as_in_the_clear() {
+    let mut draw = Draw(2);
+    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 600, |table| {
+        table.compact()
+    });
+    // Compact and radix columns in one expression.
+    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 300, |table| {
+        let mut mixed = table.compact();
+        mixed.metadata.columns[1].compact = None;
+        mixed
+    });
 }

@@ -11,6 +11,7 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::ErrorBody;
 use tfhe_sbc_transport::role::{Action, Subject};
+use tfhe_sbc_upload::short::ShortError;
 
 /// The time after which to try again to get memory for a body, in seconds.
 const MEMORY_RETRY_AFTER_SECONDS: u32 = 5;
@@ -152,6 +153,17 @@ impl Refusal {
         )
     }
 
+    pub(super) fn unknown_definitions() -> Self {
+        let message = "the definitions that the short upload refers to are not known here";
+        let hint = "send the whole upload; its receipt says whether the next may be short";
+        Self::new(
+            StatusCode::CONFLICT,
+            Rejection::UnknownDefinitions,
+            message,
+            hint,
+        )
+    }
+
     pub(super) fn nothing_stored() -> Self {
         let message = "no readings are stored yet";
         Self::new(
@@ -230,6 +242,18 @@ impl From<BackendError> for Refusal {
             BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),
         };
         Self::new(status, reason, error.message, error.hint)
+    }
+}
+
+impl From<ShortError> for Refusal {
+    fn from(error: ShortError) -> Self {
+        let hint = "send the whole upload";
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Rejection::Invalid,
+            error.to_string(),
+            hint,
+        )
     }
 }
 

@@ -9,14 +9,19 @@ use time::format_description::well_known::Rfc3339;
 use crate::store::StoredReadings;
 
 /// Returns the receipt for an upload. `created` says whether this upload brought the readings, or
-/// they were stored already.
-pub(super) fn receipt(stored: StoredReadings, created: bool) -> UploadReceipt {
+/// they were stored already; `definitions_kept`, whether the next may travel in the short form.
+pub(super) fn receipt(
+    stored: StoredReadings,
+    created: bool,
+    definitions_kept: bool,
+) -> UploadReceipt {
     UploadReceipt {
         id: stored.id,
         bytes: stored.bytes,
         created,
         created_at: rfc3339(stored.created_at),
         summary: stored.summary,
+        definitions_kept,
     }
 }
 

@@ -21,6 +21,7 @@ use super::evaluation::EvaluationQueue;
 use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
 use super::replies;
+use super::short_uploads;
 use crate::backend::Backend;
 use crate::client_verifier::ClientVerifier;
 use crate::metrics::{Metrics, Rejection};
@@ -29,11 +30,12 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::exposition;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
-    BOOTSTRAPS_HEADER, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
-    READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER,
-    UploadReceipt,
+    BOOTSTRAPS_HEADER, COLUMNS_PATH, ColumnList, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH,
+    QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection,
+    Status, TAG_HEADER, UploadReceipt,
 };
 use tfhe_sbc_transport::role::{Action, Subject};
+use tfhe_sbc_upload::short::Definitions;
 
 const LISTED_AT_MOST: usize = 1000;
 /// The most uploads on the status page.
@@ -115,7 +117,7 @@ impl Application {
         })
     }
 
-    /// Checks and stores an upload.
+    /// Checks and stores an upload, which may be in the short form.
     async fn take_in<B: AsRef<[u8]> + Send + 'static>(
         self: &Arc<Self>,
         uploader: Arc<str>,
@@ -123,10 +125,16 @@ impl Application {
     ) -> Result<UploadReceipt, Refusal> {
         let receipt = self
             .blocking(move |this| {
-                let upload = upload.as_ref();
+                let sent = upload.as_ref();
+                let limit = this.limits.upload_bytes;
+                let upload = &*short_uploads::restored(&this.store, &uploader, sent, limit)?;
                 let summary = this.backend.check_upload(upload)?;
-                let (readings, stored) = this.store.put(upload, &uploader, &summary)?;
-                Ok(replies::receipt(readings, stored == Stored::New))
+                let definitions = Definitions::of(upload);
+                let (readings, stored) =
+                    this.store
+                        .put(upload, &uploader, &summary, definitions.as_ref())?;
+                let kept = short_uploads::is_kept(&this.store, &uploader, definitions.as_ref());
+                Ok(replies::receipt(readings, stored == Stored::New, kept))
             })
             .await?;
         self.metrics.count_upload(receipt.created, receipt.bytes);
@@ -142,8 +150,17 @@ impl Application {
     ) -> Answer {
         let name = Arc::clone(&device);
         let answer = match self.take_in(device, upload).await {
-            Ok(receipt) if receipt.created => Answer::new(id, StatusCode::CREATED.as_u16()),
-            Ok(_) => Answer::new(id, StatusCode::OK.as_u16()),
+            Ok(receipt) => {
+                let status = match receipt.created {
+                    true => StatusCode::CREATED,
+                    false => StatusCode::OK,
+                };
+                Answer {
+                    stored: (receipt.id != id).then_some(receipt.id),
+                    definitions_kept: receipt.definitions_kept,
+                    ..Answer::new(id, status.as_u16())
+                }
+            }
             Err(refusal) => {
                 self.metrics.count_rejection(refusal.reason());
                 refusal.into_answer(id)
@@ -199,6 +216,7 @@ impl Application {
 pub(super) fn router(application: Arc<Application>) -> Router {
     Router::new()
         .route(READINGS_PATH, post(upload).get(list))
+        .route(&format!("{COLUMNS_PATH}{{selection}}"), get(columns))
         .route(&format!("{QUERY_PATH}{{selection}}"), post(query))
         .route(STATUS_PATH, get(status))
         .route(PAGE_PATH, get(owners_page))
@@ -280,6 +298,24 @@ async fn list(
     Ok(Json(ReadingsList {
         readings: readings.into_iter().map(replies::entry).collect(),
     }))
+}
+
+/// Tells the columns of the first of the readings. A query refuses readings of different columns.
+async fn columns(
+    State(application): Shared,
+    Extension(peer): Extension<Subject>,
+    selection: Result<Path<String>, PathRejection>,
+) -> Result<Json<ColumnList>, Refusal> {
+    authorize(&peer, Action::Query)?;
+    let Path(selection) = selection.map_err(Refusal::bad_id)?;
+    let ids = application.select(selection).await?;
+    let columns = application
+        .blocking(move |this| {
+            let first = ids.first().ok_or_else(Refusal::nothing_stored)?;
+            Ok(this.backend.columns(&this.store.get(first)?)?)
+        })
+        .await?;
+    Ok(Json(ColumnList { columns }))
 }
 
 async fn query(

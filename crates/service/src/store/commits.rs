@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::{StoreError, Stored, StoredReadings, as_i64, entry, now, to_json};
+use super::{StoreError, Stored, StoredReadings, as_i64, definitions, entry, now, to_json};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::short::Definitions;
 
 /// The most entries of one transaction.
 const MAXIMUM: usize = 256;
@@ -21,6 +22,8 @@ pub(super) struct NewEntry {
     pub(super) bytes: u64,
     pub(super) uploader: String,
     pub(super) summary: UploadSummary,
+    /// The definitions to keep for the uploader.
+    pub(super) definitions: Option<Definitions>,
 }
 
 type Committed = (StoredReadings, Stored);
@@ -137,6 +140,9 @@ fn insert(index: &Connection, new: &NewEntry) -> Result<Committed, StoreError> {
         new.uploader,
         to_json(&new.summary)?
     ])?;
+    if let Some(kept) = &new.definitions {
+        definitions::keep(index, &new.uploader, kept)?;
+    }
     let readings = entry(index, &new.id)?.ok_or(StoreError::NotFound { id: new.id })?;
     let stored = if added == 0 {
         Stored::AlreadyStored

@@ -15,6 +15,7 @@ mod limits;
 mod page;
 mod requests;
 mod revocation;
+mod short_uploads;
 mod shutdown;
 mod store;
 mod transport;

@@ -323,6 +323,44 @@ fn a_request_that_would_take_too_long_is_refused() {
     assert!(matches!(ask(1), Err(EvaluateError::TooCostly { .. })));
 }
 
+/// Forged places of a threshold that is one code, and codes of another width or encoding.
+#[test]
+fn codes_of_thresholds_that_are_not_there_are_refused() {
+    let (keys, table) = (key_set(), small_table().compact());
+    let upload = keys.upload(&table);
+    let asked = questions(&["count(a > encrypted(1))"]);
+    let honest = keys.seal(&table, &asked).unwrap();
+    assert!(evaluate_behind(&upload, &honest).is_ok());
+    let (_, list) = Message::parse(&honest).unwrap();
+    let of_blocks = keys.seal(&small_table(), &asked).unwrap();
+    let (_, blocks) = Message::parse(&of_blocks).unwrap();
+    let code = |index, offset, bits| Threshold::EncryptedCode {
+        index,
+        offset,
+        scale: 0.25,
+        bits,
+    };
+    for (threshold, list) in [
+        (code(1, -10.0, 8), list),
+        (code(u32::MAX, -10.0, 8), list),
+        (code(0, -9.0, 8), list),
+        (code(0, -10.0, 7), list),
+        (code(0, -10.0, 8), blocks),
+        (code(0, -10.0, 8), &[]),
+        (encrypted(u32::MAX, 8), list),
+    ] {
+        let mut request = keys.message(&Request {
+            version: 2,
+            questions: vec![("q".to_owned(), count("a", threshold.clone()))],
+        });
+        request.extend_from_slice(list);
+        let error = evaluate_behind(&upload, &request).unwrap_err();
+        assert_eq!(error.kind, BackendErrorKind::BadInput);
+        let reason = "not encrypted with that column's encoding";
+        assert!(error.message.contains(reason), "{threshold:?}: {error}");
+    }
+}
+
 #[test]
 fn requests_and_results_of_another_version_say_so() {
     let keys = key_set();
@@ -338,22 +376,22 @@ fn requests_and_results_of_another_version_say_so() {
         something: &'static str,
     }
     let later = Later {
-        version: 2,
+        version: 3,
         something: "else",
     };
     for (message, version) in [
         (keys.message(&named(0)), 0),
-        (keys.message(&named(2)), 2),
-        (keys.message(&later), 2),
+        (keys.message(&named(3)), 3),
+        (keys.message(&later), 3),
     ] {
         let error = evaluate_behind(&upload, &message).unwrap_err();
         assert_eq!(error.kind, BackendErrorKind::BadInput);
-        let words = format!("of format {version}, this is version 1");
+        let words = format!("of format {version}, this is version 2");
         assert!(error.message.contains(&words), "{error}");
     }
     let message = keys.message(&later);
     let refused = Results::decrypt(&message, &keys.secret).unwrap_err();
-    assert!(matches!(refused, ResultsError::Version(2)), "{refused}");
+    assert!(matches!(refused, ResultsError::Version(3)), "{refused}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn store_forever(directory: &Path) -> ! {
                 for count in 0_usize.. {
                     let mut bytes = format!("{start} {worker} {count}").into_bytes();
                     bytes.resize(100 + 7919 * count % 200_000, count as u8);
-                    let (stored, _) = store.put(&bytes, "child", &summary(1)).unwrap();
+                    let (stored, _) = store.put(&bytes, "child", &summary(1), None).unwrap();
                     // In one piece, so that lines of different threads stay apart.
                     let line = format!("promised {}\n", stored.id);
                     std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
@@ -112,10 +112,10 @@ fn content_is_stored_once_and_kept_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
     assert_eq!(store.latest().unwrap(), None);
-    let (one, new) = store.put(b"one", "pi", &summary(1)).unwrap();
+    let (one, new) = store.put(b"one", "pi", &summary(1), None).unwrap();
     assert_eq!(new, Stored::New);
-    let (two, _) = store.put(b"two", "pi", &summary(2)).unwrap();
-    let (again, old) = store.put(b"one", "other", &summary(1)).unwrap();
+    let (two, _) = store.put(b"two", "pi", &summary(2), None).unwrap();
+    let (again, old) = store.put(b"one", "other", &summary(1), None).unwrap();
     assert_eq!((&again, old), (&one, Stored::AlreadyStored));
     assert!(one.created_at.elapsed().unwrap() < Duration::from_secs(60));
 
@@ -135,7 +135,11 @@ fn content_is_stored_once_and_kept_in_order() {
 fn damage_is_detected_and_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
-    let id = store.put(b"readings", "pi", &summary(1)).unwrap().0.id;
+    let id = store
+        .put(b"readings", "pi", &summary(1), None)
+        .unwrap()
+        .0
+        .id;
 
     std::fs::write(store.blob_path(&id), b"readingz").unwrap();
     let error = store.get(&id).unwrap_err();
@@ -145,14 +149,14 @@ fn damage_is_detected_and_repaired() {
         "{error}"
     );
     assert_eq!(
-        store.put(b"readings", "pi", &summary(1)).unwrap().1,
+        store.put(b"readings", "pi", &summary(1), None).unwrap().1,
         Stored::AlreadyStored
     );
     assert_eq!(store.get(&id).unwrap(), b"readings");
 
     std::fs::remove_file(store.blob_path(&id)).unwrap();
     assert!(matches!(store.get(&id), Err(StoreError::Missing { .. })));
-    store.put(b"readings", "pi", &summary(1)).unwrap();
+    store.put(b"readings", "pi", &summary(1), None).unwrap();
     assert_eq!(store.get(&id).unwrap(), b"readings");
 }
 
@@ -188,7 +192,7 @@ fn nobody_else_may_look() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("made/by/the/store");
     let store = Store::open(&directory).unwrap();
-    store.put(b"readings", "pi", &summary(1)).unwrap();
+    store.put(b"readings", "pi", &summary(1), None).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     assert_eq!(mode(&directory.join("blobs")), 0o700);
@@ -225,7 +229,9 @@ fn uploads_that_come_together_are_each_stored_once() {
                         _ => format!("of {thread}: {i}"),
                     };
                     let name = format!("board-{thread}");
-                    let (stored, how) = store.put(content.as_bytes(), &name, &summary(2)).unwrap();
+                    let (stored, how) = store
+                        .put(content.as_bytes(), &name, &summary(2), None)
+                        .unwrap();
                     assert_eq!(stored.id, BlobId::of(content.as_bytes()));
                     assert_eq!(store.get(&stored.id).unwrap(), content.as_bytes());
                     if how == Stored::New {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{TestServer, eventually, file_names, metric};
+use crate::common::{TestServer, column, eventually, file_names, metric};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
@@ -44,7 +44,10 @@ fn a_device_uploads_and_the_owner_queries() {
         assert_eq!(reply.result, b"readings of a day + query");
         assert_eq!(reply.bootstraps, 42);
         assert!((0.0..10.0).contains(&reply.seconds));
+        assert_eq!(owner.columns(&selection).unwrap(), [column(17)]);
     }
+    let unknown = BlobId::of(b"other readings").into();
+    refused(owner.columns(&unknown), 404);
 
     let listed = owner.list().unwrap();
     assert_eq!(listed.len(), 1);
@@ -103,9 +106,10 @@ fn a_device_may_neither_query_nor_list() {
     let words = refused(device.query(&Selection::Latest, &[0; 1 << 20]), 403);
     assert!(words.contains("pi-1") && words.contains("owner"), "{words}");
     refused(device.list(), 403);
+    refused(device.columns(&Selection::Latest), 403);
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"forbidden\"}"),
-        2
+        3
     );
 }
 

@@ -11,7 +11,7 @@ pub const CONTINUE: u16 = 100;
 /// An answer, published as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The id of the upload that is answered.
+    /// The id of the upload that is answered: the hash of the bytes that were sent.
     pub id: BlobId,
     /// The status as over HTTP: 200 or 201 if the upload is on the disk, 4xx if it never will be,
     /// 5xx if it may be later; [`CONTINUE`] if parts are missing.
@@ -28,6 +28,14 @@ pub struct Answer {
     /// The time after which to send the upload again, in seconds.
     #[serde(default)]
     pub retry_after: Option<u32>,
+    /// The id under which the upload is on the disk, if that is another one because the upload was sent in the
+    /// short form.
+    #[serde(default)]
+    pub stored: Option<BlobId>,
+    /// Whether the next upload may travel in the short form, as in a
+    /// [receipt](crate::protocol::UploadReceipt::definitions_kept).
+    #[serde(default)]
+    pub definitions_kept: bool,
 }
 
 impl Answer {
@@ -40,6 +48,8 @@ impl Answer {
             error: String::new(),
             hint: String::new(),
             retry_after: None,
+            stored: None,
+            definitions_kept: false,
         }
     }
 }

@@ -4,9 +4,10 @@ use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_device::{
-    BodyRounding, Column, CompactEncoding, Description, DeviceError, FixedPoint, MAX_PIECE_BYTES,
-    SinkError,
+    BodyRounding, Column, CompactEncoding, Derived, Description, DeviceError, FixedPoint,
+    MAX_PIECE_BYTES, SinkError,
 };
+use tfhe_sbc_upload::derived;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{self, ReadingsMetadata};
 
@@ -14,6 +15,22 @@ const KEY: KeyFingerprint = KeyFingerprint([7; 16]);
 
 fn parameters() -> Parameters {
     MESSAGE_2_CARRY_2.validate().unwrap()
+}
+
+/// Squares of codes of at most 20 bits, and flags from these codes on, if there are any.
+fn derived(square: bool, from: &[u64]) -> derived::Derived {
+    let form = |body_bits, feedback| readings::Compact {
+        headroom: 4,
+        body_bits,
+        feedback,
+    };
+    derived::Derived {
+        square: square.then(|| form(56, false)),
+        flags: (!from.is_empty()).then(|| derived::Flags {
+            from: from.to_vec(),
+            compact: form(22, true),
+        }),
+    }
 }
 
 fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
@@ -30,6 +47,14 @@ fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
             body_bits: 56,
             feedback: i.is_multiple_of(2),
         }),
+        // Of the compact columns, squares, flags at numbers of all lengths in CBOR, or both.
+        derived: match i {
+            2 => derived(true, &[]),
+            6 => derived(false, &[1]),
+            10 => derived(true, &[23, 24, 255]),
+            14 => derived(false, &[1, 255, 256, 1000]),
+            _ => derived::Derived::default(),
+        },
     };
     ReadingsMetadata {
         columns: (0..columns).map(column).collect(),
@@ -45,6 +70,17 @@ fn columns(of: &ReadingsMetadata) -> impl Iterator<Item = Column<'_>> + Clone {
         compact: column
             .compact
             .map(|compact| compact.encoding(column.bits).unwrap()),
+        derived: Derived {
+            square: column
+                .derived
+                .square
+                .map(|form| form.encoding(2 * column.bits).unwrap()),
+            flags: column
+                .derived
+                .flags
+                .as_ref()
+                .map(|flags| (&flags.from[..], flags.compact.encoding(1).unwrap())),
+        },
     })
 }
 
@@ -129,6 +165,19 @@ fn what_no_server_takes_is_not_described() {
         change(&mut bad);
         assert!(matches!(describe(&bad), Err(DeviceError::Description(_))));
     }
+    let good = metadata(15, 2);
+    assert_eq!(describe(&good), Ok(()));
+    let changes: [fn(&mut ReadingsMetadata); 4] = [
+        |m| m.columns[0].derived = derived(true, &[]),
+        |m| m.columns[6].derived = derived(false, &[0]),
+        |m| m.columns[6].derived = derived(false, &[3, 3]),
+        |m| m.columns[6].derived = derived(false, &[3, 128]),
+    ];
+    for change in changes {
+        let mut bad = good.clone();
+        change(&mut bad);
+        assert!(matches!(describe(&bad), Err(DeviceError::Description(_))));
+    }
     // Too large as a whole, which the server sees before it reads.
     let row = "z".repeat(64);
     let many = std::iter::repeat_n(row.as_str(), metadata::MAX_METADATA_BYTES / 64);
@@ -145,6 +194,7 @@ fn what_no_server_takes_is_not_described() {
         unit: "",
         encoding: FixedPoint::new(0.0, 1.0, 10).unwrap(),
         compact: Some(compact),
+        derived: Derived::default(),
     };
     let result = Description::new(&parameters(), KEY, [column].into_iter(), rows(&good));
     let expected = DeviceError::CodeWidth {

@@ -4,6 +4,8 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod derived;
 mod description;
 mod list_sum;
+mod short;
 mod sums;

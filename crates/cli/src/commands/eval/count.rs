@@ -1,15 +1,15 @@
 //! The cost of questions before they are asked, from an upload's metadata alone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
-use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::{Cost, Speed, costs};
-use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::definition::{self, Profile, Under, UploadKind};
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::failure::{Explain, Outcome, failure};
@@ -39,17 +39,16 @@ struct Predicted {
 /// Prints the cost of the questions, and how long they take if there is a server key to try.
 pub(super) fn run(
     questions: &[Question],
-    readings: &Path,
+    readings: &[PathBuf],
     server_key: Option<&Path>,
     json: bool,
 ) -> Outcome<()> {
-    let upload = output::read_input(readings)?;
-    let (message, _) = Message::parse(&upload).explain(readings.display())?;
+    let uploads = super::Given::read(readings)?;
+    let readings = uploads.described()?;
+    let (message, list) = uploads.first()?;
     let parameters = shipped(message.header.parameters)?;
-    let help = "give an upload that `tfhe-sbc encrypt` made, and ask about its columns";
-    let readings: ReadingsMetadata = metadata::read(message).advise("no readings", help)?;
-    readings.check().advise("no readings", help)?;
-    let (each, together) = costs(&parameters, &readings, questions).advise("no count", help)?;
+    let counted = costs(&parameters, &readings, questions);
+    let (each, together) = counted.advise("no count", "ask about the columns of the readings")?;
     let speed = match server_key {
         Some(path) => Some(Speed::measure(&keys::read_server_key(path)?).explain("no speed")?),
         None => None,
@@ -87,17 +86,57 @@ pub(super) fn run(
         add(question.name.clone(), &question.cost);
     }
     add("all together".to_owned(), &counted.together);
-    output::emit(table)
+    output::emit(table)?;
+    let kind = match Message::parse(list).map(|(list, _)| list.header.kind) {
+        Ok(Kind::ColumnList | Kind::GlweList) => UploadKind::PublicKey,
+        _ => UploadKind::Symmetric,
+    };
+    let under = Under {
+        parameters: &parameters,
+        kind,
+    };
+    for (question, counted) in questions.iter().zip(&counted.questions) {
+        if counted.cost.cost.bootstraps > 0
+            && let Some(names) = free_for_means(under, &readings, question)
+        {
+            output::note(format_args!(
+                "{question} would take no bootstrap with use = \"means\" in the definition of {}",
+                names.join(" and ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the columns that would have to be made for means, so that a question takes no bootstrap; `None` if
+/// it is not linear, or would take bootstraps nevertheless.
+fn free_for_means(
+    under: Under<'_>,
+    readings: &ReadingsMetadata,
+    question: &Question,
+) -> Option<Vec<String>> {
+    if !question.is_linear() {
+        return None;
+    }
+    let mut meant = readings.clone();
+    let mut names = Vec::new();
+    for column in &mut meant.columns {
+        if question.columns().contains(&column.name.as_str()) {
+            let form = definition::form(Profile::Means, column.bits, under)?;
+            if column.compact != Some(form) {
+                names.push(column.name.clone());
+                column.compact = Some(form);
+            }
+        }
+    }
+    let question = std::slice::from_ref(question);
+    let (_, together) = costs(under.parameters, &meant, question).ok()?;
+    (together.bootstraps == 0 && !names.is_empty()).then_some(names)
 }
 
 /// Returns the shipped parameter set of that fingerprint.
 fn shipped(fingerprint: ParameterFingerprint) -> Outcome<Parameters> {
-    let mut sets = parameter_sets::ALL.iter();
-    let found = sets.find_map(|set| {
-        let parameters = set.validate().ok()?;
-        (parameters.fingerprint() == fingerprint).then_some(parameters)
-    });
-    found.ok_or_else(|| {
+    parameter_sets::by_fingerprint(fingerprint).ok_or_else(|| {
         failure(
             "the readings are under a parameter set that this version does not know",
             "encrypt them with a key that `tfhe-sbc keygen` made",

@@ -19,7 +19,7 @@ use crate::{output, report};
 /// The readings of an upload.
 #[derive(Args)]
 pub(super) struct Readings {
-    /// Say how large an upload of so many readings will be
+    /// Say how large an upload of so many readings will be, in radix blocks unless --headroom is given
     #[arg(long = "readings", value_name = "COUNT")]
     count: Option<usize>,
     /// Bits of each of these readings [default: 1, for the sets of booleans]

@@ -8,6 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
@@ -18,9 +19,10 @@ use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_transport::tls;
+use tfhe_sbc_upload::readings::{Column, Compact};
 use tokio::sync::oneshot;
 
-/// Takes uploads that start with "readings"; answers a query with the readings
+/// Takes uploads that start with "readings", and two messages with their checksums; answers a query with the readings
 /// and the query. The query "hold" waits until it is released or cancelled,
 /// "panic" panics.
 #[derive(Default)]
@@ -31,7 +33,7 @@ pub(crate) struct FakeBackend {
 
 impl Backend for FakeBackend {
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError> {
-        if bytes.starts_with(b"readings") {
+        if bytes.starts_with(b"readings") || is_upload(bytes) {
             Ok(summary(bytes.len() as u64))
         } else if bytes.starts_with(b"foreign") {
             Err(error(
@@ -46,6 +48,10 @@ impl Backend for FakeBackend {
                 BackendErrorKind::BadInput,
             ))
         }
+    }
+
+    fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError> {
+        Ok(vec![column(upload.len() as u32)])
     }
 
     fn evaluate(
@@ -83,11 +89,34 @@ impl Backend for FakeBackend {
     }
 }
 
+fn is_upload(bytes: &[u8]) -> bool {
+    let metadata = Message::parse(bytes);
+    let list = metadata.and_then(|(_, list)| Message::parse(list));
+    list.is_ok_and(|(_, rest)| rest.is_empty())
+}
+
 fn error(message: &str, hint: &str, kind: BackendErrorKind) -> BackendError {
     BackendError {
         message: message.to_owned(),
         hint: hint.to_owned(),
         kind,
+    }
+}
+
+/// The column that the pretending backend sees in an upload of so many bytes.
+pub(crate) fn column(bytes: u32) -> Column {
+    Column {
+        name: "temperature".to_owned(),
+        unit: "K".to_owned(),
+        offset: -0.1,
+        scale: 0.3,
+        bits: bytes,
+        compact: Some(Compact {
+            headroom: 14,
+            body_bits: 30,
+            feedback: true,
+        }),
+        derived: Default::default(),
     }
 }
 

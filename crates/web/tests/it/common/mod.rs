@@ -23,6 +23,7 @@ fn column() -> Column {
         scale: 0.5,
         bits: 8,
         compact: None,
+        derived: Default::default(),
     }
 }
 

@@ -1,0 +1,466 @@
+//! Columns that a board derives from a column and sends beside it, so that more questions are linear:
+//! squares for variances, flags for counts and histograms.
+//!
+//! A flag is 1 for the codes from a *cut* on and 0 for those below. The number of rows in a bin is the
+//! difference of the sums of two flags, and so is the number of rows that meet any condition whose limits are
+//! cuts. Flags at `n` edges therefore say as much as `n + 1` one-hot bins, with the open ends among them, and no
+//! upload can have bins with gaps or overlaps.
+
+use serde::{Deserialize, Serialize};
+use tfhe_sbc_core::encoding::{CompactError, Derivation, FixedPoint, are_cuts};
+#[cfg(feature = "session")]
+use tfhe_sbc_core::{parameters::Parameters, wire::columns::ElementEncoding};
+#[cfg(feature = "session")]
+use tfhe_sbc_oracle::{
+    compact::{derived_encoding, widest_with},
+    upload::UploadKind,
+};
+use thiserror::Error;
+
+use crate::cuts::{first_code_above, first_code_from};
+#[cfg(feature = "session")]
+use crate::readings::Column;
+use crate::readings::Compact;
+
+/// What is derived from a column: squares, flags, both or nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Derived {
+    /// The form of the squares of the codes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub square: Option<Compact>,
+    /// The flags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flags: Option<Flags>,
+}
+
+/// Flags of one column, each in a segment of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flags {
+    /// The first code of each flag, in increasing order.
+    pub from: Vec<u64>,
+    /// The form of the flags, which are codes of one bit.
+    pub compact: Compact,
+}
+
+/// The reason why columns are not derived from a column.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum DerivedError {
+    /// The column is not compact.
+    #[error(
+        "squares and flags are derived from compact columns only: give the column a compact form, or \
+         leave them out"
+    )]
+    NotCompact,
+    /// The codes are too wide for squares.
+    #[error(
+        "squares of {0} bits are too wide: a column with squares has at most {max} bits",
+        max = Derivation::MAX_SQUARED_BITS
+    )]
+    SquareBits(u32),
+    /// A form that is not possible.
+    #[error("the form of its squares or flags: {0}")]
+    Form(#[from] CompactError),
+    /// Flags without cuts, or cuts that do not increase, or that all codes are on one side of.
+    #[error(
+        "the cuts of its flags must increase, and lie above its lowest code and at most at its highest"
+    )]
+    Cuts,
+}
+
+impl Derived {
+    /// Whether nothing is derived.
+    pub fn is_empty(&self) -> bool {
+        self.square.is_none() && self.flags.is_none()
+    }
+
+    /// The derived columns, in the order of their segments: squares, and then each flag.
+    pub fn columns(&self) -> impl Iterator<Item = (Derivation, Compact)> {
+        let square = self.square.map(|compact| (Derivation::Square, compact));
+        let flags = self.flags.iter().flat_map(|flags| {
+            let from = flags.from.iter();
+            from.map(|&first| (Derivation::From(first), flags.compact))
+        });
+        square.into_iter().chain(flags)
+    }
+
+    /// The number of derived columns.
+    pub fn count(&self) -> usize {
+        let flags = self.flags.as_ref().map_or(0, |flags| flags.from.len());
+        usize::from(self.square.is_some()) + flags
+    }
+
+    /// The place of a derived column among all, and its form.
+    pub fn find(&self, derivation: Derivation) -> Option<(usize, Compact)> {
+        let mut columns = self.columns().enumerate();
+        columns
+            .find_map(|(place, (found, compact))| (found == derivation).then_some((place, compact)))
+    }
+
+    /// Checks what is derived from a column of `bits` bits in this form.
+    ///
+    /// # Errors
+    /// The first defect.
+    pub fn check(&self, bits: u32, compact: Option<Compact>) -> Result<(), DerivedError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        if compact.is_none() {
+            return Err(DerivedError::NotCompact);
+        }
+        if self.square.is_some() && bits > Derivation::MAX_SQUARED_BITS {
+            return Err(DerivedError::SquareBits(2 * bits));
+        }
+        if self
+            .flags
+            .as_ref()
+            .is_some_and(|flags| !are_cuts(&flags.from, bits))
+        {
+            return Err(DerivedError::Cuts);
+        }
+        for (derivation, compact) in self.columns() {
+            compact.encoding(derivation.bits(bits))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a column definition asks to be derived, in the column's unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declaration {
+    /// Whether squares are derived.
+    pub square: bool,
+    /// The edges of the bins of histograms. A bin is from its edge up to but without the next one.
+    pub bins: Vec<f64>,
+    /// Thresholds `t` of the conditions `x > t` and `x <= t`.
+    pub above: Vec<f64>,
+    /// Thresholds `t` of the conditions `x < t` and `x >= t`.
+    pub below: Vec<f64>,
+}
+
+/// The reason why a declaration cannot be met.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum DeclarationError {
+    /// An edge or a threshold that is not a finite number.
+    #[error("a bin or a threshold is not a finite number")]
+    NotFinite,
+    /// Edges that do not increase.
+    #[error("the edges of its bins do not increase: write them from the lowest to the highest")]
+    Order,
+    /// A threshold that all readings are on one side of.
+    #[error(
+        "all readings that it can have are on one side of {0}: the condition needs no flag, or the \
+         column another range"
+    )]
+    OutOfRange(f64),
+    /// Bins whose edges are all outside the range.
+    #[error(
+        "no edge of its bins is within its range: give it another range, or leave the bins out"
+    )]
+    NoEdge,
+    /// Squares or flags of a column of radix blocks.
+    #[error(
+        "squares, bins and flags are derived from compact columns only: give it a use other than radix \
+         blocks, or leave them out"
+    )]
+    NotCompact,
+    /// Squares or flags whose sums would not be exact.
+    #[error(
+        "it has {bits} bits, and sums of its {what} would not be exact with {headroom} bits of headroom{}",
+        advice(.what, *.widest)
+    )]
+    NoForm {
+        /// What is derived: squares or flags.
+        what: &'static str,
+        /// The width of the column.
+        bits: u32,
+        /// The headroom.
+        headroom: u32,
+        /// The largest width of a column with which they would be, if there is one.
+        widest: Option<u32>,
+    },
+}
+
+/// The advice for a column of which nothing can be derived.
+fn advice(what: &str, widest: Option<u32>) -> String {
+    let fewer = widest.map(|bits| format!("give it at most {bits} bits, "));
+    let fewer = fewer.unwrap_or_default();
+    format!(": {fewer}declare another use or less headroom, or leave the {what} out")
+}
+
+impl Declaration {
+    /// Whether nothing is declared.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns what is derived from a column with this fixed-point encoding. `form` is given a derivation and
+    /// returns the compact form for it, or the reason why there is none.
+    ///
+    /// # Errors
+    /// Bins and thresholds that make no cut between two codes, and the reasons of `form`.
+    pub fn derived(
+        &self,
+        encoding: &FixedPoint,
+        form: impl Fn(Derivation) -> Result<Compact, DeclarationError>,
+    ) -> Result<Derived, DeclarationError> {
+        let mut numbers = self.bins.iter().chain(&self.above).chain(&self.below);
+        if !numbers.all(|number| number.is_finite()) {
+            return Err(DeclarationError::NotFinite);
+        }
+        if self.bins.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(DeclarationError::Order);
+        }
+        let last = 1u64 << encoding.bits();
+        let cuts = 1..last;
+        // Edges that all readings are on one side of need no flag.
+        let edges = self
+            .bins
+            .iter()
+            .map(|&edge| first_code_from(encoding, edge));
+        let mut from: Vec<u64> = edges.filter(|cut| cuts.contains(cut)).collect();
+        if from.is_empty() && !self.bins.is_empty() {
+            return Err(DeclarationError::NoEdge);
+        }
+        let above = self
+            .above
+            .iter()
+            .map(|t| (t, first_code_above(encoding, *t)));
+        let below = self
+            .below
+            .iter()
+            .map(|t| (t, first_code_from(encoding, *t)));
+        for (threshold, cut) in above.chain(below) {
+            if !cuts.contains(&cut) {
+                return Err(DeclarationError::OutOfRange(*threshold));
+            }
+            from.push(cut);
+        }
+        from.sort_unstable();
+        from.dedup();
+        let flags = match from.first() {
+            None => None,
+            Some(&first) => Some(Flags {
+                compact: form(Derivation::From(first))?,
+                from,
+            }),
+        };
+        let square = self.square.then(|| form(Derivation::Square));
+        Ok(Derived {
+            square: square.transpose()?,
+            flags,
+        })
+    }
+}
+
+#[cfg(feature = "session")]
+impl Declaration {
+    /// Returns what is derived from a column, whose own form is known, for uploads of `kind` under `parameters`. The
+    /// oracle chooses the forms ([`derived_encoding`]).
+    ///
+    /// # Errors
+    /// Bins and thresholds that make no cut between two codes, a column that is not compact, and squares and flags
+    /// whose sums would not be exact.
+    pub fn of(
+        &self,
+        column: &Column,
+        parameters: &Parameters,
+        kind: UploadKind,
+    ) -> Result<Derived, DeclarationError> {
+        let own = column.element_encoding();
+        let (Ok(encoding), Ok(own)) = (column.fixed_point(), own) else {
+            // A column that cannot be is refused for that.
+            return Ok(Derived::default());
+        };
+        let own = match own {
+            _ if self.is_empty() => return Ok(Derived::default()),
+            ElementEncoding::Compact(own) => own,
+            ElementEncoding::Radix => return Err(DeclarationError::NotCompact),
+        };
+        self.derived(&encoding, |derivation| {
+            let form = derived_encoding(parameters, &own, derivation, kind);
+            form.map(Compact::from)
+                .ok_or_else(|| DeclarationError::NoForm {
+                    what: match derivation {
+                        Derivation::Square => "squares",
+                        Derivation::From(_) => "flags",
+                    },
+                    bits: own.bits(),
+                    headroom: own.headroom(),
+                    widest: widest_with(parameters, &own, derivation, kind),
+                })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Compact = Compact {
+        headroom: 14,
+        body_bits: 40,
+        feedback: true,
+    };
+
+    fn declared(declaration: &Declaration) -> Result<Derived, DeclarationError> {
+        // Codes 0 to 63 for readings from -10 to 21.5.
+        let encoding = FixedPoint::new(-10.0, 0.5, 6).unwrap();
+        declaration.derived(&encoding, |_| Ok(FORM))
+    }
+
+    #[test]
+    fn thresholds_and_edges_become_cuts() {
+        let derived = declared(&Declaration {
+            square: true,
+            // -20 and 30 are outside the range: bins with these edges need no flag there.
+            bins: vec![-20.0, -10.0, 0.0, 0.2, 30.0],
+            above: vec![0.0, 5.2],
+            below: vec![0.0, 21.5],
+        })
+        .unwrap();
+        let from: Vec<u64> = derived
+            .columns()
+            .filter_map(|(derivation, _)| match derivation {
+                Derivation::From(first) => Some(first),
+                Derivation::Square => None,
+            })
+            .collect();
+        // `x >= 0`, `x > 0` (as `x >= 0.2`), `x > 5.2`, `x >= 21.5`.
+        assert_eq!(from, [20, 21, 31, 63]);
+        assert_eq!(derived.count(), 5);
+        assert_eq!(derived.find(Derivation::Square), Some((0, FORM)));
+        assert_eq!(derived.find(Derivation::From(31)), Some((3, FORM)));
+        assert_eq!(derived.find(Derivation::From(32)), None);
+        assert!(derived.check(6, Some(FORM)).is_ok());
+        assert!(declared(&Declaration::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn declarations_that_mean_nothing_are_refused() {
+        let none = Declaration::default;
+        for (declaration, expected) in [
+            (
+                Declaration {
+                    bins: vec![0.0, f64::NAN],
+                    ..none()
+                },
+                DeclarationError::NotFinite,
+            ),
+            (
+                Declaration {
+                    bins: vec![1.0, 1.0],
+                    ..none()
+                },
+                DeclarationError::Order,
+            ),
+            (
+                Declaration {
+                    bins: vec![-10.0, 22.0],
+                    ..none()
+                },
+                DeclarationError::NoEdge,
+            ),
+            (
+                Declaration {
+                    above: vec![21.5],
+                    ..none()
+                },
+                DeclarationError::OutOfRange(21.5),
+            ),
+            (
+                Declaration {
+                    below: vec![-10.0],
+                    ..none()
+                },
+                DeclarationError::OutOfRange(-10.0),
+            ),
+        ] {
+            assert_eq!(declared(&declaration), Err(expected));
+        }
+    }
+
+    #[cfg(feature = "session")]
+    #[test]
+    fn the_oracle_chooses_the_form_or_says_what_would_do() {
+        use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+        use tfhe_sbc_oracle::compact::Profile;
+
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let everything = Declaration {
+            square: true,
+            bins: vec![0.0, 10.0],
+            above: vec![30.0],
+            below: vec![30.0],
+        };
+        let derived = |bits, profile: Option<Profile>, declaration: &Declaration| {
+            let kind = UploadKind::Symmetric;
+            let form = profile.map(|profile| profile.encoding(&parameters, bits, kind).unwrap());
+            let column = Column {
+                name: "x".to_owned(),
+                unit: String::new(),
+                offset: -10.0,
+                scale: 0.5,
+                bits,
+                compact: form.map(Compact::from),
+                derived: Derived::default(),
+            };
+            let derived = declaration.of(&column, &parameters, kind);
+            if let Ok(derived) = &derived {
+                derived.check(bits, column.compact).unwrap();
+            }
+            derived
+        };
+        let found = derived(10, Some(Profile::Means), &everything).unwrap();
+        assert_eq!(found.square.unwrap().headroom, 14);
+        assert_eq!(found.flags.unwrap().from, [20, 40, 80, 81]);
+        let refused = derived(17, Some(Profile::Means), &everything).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "it has 17 bits, and sums of its squares would not be exact with 14 bits of headroom: give \
+             it at most 12 bits, declare another use or less headroom, or leave the squares out"
+        );
+        let flags = Declaration {
+            square: false,
+            ..everything
+        };
+        assert!(derived(17, Some(Profile::Means), &flags).is_ok());
+        let refused = derived(10, None, &flags);
+        assert_eq!(refused, Err(DeclarationError::NotCompact));
+        let nothing = derived(10, None, &Declaration::default());
+        assert_eq!(nothing, Ok(Derived::default()));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let flags = |from: &[u64]| Derived {
+            square: None,
+            flags: Some(Flags {
+                from: from.to_vec(),
+                compact: FORM,
+            }),
+        };
+        let square = Derived {
+            square: Some(FORM),
+            flags: None,
+        };
+        for from in [&[][..], &[0], &[5, 5], &[6, 5], &[64], &[u64::MAX]] {
+            let refused = flags(from).check(6, Some(FORM));
+            assert_eq!(refused, Err(DerivedError::Cuts), "{from:?}");
+        }
+        assert_eq!(flags(&[1, 63]).check(6, Some(FORM)), Ok(()));
+        assert_eq!(flags(&[1]).check(6, None), Err(DerivedError::NotCompact));
+        assert_eq!(square.check(6, None), Err(DerivedError::NotCompact));
+        assert_eq!(square.check(12, Some(FORM)), Ok(()));
+        // 26 bits and 14 of headroom do not fit bodies of 40 bits.
+        assert!(matches!(
+            square.check(13, Some(FORM)),
+            Err(DerivedError::Form(_))
+        ));
+        assert_eq!(
+            square.check(21, Some(FORM)),
+            Err(DerivedError::SquareBits(42))
+        );
+    }
+}
