@@ -17,9 +17,11 @@ void reset_handler(void) {
         *to++ = *from++;
     for (uint32_t *to = &bss_start; to < &bss_end;)
         *to++ = 0;
+#ifdef __ARM_FP
     /* CPACR: full access to coprocessors 10 and 11. */
     *(volatile uint32_t *)0xe000ed88u |= 0xfu << 20;
     __asm volatile("dsb\n\tisb");
+#endif
     board_exit(main());
 }
 

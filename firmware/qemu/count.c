@@ -3,6 +3,7 @@
 // The guest marks region `id` (0..14) by hints that do nothing on a processor:
 //   A64        hint #(96 + id) before, hint #111 behind
 //   A32, T32   dbg #id before, dbg #15 behind
+//   T16        the hints 0xbf80 + 16 id (id 0 to 6) before, 0xbff0 behind: for ARMv6-M, which has no dbg
 // Markers themselves are not counted. Regions do not nest. Per region, one line
 // `region ID calls N min COUNT max COUNT` goes to the file of the argument `out=`.
 //
@@ -61,6 +62,14 @@ static uint64_t executed_at_start;
 /// The marker that an instruction is: a region, END, or NO_MARKER.
 static int marker_of(const struct qemu_plugin_insn *instruction) {
     uint32_t word;
+    uint16_t half;
+    if (!is_a64 && qemu_plugin_insn_size(instruction) == sizeof half) {
+        memcpy(&half, qemu_plugin_insn_data(instruction), sizeof half);
+        if ((half & 0xff8f) != 0xbf80) {
+            return NO_MARKER;
+        }
+        return half == 0xbff0 ? END : (half >> 4) & 7;
+    }
     if (qemu_plugin_insn_size(instruction) != sizeof word) {
         return NO_MARKER;
     }

@@ -3,7 +3,8 @@
 //! 1. Without `--record`, the tests of `core`, `ckks`, `device` and `device-c` run as AArch64 and ARMv7
 //!    programs, except long statistics. Then the messages of the C library are compared with those of Rust.
 //! 2. `firmware/count` runs on every Linux target, and `firmware/cortex-m4` and `cortex-m4-ckks` on their
-//!    machines. Their messages must be the same bytes everywhere, and the plugin
+//!    machines. `firmware/frames` makes a frame on a Cortex-M0 and a Cortex-M4. Messages must be the same bytes
+//!    everywhere, and the plugin
 //!    `firmware/qemu/count.c` counts their instructions. Instructions are not cycles, but they repeat
 //!    exactly, and a change that costs time nearly always shows in them.
 //! 3. The counts are compared with `firmware/instructions.json`, and so is the table of `docs/boards.md`.
@@ -11,6 +12,7 @@
 mod c;
 mod count;
 pub(crate) mod cross;
+mod frames;
 mod places;
 mod record;
 mod target;
@@ -107,6 +109,7 @@ fn counts(places: &Places, builds: &[Build], mode: Mode) -> Result<(), Failure> 
     if count::has_cortex_m4(places) {
         measured.push(count::on_cortex_m4(places, &plugin)?);
         measured.push(count::ckks_on_cortex_m4(places, &plugin)?);
+        measured.extend(frames::measure(places, &plugin)?);
     }
     count::same_bytes(&measured)?;
 

@@ -13,8 +13,8 @@ use crate::workspace::cargo;
 const LAYERS: [(&str, &[&str]); 7] = [
     ("numbers, parameters, keys", &["core"]),
     (
-        "encryption on boards, computation, estimates",
-        &["ckks", "device", "engine", "oracle"],
+        "encryption and frames on boards, computation, estimates",
+        &["ckks", "device", "engine", "frames", "oracle"],
     ),
     (
         "uploads, measured noise",

@@ -25,7 +25,11 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Reads what a program printed and, if it was counted, what the plugin wrote.
-    fn parse(target: &'static str, printed: &str, counts: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn parse(
+        target: &'static str,
+        printed: &str,
+        counts: Option<&str>,
+    ) -> Result<Self, Failure> {
         let mut measured = Self {
             target,
             ..Self::default()
@@ -200,7 +204,7 @@ const CORTEX_M4_CKKS: &str = "cortex-m4-ckks";
 const CKKS_VALUES_BYTES: u64 = 4 * 2048;
 
 /// Runs a program on a Cortex-M4 with the plugin, and reads its figures.
-fn on_machine(
+pub(super) fn on_machine(
     machine: &str,
     plugin: &Path,
     counts: &Path,
@@ -237,7 +241,7 @@ fn build_cortex_m4(places: &Places, name: &str, options: &[&str]) -> Result<Path
 }
 
 /// Code, constants and the initial values of variables: the first two columns of `size`.
-fn flash_bytes(program: &Path) -> Result<u64, Failure> {
+pub(super) fn flash_bytes(program: &Path) -> Result<u64, Failure> {
     let mut size = Command::new("arm-none-eabi-size");
     let text = output("arm-none-eabi-size", size.arg(program))?;
     let figures = text.lines().nth(1).map(|line| {
@@ -279,7 +283,7 @@ fn manifest(places: &Places) -> PathBuf {
     places.root.join("firmware/count/Cargo.toml")
 }
 
-fn counts_file(places: &Places, name: &str) -> PathBuf {
+pub(super) fn counts_file(places: &Places, name: &str) -> PathBuf {
     places.target.join(format!("{name}-counts.txt"))
 }
 

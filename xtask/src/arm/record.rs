@@ -132,40 +132,71 @@ fn with_tables(document: &str, record: &Record) -> Result<String, Failure> {
 }
 
 /// The targets as the record's names begin, and as people know them.
-const TARGETS: [(&str, &str); 3] = [
+const TARGETS: [(&str, &str); 4] = [
     ("aarch64", "Cortex-A53 (AArch64)"),
     ("armv7", "Cortex-A7 (ARMv7)"),
+    ("cortex_m0", "Cortex-M0+"),
     ("cortex_m4", "Cortex-M4F"),
 ];
 
-/// The start of the names of CKKS's rows, which have tables of their own.
-const CKKS: &str = "ckks_";
+/// Rows that have tables of their own: the start of their names, and of the tables' titles.
+#[derive(Clone, Copy)]
+struct Group {
+    prefix: &'static str,
+    title: &'static str,
+}
+
+const CKKS: Group = Group {
+    prefix: "ckks_",
+    title: "CKKS, ",
+};
+const FRAMES: Group = Group {
+    prefix: "frames_",
+    title: "Frames, ",
+};
+/// All other rows.
+const OTHERS: Group = Group {
+    prefix: "",
+    title: "",
+};
+
+impl Group {
+    /// The group of a figure, and its name there.
+    fn of(figure: &str) -> (Self, &str) {
+        for group in [CKKS, FRAMES] {
+            if let Some(name) = figure.strip_prefix(group.prefix) {
+                return (group, name);
+            }
+        }
+        (OTHERS, figure)
+    }
+}
 
 /// SEAL-Embedded's times for the same work in its paper's tables, in microseconds: on a Cortex-A7 of
 /// 494 MHz and a Cortex-M4 of 64 MHz (Natarajan and Dai, 2021).
 const SEAL_EMBEDDED: [(&str, [u64; 2]); 6] = [
-    ("ckks_secret_small", [131_691, 1_348_602]),
-    ("ckks_secret_balanced", [68_959, 735_826]),
-    ("ckks_secret_fast", [60_016, 680_790]),
-    ("ckks_public_small", [188_681, 1_550_116]),
-    ("ckks_public_balanced", [91_267, 824_403]),
-    ("ckks_public_fast", [76_778, 737_342]),
+    ("secret_small", [131_691, 1_348_602]),
+    ("secret_balanced", [68_959, 735_826]),
+    ("secret_fast", [60_016, 680_790]),
+    ("public_small", [188_681, 1_550_116]),
+    ("public_balanced", [91_267, 824_403]),
+    ("public_fast", [76_778, 737_342]),
 ];
 const SEAL_EMBEDDED_MHZ: [u64; 2] = [494, 64];
 
 /// Tables of instructions and of bytes; a row is a figure, a column a target.
 fn tables(record: &Record) -> String {
     let mut out = String::new();
-    table(&mut out, record, "_insns", "Instructions", false);
-    table(&mut out, record, "_bytes", "Bytes", false);
-    table(&mut out, record, "_insns", "CKKS, instructions", true);
-    table(&mut out, record, "_bytes", "CKKS, bytes", true);
+    for group in [OTHERS, CKKS, FRAMES] {
+        table(&mut out, record, "_insns", "Instructions", group);
+        table(&mut out, record, "_bytes", "Bytes", group);
+    }
     let _ = write!(out, "rustc {}, QEMU {}.", record.rustc, record.qemu);
     out
 }
 
-/// One table: rows of CKKS or the others.
-fn table(out: &mut String, record: &Record, suffix: &str, title: &str, of_ckks: bool) {
+/// The table of a group's rows, with the targets that have any.
+fn table(out: &mut String, record: &Record, suffix: &str, title: &str, group: Group) {
     let mut rows: BTreeMap<&str, [Option<u64>; TARGETS.len()]> = BTreeMap::new();
     for (name, &value) in &record.rows {
         let Some(name) = name.strip_suffix(suffix) else {
@@ -177,7 +208,10 @@ fn table(out: &mut String, record: &Record, suffix: &str, title: &str, of_ckks: 
                 Some("") => Some("tuniform"),
                 rest => rest.and_then(|rest| rest.strip_prefix('_')),
             };
-            if let Some(figure) = figure.filter(|figure| figure.starts_with(CKKS) == of_ckks) {
+            if let Some(figure) = figure
+                && let (of, figure) = Group::of(figure)
+                && of.prefix == group.prefix
+            {
                 rows.entry(figure).or_default()[column] = Some(value);
             }
         }
@@ -185,25 +219,32 @@ fn table(out: &mut String, record: &Record, suffix: &str, title: &str, of_ckks: 
     if rows.is_empty() {
         return;
     }
-    let beside_paper = rows.keys().any(|figure| cycles(figure).is_some());
+    let used: Vec<usize> = (0..TARGETS.len())
+        .filter(|&column| rows.values().any(|values| values[column].is_some()))
+        .collect();
+    let title = match group.title {
+        "" => title.to_owned(),
+        before => before.to_owned() + &title.to_lowercase(),
+    };
+    let beside_paper = rows.keys().any(|figure| cycles(group, figure).is_some());
     let _ = write!(out, "| {title} |");
-    for (_, name) in TARGETS {
-        let _ = write!(out, " {name} |");
+    for &column in &used {
+        let _ = write!(out, " {} |", TARGETS[column].1);
     }
     if beside_paper {
         *out += " SEAL-Embedded's cycles, Cortex-A7 | Cortex-M4 |";
     }
-    *out += "\n|---|---:|---:|---:|";
-    *out += if beside_paper { "---:|---:|\n" } else { "\n" };
+    *out += "\n|---|";
+    *out += &"---:|".repeat(used.len() + if beside_paper { 2 } else { 0 });
+    out.push('\n');
     for (figure, values) in rows {
-        let name = figure.strip_prefix(CKKS).unwrap_or(figure);
-        let _ = write!(out, "| {} |", name.replace('_', " "));
-        for value in values {
-            let cell = value.map_or_else(String::new, with_separators);
+        let _ = write!(out, "| {} |", figure.replace('_', " "));
+        for &column in &used {
+            let cell = values[column].map_or_else(String::new, with_separators);
             let _ = write!(out, " {cell} |");
         }
         if beside_paper {
-            for cell in cycles(figure).unwrap_or_default() {
+            for cell in cycles(group, figure).unwrap_or_default() {
                 let _ = write!(out, " {cell} |");
             }
         }
@@ -213,8 +254,9 @@ fn table(out: &mut String, record: &Record, suffix: &str, title: &str, of_ckks: 
 }
 
 /// SEAL-Embedded's cycles for a row of CKKS, time by frequency.
-fn cycles(figure: &str) -> Option<[String; 2]> {
-    let (_, times) = SEAL_EMBEDDED.iter().find(|(name, _)| *name == figure)?;
+fn cycles(group: Group, figure: &str) -> Option<[String; 2]> {
+    let of_ckks = || SEAL_EMBEDDED.iter().find(|(name, _)| *name == figure);
+    let (_, times) = (group.prefix == CKKS.prefix).then(of_ckks)??;
     Some([0, 1].map(|i| with_separators(times[i] * SEAL_EMBEDDED_MHZ[i])))
 }
 
@@ -264,14 +306,23 @@ mod tests {
             ("cortex_m4_insns", 8),
             ("cortex_m4_ram_bytes", 9),
             ("cortex_m4_ckks_secret_fast_insns", 10),
+            ("cortex_m0_frames_c_insns", 11),
         ]);
         let document = format!("before\n{BEGIN}old{END} after");
         let made = with_tables(&document, &made).unwrap();
         assert!(made.starts_with("before\n") && made.ends_with(" after"));
-        assert!(made.contains("| a b | 1,234,567 |  |  |"), "{made}");
-        assert!(made.contains("| tuniform |  |  | 8 |"), "{made}");
-        assert!(made.contains("| ram |  |  | 9 |"), "{made}");
-        let fast = "| secret fast |  |  | 10 | 29,647,904 | 43,570,560 |";
+        assert!(made.contains("| a b | 1,234,567 |  |\n"), "{made}");
+        assert!(made.contains("| tuniform |  | 8 |"), "{made}");
+        assert!(
+            made.contains("| Bytes | Cortex-M4F |\n|---|---:|\n| ram | 9 |"),
+            "{made}"
+        );
+        assert!(
+            made.contains("| Frames, instructions | Cortex-M0+ |"),
+            "{made}"
+        );
+        assert!(made.contains("| c | 11 |"), "{made}");
+        let fast = "| secret fast | 10 | 29,647,904 | 43,570,560 |";
         assert!(made.contains(fast), "{made}");
         assert!(!made.contains("old"));
         assert!(with_tables("nothing", &record(&[])).is_err());

@@ -1,0 +1,144 @@
+//! The server's end: frames are checked and taken apart. Their codes stay masked.
+
+use thiserror::Error;
+
+use crate::bits::BitReader;
+use crate::format::{DeviceId, Form, Format};
+use crate::key::MacKey;
+
+/// A reader of one board's frames.
+pub struct Receiver {
+    format: Format,
+    mac_key: MacKey,
+}
+
+/// The reason why a frame is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum FrameError {
+    /// No number of rows of this format has this length.
+    #[error("no frame of this board has {0} bytes")]
+    Length(usize),
+    /// The id in the frame is not the board's.
+    #[error("the frame is of the device {0}")]
+    Device(DeviceId),
+    /// The tag is not that of the frame under the board's key.
+    #[error("the tag is wrong: the frame is damaged, forged, or of another board")]
+    Tag,
+    /// There are no pads for the counter. The board has a format of more frames, or its key is in other hands.
+    #[error("the counter {0} is beyond the pads")]
+    Counter(u32),
+    /// The bits behind the last code are not zero, which the board's encoder would have made them.
+    #[error("the bits behind the last code are not zero")]
+    Padding,
+}
+
+impl Receiver {
+    /// Makes a reader of the frames of a format, with the key that the board's tags are made with.
+    pub const fn new(format: Format, mac_key: MacKey) -> Self {
+        Self { format, mac_key }
+    }
+
+    /// The format of the frames.
+    pub const fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The id at the beginning of a frame of [`Form::Named`], by which a server finds the board's reader. Nothing
+    /// is checked yet. `None` if the frame is shorter than an id.
+    pub fn device_id(frame: &[u8]) -> Option<DeviceId> {
+        frame.first_chunk().copied().map(DeviceId)
+    }
+
+    /// Checks a frame. A frame that was received before is accepted again: a caller keeps
+    /// a record of counters, such as `Arrivals`.
+    ///
+    /// # Errors
+    /// If the length, the id, the tag, the counter or the last byte is not one that the board's encoder makes.
+    /// Nothing else about a frame is told unless its tag is right.
+    pub fn read<'f>(&'f self, frame: &'f [u8]) -> Result<Frame<'f>, FrameError> {
+        let length = FrameError::Length(frame.len());
+        let (head, rest) = frame
+            .split_at_checked(self.format.counter_at())
+            .ok_or(length)?;
+        if self.format.form() == Form::Named && head != self.format.id().0 {
+            return Err(Self::device_id(head).map_or(length, FrameError::Device));
+        }
+        let (tagged, tag) = rest.split_last_chunk().ok_or(length)?;
+        let (counter, codes) = tagged.split_first_chunk().ok_or(length)?;
+        let rows = self.rows_of(codes.len()).ok_or(length)?;
+
+        let tag = u64::from_le_bytes(*tag);
+        // One comparison of numbers, whose time does not tell where they differ.
+        if self.format.tag(&self.mac_key, tagged) != tag {
+            return Err(FrameError::Tag);
+        }
+        let counter = u32::from_le_bytes(*counter);
+        if counter >= self.format.frames() {
+            return Err(FrameError::Counter(counter));
+        }
+        let frame = Frame {
+            format: &self.format,
+            counter,
+            rows,
+            codes,
+            tag,
+        };
+        if frame.padding() != 0 {
+            return Err(FrameError::Padding);
+        }
+        Ok(frame)
+    }
+
+    /// The number of rows that take `bytes` bytes.
+    fn rows_of(&self, bytes: usize) -> Option<u8> {
+        // A row has 8 bits or more, so no two numbers of rows take equally many bytes.
+        let rows = u8::try_from(8 * bytes / self.format.row_bits()).ok()?;
+        let possible = (1..=self.format.rows()).contains(&rows);
+        (possible && self.format.codes_bytes(rows) == bytes).then_some(rows)
+    }
+}
+
+/// A frame whose tag is right.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    format: &'a Format,
+    counter: u32,
+    rows: u8,
+    codes: &'a [u8],
+    tag: u64,
+}
+
+impl<'a> Frame<'a> {
+    /// The counter: the number of the pads that the codes are masked with.
+    pub const fn counter(&self) -> u32 {
+        self.counter
+    }
+
+    /// The number of rows, 1 or more.
+    pub const fn rows(&self) -> u8 {
+        self.rows
+    }
+
+    /// The tag, which is different for different frames.
+    pub const fn tag(&self) -> u64 {
+        self.tag
+    }
+
+    /// The masked codes, row by row, each below 2 to the power of its column's width.
+    pub fn codes(&self) -> impl Iterator<Item = u64> + Clone + 'a {
+        let columns = self.format.columns();
+        let count = usize::from(self.rows) * columns.len();
+        let mut reader = BitReader::new(self.codes);
+        let columns = columns.iter().cycle().take(count);
+        columns.map(move |column| reader.take(column.width()))
+    }
+
+    /// The bits behind the last code.
+    fn padding(&self) -> u8 {
+        let used = usize::from(self.rows) * self.format.row_bits() % 8;
+        match (self.codes.last(), used) {
+            (Some(last), 1..) => last >> used,
+            _ => 0,
+        }
+    }
+}
