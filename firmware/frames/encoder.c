@@ -28,8 +28,8 @@ int encoder_open(void) {
     return tfhe_sbc_frames_open(&frames, &board, stored, 16, store, &stored);
 }
 
-int encoder_encode(const uint16_t *codes, uint8_t rows, uint8_t *out) {
-    return tfhe_sbc_frames_encode(&frames, codes, rows, out);
+int encoder_encode(const uint16_t *codes, uint8_t *out) {
+    return tfhe_sbc_frames_encode(&frames, codes, out);
 }
 
 uint32_t encoder_state_bytes(void) { return sizeof frames; }

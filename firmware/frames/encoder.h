@@ -8,8 +8,8 @@
 /* Opens an encoder of the board of docs/frames.md, at counter 365. 0 is success. */
 int encoder_open(void);
 
-/* Makes a frame and returns its length. */
-int encoder_encode(const uint16_t *codes, uint8_t rows, uint8_t *out);
+/* Makes a frame of 24 codes and returns its length. */
+int encoder_encode(const uint16_t *codes, uint8_t *out);
 
 /* The memory that the encoder keeps between frames, in bytes. */
 uint32_t encoder_state_bytes(void);

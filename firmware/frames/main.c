@@ -71,7 +71,7 @@ int main(void) {
     END;
     const uint32_t *top = paint();
     BEGIN_ENCODE;
-    const int len = encoder_encode(codes, ROWS, frame);
+    const int len = encoder_encode(codes, frame);
     END;
     const uint32_t stack = stack_bytes(top);
 

@@ -131,16 +131,12 @@ static void write_tag(uint8_t *tag, const uint8_t key[16], const uint8_t id[8],
 
 /* ---- Frames ---- */
 
-static uint16_t row_bits(const tfhe_sbc_frames_board *board) {
+uint16_t tfhe_sbc_frames_bytes(const tfhe_sbc_frames_board *board) {
     uint16_t bits = 0;
     for (uint8_t i = 0; i < board->columns; i++)
         bits += board->column[i].width;
-    return bits;
-}
-
-uint16_t tfhe_sbc_frames_bytes(const tfhe_sbc_frames_board *board, uint8_t rows) {
-    const uint32_t codes = ((uint32_t)rows * row_bits(board) + 7) / 8;
-    return (uint16_t)(codes + COUNTER_BYTES + TAG_BYTES + (board->named ? 8 : 0));
+    return (uint16_t)(((uint32_t)board->rows * bits + 7) / 8 + COUNTER_BYTES + TAG_BYTES +
+                      (board->named ? 8 : 0));
 }
 
 int tfhe_sbc_frames_open(tfhe_sbc_frames *frames, const tfhe_sbc_frames_board *board,
@@ -156,8 +152,6 @@ int tfhe_sbc_frames_open(tfhe_sbc_frames *frames, const tfhe_sbc_frames_board *b
             column->width > TFHE_SBC_FRAMES_WIDTH)
             return TFHE_SBC_FRAMES_BOARD;
     }
-    if (row_bits(board) < 8)
-        return TFHE_SBC_FRAMES_BOARD;
     frames->board = board;
     frames->store = store;
     frames->context = context;
@@ -186,10 +180,9 @@ static int take_counter(tfhe_sbc_frames *frames, uint32_t *counter) {
     return 0;
 }
 
-int tfhe_sbc_frames_encode(tfhe_sbc_frames *frames, const tfhe_sbc_code *codes, uint8_t rows,
-                           uint8_t *out) {
+int tfhe_sbc_frames_encode(tfhe_sbc_frames *frames, const tfhe_sbc_code *codes, uint8_t *out) {
     const tfhe_sbc_frames_board *board = frames->board;
-    const uint16_t count = (uint16_t)(rows * board->columns);
+    const uint16_t count = (uint16_t)(board->rows * board->columns);
     uint32_t x[16], counter;
     uint32_t next_block = 0;
     pending_bits pending = 0;
@@ -206,8 +199,6 @@ int tfhe_sbc_frames_encode(tfhe_sbc_frames *frames, const tfhe_sbc_code *codes, 
 #endif
     int status;
 
-    if (rows == 0 || rows > board->rows)
-        return TFHE_SBC_FRAMES_ROWS;
     for (uint16_t j = 0; j < count; j++) {
         /* In two steps, because a shift by all bits of a number has no result in C. */
         excess |= (tfhe_sbc_code)(codes[j] >> (board->column[column].bits - 1) >> 1);

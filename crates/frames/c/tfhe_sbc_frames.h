@@ -36,7 +36,7 @@ typedef struct {
     uint32_t frames;  /* the number of frames that there are pads for */
     uint8_t named;    /* 1 if the id travels, 0 if the network names the board */
     uint8_t columns;  /* 1 to TFHE_SBC_FRAMES_MAX_COLUMNS */
-    uint8_t rows;     /* the largest number of rows of a frame, 1 or more */
+    uint8_t rows;     /* the number of rows of a frame, 1 or more */
     uint8_t id[8];    /* the device id */
     uint8_t key[32];  /* SECRET, and of this board alone */
     tfhe_sbc_frames_column column[TFHE_SBC_FRAMES_MAX_COLUMNS];
@@ -61,10 +61,9 @@ typedef struct {
 /* Why there is no frame. */
 enum {
     TFHE_SBC_FRAMES_BOARD = -1,     /* the board's data are not possible, or too wide for this build */
-    TFHE_SBC_FRAMES_ROWS = -2,      /* no rows, or more than a frame has */
-    TFHE_SBC_FRAMES_CODE = -3,      /* a code has more bits than its column */
-    TFHE_SBC_FRAMES_EXHAUSTED = -4, /* all pads are used: the board needs new ones */
-    TFHE_SBC_FRAMES_STORE = -5      /* the counter cannot be stored, so it is not used */
+    TFHE_SBC_FRAMES_CODE = -2,      /* a code has more bits than its column */
+    TFHE_SBC_FRAMES_EXHAUSTED = -3, /* all pads are used: the board needs new ones */
+    TFHE_SBC_FRAMES_STORE = -4      /* the counter cannot be stored, so it is not used */
 };
 
 /* Opens an encoder when the board starts. `limit` is the number in the store: 0 was written there, once,
@@ -77,14 +76,13 @@ int tfhe_sbc_frames_open(tfhe_sbc_frames *frames, const tfhe_sbc_frames_board *b
                          uint32_t limit, uint16_t leap, tfhe_sbc_frames_store store,
                          void *context);
 
-/* The length of a frame of `rows` rows. */
-uint16_t tfhe_sbc_frames_bytes(const tfhe_sbc_frames_board *board, uint8_t rows);
+/* The length of a frame. */
+uint16_t tfhe_sbc_frames_bytes(const tfhe_sbc_frames_board *board);
 
-/* Makes a frame of `rows` rows of codes in `out`, which has room for tfhe_sbc_frames_bytes(…) bytes.
- * Returns its length, or why there is none, and then no counter was used.
+/* Makes a frame of its codes, row by row, in `out`, which has room for tfhe_sbc_frames_bytes(board)
+ * bytes. Returns its length, or why there is none, and then no counter was used.
  *
  * To send a frame again, send the same bytes. */
-int tfhe_sbc_frames_encode(tfhe_sbc_frames *frames, const tfhe_sbc_code *codes, uint8_t rows,
-                           uint8_t *out);
+int tfhe_sbc_frames_encode(tfhe_sbc_frames *frames, const tfhe_sbc_code *codes, uint8_t *out);
 
 #endif

@@ -19,9 +19,14 @@ pub struct Encoder<S> {
 /// The reason why no frame was made. Unless it is [`Counter`](Self::Counter), no counter was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError<E> {
-    /// The codes are not whole rows, or none, or more than a frame has.
-    #[error("{0} codes are not between one and the largest number of whole rows of a frame")]
-    Rows(usize),
+    /// A frame has another number of codes.
+    #[error("a frame has {needed} codes, not {found}")]
+    Codes {
+        /// The codes of a frame.
+        needed: usize,
+        /// The codes given.
+        found: usize,
+    },
     /// A code has more bits than its column.
     #[error("a code has more bits than its column")]
     Code,
@@ -50,38 +55,31 @@ impl<S: CounterStore> Encoder<S> {
         &self.format
     }
 
-    /// Makes a frame of whole rows of codes, and returns the part of `buffer` that it takes.
+    /// Makes a frame of its codes, row by row, and returns the part of `buffer` that it takes.
     ///
     /// To send a frame again, send the same bytes. The same readings in a second frame take a second counter.
     /// Constant-time in the codes, unless one has too many bits.
     ///
     /// # Errors
-    /// If the codes are not between one and [`Format::rows`] rows, a code has more bits than its column, the
-    /// buffer is smaller than [`Format::frame_bytes`], or no counter is left or can be stored.
+    /// If there are not [`Format::codes`] codes, a code has more bits than its column, the buffer is smaller than
+    /// [`Format::frame_bytes`], or no counter is left or can be stored.
     pub fn encode<'b, C: Copy + Into<u64>>(
         &mut self,
         codes: &[C],
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], EncodeError<S::Error>> {
-        let columns = self.format.columns();
-        let rows = codes.len() / columns.len();
-        let rows = match u8::try_from(rows) {
-            Ok(rows @ 1..)
-                if rows <= self.format.rows()
-                    && codes.len() == usize::from(rows) * columns.len() =>
-            {
-                rows
-            }
-            _ => return Err(EncodeError::Rows(codes.len())),
-        };
-        let excess = columns.iter().cycle().zip(codes);
+        let (needed, found) = (self.format.codes(), codes.len());
+        if needed != found {
+            return Err(EncodeError::Codes { needed, found });
+        }
+        let excess = self.format.columns().iter().cycle().zip(codes);
         let excess = excess.fold(0, |excess, (column, &code)| {
             excess | code.into() >> column.bits()
         });
         if excess != 0 {
             return Err(EncodeError::Code);
         }
-        let needed = self.format.frame_bytes(rows);
+        let needed = self.format.frame_bytes();
         let frame = buffer
             .get_mut(..needed)
             .ok_or(EncodeError::Buffer(needed))?;

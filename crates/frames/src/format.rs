@@ -90,9 +90,6 @@ pub enum FormatError {
     /// There is no column, or there are too many.
     #[error("a frame has 1 to {max} columns, not {0}", max = Format::MAX_COLUMNS)]
     Columns(usize),
-    /// The number of rows would not follow from a frame's length.
-    #[error("a row has 8 bits or more, not {0}: give a column more headroom")]
-    RowBits(usize),
     /// A frame would have no rows.
     #[error("a frame has 1 to 255 rows")]
     Rows,
@@ -121,11 +118,11 @@ impl Format {
     pub(crate) const TAG_BYTES: usize = 8;
 
     /// Makes a format: the board's id and whether it travels, the columns of a row in their order, the
-    /// largest number of rows of a frame, and the number of frames that there are pads for.
+    /// number of rows of a frame, and the number of frames that there are pads for.
     ///
     /// # Errors
-    /// If there are no columns or more than [`MAX_COLUMNS`](Self::MAX_COLUMNS), if a row has fewer than 8 bits, or if
-    /// `rows` or `frames` is 0.
+    /// If there are no columns or more than [`MAX_COLUMNS`](Self::MAX_COLUMNS), or if `rows` or
+    /// `frames` is 0.
     pub fn new(
         id: DeviceId,
         form: Form,
@@ -151,9 +148,6 @@ impl Format {
         };
         if count == 0 {
             return Err(FormatError::Columns(count));
-        }
-        if format.row_bits() < 8 {
-            return Err(FormatError::RowBits(format.row_bits()));
         }
         if rows == 0 {
             return Err(FormatError::Rows);
@@ -181,7 +175,7 @@ impl Format {
             .unwrap_or(&self.columns)
     }
 
-    /// The largest number of rows of a frame.
+    /// The number of rows of a frame.
     pub const fn rows(&self) -> u8 {
         self.rows
     }
@@ -191,20 +185,21 @@ impl Format {
         self.frames
     }
 
-    /// The number of bits of a row of masked codes.
-    pub fn row_bits(&self) -> usize {
+    /// The number of codes of a frame.
+    pub fn codes(&self) -> usize {
+        usize::from(self.rows) * self.columns().len()
+    }
+
+    /// The length of a frame in bytes.
+    pub fn frame_bytes(&self) -> usize {
+        self.codes_at() + self.code_bits().div_ceil(8) + Self::TAG_BYTES
+    }
+
+    /// The number of bits of all masked codes.
+    pub(crate) fn code_bits(&self) -> usize {
         let widths = self.columns().iter().map(|column| column.width());
-        widths.map(usize::from).sum()
-    }
-
-    /// The length in bytes of a frame of `rows` rows.
-    pub fn frame_bytes(&self, rows: u8) -> usize {
-        self.codes_at() + self.codes_bytes(rows) + Self::TAG_BYTES
-    }
-
-    /// The length in bytes of the masked codes of `rows` rows.
-    pub(crate) fn codes_bytes(&self, rows: u8) -> usize {
-        (usize::from(rows) * self.row_bits()).div_ceil(8)
+        let row: usize = widths.map(usize::from).sum();
+        usize::from(self.rows) * row
     }
 
     /// The number of bytes in front of the counter.

@@ -26,7 +26,7 @@
 //! #     fn write(&mut self, limit: u32) -> Result<(), ()> { self.0 = Some(limit); Ok(()) }
 //! # }
 //! # let mut store = Ram::default();
-//! // One column of 12 bits below one bit of headroom, up to 24 rows a frame, pads for 365 frames.
+//! // One column of 12 bits below one bit of headroom, 24 rows a frame, pads for 365 frames.
 //! let column = Column::new(12, 1)?;
 //! let format = Format::new(DeviceId([1; 8]), Form::Bare, &[column], 24, 365)?;
 //! let key = || BoardKey::from_bytes([7; 32]); // random, and of this board alone

@@ -12,7 +12,7 @@ use crate::key::{BoardKey, PAD_DOMAIN};
 /// The number of halfwords of a ChaCha20 block.
 const BLOCK_HALFWORDS: usize = 32;
 
-/// The pads of one frame, row by row: for each code of a full frame a number of as many bits as the
+/// The pads of one frame, row by row: for each code a number of as many bits as the
 /// column's width. They are secret, and wiped on drop.
 ///
 /// The board adds them to its codes, and the key owner encrypts their negatives.
@@ -37,7 +37,6 @@ impl<'a> Pads<'a> {
     /// Makes the pads of the frame `counter`.
     pub fn new(key: &'a BoardKey, format: &'a Format, counter: u32) -> Self {
         let columns = format.columns();
-        let codes = columns.len() * usize::from(format.rows());
         let widest = columns.iter().map(|column| column.width()).max();
         let lane_halfwords = match widest {
             Some(33..) => 4,
@@ -47,7 +46,7 @@ impl<'a> Pads<'a> {
         Self {
             key,
             counter,
-            columns: columns.iter().cycle().take(codes),
+            columns: columns.iter().cycle().take(format.codes()),
             lane_halfwords,
             block: [0; BLOCK_HALFWORDS / 2],
             next_block: 0,

@@ -15,9 +15,14 @@ pub struct Receiver {
 /// The reason why a frame is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// No number of rows of this format has this length.
-    #[error("no frame of this board has {0} bytes")]
-    Length(usize),
+    /// The length is not that of the board's frames.
+    #[error("a frame of this board has {needed} bytes, not {found}")]
+    Length {
+        /// The length of the board's frames.
+        needed: usize,
+        /// The length found.
+        found: usize,
+    },
     /// The id in the frame is not the board's.
     #[error("the frame is of the device {0}")]
     Device(DeviceId),
@@ -56,7 +61,13 @@ impl Receiver {
     /// If the length, the id, the tag, the counter or the last byte is not one that the board's encoder makes.
     /// Nothing else about a frame is told unless its tag is right.
     pub fn read<'f>(&'f self, frame: &'f [u8]) -> Result<Frame<'f>, FrameError> {
-        let length = FrameError::Length(frame.len());
+        let length = FrameError::Length {
+            needed: self.format.frame_bytes(),
+            found: frame.len(),
+        };
+        if frame.len() != self.format.frame_bytes() {
+            return Err(length);
+        }
         let (head, rest) = frame
             .split_at_checked(self.format.counter_at())
             .ok_or(length)?;
@@ -65,7 +76,6 @@ impl Receiver {
         }
         let (tagged, tag) = rest.split_last_chunk().ok_or(length)?;
         let (counter, codes) = tagged.split_first_chunk().ok_or(length)?;
-        let rows = self.rows_of(codes.len()).ok_or(length)?;
 
         let tag = u64::from_le_bytes(*tag);
         // One comparison of numbers, whose time does not tell where they differ.
@@ -79,7 +89,6 @@ impl Receiver {
         let frame = Frame {
             format: &self.format,
             counter,
-            rows,
             codes,
             tag,
         };
@@ -88,14 +97,6 @@ impl Receiver {
         }
         Ok(frame)
     }
-
-    /// The number of rows that take `bytes` bytes.
-    fn rows_of(&self, bytes: usize) -> Option<u8> {
-        // A row has 8 bits or more, so no two numbers of rows take equally many bytes.
-        let rows = u8::try_from(8 * bytes / self.format.row_bits()).ok()?;
-        let possible = (1..=self.format.rows()).contains(&rows);
-        (possible && self.format.codes_bytes(rows) == bytes).then_some(rows)
-    }
 }
 
 /// A frame whose tag is right.
@@ -103,7 +104,6 @@ impl Receiver {
 pub struct Frame<'a> {
     format: &'a Format,
     counter: u32,
-    rows: u8,
     codes: &'a [u8],
     tag: u64,
 }
@@ -114,11 +114,6 @@ impl<'a> Frame<'a> {
         self.counter
     }
 
-    /// The number of rows, 1 or more.
-    pub const fn rows(&self) -> u8 {
-        self.rows
-    }
-
     /// The tag, which is different for different frames.
     pub const fn tag(&self) -> u64 {
         self.tag
@@ -127,15 +122,14 @@ impl<'a> Frame<'a> {
     /// The masked codes, row by row, each below 2 to the power of its column's width.
     pub fn codes(&self) -> impl Iterator<Item = u64> + Clone + 'a {
         let columns = self.format.columns();
-        let count = usize::from(self.rows) * columns.len();
         let mut reader = BitReader::new(self.codes);
-        let columns = columns.iter().cycle().take(count);
+        let columns = columns.iter().cycle().take(self.format.codes());
         columns.map(move |column| reader.take(column.width()))
     }
 
     /// The bits behind the last code.
     fn padding(&self) -> u8 {
-        let used = usize::from(self.rows) * self.format.row_bits() % 8;
+        let used = self.format.code_bits() % 8;
         match (self.codes.last(), used) {
             (Some(last), 1..) => last >> used,
             _ => 0,

@@ -22,17 +22,15 @@ fn every_truncation_and_extension_is_refused() {
     for form in [Form::Bare, Form::Named] {
         let server = server(day(form));
         let mut frame = good(form);
-        for len in 0..frame.len() {
-            // The lengths of other numbers of rows are possible, and the tag is not theirs.
-            let error = refusal(&server, &frame[..len]);
-            assert!(
-                matches!(error, FrameError::Length(found) if found == len)
-                    || error == FrameError::Tag
-            );
+        let needed = frame.len();
+        for found in 0..needed {
+            let refused = refusal(&server, &frame[..found]);
+            assert_eq!(refused, FrameError::Length { needed, found });
         }
-        for _ in 0..64 {
+        for found in needed + 1..needed + 64 {
             frame.push(0);
-            assert_eq!(refusal(&server, &frame), FrameError::Length(frame.len()));
+            let refused = refusal(&server, &frame);
+            assert_eq!(refused, FrameError::Length { needed, found });
         }
     }
 }
@@ -105,13 +103,12 @@ fn bits_behind_the_last_code_are_refused() {
 proptest! {
     #[test]
     fn no_bytes_are_a_frame_without_the_key(
-        bytes in prop::collection::vec(any::<u8>(), 0..100),
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
         widths in prop::collection::vec((1..=40_u8, 0..=8_u8), 1..=16),
-        rows in 1..=255_u8,
+        rows in 1..=4_u8,
         named: bool,
     ) {
-        let mut columns: Vec<_> = widths.iter().map(|&(bits, headroom)| Column::new(bits, headroom).unwrap()).collect();
-        columns[0] = Column::new(8, 0).unwrap();
+        let columns: Vec<_> = widths.iter().map(|&(bits, headroom)| Column::new(bits, headroom).unwrap()).collect();
         let form = if named { Form::Named } else { Form::Bare };
         let format = Format::new(ID, form, &columns, rows, u32::MAX).unwrap();
         let server = Receiver::new(format, MacKey::from_bytes([3; 16]));

@@ -25,13 +25,13 @@ fn a_day_of_readings() {
 
 #[test]
 fn columns_of_several_widths() {
-    let wide = format(Form::Bare, &[(16, 0), (17, 3), (1, 1)], 20);
+    let wide = format(Form::Bare, &[(16, 0), (17, 3), (1, 1)], 3);
     let rows = [[65535, 131071, 1], [0, 0, 0], [1, 2, 1]].concat();
     assert_eq!(
         hex(&frame(wide, key(2), 0, &rows)),
         "0000000076d2763d6978c1eff9e72d452e3c01ce3d0c181c00225a"
     );
-    let widest = format(Form::Bare, &[(40, 8), (8, 1)], 20);
+    let widest = format(Form::Bare, &[(40, 8), (8, 1)], 2);
     let rows = [(1 << 40) - 1, 255, 0, 0];
     assert_eq!(
         hex(&frame(widest, key(3), 999, &rows)),

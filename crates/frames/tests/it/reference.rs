@@ -99,9 +99,6 @@ prop_compose! {
                 *bits = (*bits).min(most);
                 *headroom = (*headroom).min(most - *bits);
             }
-            if columns.iter().map(|(bits, headroom)| bits + headroom).fold(0, u32_sum) < 8 {
-                columns[0] = (8, 0);
-            }
             Just(columns)
         },
     ) -> (Vec<(u8, u8)>, Vec<u64>) {
@@ -110,10 +107,6 @@ prop_compose! {
         let codes = codes.iter().zip(bits).map(|(code, bits)| code >> (64 - bits)).collect();
         (columns, codes)
     }
-}
-
-fn u32_sum(sum: u32, width: u8) -> u32 {
-    sum + u32::from(width)
 }
 
 proptest! {
@@ -127,7 +120,7 @@ proptest! {
         let form = if named { Form::Named } else { Form::Bare };
         let made: Vec<_> = columns.iter().map(|&(bits, headroom)| Column::new(bits, headroom).unwrap()).collect();
         let counter = counter.min(u32::MAX - 1);
-        let format = Format::new(ID, form, &made, 30, u32::MAX).unwrap();
+        let format = Format::new(ID, form, &made, (codes.len() / columns.len()) as u8, u32::MAX).unwrap();
         let board = key(number);
 
         let made = frame(format, key(number), counter, &codes);
@@ -136,8 +129,7 @@ proptest! {
         let server = Receiver::new(format, board.mac_key());
         let read = server.read(&made).unwrap();
         prop_assert_eq!(read.counter(), counter);
-        prop_assert_eq!(usize::from(read.rows()) * columns.len(), codes.len());
-        let pads = slow_pads(board.as_bytes(), &columns, 30, counter);
+        let pads = slow_pads(board.as_bytes(), &columns, codes.len() / columns.len(), counter);
         prop_assert!(Pads::new(&board, &format, counter).map(u128::from).eq(pads.iter().copied()));
         let widths = columns.iter().cycle().map(|(bits, headroom)| bits + headroom);
         let unmasked = read.codes().zip(&pads).zip(widths).map(|((masked, pad), width)| {

@@ -51,13 +51,13 @@ pub extern "C" fn encoder_open() -> i32 {
 /// Makes a frame and returns its length, or -1.
 ///
 /// # Safety
-/// `codes` has `rows` codes, and `out` has room for 51 bytes.
+/// `codes` has 24 codes, and `out` has room for 51 bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn encoder_encode(codes: *const u16, rows: u8, out: *mut u8) -> i32 {
+pub unsafe extern "C" fn encoder_encode(codes: *const u16, out: *mut u8) -> i32 {
     // SAFETY: the caller's promise.
     let (codes, out) = unsafe {
         (
-            slice::from_raw_parts(codes, usize::from(rows)),
+            slice::from_raw_parts(codes, 24),
             slice::from_raw_parts_mut(out, 51),
         )
     };
