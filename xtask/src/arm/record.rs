@@ -293,6 +293,14 @@ mod tests {
     }
 
     #[test]
+    fn the_document_has_the_recorded_figures() {
+        let root = crate::workspace::root();
+        let record: Record = serde_json::from_str(&read(&root.join(RECORD)).unwrap()).unwrap();
+        let document = read(&root.join(DOCUMENT)).unwrap();
+        assert_eq!(with_tables(&document, &record).unwrap(), document);
+    }
+
+    #[test]
     fn rows_of_one_side_fail() {
         let (one, none) = (record(&[("aarch64_a_insns", 1)]), record(&[]));
         assert!(Comparison::new(&one, &none).failed);
