@@ -66,7 +66,10 @@ class Session:
 def write_new(path: str, bytes: bytes, private: bool) -> None: ...
 
 _Progress = Union[Callable[[int, int], object], None]
-_Column = tuple[str, str, float, float, int, str | None, tuple[int, int, bool] | None]
+_Declared = tuple[bool, list[float], list[float], list[float]]
+_Column = tuple[
+    str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
+]
 _Loaded = tuple[list[tuple[str, str, Number]], list[str]]
 
 @final

@@ -131,6 +131,7 @@ impl From<Written> for Definition {
             derived: Declaration {
                 square: written.square,
                 bins: written.bins,
+                closed: false,
                 above: written.above,
                 below: written.below,
             },
@@ -405,6 +406,7 @@ mod tests {
         let everything = Declaration {
             square: true,
             bins: vec![0.0, 10.0],
+            closed: false,
             above: vec![1.0],
             below: Vec::new(),
         };

@@ -133,6 +133,9 @@ pub struct Declaration {
     pub square: bool,
     /// The edges of the bins of histograms. A bin is from its edge up to but without the next one.
     pub bins: Vec<f64>,
+    /// Whether the last bin may have its upper edge too, as numpy's has: there is a cut above that edge, as if it
+    /// were in `above`, unless no reading is above it.
+    pub closed: bool,
     /// Thresholds `t` of the conditions `x > t` and `x <= t`.
     pub above: Vec<f64>,
     /// Thresholds `t` of the conditions `x < t` and `x >= t`.
@@ -192,7 +195,8 @@ fn advice(what: &str, widest: Option<u32>) -> String {
 impl Declaration {
     /// Whether nothing is declared.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let thresholds = [&self.bins, &self.above, &self.below];
+        !self.square && thresholds.iter().all(|list| list.is_empty())
     }
 
     /// Returns what is derived from a column with this fixed-point encoding. `form` is given a derivation and
@@ -219,6 +223,9 @@ impl Declaration {
             .bins
             .iter()
             .map(|&edge| first_code_from(encoding, edge));
+        let last_edge = self.bins.last().filter(|_| self.closed);
+        let closing = last_edge.map(|&edge| first_code_above(encoding, edge));
+        let edges = edges.chain(closing);
         let mut from: Vec<u64> = edges.filter(|cut| cuts.contains(cut)).collect();
         if from.is_empty() && !self.bins.is_empty() {
             return Err(DeclarationError::NoEdge);
@@ -316,6 +323,7 @@ mod tests {
             square: true,
             // -20 and 30 are outside the range: bins with these edges need no flag there.
             bins: vec![-20.0, -10.0, 0.0, 0.2, 30.0],
+            closed: true,
             above: vec![0.0, 5.2],
             below: vec![0.0, 21.5],
         })
@@ -335,6 +343,27 @@ mod tests {
         assert_eq!(derived.find(Derivation::From(32)), None);
         assert!(derived.check(6, Some(FORM)).is_ok());
         assert!(declared(&Declaration::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_closed_bin_has_a_cut_above_its_edge_where_there_are_readings() {
+        let from = |bins: &[f64], closed| {
+            let declaration = Declaration {
+                bins: bins.to_vec(),
+                closed,
+                ..Declaration::default()
+            };
+            assert_eq!(declaration.is_empty(), bins.is_empty());
+            declared(&declaration).map(|derived| derived.flags.map(|flags| flags.from))
+        };
+        assert_eq!(from(&[0.0, 5.0], false), Ok(Some(vec![20, 30])));
+        assert_eq!(from(&[0.0, 5.0], true), Ok(Some(vec![20, 30, 31])));
+        // Between two codes there is one cut, at the lowest reading one above it, and at the highest none.
+        assert_eq!(from(&[0.0, 5.2], true), Ok(Some(vec![20, 31])));
+        assert_eq!(from(&[-12.0, -10.0], true), Ok(Some(vec![1])));
+        assert_eq!(from(&[0.0, 21.5], true), Ok(Some(vec![20, 63])));
+        assert_eq!(from(&[-12.0, -11.0], true), Err(DeclarationError::NoEdge));
+        assert_eq!(from(&[], true), Ok(None));
     }
 
     #[test]
@@ -391,6 +420,7 @@ mod tests {
         let everything = Declaration {
             square: true,
             bins: vec![0.0, 10.0],
+            closed: false,
             above: vec![30.0],
             below: vec![30.0],
         };

@@ -128,6 +128,30 @@ def test_the_use_of_a_column_decides_its_form(key, tmp_path):
         ts.Encryptor(key).encrypt([1], bits=12, use="means", compact=ts.Compact(10, 30))
 
 
+def test_squares_and_flags_are_read_back(key, tmp_path):
+    codes = np.array([0, 255, 19, 20, 21, 127, 128])
+    column = ts.Column("t", 0.5, -40, 8, square=True, bins=[-30, 24], above=[-30], below=[20])
+    upload = ts.Encryptor(key).encrypt(codes * 0.5 - 40, columns=[column])
+    metadata, words = read(upload, tmp_path)
+    assert b"gderived" in bytes.fromhex(metadata[1])
+    segments, rest = [], words[2:]
+    while rest:
+        # The words of the encoding, then a value for each reading.
+        (name, bits, _, _, _), rest = rest[:5], rest[5:]
+        segments.append((name, int(bits), [int(value) for value in rest[: len(codes)]]))
+        rest = rest[len(codes) :]
+    # x >= -30, x > -30, x >= 20, x >= 24 and x > 24.
+    flags = [(codes >= first).astype(int).tolist() for first in (20, 21, 120, 128, 129)]
+    assert segments == [
+        ("compact", 8, codes.tolist()),
+        ("compact", 16, (codes**2).tolist()),
+        *(("compact", 1, flag) for flag in flags),
+    ]
+    with pytest.raises(ts.TfheSbcError, match="'t'.*compact columns only"):
+        columns = [ts.Column("t", bits=8, use="radix", square=True)]
+        ts.Encryptor(key).encrypt([1], columns=columns)
+
+
 @pytest.mark.parametrize(
     "compact, words",
     [

@@ -18,8 +18,12 @@ from numpy.typing import NDArray
 from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
+#: What is derived from a column as the extension module takes it.
+_Declared = tuple[bool, list[float], list[float], list[float]]
 #: A column as the extension module takes it.
-_Parts = tuple[str, str, float, float, int, Union[str, None], Union[tuple[int, int, bool], None]]
+_Parts = tuple[
+    str, str, float, float, int, Union[str, None], Union[tuple[int, int, bool], None], _Declared
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,13 @@ class Column:
             ``"fleet"`` (sums over many boards) are compact forms; ``"radix"`` are radix blocks, for
             extremes, sorts and products. If not given, ``"means"`` where that is possible.
         compact: the compact form in numbers, instead of ``use``.
+        square: whether squares are sent beside the readings, so that variances and standard
+            deviations take no bootstrap. Only compact columns have this and what follows.
+        bins: edges, which increase. Histograms with these edges take no bootstrap. The last bin has
+            its upper edge too, as numpy's has.
+        above: thresholds ``t`` of the conditions ``x > t`` and ``x <= t``, whose counts then take no
+            bootstrap.
+        below: thresholds ``t`` of the conditions ``x < t`` and ``x >= t``, likewise.
     """
 
     name: str
@@ -72,6 +83,16 @@ class Column:
     unit: str = ""
     compact: Compact | None = None
     use: str | None = None
+    square: bool = False
+    bins: Sequence[float] = ()
+    above: Sequence[float] = ()
+    below: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        for argument in ("bins", "above", "below"):
+            # Tuples, so that columns of the same definition are equal and can be keys of dicts.
+            numbers = _numbers_of(getattr(self, argument), self.name, argument)
+            object.__setattr__(self, argument, numbers)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -92,7 +113,18 @@ class Column:
             int(self.bits),
             None if self.use is None else str(self.use),
             None if self.compact is None else self.compact._parts(),
+            (bool(self.square), list(self.bins), list(self.above), list(self.below)),
         )
+
+
+def _numbers_of(given: Any, name: str, argument: str) -> tuple[float, ...]:
+    """The edges or thresholds of a column."""
+    array = _array(given, f"column '{name}': {argument} is")
+    if array.ndim != 1 or (array.size > 0 and array.dtype.kind not in "iuf"):
+        raise TypeError(
+            f"column '{name}': {argument} is no list of numbers: give a list, such as [0.0, 10.0]"
+        )
+    return tuple(array.astype(np.float64).tolist())
 
 
 class _KeyOfDevice:

@@ -22,7 +22,10 @@ class KeyMismatch(TfheSbcError): ...
 class FormatError(TfheSbcError): ...
 class RangeError(TfheSbcError): ...
 
-_Column = tuple[str, str, float, float, int, str | None, tuple[int, int, bool] | None]
+_Declared = tuple[bool, list[float], list[float], list[float]]
+_Column = tuple[
+    str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
+]
 
 @final
 class DeviceKey:

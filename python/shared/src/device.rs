@@ -95,7 +95,9 @@ impl DeviceKey {
 
 /// A compact form as Python gives it: headroom, body bits, feedback.
 type CompactTuple = (u32, u32, bool);
-/// A column as Python gives it: name, unit, offset, scale, bits, use, compact form.
+/// What is derived as Python gives it: squares, and the edges or thresholds of bins, `above` and `below`.
+type DeclaredTuple = (bool, Vec<f64>, Vec<f64>, Vec<f64>);
+/// A column as Python gives it: name, unit, offset, scale, bits, use, compact form, what is derived.
 pub type ColumnTuple = (
     String,
     String,
@@ -104,6 +106,7 @@ pub type ColumnTuple = (
     u32,
     Option<String>,
     Option<CompactTuple>,
+    DeclaredTuple,
 );
 
 /// An encryptor.
@@ -180,7 +183,7 @@ impl Session {
 /// Columns of their parts under a key, in the forms that their uses need.
 ///
 /// # Errors
-/// If a use is none, or cannot be met.
+/// If a use is none, or cannot be met, and if something that is declared cannot be derived.
 pub fn under(columns: Vec<ColumnTuple>, key: Under<'_>) -> PyResult<Vec<Column>> {
     let columns = columns.into_iter().map(|column| {
         definition(column)?
@@ -191,11 +194,12 @@ pub fn under(columns: Vec<ColumnTuple>, key: Under<'_>) -> PyResult<Vec<Column>>
 }
 
 fn definition(
-    (name, unit, offset, scale, bits, usage, compact): ColumnTuple,
+    (name, unit, offset, scale, bits, usage, compact, declared): ColumnTuple,
 ) -> PyResult<Definition> {
     let usage = usage.map(|usage| usage.parse()).transpose();
     let usage = usage
         .map_err(|error: UnknownUse| PyValueError::new_err(format!("column '{name}': {error}")))?;
+    let (square, bins, above, below) = declared;
     Ok(Definition {
         name,
         unit,
@@ -208,7 +212,14 @@ fn definition(
             body_bits,
             feedback,
         }),
-        derived: Declaration::default(),
+        derived: Declaration {
+            square,
+            bins,
+            // Histograms in Python are numpy's.
+            closed: true,
+            above,
+            below,
+        },
     })
 }
 

@@ -65,6 +65,7 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
     let all = Declaration {
         square: true,
         bins: EDGES.to_vec(),
+        closed: false,
         above: vec![30.0],
         below: vec![40.2],
     };

@@ -103,6 +103,7 @@ fn declared(mut table: Table) -> Table {
     let everything = Declaration {
         square: true,
         bins: vec![-4.0, -3.0, 0.0, 0.25, 4.5, 11.5, 30.0],
+        closed: false,
         above: vec![-3.0, 0.0, 4.5],
         below: Vec::new(),
     };
