@@ -5,32 +5,34 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::common::board::{agent, append, ids, settings};
 use crate::common::{Server, shared, tfhe_sbc, tfhe_sbc_fed};
 
 /// Both ends of the column `flow`, the edges and thresholds, and what is beside them.
-const UPLOADS: [(&str, &[f64]); 3] = [
+pub(crate) const UPLOADS: [(&str, &[f64]); 3] = [
     ("keys/device.tsbc", &[0.0, 63.0, 9.0, 10.0, 11.0]),
     ("hill.tsbc", &[16.0, 17.0, 18.0]),
     ("lake.tsbc", &[19.0, 20.0, 21.0, 63.0]),
 ];
 
-const DERIVED: &str =
+pub(crate) const DERIVED: &str =
     "use = \"means\"\nsquare = true\nbins = [0, 10, 20, 64]\nabove = [16.5]\nbelow = [18]\n";
 
-fn definitions(directory: &Path, name: &str, of_flow: &str) {
+pub(crate) fn definitions(directory: &Path, name: &str, of_flow: &str) {
     let columns = std::fs::read_to_string(directory.join("columns.toml")).unwrap();
     let derived = columns.replace("bits = 6\n", &format!("bits = 6\n{of_flow}"));
     assert_ne!(columns, derived);
     std::fs::write(directory.join(name), derived).unwrap();
 }
 
-fn csv(flows: &[f64]) -> String {
+/// A table of these flows, with a level of 0.5.
+pub(crate) fn csv(flows: &[f64]) -> String {
     let rows = flows.iter().enumerate();
     let rows = rows.map(|(row, flow)| format!("{row},0.5,{flow}\n"));
     format!("timestamp,level,flow\n{}", rows.collect::<String>())
 }
 
-fn answers(flows: &[f64]) -> Value {
+pub(crate) fn answers(flows: &[f64]) -> Value {
     let n = flows.len() as f64;
     let (sum, squares) = flows
         .iter()
@@ -55,7 +57,7 @@ fn answers(flows: &[f64]) -> Value {
     ])
 }
 
-fn questions() -> Vec<String> {
+pub(crate) fn questions() -> Vec<String> {
     let answers = answers(&[0.0]);
     let names = answers.as_array().unwrap().iter();
     names
@@ -152,6 +154,53 @@ fn variances_histograms_and_declared_counts_take_no_bootstrap() {
         .collect();
     assert_eq!(decrypted["answers"], answers(&all));
     assert_eq!(decrypted["bootstraps"], 0);
+}
+
+/// Two batches of a board, the second of which travels in the short form.
+#[test]
+fn an_agent_sends_what_its_settings_declare() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &[]);
+    let flow = "[[column]]\nname = \"flow\"\noffset = 0.0\nscale = 1.0\nbits = 6\n\
+                source = { kind = \"csv\" }\n";
+    let csv = "[csv]\npath = \"log.csv\"\nlabel = \"time\"\n";
+    settings(directory, &server.url, &format!("{csv}{flow}{DERIVED}"));
+    let log = directory.join("log.csv");
+    append(&log, "time,flow\n");
+    let mut bytes = Vec::new();
+    let mut all = Vec::new();
+    for (hour, (_, flows)) in UPLOADS.iter().enumerate() {
+        for (minute, flow) in flows.iter().enumerate() {
+            append(&log, &format!("2026-03-01T{hour:02}:{minute:02},{flow}\n"));
+        }
+        let run = agent(directory, &["--once", "--json"]).succeeded().json();
+        assert_eq!(
+            (&run["rows"], &run["sent"]),
+            (&json!(flows.len()), &json!(1))
+        );
+        bytes.push(run["bytes"].as_u64().unwrap());
+        all.extend_from_slice(flows);
+    }
+    // What is derived is a part of the definitions, which travel once.
+    assert!(
+        bytes[1] + 100 < bytes[0] && bytes[2] + 100 < bytes[0],
+        "{bytes:?}"
+    );
+
+    let texts = questions();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let ids = ids(directory);
+    let query = ["query", "--to", &server.url, "--readings", &ids];
+    let result = tfhe_sbc(directory, &[&query[..], &texts].concat()).succeeded();
+    let decrypted = tfhe_sbc_fed(directory, &["decrypt", "--json"], &result.stdout);
+    let decrypted = decrypted.succeeded().json();
+    assert_eq!(decrypted["answers"], answers(&all));
+    assert_eq!(decrypted["bootstraps"], 0);
+
+    let radix = DERIVED.replace("means", "radix");
+    settings(directory, &server.url, &format!("{csv}{flow}{radix}"));
+    agent(directory, &["--once"]).refused(&["'flow'", "compact columns only"]);
 }
 
 #[test]
