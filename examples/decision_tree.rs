@@ -30,7 +30,7 @@ struct TreeFile {
 enum Node {
     Branch {
         column: String,
-        /// In the unit of the column.
+        /// The threshold, in the unit of the column.
         threshold: f64,
         /// The node of the rows that are below it.
         below: usize,

@@ -10,9 +10,9 @@ use tfhe_sbc_examples::weather::{self, HUMIDITY, TEMPERATURE, Weather};
 use tfhe_sbc_examples::{Outcome, Report, run};
 use tfhe_sbc_upload::definition::{Profile, Use};
 
-/// In °C. Only the key owner knows it.
+/// The threshold of the temperature, in °C. Only the key owner knows it.
 const TOO_HOT: f64 = 27.0;
-/// In %. Everyone knows it.
+/// The threshold of the humidity, in %. Everyone knows it.
 const TOO_DAMP: f64 = 95.0;
 /// The first of July.
 const FIRST: usize = 181 * 24;

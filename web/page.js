@@ -99,7 +99,7 @@
     return make("div", { class: "rows bins" }, make("table", {}, make("tbody", {}, ...lines)));
   };
 
-  /** What an answer is shown as. */
+  /** Returns the text that an answer is shown as. */
   const shown = (answer) => {
     if (Array.isArray(answer)) {
       if (answer.length === 0) return make("span", { class: "none" }, "none");

@@ -70,7 +70,7 @@ def decrypted(key, result):
     return json.loads(succeeded("decrypt", "--json", "--key", key, result))
 
 
-# What the page is to show of the program's JSON, as words in reading order.
+# Returns the words that the page is to show for the program's JSON, in reading order.
 
 
 def number(value, unit=""):

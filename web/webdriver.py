@@ -81,7 +81,7 @@ class Browser:
         self.post("/url", {"url": url})
 
     def script(self, source, *arguments):
-        """What a function body gives, or what the promise does that it gives."""
+        """Returns the value of a function body, or of the promise that it returns."""
         return self.post("/execute/sync", {"script": source, "args": list(arguments)})
 
     def element(self, selector):

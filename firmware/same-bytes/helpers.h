@@ -1,4 +1,4 @@
-/* What all sessions of these programs share. */
+/* Helpers that all sessions of these programs share. */
 #ifndef HELPERS_H
 #define HELPERS_H
 

@@ -71,7 +71,7 @@ static int32_t encrypt_columns(struct hash *hash) {
     return status;
 }
 
-/* What a session encrypts. */
+/* The content that a session encrypts. */
 enum content { PLAINTEXTS, COLUMNS };
 
 static int run(const uint8_t *key, size_t key_len, uint32_t plan, enum content content) {

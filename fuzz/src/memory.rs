@@ -30,7 +30,7 @@ impl Limited {
             return;
         }
         let used = USED.fetch_add(size, Ordering::Relaxed).wrapping_add(size);
-        // What was there before the target may be freed while it runs.
+        // Memory that was allocated before the target may be freed while it runs.
         if (used as isize) > LIMIT as isize || size > LIMIT {
             COUNTS.store(false, Ordering::Relaxed);
             eprintln!("a target asks for {size} bytes and has {used} then");

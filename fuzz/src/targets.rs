@@ -16,7 +16,7 @@ pub(crate) struct Target {
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All targets.
 pub(crate) const TARGETS: &[Target] = &[
     messages::FILE,
     messages::UPLOAD,

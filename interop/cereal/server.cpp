@@ -29,7 +29,7 @@ constexpr std::uint32_t mu = 1u << 29;
 using Tlwe = std::array<std::uint32_t, n + 1>;
 using Trlwe = std::array<std::array<std::uint32_t, n>, 2>;
 
-// What comes before lvl1 in a SecretKey of v9, and lvl1.
+// The fields of a SecretKey of v9 before lvl1, and lvl1.
 struct KeyHead {
     std::array<std::uint16_t, 636> lvl0;
     std::array<std::uint32_t, 760> lvlhalf;

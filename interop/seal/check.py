@@ -1,4 +1,4 @@
-"""What the program writes for Microsoft SEAL, given to a real SEAL: keys load, ciphertexts decrypt
+"""Gives a real SEAL the files that the program writes for it: keys load, ciphertexts decrypt
 with the noise that they should have, and are computed on.
 
 usage: check.py PROGRAM FOLDER
@@ -132,7 +132,7 @@ def check(name, keygen):
     their_error = rms(owner.real(theirs), reals)
     within(f"{name} public key", public_error, their_error, by=0.2)
 
-    # What SEAL-Embedded's stream becomes.
+    # Checks the object that SEAL-Embedded's stream becomes.
     encrypt("raw.bin", "--form", "raw")
     for source, arguments in {"raw.bin": ["--scale", scale], "seeded.seal": []}.items():
         tfhe_sbc(

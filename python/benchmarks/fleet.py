@@ -1,4 +1,4 @@
-"""How an evaluation over a fleet grows with devices and workers.
+"""Measures how an evaluation over a fleet grows with devices and workers.
 
     python python/benchmarks/fleet.py [--json FILE]
 
@@ -62,7 +62,7 @@ def seconds(action: Callable[[], object], times: int = 3) -> float:
 
 
 def task_costs(server: ts.Server, work: Work, boxes: list[bytes]) -> dict[str, float]:
-    """What tasks take one thread that is alone on the machine."""
+    """The times of tasks on one thread that is alone on the machine."""
 
     def perform(kind: str, payload: list[bytes]) -> tuple[bytes, int]:
         return work.perform(server, Task(kind, payload, 0, len(payload)))
@@ -84,7 +84,7 @@ def task_costs(server: ts.Server, work: Work, boxes: list[bytes]) -> dict[str, f
 
 
 def dispatch_cost(payload: bytes) -> float:
-    """What a task takes the caller: sent, waited for, and its result fetched."""
+    """The time that a task takes the caller, who sends it, waits and fetches its result."""
 
     @ray.remote(num_cpus=0)
     class Idle:

@@ -55,8 +55,8 @@ pub(crate) fn compute(
     computed.map_err(refused)
 }
 
-/// Bootstraps, how many of them follow one another, and seconds if a server computes and
-/// is to say how fast it is.
+/// Returns the number of bootstraps, how many of them follow one another, and the seconds that they
+/// take if a server computes and `measure` is set.
 #[pyfunction]
 pub(crate) fn cost(
     py: Python<'_>,

@@ -69,7 +69,7 @@ impl SecretKey {
         })
     }
 
-    /// Of the bytes of its file.
+    /// Reads the bytes of a key file.
     #[new]
     fn new(bytes: &[u8]) -> PyResult<Self> {
         let secret = Secret::from_bytes(bytes).map_err(errors::wire)?;
@@ -79,7 +79,7 @@ impl SecretKey {
         })
     }
 
-    /// Of a key file.
+    /// Reads a key file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
         Self::new(&files::read_secret(&path)?)
@@ -229,7 +229,7 @@ impl SecretKey {
 enum Opened {
     /// Codes, or bits of a rehearsal.
     Codes(Vec<u128>),
-    /// What its blocks decrypt to.
+    /// The values that its blocks decrypt to.
     Blocks(Vec<u64>),
 }
 
@@ -262,7 +262,7 @@ fn rehearsed(value: &Computed) -> PyResult<Vec<u128>> {
     }
 }
 
-/// What a server needs to compute, as it travels.
+/// The key that a server needs to compute, in the form in which it travels.
 #[pyclass(frozen)]
 pub(crate) struct ServerKey {
     pub(crate) bytes: Arc<Vec<u8>>,
@@ -294,7 +294,7 @@ impl ServerKey {
 
 #[pymethods]
 impl ServerKey {
-    /// Of the bytes of its file.
+    /// Reads the bytes of a key file.
     #[new]
     fn new(bytes: &[u8]) -> PyResult<Self> {
         Self::of(bytes.to_vec())

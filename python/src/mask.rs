@@ -50,17 +50,17 @@ impl Mask {
         Self::made(self.0.xor(&other.0))
     }
 
-    /// One clear truth value for all rows.
+    /// Returns one clear truth value for all rows.
     fn constant(&self, truth: bool) -> PyResult<Self> {
         Self::made(Ok(self.0.constant(truth)))
     }
 
-    /// Clear truth values, one for each row.
+    /// Returns clear truth values, one for each row.
     fn public(&self, truths: Vec<bool>) -> PyResult<Self> {
         Self::made(Ok(self.0.public(&truths)))
     }
 
-    /// 1 where it holds, 0 elsewhere.
+    /// Returns the number that is 1 where the mask holds, 0 elsewhere.
     fn as_number(&self) -> PyResult<Number> {
         number(self.0.as_number())
     }

@@ -68,32 +68,33 @@ impl Number {
         self.0.is_computed()
     }
 
-    /// `factor·self + constant`, the factor not 0. No bootstrap if it is positive.
+    /// Returns `factor·self + constant`, where the factor is not 0. A positive factor takes no
+    /// bootstrap.
     fn affine(&self, factor: f64, constant: f64) -> PyResult<Self> {
         made(self.0.affine(factor, constant))
     }
 
-    /// `self + weight·other`.
+    /// Returns `self + weight·other`.
     fn add(&self, other: &Self, weight: f64) -> PyResult<Self> {
         made(self.0.add_weighted(&other.0, weight))
     }
 
-    /// `self·other`.
+    /// Returns `self·other`.
     fn multiply(&self, other: &Self) -> PyResult<Self> {
         made(self.0.times(&other.0))
     }
 
-    /// How each compares with another one.
+    /// Compares each row with that of another number.
     fn compare(&self, sign: &str, other: &Self) -> PyResult<Mask> {
         Mask::made(self.0.compare(relation(sign)?, &other.0))
     }
 
-    /// How each compares with a clear number.
+    /// Compares each row with a clear number.
     fn compare_clear(&self, sign: &str, value: f64) -> PyResult<Mask> {
         Mask::made(self.0.compare(relation(sign)?, value))
     }
 
-    /// Whether each is one of these.
+    /// Returns, for each row, whether it is one of these values.
     fn one_of(&self, values: Vec<f64>) -> PyResult<Mask> {
         Mask::made(self.0.one_of(&values))
     }
@@ -114,17 +115,17 @@ impl Number {
         made(self.0.keep(&mask.0))
     }
 
-    /// Clear numbers, one for each of these rows, of this one's step.
+    /// Returns clear numbers of this one's step, one for each of its rows.
     fn public(&self, values: Vec<f64>) -> PyResult<Self> {
         made(self.0.public(&values))
     }
 
-    /// Some rows.
+    /// Returns the rows at these places.
     fn take(&self, rows: Vec<usize>) -> PyResult<Self> {
         made(self.0.take(&rows))
     }
 
-    /// One of the rows.
+    /// Returns the row at a place.
     fn item(&self, row: usize) -> PyResult<Self> {
         made(self.0.item(row))
     }
@@ -169,8 +170,8 @@ impl Number {
         })
     }
 
-    /// How many are from an edge up to but without the next; with `closed`, the last edge
-    /// belongs to the last bin.
+    /// Returns how many rows are from an edge up to but without the next; with `closed`, the last
+    /// edge belongs to the last bin.
     fn histogram(&self, edges: Vec<f64>, closed: bool) -> PyResult<Self> {
         made(self.0.histogram(&edges, closed))
     }

@@ -16,7 +16,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Whether it comes with the library.
+    /// Returns whether the set comes with the library.
     pub(crate) fn is_shipped(&self) -> bool {
         parameter_sets::by_name(self.set.name().as_str())
             .and_then(Result::ok)
@@ -38,7 +38,7 @@ impl Parameters {
         }
     }
 
-    /// Of a parameter file's text.
+    /// Reads the text of a parameter file.
     #[staticmethod]
     fn from_toml(text: &str) -> PyResult<Self> {
         let set = from_toml(text).map_err(|error| TfheSbcError::new_err(error.to_string()))?;

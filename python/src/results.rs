@@ -17,7 +17,7 @@ use crate::number::{Number, number};
 use crate::server::Server;
 use crate::watch::watched;
 
-/// What is to be sealed under a name: the kind, the parts, the unit, the rows' labels.
+/// A value to be sealed under a name: the kind, the parts, the unit, the rows' labels.
 type ToSeal<'py> = (String, String, Vec<Computable<'py>>, String, Vec<String>);
 
 /// The widest code of a column.
@@ -82,7 +82,7 @@ pub(crate) fn seal<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Whether it is a measure of how far values are from each other.
+/// Returns whether this kind of answer is a measure of how far values are from each other.
 fn is_spread(kind: &str) -> bool {
     kind.ends_with("variance") || kind.ends_with("std")
 }
@@ -177,7 +177,7 @@ pub(crate) fn open_result(
     Ok(opened)
 }
 
-/// Whether truth values are a single one and no list: its only row has no label.
+/// Returns whether truth values are a single one and no list: its only row has no label.
 fn is_single(labels: &[String]) -> bool {
     matches!(labels, [label] if label.is_empty())
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tfhe_sbc_columns::Progress;
 
-/// Between looks at signals and progress.
+/// The time between looks at signals and progress.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Does `work` on another thread. `callback` is told how much of how much is done, the latter

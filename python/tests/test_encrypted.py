@@ -108,7 +108,7 @@ def test_results_are_loaded_to_compute_on(keys, server, column):
     sealed = ts.to_bytes(column.max(), hot.sum(), hot, column[2:4], column.sum())
     loaded = ts.Server(keys.server).load_result(sealed)
     top = loaded["max(temperature)"]
-    # What was only passed on takes no bootstrap.
+    # A value that was only passed on takes no bootstrap.
     assert top.is_computed and keys.secret.decrypt(top) == pytest.approx(35.2)
     assert keys.secret.decrypt(loaded["count(temperature > 25)"] + 1) == 5
     assert keys.secret.decrypt(top - loaded["temperature"]).tolist() == pytest.approx(
@@ -117,7 +117,7 @@ def test_results_are_loaded_to_compute_on(keys, server, column):
     assert keys.secret.decrypt((~loaded["(temperature > 25)"]).sum()) == 4
     mean = loaded["sum(temperature)"] / len(TEMPS)
     assert keys.secret.decrypt(mean > 20) == (TEMPS.mean() > 20)
-    # What a mean of the questions in words comes as.
+    # The form in which a mean of the questions in words comes.
     mean = server.load_result(server.query(column_box(keys), "mean(temperature)"))
     assert keys.secret.decrypt(mean * 2) == pytest.approx(2 * TEMPS.mean())
     with pytest.raises(ts.TfheSbcError, match="decrypt"):

@@ -154,7 +154,7 @@ def test_bad_batches(keys, other_keys, batches):
             fleet.sum([])
         with pytest.raises(FleetError, match="no column 'u'"):
             fleet.sum(batches[:1], "u")
-        # What failed leaves nothing behind.
+        # A failed evaluation leaves nothing behind.
         assert keys.secret.decrypt(fleet.sum(batches[:1])) == pytest.approx(READINGS[0].sum())
 
 

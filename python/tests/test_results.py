@@ -58,7 +58,7 @@ def test_counts_stay_whole_through_bytes(keys, server, column):
     sealed = count.to_bytes()
     found = [keys.secret.decrypt(one) for one in (sealed, server.load_result(sealed))]
     assert found == [3, 3] and all(type(one) is int for one in found)
-    # What is not counted from 0 is a number like others.
+    # An answer that is not counted from 0 is a number like others.
     assert keys.secret.decrypt((count + 1).to_bytes()) == 4
 
 

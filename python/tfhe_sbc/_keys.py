@@ -52,7 +52,7 @@ class SecretKey:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key set from others; no secret."""
+        """The fingerprint of the key set, which is no secret."""
         return self._key.fingerprint
 
     @property
@@ -124,7 +124,7 @@ class SecretKey:
 
 
 class ServerKey:
-    """What a server needs to compute. It decrypts nothing, so it is no secret, and it pickles."""
+    """The key that a server needs to compute. It decrypts nothing and is no secret. It pickles."""
 
     def __init__(self, key: _native.ServerKey) -> None:
         self._key = key
@@ -149,7 +149,7 @@ class ServerKey:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key set from others; no secret."""
+        """The fingerprint of the key set, which is no secret."""
         return self._key.fingerprint
 
     @property

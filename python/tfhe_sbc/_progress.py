@@ -1,4 +1,4 @@
-"""What long work tells whoever waits for it."""
+"""Reports of long work to the caller that waits for it."""
 
 from __future__ import annotations
 

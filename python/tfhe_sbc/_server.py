@@ -1,4 +1,4 @@
-"""Who computes: a server, or a rehearsal in the clear."""
+"""The parties that compute: a server, or a rehearsal in the clear."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Server:
 
     @property
     def fingerprint(self) -> str:
-        """The key set that it computes on data of."""
+        """The key set on whose data it computes."""
         return self._server.fingerprint or ""
 
     @property
@@ -193,7 +193,7 @@ class Rehearsal:
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
     ) -> Any:
-        """What ``Server.load`` would give of these readings. See ``Encryptor.encrypt``."""
+        """The table that ``Server.load`` makes of these readings. See ``Encryptor.encrypt``."""
         described, labels, readings = table_of(
             data, scale, offset, bits, name, unit, columns, rows, use, compact
         )
@@ -201,7 +201,7 @@ class Rehearsal:
         return _table(*self._server.load_clear(described, labels, values))
 
     def decrypt(self, value: Encrypted) -> Any:
-        """What the secret key would decrypt."""
+        """The values that the secret key would decrypt."""
         if not isinstance(value, Encrypted_):
             raise TypeError(f"a {type(value).__name__} is nothing that a rehearsal computes")
         compute(value)

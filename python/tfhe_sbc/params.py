@@ -1,4 +1,4 @@
-"""Parameter sets: what keys are made for."""
+"""Parameter sets, for which keys are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Parameters:
 
     @property
     def name(self) -> str:
-        """What it is called; a weak set says so in its name."""
+        """The name of the set; a weak set says so in it."""
         return self._parameters.name
 
     @property

@@ -68,7 +68,7 @@ pub(crate) enum Mode {
     /// The counts are compared, and of the tests only those of the device library run, on ARMv7. The messages
     /// that are counted are compared byte by byte on every target.
     Short,
-    /// They become the recorded ones.
+    /// The counts become the recorded ones.
     Record,
 }
 

@@ -233,7 +233,7 @@ pub(crate) fn keys_in_c(work: &Path) -> Result<PathBuf, Failure> {
 
 /// The lines that the example `same_bytes` prints on this machine.
 pub(crate) fn rust_lines(keys: Option<&Path>) -> Result<String, Failure> {
-    // Of the workspace, so that the libraries are those that the tests have built.
+    // The whole workspace is built, so that the libraries are those that the tests have built.
     let mut cargo = cargo(&["build", "--quiet", "--workspace"]);
     cargo.args(["--profile", PROFILE, "--example", "same_bytes"]);
     succeed("example same_bytes", &mut cargo)?;

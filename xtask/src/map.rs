@@ -105,7 +105,7 @@ fn upward(packages: &[Package], layers: &BTreeMap<&str, usize>) -> Vec<String> {
         .collect()
 }
 
-/// Those of `others` that the crate `name` links.
+/// Returns those of `others` that the crate `name` links.
 fn linked(name: &str, others: &[&str]) -> Result<Vec<String>, Failure> {
     let mut tree = cargo(&["tree", "--package", name, "--edges", "normal"]);
     tree.args(["--prefix", "none", "--format", "{p}"]);

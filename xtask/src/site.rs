@@ -63,7 +63,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the documentation of crates that are no longer in the workspace lies in `rust`.
+/// Returns whether the documentation of crates that are no longer in the workspace lies in `rust`.
 fn has_other_crates(rust: &Path) -> Result<bool, Failure> {
     if !rust.exists() {
         return Ok(false);

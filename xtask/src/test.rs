@@ -72,9 +72,9 @@ const STEPS: [(&str, &[&str]); 7] = [
 /// The tests that run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// All that are not marked with `#[ignore]`.
+    /// The tests that are not marked with `#[ignore]`.
     Usual,
-    /// These, and the long ones, which are marked so.
+    /// These tests and the long ones, which are marked so.
     All,
 }
 

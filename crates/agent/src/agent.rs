@@ -40,7 +40,7 @@ pub struct Once {
     pub refused: Vec<String>,
     /// The number of batches that wait.
     pub waiting: usize,
-    /// Why they wait.
+    /// The reason why they wait.
     pub failed: Option<String>,
 }
 
@@ -372,7 +372,7 @@ pub fn once(config: Config) -> Result<Once, AgentError> {
             sender::drain(&agent.spool, link, &agent.metrics, &mut drained);
         }
     };
-    // What waits is sent first, to make room.
+    // The waiting batches are sent first, to make room.
     drain(&agent);
     // No thread makes more room.
     agent.stop.stop();

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// Why the agent does not start, or stops.
+/// The reason why the agent does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentError {

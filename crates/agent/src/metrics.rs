@@ -11,7 +11,7 @@ use tfhe_sbc_transport::files::{self, FileError};
 
 pub(crate) use listener::listen;
 
-/// Why a reading was left out or changed.
+/// The reason why a reading was left out or changed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Skipped {
     OutOfRange,
@@ -20,7 +20,7 @@ pub(crate) enum Skipped {
     Clamped,
 }
 
-/// Why a batch was dropped.
+/// The reason why a batch was dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Dropped {
     Oldest,

@@ -7,7 +7,7 @@ use tfhe_sbc_upload::definition::Definition;
 use crate::error::AgentError;
 use crate::metrics::{Metrics, Skipped};
 
-/// What happens to a reading that its column cannot hold.
+/// The treatment of a reading that its column cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutOfRange {

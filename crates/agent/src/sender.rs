@@ -23,7 +23,7 @@ use tfhe_sbc_transport::BlobId;
 /// The time that the sender sleeps if nothing wakes it.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Why a batch is not at the server.
+/// The reason why a batch is not at the server.
 #[derive(Debug)]
 pub(crate) enum SendFailure {
     /// The batch may be sent later.
@@ -61,7 +61,7 @@ impl SendFailure {
     }
 }
 
-/// What a server said of an upload that is on its disk.
+/// The answer of a server that has an upload on its disk.
 #[derive(Debug, Clone, Copy)]
 struct Acknowledged {
     /// The id of the whole upload.
@@ -155,7 +155,7 @@ pub(crate) struct Drained {
     pub(crate) bytes: u64,
     /// The server's words for each batch that it refused.
     pub(crate) refused: Vec<String>,
-    /// Why it ended before the spool was empty.
+    /// The reason why it ended before the spool was empty.
     pub(crate) failed: Option<String>,
 }
 

@@ -1,8 +1,9 @@
 //! Sources of rows.
 //!
 //! A [`Source`] gives rows: [`polled`] reads every column's sensor once per row, [`csv_tail`]
-//! follows a file that grows. How far a file was read is its *cursor*, bytes that the spool keeps
-//! beside the batch with those rows, so that after a crash exactly the rest is read.
+//! follows a file that grows. The *cursor*, bytes that the spool keeps
+//! beside the batch with those rows, tells how far a file was read, so that after a crash exactly the
+//! rest is read.
 //!
 //! A new kind of sensor is a variant of [`SourceConfig`], a file here that implements
 //! [`Sensor`](sensor::Sensor), and the line in [`polled`] that opens it.

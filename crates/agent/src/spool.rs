@@ -66,7 +66,7 @@ struct State {
     /// The number of the newest batch whose cursor is on the disk, in the batch's file or in
     /// `position`.
     on_disk: u64,
-    /// Why `position` could not be read.
+    /// The reason why `position` could not be read.
     lost: Option<String>,
     in_flight: Option<u64>,
     /// The newest batch on the disk, if it was to be removed but its cursor could not be written

@@ -44,7 +44,8 @@ pub(crate) struct ConstantTimeReport {
 }
 
 impl ConstantTimeReport {
-    /// Whether all rows that are meant to be constant-time look so, and the control does not.
+    /// Returns whether all rows that are meant to be constant-time look so, and the control does
+    /// not.
     pub(crate) fn is_good(&self) -> bool {
         self.rows.iter().all(|row| row.as_expected)
     }

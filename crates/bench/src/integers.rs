@@ -35,7 +35,7 @@ const THREADS: usize = 2;
 struct Counts {
     /// Our bootstraps for one operation.
     bootstraps: u64,
-    /// TFHE-rs' as published.
+    /// The published bootstraps of TFHE-rs.
     #[serde(skip_serializing_if = "Option::is_none")]
     published_bootstraps: Option<u64>,
     /// The ratio that must not be exceeded.

@@ -87,19 +87,19 @@ impl<T: ProductTorus> Keys<T> {
             .collect()
     }
 
-    /// Whether a ciphertext under the big key decrypts to this plaintext.
+    /// Returns whether a ciphertext under the big key decrypts to this plaintext.
     pub(crate) fn holds(&self, ciphertext: &LweCiphertext<T>, plaintext: T) -> bool {
         self.is_noise(self.big.phase(ciphertext).sub(plaintext))
     }
 
-    /// Whether a ciphertext under the small key decrypts to this plaintext.
+    /// Returns whether a ciphertext under the small key decrypts to this plaintext.
     pub(crate) fn small_holds(&self, ciphertext: &LweCiphertext<u32>, plaintext: T) -> bool {
         let plaintext = plaintext.round_to_bits(u32::BITS) as u32;
         let noise = self.secret.lwe().phase(ciphertext).wrapping_sub(plaintext);
         self.is_noise(noise)
     }
 
-    /// Whether a difference of phases is below half the distance of two plaintexts.
+    /// Returns whether a difference of phases is below half the distance of two plaintexts.
     fn is_noise<U: ProductTorus>(&self, difference: U) -> bool {
         let distance = match self.parameters().plaintext() {
             PlaintextKind::Boolean => 0.25,

@@ -39,7 +39,7 @@ use crate::report::Report;
 #[derive(Parser)]
 #[command(version)]
 struct Args {
-    /// What to measure.
+    /// The table to measure.
     #[arg(value_name = "NAME")]
     table: TableName,
     /// Print one JSON object instead of tables, every figure with its unit.
@@ -65,7 +65,7 @@ enum TableName {
     Adapters,
     /// CKKS encryption for Microsoft SEAL: time, memory, precision.
     Ckks,
-    /// Whether the time of an encryption depends on its secrets; fails where it does.
+    /// Test whether the time of an encryption depends on its secrets; fails where it does.
     ConstantTime,
     /// The tables of the TFHE-SBC paper, its figures beside ours.
     Paper,

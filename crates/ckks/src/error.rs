@@ -29,7 +29,7 @@ pub enum CkksError {
     /// The source of randomness failed.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// The sink of a ciphertext failed. What it has taken is an incomplete ciphertext, whose seeds are
+    /// The sink of a ciphertext failed. The bytes that it took are an incomplete ciphertext, whose seeds are
     /// not used again.
     #[error("the ciphertext was not sent to its end: {0}")]
     Sink(SinkError),

@@ -6,7 +6,7 @@ use crate::encoding::table_len;
 use crate::parameters::Parameters;
 use crate::ternary::packed_bytes;
 
-/// What an encryptor keeps in memory. The ciphertexts are the same under every plan.
+/// The tables that an encryptor keeps in memory. The ciphertexts are the same under every plan.
 ///
 /// The plans are those of the paper on SEAL-Embedded (Natarajan and Dai, "SEAL-Embedded: a
 /// homomorphic encryption library for the internet of things", 2021, tables 1 and 5). Sizes are in

@@ -355,7 +355,7 @@ mod tests {
     use super::*;
 
     /// Every loop on vectors against the portable ones, at every plan, with a special prime and
-    /// without. What the key says does not matter.
+    /// without. The content of the key does not matter.
     #[test]
     fn every_instruction_set_gives_the_same_bytes() {
         let parameters = Parameters::N2048;

@@ -91,7 +91,8 @@ pub(crate) fn encoding_text(column: &Column) -> String {
     )
 }
 
-/// What is derived from a column of metadata, with the readings that its flags are 1 from.
+/// Returns in words what is derived from a column of metadata, with the readings from which its
+/// flags are 1.
 fn derived_text(column: &Column) -> String {
     let derived = &column.derived;
     let mut parts = Vec::new();

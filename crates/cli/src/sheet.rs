@@ -21,7 +21,7 @@ pub(crate) const VALUE: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Right);
 pub(crate) const TICK: Pen = Pen(12, FontStyle::Normal, MUTED, HPos::Center);
 pub(crate) const LABEL: Pen = Pen(13, FontStyle::Normal, MUTED, HPos::Left);
 
-/// More than fits.
+/// A width that is larger than any text.
 pub(crate) const ROOMY: i32 = 1 << 20;
 
 /// The style of a text: its size, weight, colour and alignment.

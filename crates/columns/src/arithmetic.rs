@@ -12,7 +12,7 @@ use crate::node::{Node, Op};
 use crate::number::{Number, Operand, common_rows};
 
 impl Number {
-    /// `factor·self + constant`, which takes no bootstrap if the factor is positive.
+    /// Returns `factor·self + constant`, which takes no bootstrap if the factor is positive.
     ///
     /// # Errors
     /// A factor of 0, operands that are not finite, and results that have no encoding.
@@ -35,7 +35,7 @@ impl Number {
         Ok(result)
     }
 
-    /// `Σ weight·number + constant` of one number or more; no weight is 0.
+    /// Returns `Σ weight·number + constant` of one number or more; no weight is 0.
     ///
     /// # Errors
     /// Operands that do not belong together, and results that have no encoding.
@@ -56,7 +56,7 @@ impl Number {
         weighted_sum(terms, constant, &first.backend, rows)
     }
 
-    /// `self + weight·other`, where the weight is not 0.
+    /// Returns `self + weight·other`, where the weight is not 0.
     ///
     /// # Errors
     /// As [`linear`](Self::linear).
@@ -64,7 +64,7 @@ impl Number {
         Self::linear(&[(self, 1.0), (other, weight)], 0.0)
     }
 
-    /// `self + other`.
+    /// Returns `self + other`.
     ///
     /// # Errors
     /// As [`linear`](Self::linear).
@@ -75,7 +75,7 @@ impl Number {
         }
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     ///
     /// # Errors
     /// As [`linear`](Self::linear).
@@ -86,7 +86,7 @@ impl Number {
         }
     }
 
-    /// `self·other`. A clear factor takes no bootstrap if it is positive.
+    /// Returns `self·other`. A clear factor takes no bootstrap if it is positive.
     ///
     /// # Errors
     /// A clear factor of 0, operands that do not belong together, and results of more than 52 bits.
@@ -128,7 +128,7 @@ impl Number {
         Ok(result)
     }
 
-    /// Clear numbers, one for each of as many rows, of this one's step.
+    /// Returns clear numbers of this one's step, one for each of its rows.
     ///
     /// # Errors
     /// No values, values that are not finite, and values between two steps.

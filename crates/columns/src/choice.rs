@@ -9,7 +9,7 @@ use crate::node::{Kind, Node, Op};
 use crate::number::{Number, Operand, check_rows, common_rows};
 
 impl Number {
-    /// `self` where the mask holds, `otherwise` elsewhere.
+    /// Returns `self` where the mask holds, `otherwise` elsewhere.
     ///
     /// # Errors
     /// Operands that do not belong together, or that have no common encoding.
@@ -99,7 +99,7 @@ impl Number {
         })
     }
 
-    /// Some rows, by their places from 0.
+    /// Returns the rows at these places, which count from 0.
     ///
     /// # Errors
     /// No rows, or rows that are not there.
@@ -112,7 +112,7 @@ impl Number {
         Ok(self.made(Some(rows.len()), self.node.bits(), op))
     }
 
-    /// One of the rows, by its place from 0.
+    /// Returns the row at a place, which counts from 0.
     ///
     /// # Errors
     /// A row that is not there.
@@ -125,7 +125,7 @@ impl Number {
         Ok(self.made(None, self.node.bits(), op))
     }
 
-    /// Single numbers as the rows of one.
+    /// Returns the number whose rows are these single numbers.
     ///
     /// # Errors
     /// No numbers, numbers that have rows, and numbers that have no common encoding.

@@ -12,7 +12,7 @@ use crate::number::{Number, Operand, common_rows};
 use crate::threshold::{CodeCondition, Relation, code_condition};
 
 impl Number {
-    /// Whether the numbers are in this relation to the other ones.
+    /// Returns, for each row, whether the number is in this relation to the other one.
     ///
     /// # Errors
     /// Operands that do not belong together, or that have no common encoding.
@@ -51,7 +51,7 @@ impl Number {
         Ok(Mask::new(&self.backend, self.node.rows, op))
     }
 
-    /// `self < other`.
+    /// Returns `self < other`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -59,7 +59,7 @@ impl Number {
         self.compare(Relation::Lt, other)
     }
 
-    /// `self <= other`.
+    /// Returns `self <= other`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -67,7 +67,7 @@ impl Number {
         self.compare(Relation::Le, other)
     }
 
-    /// `self > other`.
+    /// Returns `self > other`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -75,7 +75,7 @@ impl Number {
         self.compare(Relation::Gt, other)
     }
 
-    /// `self >= other`.
+    /// Returns `self >= other`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -83,7 +83,7 @@ impl Number {
         self.compare(Relation::Ge, other)
     }
 
-    /// `self == other`.
+    /// Returns `self == other`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -91,7 +91,7 @@ impl Number {
         self.compare(Relation::Eq, other)
     }
 
-    /// `low <= self && self <= high`.
+    /// Returns `low <= self && self <= high`.
     ///
     /// # Errors
     /// As [`compare`](Self::compare).
@@ -99,7 +99,7 @@ impl Number {
         Mask::all_of(&[&self.ge(low)?, &self.le(high)?])
     }
 
-    /// Whether the numbers are among these values.
+    /// Returns, for each row, whether the number is among these values.
     ///
     /// # Errors
     /// A number of more than 52 bits.

@@ -94,7 +94,7 @@ pub(crate) fn count(
     Ok((each, cost(&circuit, &together, &blocks)))
 }
 
-/// Whether a column that planned nodes load a part of by themselves is loaded whole for other nodes.
+/// Returns whether other nodes load the whole of a column of which planned nodes load a part by themselves.
 fn shares_rows(plan: &Plan, all_rows: &HashSet<*const Node>) -> bool {
     let own: HashSet<*const Node> = plan.order.iter().map(Arc::as_ptr).collect();
     plan.order.iter().any(|node| {
@@ -188,7 +188,8 @@ pub(crate) fn evaluate(
         _ => Ok(()),
     };
     if !sealed.is_empty() || plan.cost().bootstraps > 0 {
-        // What comes before the circuit takes bootstraps itself, so they are counted first.
+        // The computations before the circuit take bootstraps themselves, so they are counted
+        // first.
         let (_, cost) = count(parameters, &[nodes], progress)?;
         within(cost.bootstraps)?;
         progress.expect_bootstraps(cost.bootstraps);

@@ -35,7 +35,7 @@ impl Computed {
         }
     }
 
-    /// Whether it is computed, or was clear from the start.
+    /// Returns whether the value is computed, or was clear from the start.
     pub fn is_computed(&self) -> bool {
         self.node().is_known()
     }

@@ -23,12 +23,12 @@ pub enum Limit {
 }
 
 impl Number {
-    /// One clear truth value for all rows.
+    /// Returns one clear truth value for all rows.
     pub fn same_for_all(&self, truth: bool) -> Mask {
         Mask::new(&self.backend, self.node.rows, Op::Constant(truth))
     }
 
-    /// Whether the codes are in this relation to a code.
+    /// Returns, for each row, whether the code is in this relation to a threshold.
     pub fn compare_codes(&self, relation: Relation, limit: &Limit) -> Mask {
         let (comparison, of) = (relation.comparison(), Arc::clone(&self.node));
         let op = match limit {
@@ -40,7 +40,8 @@ impl Number {
         Mask::new(&self.backend, self.node.rows, op)
     }
 
-    /// Whether the codes are in this relation to those of another number of the same width.
+    /// Returns, for each row, whether the code is in this relation to that of another number of the
+    /// same width.
     ///
     /// # Errors
     /// Operands that do not belong together.
@@ -52,7 +53,7 @@ impl Number {
         Ok(Mask::new(&self.backend, rows, op))
     }
 
-    /// Whether the codes are among these.
+    /// Returns, for each row, whether the code is among these.
     pub fn codes_among(&self, limits: &[Limit]) -> Mask {
         let limit = |limit: &Limit| match limit {
             Limit::Clear(code) => Node::new(None, self.node.kind, Op::Public(vec![*code])),
@@ -68,18 +69,18 @@ impl Number {
 
 /// The question of a node of a decision tree.
 pub enum Decision<'a> {
-    /// Whether a number is in a relation to a clear value.
+    /// A question that asks whether a number is in a relation to a clear value.
     Compare(&'a Number, Relation, f64),
-    /// Whether a mask holds.
+    /// A question that asks whether a mask holds.
     Holds(&'a Mask),
 }
 
 /// A branch of a decision tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// To another node, which comes later in the list.
+    /// A branch to another node, which comes later in the list.
     Node(usize),
-    /// To a leaf.
+    /// A branch to a leaf.
     Leaf(u64),
 }
 

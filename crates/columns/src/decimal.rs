@@ -128,7 +128,7 @@ impl Decoder {
 }
 
 impl Exact {
-    /// `offset + scale·codes`.
+    /// Returns `offset + scale·codes`.
     fn above(&self, offset: i128, codes: u128) -> Option<i128> {
         let codes = i128::try_from(codes).ok()?;
         self.scale.checked_mul(codes)?.checked_add(offset)

@@ -35,7 +35,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceKeyError {
-    /// Neither the key set's nor that of a registered device.
+    /// A key that is neither the key set's nor that of a registered device.
     #[error(
         "it was made under another key set ({found}) than this one ({key_set}), or under a \
          device's own key whose switch key is not registered here: use the key set that it was \
@@ -82,7 +82,7 @@ pub struct DeviceKeys {
 /// The content of the directory when it was read last.
 #[derive(Default)]
 struct Scanned {
-    /// When the directory had changed, and when it was looked at.
+    /// The time of the last change of the directory, and the time at which it was read.
     at: Option<(SystemTime, SystemTime)>,
     files: HashMap<PathBuf, SwitchFile>,
     by_key: HashMap<KeyFingerprint, (PathBuf, DeviceIssue)>,
@@ -106,7 +106,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 }
 
 impl DeviceKeys {
-    /// No devices: everything is under the key set's own key.
+    /// Returns the keys of no devices: everything is under the key set's own key.
     pub fn none(key: &ServerKey<u64>) -> Self {
         Self {
             parameters: *key.parameters(),
@@ -263,7 +263,7 @@ impl DeviceKeys {
     fn read(&self, path: &Path, len: u64) -> Option<DeviceSwitch> {
         let longest = SeededDeviceSwitchKey::<u64>::longest_message_len(&self.parameters);
         let read = || {
-            // What is longer is none, and not worth its memory.
+            // A longer file is no switch key, so it is not read into memory.
             if len > longest as u64 {
                 return Err(format!("it has {len} bytes, not at most {longest}"));
             }
@@ -317,7 +317,7 @@ mod tests {
         let first = looked();
         assert_eq!(looked(), first);
 
-        // Written on, which leaves the directory as it was.
+        // The file is written on, which leaves the directory as it was.
         fs::write(&file, b"half and more").unwrap();
         let second = looked();
         assert!(second > first);

@@ -41,7 +41,7 @@ pub fn combine(terms: &[(FixedPoint, f64)], constant: f64) -> Result<Combined, E
     combine_parts(&parts.collect::<Vec<_>>(), constant)
 }
 
-/// As [`combine`], from the offset, scale and width of each number and its weight.
+/// Does the same as [`combine`], from the offset, scale and width of each number and its weight.
 fn combine_parts(parts: &[(f64, f64, u32, f64)], constant: f64) -> Result<Combined, Error> {
     let steps: Vec<f64> = parts
         .iter()

@@ -214,7 +214,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether whoever waited has called the computation off.
+    /// Returns whether the caller has called the computation off.
     pub fn is_cancelled(&self) -> bool {
         matches!(
             self,

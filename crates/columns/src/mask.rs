@@ -56,7 +56,7 @@ impl Mask {
         self.node.len()
     }
 
-    /// Whether it is computed, or was clear from the start.
+    /// Returns whether the mask is computed, or was clear from the start.
     pub fn is_computed(&self) -> bool {
         self.node.is_known()
     }
@@ -69,13 +69,13 @@ impl Mask {
         self.node.check_depth()
     }
 
-    /// Whether it does not hold.
+    /// Returns the mask that holds where this one does not.
     #[must_use]
     pub fn negated(&self) -> Self {
         self.made(self.node.rows, Op::Not(self.node()))
     }
 
-    /// Whether both hold.
+    /// Returns the mask that holds where both do.
     ///
     /// # Errors
     /// Operands that do not belong together.
@@ -83,7 +83,7 @@ impl Mask {
         self.logic(Logic::And, other)
     }
 
-    /// Whether at least one holds.
+    /// Returns the mask that holds where at least one does.
     ///
     /// # Errors
     /// Operands that do not belong together.
@@ -91,7 +91,7 @@ impl Mask {
         self.logic(Logic::Or, other)
     }
 
-    /// Whether exactly one holds.
+    /// Returns the mask that holds where exactly one does.
     ///
     /// # Errors
     /// Operands that do not belong together.
@@ -109,7 +109,7 @@ impl Mask {
         Ok(first.made(rows, op(masks.iter().map(|mask| mask.node()).collect())))
     }
 
-    /// For each row, whether all masks hold: cheaper than [`and`](Self::and) in pairs.
+    /// Returns, for each row, whether all masks hold: cheaper than [`and`](Self::and) in pairs.
     ///
     /// # Errors
     /// No masks, or masks that do not belong together.
@@ -117,7 +117,7 @@ impl Mask {
         Self::several(masks, Op::AllOf)
     }
 
-    /// For each row, whether any mask holds: cheaper than [`or`](Self::or) in pairs.
+    /// Returns, for each row, whether any mask holds: cheaper than [`or`](Self::or) in pairs.
     ///
     /// # Errors
     /// No masks, or masks that do not belong together.
@@ -125,20 +125,20 @@ impl Mask {
         Self::several(masks, Op::AnyOf)
     }
 
-    /// One clear truth value for all rows of this mask.
+    /// Returns one clear truth value for all rows of this mask.
     #[must_use]
     pub fn constant(&self, truth: bool) -> Self {
         self.made(self.node.rows, Op::Constant(truth))
     }
 
-    /// Clear truth values, one for each of as many rows.
+    /// Returns clear truth values, one for each row of this mask.
     #[must_use]
     pub fn public(&self, truths: &[bool]) -> Self {
         let bits: Vec<u64> = truths.iter().copied().map(u64::from).collect();
         self.made(Some(bits.len()), Op::Public(bits))
     }
 
-    /// 1 where it holds, 0 elsewhere.
+    /// Returns the number that is 1 where the mask holds, 0 elsewhere.
     pub fn as_number(&self) -> Number {
         let op = Op::Bits(self.node());
         Number::counting(&self.backend, self.node.rows, 1, op)
@@ -150,19 +150,19 @@ impl Mask {
         Number::counting(&self.backend, None, bits, Op::Count(self.node()))
     }
 
-    /// Whether it holds in all rows.
+    /// Returns whether the mask holds in all rows.
     #[must_use]
     pub fn all(&self) -> Self {
         self.made(None, Op::All(self.node()))
     }
 
-    /// Whether it holds in any row.
+    /// Returns whether the mask holds in any row.
     #[must_use]
     pub fn any(&self) -> Self {
         self.made(None, Op::Any(self.node()))
     }
 
-    /// Some rows, by their places from 0.
+    /// Returns the rows at these places, which count from 0.
     ///
     /// # Errors
     /// No rows, or rows that are not there.
@@ -172,7 +172,7 @@ impl Mask {
         Ok(self.made(Some(rows.len()), Op::Take { of, rows }))
     }
 
-    /// One of the rows, by its place from 0.
+    /// Returns the row at a place, which counts from 0.
     ///
     /// # Errors
     /// A row that is not there.

@@ -96,19 +96,19 @@ pub(crate) enum Op {
     Compare(Comparison, Arc<Node>, Arc<Node>),
     /// A comparison with a clear code.
     CompareCode(Comparison, Arc<Node>, u64),
-    /// Whether it is one of these codes, each a single number of its width.
+    /// Truth values that tell whether the code is one of these, each a single number of its width.
     OneOf(Arc<Node>, Vec<Arc<Node>>),
-    /// Not.
+    /// The negation of truth values.
     Not(Arc<Node>),
     /// An operator on two truth values.
     Logic(Logic, Arc<Node>, Arc<Node>),
-    /// Whether all rows hold.
+    /// A truth value that tells whether all rows hold.
     All(Arc<Node>),
-    /// Whether any row holds.
+    /// A truth value that tells whether any row holds.
     Any(Arc<Node>),
-    /// For each row, whether it holds in all of these.
+    /// For each row, a truth value that tells whether all of these hold.
     AllOf(Vec<Arc<Node>>),
-    /// For each row, whether it holds in any of these.
+    /// For each row, a truth value that tells whether any of these holds.
     AnyOf(Vec<Arc<Node>>),
     /// For each row, the answer of a tree whose columns these are.
     Decide { tree: Tree, columns: Vec<Arc<Node>> },
@@ -126,11 +126,11 @@ pub(crate) enum PlacePart {
 /// An operator on truth values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Logic {
-    /// Both.
+    /// The conjunction: both hold.
     And,
-    /// At least one.
+    /// The disjunction: at least one holds.
     Or,
-    /// Exactly one.
+    /// The exclusive or: exactly one holds.
     Xor,
 }
 
@@ -169,7 +169,7 @@ pub(crate) enum Content {
     Ciphertexts(Vec<Loaded>),
     /// The codes of a rehearsal, column by column.
     Codes(Vec<Vec<u64>>),
-    /// None: the computation is only counted.
+    /// No values: the computation is only counted.
     Unknown,
 }
 
@@ -266,7 +266,7 @@ impl Node {
         drop(old);
     }
 
-    /// Whether nothing is to be computed.
+    /// Returns whether nothing is left to compute.
     pub(crate) fn is_known(&self) -> bool {
         matches!(
             *self.op(),

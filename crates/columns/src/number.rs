@@ -1,8 +1,8 @@
 //! Encrypted numbers in fixed point.
 //!
 //! A [`Number`] is codes and their encoding: `a * 2 + 1` changes the encoding and no ciphertext.
-//! Where numbers of different encodings meet, they are brought to one whose step all of theirs are
-//! whole multiples of.
+//! Operators on numbers of different encodings bring them to one encoding: the steps of all of them
+//! are whole multiples of its step.
 
 use std::fmt;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ impl Number {
         Ok(decimal::maximum(&self.encoding()?))
     }
 
-    /// Whether it is computed, or was clear from the start.
+    /// Returns whether the number is computed, or was clear from the start.
     pub fn is_computed(&self) -> bool {
         self.node.is_known()
     }

@@ -62,7 +62,7 @@ impl Progress {
         self.watch.cancel();
     }
 
-    /// Whether the evaluation is asked to stop.
+    /// Returns whether the evaluation is asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.watch.is_cancelled()
     }

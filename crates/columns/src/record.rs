@@ -27,7 +27,7 @@ enum Values {
 
 type Recording = Result<Values, AnalyticsError>;
 
-/// Extremes of nodes and their rows, found once for both.
+/// The places of the extremes of nodes, which extremes and their rows share.
 type Places = HashMap<(*const Node, Order), Indexed<Unsigned>>;
 
 /// Records nodes.
@@ -45,7 +45,7 @@ pub(crate) struct Recorder<'a> {
     sums: RefCell<HashMap<*const Node, FheUint>>,
 }
 
-/// Whether an operator loads the part of a radix column that it needs.
+/// Returns whether an operator loads the part of a radix column that it needs.
 pub(crate) fn loads_itself(op: &Op) -> bool {
     match op {
         Op::Sum(of) | Op::Take { of, .. } => match &*of.op() {

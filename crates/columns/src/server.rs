@@ -186,8 +186,8 @@ impl Server {
         answers.try_into().map_err(|_| Error::NotComputed)
     }
 
-    /// As [`compute`](Self::compute), of any number of values. `progress` sees the bootstraps, and
-    /// the lookups that are recorded before them, and can call the computation off.
+    /// Does the same as [`compute`](Self::compute), for any number of values. `progress` sees the
+    /// bootstraps, and the lookups that are recorded before them, and can call the computation off.
     ///
     /// # Errors
     /// Those of [`compute`](Self::compute), and a computation that is called off.
@@ -220,7 +220,7 @@ impl Server {
         }
     }
 
-    /// As [`compute_all`](Self::compute_all), of at most `most` bootstraps.
+    /// Does the same as [`compute_all`](Self::compute_all), within at most `most` bootstraps.
     ///
     /// # Errors
     /// Those of [`compute_all`](Self::compute_all), and [`Error::TooCostly`] before the first

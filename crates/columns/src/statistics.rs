@@ -39,7 +39,7 @@ pub struct Statistic {
     pub(crate) parts: Vec<Computed>,
     pub(crate) decoder: Decoder,
     pub(crate) rows: u32,
-    /// `None` for the mean.
+    /// The measure of spread; `None` for the mean.
     pub(crate) spread: Option<Spread>,
 }
 

@@ -79,8 +79,8 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What a comparison of readings with a clear threshold is for codes: a relation and a
-/// code, or an answer that does not depend on the reading.
+/// A comparison of readings with a clear threshold, as one of codes: a relation and a code, or an
+/// answer that does not depend on the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeCondition {
     /// The code compared with this one.

@@ -323,8 +323,8 @@ mod tests {
     fn every_block_is_as_frequent_and_no_key_is_heavy() {
         for block_size in 2..=5u32 {
             let dimension = 60 * block_size as usize;
-            // How many blocks have their 1 at each place, or none, among keys of all weights
-            // up to the mean.
+            // The numbers of blocks with their 1 at each place, or with none, among keys of all
+            // weights up to the mean.
             let mut seen = alloc::vec![0u32; block_size as usize + 1];
             let keys = 400u32;
             for stream in 0..keys {
@@ -399,7 +399,7 @@ mod tests {
                     .iter()
                     .all(|&count| count == 256 / bound)
             );
-            // What is left of 256 bytes is passed over.
+            // The byte values that no number belongs to are passed over.
             draw_below(bound, &mut bytes);
             assert_eq!(bytes.0, 1);
         }

@@ -54,7 +54,7 @@ impl Decomposition {
     }
 }
 
-/// How a small LWE ciphertext is rounded to multiples of `1/2N` before blind rotation.
+/// The rounding of a small LWE ciphertext to multiples of `1/2N` before blind rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ModulusSwitch {

@@ -255,7 +255,7 @@ typedef enum tfhe_sbc_status {
     TFHE_SBC_STATUS_ENTROPY_FAILED = -19,
     // The entropy callback gave bytes that are not random: is the generator switched on?
     TFHE_SBC_STATUS_ENTROPY_WEAK = -20,
-    // The sink returned an error. What it has taken is an incomplete message.
+    // The sink returned an error. The bytes that it took are an incomplete message.
     TFHE_SBC_STATUS_SINK_FAILED = -21,
     // The key's parameter set encodes blocks, not bits, or the other way round.
     TFHE_SBC_STATUS_PLAINTEXT_KIND = -22,
@@ -499,8 +499,8 @@ int32_t tfhe_sbc_encrypt_columns_to(struct tfhe_sbc_encryptor *encryptor,
 // A server can answer questions about an upload that consists of this message and, immediately
 // after it, one of `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then
 // of all rows of the second, and so on; or one of `tfhe_sbc_encrypt_columns`, if a column is
-// compact. `rows` are labels in UTF-8 of at most 64 characters, each
-// terminated by a zero byte, usually times. Nothing of the description is encrypted.
+// compact. `rows` are labels in UTF-8 of at most 64 characters, each terminated by a zero byte,
+// usually times. The description is not encrypted.
 int32_t tfhe_sbc_describe(struct tfhe_sbc_encryptor *encryptor,
                           const struct tfhe_sbc_column *columns,
                           size_t column_count,

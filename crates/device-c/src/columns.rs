@@ -29,7 +29,7 @@ pub struct Compact {
 }
 
 impl Compact {
-    /// Whether the column is radix blocks.
+    /// Returns whether the column holds radix blocks.
     pub(crate) fn is_none(&self) -> bool {
         (self.headroom, self.body_bits, self.feedback) == (0, 0, 0)
     }

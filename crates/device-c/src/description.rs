@@ -36,8 +36,8 @@ pub struct Column {
 /// A server can answer questions about an upload that consists of this message and, immediately
 /// after it, one of `tfhe_sbc_encrypt_blocks` with the blocks of all rows of the first column, then
 /// of all rows of the second, and so on; or one of `tfhe_sbc_encrypt_columns`, if a column is
-/// compact. `rows` are labels in UTF-8 of at most 64 characters, each
-/// terminated by a zero byte, usually times. Nothing of the description is encrypted.
+/// compact. `rows` are labels in UTF-8 of at most 64 characters, each terminated by a zero byte,
+/// usually times. The description is not encrypted.
 #[no_mangle]
 pub unsafe extern "C" fn tfhe_sbc_describe(
     encryptor: *mut Encryptor,

@@ -52,7 +52,7 @@ pub enum Status {
     EntropyFailed = -19,
     /// The entropy callback gave bytes that are not random: is the generator switched on?
     EntropyWeak = -20,
-    /// The sink returned an error. What it has taken is an incomplete message.
+    /// The sink returned an error. The bytes that it took are an incomplete message.
     SinkFailed = -21,
     /// The key's parameter set encodes blocks, not bits, or the other way round.
     PlaintextKind = -22,

@@ -214,7 +214,7 @@ impl<H: Holder> Claimed<H> {
     }
 
     /// # Safety
-    /// As [`empty`](Self::empty).
+    /// The conditions are those of [`empty`](Self::empty).
     unsafe fn claim(encryptor: *mut H) -> Result<(Unclaimed<H>, u64), Status> {
         memory::check(encryptor, 1)?;
         let unclaimed = Unclaimed::<H>(encryptor.cast());

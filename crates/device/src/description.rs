@@ -24,11 +24,11 @@ pub struct Column<'a> {
     /// The compact form of the codes; `None` if they are split into radix blocks. Its width is that of
     /// `encoding`.
     pub compact: Option<CompactEncoding>,
-    /// What is derived from the codes.
+    /// The columns that are derived from the codes.
     pub derived: Derived<'a>,
 }
 
-/// What is derived from a compact column, by default nothing.
+/// The columns that are derived from a compact column, by default none.
 ///
 /// The second message has the segments of what is derived behind that of the column
 /// ([`ColumnValues::Derived`](crate::ColumnValues::Derived)): the squares, and then each flag.

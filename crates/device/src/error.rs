@@ -33,7 +33,7 @@ pub enum DeviceError {
     /// The workspace is too small or misaligned.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// The sink of a message failed. What it has taken is an incomplete message, whose seeds are not
+    /// The sink of a message failed. The bytes that it took are an incomplete message, whose seeds are not
     /// used again.
     #[error("the message was not sent to its end: {0}")]
     Sink(SinkError),

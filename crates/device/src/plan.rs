@@ -7,7 +7,8 @@ use tfhe_sbc_core::fft::twiddle_len;
 use tfhe_sbc_core::glwe_product::mask_product_scratch_len;
 use tfhe_sbc_core::parameters::ParameterSet;
 
-/// What an encryptor keeps in memory between ciphertexts. The messages are the same under every plan.
+/// The form in which an encryptor keeps the key in memory between ciphertexts. The messages are the same
+/// under every plan.
 ///
 /// | plan | product | kept | bytes for N = 1024, k = 1, q = 2^32 |
 /// |---|---|---|---|

@@ -164,8 +164,8 @@ impl<T: ProductTorus> Mode<T> for Public<'_, T> {
         Some(ListMasks::Sent { mask_bits })
     }
 
-    /// Of the streams of the noise seed, number `index · (k + 2)` draws the `r_j`, and the k + 1
-    /// streams after it the noise of the components.
+    /// Encrypts one polynomial. Stream `index · (k + 2)` of the noise seed draws the `r_j`, and the
+    /// k + 1 streams after it draw the noise of the components.
     fn encrypt_polynomial(
         &self,
         state: &mut State<'_, T>,

@@ -185,7 +185,7 @@ impl Circuit {
         fits.then(|| packed.known_in(0, values - 1))
     }
 
-    /// `x` if the bit is 1, and 0 if not, in digits if `x` is.
+    /// Returns `x` if the bit is 1, and 0 if not, in digits if `x` is.
     fn masked(&self, bit: &Block, x: &FheUint) -> FheUint {
         let digits = self.digits(x, 2);
         let blocks = digits.blocks().iter();

@@ -56,8 +56,8 @@ pub(crate) fn blind_rotate_batch<T: ProductTorus>(
     }
 }
 
-/// [`blind_rotate_batch`] of one ciphertext on several threads. The result is the same, bit for
-/// bit.
+/// Does the same as [`blind_rotate_batch`] for one ciphertext on several threads. The result is the
+/// same, bit for bit.
 ///
 /// # Panics
 /// If the lengths do not fit each other.

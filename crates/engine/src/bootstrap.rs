@@ -160,7 +160,8 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         Ok(self.bootstrap_all(jobs))
     }
 
-    /// [`bootstrap_batch`](Self::bootstrap_batch) of jobs that are known to fit the key.
+    /// Does the same as [`bootstrap_batch`](Self::bootstrap_batch) for jobs that are known to fit
+    /// the key.
     ///
     /// # Panics
     /// If a job does not fit.
@@ -217,7 +218,8 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         Ok(self.switch_all(inputs))
     }
 
-    /// [`key_switch_batch`](Self::key_switch_batch) of ciphertexts that are known to fit the key.
+    /// Does the same as [`key_switch_batch`](Self::key_switch_batch) for ciphertexts that are known
+    /// to fit the key.
     ///
     /// # Panics
     /// If a ciphertext does not fit.

@@ -296,8 +296,8 @@ impl Circuit {
         }
     }
 
-    /// Whether each block has room for the carry of the block before it within a lookup. No carry
-    /// comes into the first block.
+    /// Returns whether each block has room for the carry of the block before it within a lookup. No
+    /// carry comes into the first block.
     fn have_room(&self, blocks: &[Block]) -> bool {
         blocks.iter().enumerate().all(|(i, block)| {
             let carry = if i == 0 { 0 } else { self.largest_carry() };
@@ -318,7 +318,8 @@ impl Circuit {
         self.as_digits(integer, count).into_owned()
     }
 
-    /// [`digits`](Self::digits), without a copy of an integer that has such digits.
+    /// Does the same as [`digits`](Self::digits), without a copy of an integer that has such
+    /// digits.
     fn as_digits<'i, S: Signedness>(
         &self,
         integer: &'i Integer<S>,
@@ -338,7 +339,7 @@ impl Circuit {
         digits
     }
 
-    /// Whether each block has the values of a digit at its place.
+    /// Returns whether each block has the values of a digit at its place.
     fn are_digits<S: Signedness>(&self, integer: &Integer<S>) -> bool {
         let mut blocks = integer.blocks.iter().enumerate();
         blocks.all(|(i, block)| self.is_digit(block, self.digit_modulus(integer.width, i)))

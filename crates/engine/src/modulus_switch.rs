@@ -27,8 +27,8 @@ pub fn modulus_switch_into(
     modulus_switch_coarsely_into(exponents, lwe, (size, 0), kind, block_size);
 }
 
-/// [`modulus_switch_into`] that rounds to multiples of `2^coarseness_log2` steps of `1/2N`, which the
-/// exponents are multiples of. `coarseness_log2` is at most `log2(N)`.
+/// Does the same as [`modulus_switch_into`], but rounds to multiples of `2^coarseness_log2` steps of `1/2N`,
+/// which the exponents are multiples of. `coarseness_log2` is at most `log2(N)`.
 ///
 /// # Panics
 /// If the lengths differ.

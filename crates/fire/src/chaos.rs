@@ -53,7 +53,7 @@ pub(crate) struct Chaos {
     pub(crate) agents: usize,
     /// The mischances, and how often each happened.
     pub(crate) events: BTreeMap<&'static str, u64>,
-    /// Whether what could not be done here may be left out.
+    /// True if events that are not possible here may be left out.
     pub(crate) may_skip: bool,
     /// The mischances that could not be made here, and why.
     pub(crate) skipped: Vec<String>,

@@ -31,17 +31,17 @@ use report::Report;
 use server::Server;
 use site::Site;
 
-/// Why a run stopped: it is for whoever started it.
+/// The reason why a run stopped, for whoever started it.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Puts a server under load and attack, and says how it fared.
 #[derive(Parser)]
 #[command(after_help = "Example:\n  cargo xtask fire --seconds 20 --boards 50")]
 struct Arguments {
-    /// How long the boards upload
+    /// Seconds for which the boards upload
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// How many boards there are
+    /// The number of boards
     #[arg(long, default_value_t = 1000)]
     boards: usize,
     /// The program: `tfhe-sbc`
@@ -64,7 +64,7 @@ struct Arguments {
     /// what it did in the burst]
     #[arg(long)]
     interval: Option<f64>,
-    /// How often each attack is tried
+    /// The number of times that each attack is tried
     #[arg(long, default_value_t = 10)]
     attempts: u64,
     /// Seconds of mischance [default: --seconds, at most 180]
@@ -80,7 +80,7 @@ struct Arguments {
     /// The seed of random numbers [default: the time]
     #[arg(long)]
     seed: Option<u64>,
-    /// What to do
+    /// The parts to run
     #[arg(
         long,
         value_enum,

@@ -164,7 +164,7 @@ impl Server {
     /// Makes the kernel forget the peak of memory.
     pub(crate) fn reset_peak(&self) {
         let file = format!("/proc/{}/clear_refs", self.child.id());
-        // Where that is not possible, the peak includes the start.
+        // If that is not possible, the peak includes the start.
         let _ = fs::write(file, "5");
     }
 

@@ -113,7 +113,7 @@ impl CostModel {
         self.breakdown(set, batch, threads).total()
     }
 
-    /// [`bootstrap`](Self::bootstrap), divided by the kind of work.
+    /// Returns the price of [`bootstrap`](Self::bootstrap), divided by the kind of work.
     pub fn breakdown(&self, set: &ParameterSet, batch: usize, threads: usize) -> Breakdown {
         self.priced(&self.counts(set, batch, threads), threads)
     }
@@ -145,7 +145,7 @@ impl CostModel {
         1.0 + (self.crowding - 1.0) * share.min(1.0)
     }
 
-    /// Whether every price is a finite nonnegative number, and at least one is not 0.
+    /// Returns whether every price is a finite nonnegative number, and at least one is not 0.
     pub fn is_sound(&self) -> bool {
         let prices = self.seconds.to_array();
         let fine = |&price: &f64| price.is_finite() && price >= 0.0;

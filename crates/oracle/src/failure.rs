@@ -116,8 +116,8 @@ fn log2_sum(a: f64, b: f64) -> f64 {
     large + (small - large).exp2().ln_1p() / LN_2
 }
 
-/// [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines the results of
-/// earlier bootstrappings.
+/// Returns [`log2_p_fail`] at the look-up of a bootstrapping whose linear step combines the results
+/// of earlier bootstrappings.
 pub fn log2_bootstrap_failure(
     budget: &NoiseBudget,
     order: BootstrapOrder,
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// [`log2_p_fail_with_rounding`] by Simpson's rule on the tails themselves.
+    /// Computes [`log2_p_fail_with_rounding`] by Simpson's rule on the tails themselves.
     fn by_quadrature(t: DecisionHalfWidth, variance: Variance, rounding: f64, offset: f64) -> f64 {
         const INTERVALS: u32 = 1 << 15;
         let tail = |distance: f64| log2_erfc(distance / (2.0 * variance.0).sqrt()) - 1.0;

@@ -1,9 +1,8 @@
 //! Parameter sets as text: TOML for `keygen`, and Rust for programs.
 //!
-//! A file is untrusted data. [`from_toml`] reads it, checks its ranges, and computes its
-//! statements about itself again: if the stated failure probability or security is not what the
-//! oracle finds, the file has been edited. Whether a set is good enough to make keys for is
-//! decided by [`weakness`].
+//! A file is untrusted data. [`from_toml`] reads it, checks its ranges, and computes its statements
+//! about itself again: if the stated failure probability or security is not what the oracle finds,
+//! the file has been edited. [`weakness`] decides whether a set is good enough to make keys for.
 
 use std::fmt::Write as _;
 

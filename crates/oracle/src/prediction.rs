@@ -40,7 +40,7 @@ impl Prediction {
         Self::in_order(parameters, BootstrapOrder::KeySwitchFirst)
     }
 
-    /// [`new`](Self::new) for either order.
+    /// Does the same as [`new`](Self::new) for either order.
     pub fn in_order(parameters: &Parameters, order: BootstrapOrder) -> Self {
         let budget = NoiseBudget::new(&PbsParameters::from(parameters));
         let norm = worst_norm_squared(parameters);

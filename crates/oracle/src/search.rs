@@ -30,8 +30,8 @@ pub use request::{
 pub struct Found {
     /// The best by the request's weights.
     pub best: Candidate,
-    /// All that no other beats in time alone, time in a batch, size of the server key and size of
-    /// uploads at once, the fastest first. The best is one of them.
+    /// All candidates that no other beats in time alone, time in a batch, size of the server key
+    /// and size of uploads at once, the fastest first. The best is one of them.
     pub front: Vec<Candidate>,
 }
 
@@ -44,8 +44,8 @@ pub fn find(request: &Request, pricing: &Pricing<'_>) -> Result<Found, NotFound>
     find_among(request, pricing, &Keys::new(request))
 }
 
-/// [`find`], and the same for other failure probabilities, given as their log2: what being right
-/// more or less often costs. Those that nothing reaches are left out.
+/// Does the same as [`find`], and also searches for other failure probabilities, given as their
+/// log2: what being right more or less often costs. Those that nothing reaches are left out.
 ///
 /// # Errors
 /// As [`find`], for the request itself.

@@ -215,7 +215,7 @@ pub fn security_level(
     security_level_with_margin(n, log2_sigma, secret, MARGIN_LOG2_SIGMA)
 }
 
-/// [`security_level`] with a given margin in log2 σ.
+/// Returns the [`security_level`] with a given margin in log2 σ.
 pub fn security_level_with_margin(
     n: usize,
     log2_sigma: f64,
@@ -255,14 +255,14 @@ pub fn minimal_log2_sigma(lambda: f64, n: usize, secret: SecretKind) -> Result<f
     Ok(low.log2_sigma + share * (high.log2_sigma - low.log2_sigma))
 }
 
-/// Whether the table has rows for dimension `n` or on both sides of it.
+/// Returns whether the table has rows for dimension `n` or on both sides of it.
 fn covers(n: usize, secret: SecretKind) -> bool {
     let curves = TABLE.iter().filter(|curve| curve.secret == secret);
     let dimensions = || curves.clone().flat_map(|c| &c.points).map(|p| p.dimension);
     dimensions().any(|d| d <= n) && dimensions().any(|d| d >= n)
 }
 
-/// Whether a key has at least `lambda` bits with `margin` in log2 σ to spare.
+/// Returns whether a key has at least `lambda` bits with `margin` in log2 σ to spare.
 pub fn is_secure(
     lambda: f64,
     n: usize,

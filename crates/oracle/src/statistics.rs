@@ -14,7 +14,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies in the interval.
+    /// Returns whether `value` lies in the interval.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -58,8 +58,8 @@ pub fn variance_interval(count: usize, measured: Variance, confidence: f64) -> I
     variance_interval_of_freedom((count - 1) as f64, measured, confidence)
 }
 
-/// [`variance_interval`] for an estimate with `freedom` degrees of freedom, above 0: an estimate whose
-/// relative variance is 2/`freedom`.
+/// Returns the [`variance_interval`] for an estimate with `freedom` degrees of freedom, above 0: an estimate
+/// whose relative variance is 2/`freedom`.
 pub fn variance_interval_of_freedom(freedom: f64, measured: Variance, confidence: f64) -> Interval {
     let tail = 0.5 * (1.0 - confidence);
     Interval {

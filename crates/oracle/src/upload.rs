@@ -173,15 +173,15 @@ impl UploadPrediction {
         Self::in_order(parameters, kind, BootstrapOrder::KeySwitchFirst)
     }
 
-    /// [`new`](Self::new) for either order.
+    /// Does the same as [`new`](Self::new) for either order.
     pub fn in_order(parameters: &Parameters, kind: UploadKind, order: BootstrapOrder) -> Self {
         let noise = UploadNoise::new(parameters, kind).switched(parameters);
         Self::of_noise(parameters, noise, order)
     }
 
-    /// Whether the average over keys and a key that shifts phases as much as one in a thousand
-    /// stay at or below 2^`log2_p_fail`. The spread of the sum of squares of a key's errors is
-    /// not in it.
+    /// Returns whether the average over keys and a key that shifts phases as much as one in a
+    /// thousand stay at or below 2^`log2_p_fail`. The spread of the sum of squares of a key's
+    /// errors is not in it.
     pub fn meets(&self, log2_p_fail: f64) -> bool {
         self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
     }
@@ -236,7 +236,7 @@ impl UploadBits {
         Self::fewest_in_order(parameters, BootstrapOrder::KeySwitchFirst, log2_p_fail)
     }
 
-    /// [`fewest`](Self::fewest) for either order.
+    /// Does the same as [`fewest`](Self::fewest) for either order.
     pub fn fewest_in_order(
         parameters: &Parameters,
         order: BootstrapOrder,

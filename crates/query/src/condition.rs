@@ -166,7 +166,7 @@ fn joined(
 pub(crate) enum Comparing {
     /// The relation of the value to the threshold.
     With(Relation),
-    /// Whether the value is one of a list, of which the threshold is a member.
+    /// A test that the value is one of a list, of which the threshold is a member.
     Among,
 }
 

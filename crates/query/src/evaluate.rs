@@ -135,7 +135,7 @@ fn loaded_blocks(
         for name in question.columns() {
             let (_, column) = known_column(readings, name)?;
             if column.compact.is_some() {
-                // What is taken of it is known when the questions are planned.
+                // The plan of the questions tells which of its rows are loaded.
                 continue;
             }
             blocks += rows * parameters.block_encoding().block_count(column.bits) as u64;

@@ -175,7 +175,7 @@ impl Question {
         }
     }
 
-    /// Whether the server's answer is a linear function of readings, which compact columns of enough
+    /// Returns whether the server's answer is a linear function of readings, which compact columns of enough
     /// headroom give without a bootstrap.
     pub fn is_linear(&self) -> bool {
         matches!(

@@ -178,7 +178,7 @@ impl Request {
             #[serde(default)]
             version: u32,
         }
-        // What has no version at all is no request rather than an old one.
+        // Bytes without a version are no request, rather than an old one.
         if let Ok(Format { version }) = metadata::read(message)
             && version > VERSION
         {

@@ -66,9 +66,9 @@ impl Task {
 /// The assumption about the digits of a decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// At their bound B/2, as (5) has it.
+    /// The digits are at their bound B/2, as in (5).
     Worst,
-    /// Uniform, and bits of keys 1 half of the time.
+    /// The digits are uniform, and half of the bits of keys are 1.
     Random,
 }
 
@@ -142,7 +142,8 @@ impl KlemsaSet {
         }
     }
 
-    /// Whether `other` differs in the base of the rotation only, which no operation depends on.
+    /// Returns whether `other` differs in the base of the rotation only, which no operation depends
+    /// on.
     pub fn same_but_for_base(&self, other: &Self) -> bool {
         let mut same = *self;
         same.rotation.base_log = other.rotation.base_log;

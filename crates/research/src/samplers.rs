@@ -191,7 +191,7 @@ fn scale_of<T: Torus>(standard_deviation: f64) -> f64 {
     standard_deviation / exp2_neg(T::BITS)
 }
 
-/// `2^-bits`, for at most 1022 bits.
+/// Returns `2^-bits`, for at most 1022 bits.
 const fn exp2_neg(bits: u32) -> f64 {
     f64::from_bits((1023 - bits as u64) << 52)
 }

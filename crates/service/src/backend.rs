@@ -35,13 +35,13 @@ pub struct Evaluation {
     pub bootstraps: u64,
 }
 
-/// Why the cryptographic side refused, in words for the caller.
+/// The reason why the cryptographic side refused, in words for the caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct BackendError {
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// What the caller can do about it.
+    /// Advice to the caller.
     pub hint: String,
     /// The kind of the failure.
     pub kind: BackendErrorKind,

@@ -31,7 +31,7 @@ const CLOCK_ALLOWANCE: Duration = Duration::days(1);
 /// X.520's upper bound of a common name.
 const MAXIMUM_NAME_LENGTH: usize = 64;
 
-/// Why no certificate could be issued.
+/// The reason why no certificate could be issued.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -40,7 +40,7 @@ pub enum CertificateError {
     Name {
         /// The name given.
         name: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         reason: &'static str,
     },
     /// No name at all for the server.
@@ -59,7 +59,7 @@ pub enum CertificateError {
         certificate: PathBuf,
         /// The file that should hold its key.
         key: PathBuf,
-        /// What is wrong with them.
+        /// The error of the cryptographic library.
         source: rcgen::Error,
     },
     /// The cryptographic library failed.

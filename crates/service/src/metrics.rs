@@ -10,7 +10,7 @@ use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
 
-/// Why a request was turned away.
+/// The reason why a request was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
     Forbidden,
@@ -61,7 +61,7 @@ impl Rejection {
     }
 }
 
-/// Why a connection failed before its first request.
+/// The reason why a connection failed before its first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandshakeFailure {
     UnknownAuthority,

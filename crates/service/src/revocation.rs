@@ -19,7 +19,7 @@ use x509_parser::revocation_list::CertificateRevocationList;
 /// The longest list that is read, in bytes: some hundred thousand certificates.
 const MAXIMUM_BYTES: u64 = 16 << 20;
 
-/// Why a list of revoked certificates cannot be used.
+/// The reason why a list of revoked certificates cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevocationError {
@@ -40,7 +40,7 @@ pub enum RevocationError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         reason: String,
     },
 }

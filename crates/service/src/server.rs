@@ -133,7 +133,7 @@ impl Limits {
     }
 }
 
-/// Why the server did not start, or stopped before its time.
+/// The reason why the server did not start, or stopped before its time.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -431,7 +431,7 @@ mod tests {
             let refused = with(upload, buffered).unwrap_err().to_string();
             assert!(refused.contains("--max-buffered-bytes"), "{refused}");
         }
-        // What the advice says is taken.
+        // The server takes the limits that the advice names.
         with(64 * MIB, 128 * MIB).unwrap();
         with(MIB, 2 * MIB).unwrap();
     }

@@ -41,7 +41,7 @@ const INDEX_LAYOUT: &str = "
 ";
 const INDEX_COLUMNS: &str = "id, bytes, created_at, uploader, summary";
 
-/// Why the store failed.
+/// The reason why the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

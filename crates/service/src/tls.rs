@@ -14,7 +14,7 @@ use tfhe_sbc_transport::tls::HTTP_1_1;
 
 use crate::revocation::RevocationError;
 
-/// Why no TLS settings could be made.
+/// The reason why no TLS settings could be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {

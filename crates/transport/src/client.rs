@@ -31,13 +31,13 @@ pub use error::ClientError;
 /// The times that a client waits.
 #[derive(Debug, Clone)]
 pub struct Timeouts {
-    /// For a connection to be made.
+    /// The time for a connection to be made.
     pub connect: Duration,
-    /// For small answers: health, metrics and lists.
+    /// The time for small answers: health, metrics and lists.
     pub small: Duration,
-    /// For an upload to be acknowledged.
+    /// The time for an upload to be acknowledged.
     pub upload: Duration,
-    /// For the answer to a query, the time in the server's queue included.
+    /// The time for the answer to a query, including the time in the server's queue.
     pub query: Duration,
 }
 
@@ -81,7 +81,7 @@ impl Client {
         Self::connect_with(url, identity, Timeouts::default())
     }
 
-    /// [`Client::connect`] with other timeouts.
+    /// Does the same as [`Client::connect`] with other timeouts.
     pub fn connect_with(
         url: &str,
         identity: &Identity,
@@ -346,7 +346,7 @@ impl Client {
     }
 }
 
-/// How a request is sent.
+/// The way in which a request is sent.
 struct Ask {
     action: &'static str,
     timeout: Duration,

@@ -14,14 +14,14 @@ use zeroize::Zeroizing;
 use crate::provider::provider;
 use crate::role::Subject;
 
-/// Why an identity could not be loaded.
+/// The reason why an identity could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
     /// A file could not be read.
     #[error("cannot read the {what} {}: {source}", path.display())]
     Read {
-        /// What the file should hold.
+        /// The content that the file should have.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -31,7 +31,7 @@ pub enum IdentityError {
     /// A file holds something else.
     #[error("{} holds no {what} in PEM (-----BEGIN {label}-----); were two files swapped?", path.display())]
     NotPem {
-        /// What the file should hold.
+        /// The content that the file should have.
         what: &'static str,
         /// The file.
         path: PathBuf,

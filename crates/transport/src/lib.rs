@@ -1,4 +1,4 @@
-//! What the agent, the client and the server share to speak with each other.
+//! The protocols and types that the agent, the client and the server share.
 //!
 //! - Identity: [`identity`] loads certificates and keys, [`role`] reads from a certificate who its
 //!   holder is and what it may do, [`tls`] makes the settings of a

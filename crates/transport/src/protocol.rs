@@ -205,11 +205,11 @@ pub struct RunningQuery {
     pub seconds: f64,
 }
 
-/// Why the server refused.
+/// The reason why the server refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorBody {
-    /// What is wrong.
+    /// A description of the error.
     pub error: String,
-    /// What to do about it.
+    /// Advice to the client.
     pub hint: String,
 }

@@ -80,7 +80,7 @@ pub struct Subject {
     pub name: Arc<str>,
     /// The role; `None` if the certificate names none or several.
     pub role: Option<Role>,
-    /// Which certificate it is.
+    /// The identity of the certificate.
     pub id: CertificateId,
 }
 

@@ -15,9 +15,9 @@ pub fn whole_steps(encoding: &FixedPoint, number: f64) -> (f64, bool) {
     }
 }
 
-/// How far from a whole number of steps the distance of two numbers may be and still mean that
-/// number: a millionth of a step, or what rounding takes from numbers that are large beside it.
-/// Less than half a step.
+/// Returns the largest difference of a distance of two numbers from a whole number of steps that
+/// still means that number: a millionth of a step, or what rounding takes from numbers that are
+/// large beside it. Less than half a step.
 pub fn slack(a: f64, b: f64, scale: f64) -> f64 {
     let rounding = 4.0 * f64::EPSILON * (a.abs() + b.abs()) / scale;
     rounding.clamp(1e-6, 0.49)

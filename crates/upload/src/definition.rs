@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::derived::{Declaration, DeclarationError, Derived};
 use crate::readings::{Column, Compact};
 
-/// What the readings of a column are mostly used for, which decides their form.
+/// The main use of the readings of a column, which decides their form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Use {
@@ -84,7 +84,7 @@ pub struct Definition {
     pub usage: Option<Use>,
     /// The compact form in numbers, in place of a use.
     pub compact: Option<Compact>,
-    /// What the board derives from the column.
+    /// The columns that the board derives from the column.
     pub derived: Declaration,
 }
 
@@ -169,7 +169,7 @@ pub enum DefinitionError {
         /// The name of the parameter set.
         set: ParameterName,
     },
-    /// What cannot be derived from the column.
+    /// An error in what is to be derived from the column.
     #[error("the column '{name}': {error}")]
     Derived {
         /// The name of the column.
@@ -245,9 +245,9 @@ impl Definition {
         }
     }
 
-    /// Whether a column has the name, unit and fixed-point encoding of this definition, and the form if
-    /// it is stated in numbers. The form that follows from a use depends on the key and is not compared, and
-    /// neither is what is derived.
+    /// Returns whether a column has the name, unit and fixed-point encoding of this definition, and the form
+    /// if it is stated in numbers. The form that follows from a use depends on the key and is not compared,
+    /// and neither is what is derived.
     pub fn describes(&self, column: &Column) -> bool {
         let stated = self.without_use();
         let form = match stated.compact {

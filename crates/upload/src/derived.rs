@@ -22,7 +22,7 @@ use crate::cuts::{first_code_above, first_code_from};
 use crate::readings::Column;
 use crate::readings::Compact;
 
-/// What is derived from a column: squares, flags, both or nothing.
+/// The columns that are derived from a column: squares, flags, both or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Derived {
@@ -70,7 +70,7 @@ pub enum DerivedError {
 }
 
 impl Derived {
-    /// Whether nothing is derived.
+    /// Returns whether nothing is derived.
     pub fn is_empty(&self) -> bool {
         self.square.is_none() && self.flags.is_none()
     }
@@ -126,7 +126,7 @@ impl Derived {
     }
 }
 
-/// What a column definition asks to be derived, in the column's unit.
+/// The part of a column definition that states what is to be derived, in the column's unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Declaration {
     /// Whether squares are derived.
@@ -174,7 +174,7 @@ pub enum DeclarationError {
         advice(.what, *.widest)
     )]
     NoForm {
-        /// What is derived: squares or flags.
+        /// The kind of the derived columns: squares or flags.
         what: &'static str,
         /// The width of the column.
         bits: u32,
@@ -193,7 +193,7 @@ fn advice(what: &str, widest: Option<u32>) -> String {
 }
 
 impl Declaration {
-    /// Whether nothing is declared.
+    /// Returns whether nothing is declared.
     pub fn is_empty(&self) -> bool {
         let thresholds = [&self.bins, &self.above, &self.below];
         !self.square && thresholds.iter().all(|list| list.is_empty())

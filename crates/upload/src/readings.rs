@@ -1,10 +1,10 @@
 //! Uploads of readings: the meaning of their columns, and the place of each reading in the list.
 //!
-//! An upload is a metadata message ([`ReadingsMetadata`]) followed by a GLWE list, seeded or with
-//! masks. The list holds the columns one after the other; each column holds its rows; each row holds
-//! the radix blocks of its code, the least significant first, or, if the column is compact, its code
-//! as one element. What is derived from a column follows it, column by column. Under a parameter set for
-//! booleans a block is one bit.
+//! An upload is a metadata message ([`ReadingsMetadata`]) followed by a GLWE list, seeded or with masks. The
+//! list holds the columns one after the other; each column holds its rows; each row holds the radix blocks of
+//! its code, the least significant first, or, if the column is compact, its code as one element. The columns
+//! that are derived from a column follow it, one after the other. Under a parameter set for booleans a block
+//! is one bit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub struct Column {
     /// The compact form of the codes; `None` if they are split into radix blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compact: Option<Compact>,
-    /// What is derived from the codes and follows them in the list.
+    /// The columns that are derived from the codes and follow them in the list.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
 }
@@ -260,7 +260,7 @@ impl ReadingsMetadata {
         }
     }
 
-    /// Whether a column is compact, so that the ciphertexts are a list of columns.
+    /// Returns whether a column is compact, so that the ciphertexts are a list of columns.
     pub fn has_compact(&self) -> bool {
         self.columns.iter().any(|column| column.compact.is_some())
     }

@@ -93,7 +93,7 @@ pub enum ShortError {
     },
 }
 
-/// What all uploads of the same columns under the same key have in common, at most
+/// The bytes that all uploads of the same columns under the same key have in common, at most
 /// [`MAX_DEFINITIONS_BYTES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definitions(Vec<u8>);
@@ -211,7 +211,7 @@ pub fn shorten(upload: &[u8]) -> Option<Shortened> {
     })
 }
 
-/// Whether bytes begin as a short upload does. No other message begins so.
+/// Returns whether the bytes begin as a short upload does. No other message begins so.
 pub fn is_short(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }

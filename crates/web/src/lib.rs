@@ -36,14 +36,14 @@ pub struct KeyFacts {
     pub log2_p_fail: f64,
 }
 
-/// Why there are no answers.
+/// The reason why there are no answers.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Failure {
     /// The file that is at fault.
     pub file: File,
-    /// What is wrong with it.
+    /// A description of the error.
     pub message: String,
-    /// What to do about it, if the message does not say so.
+    /// Advice, if the message contains none.
     pub advice: Option<&'static str>,
 }
 

@@ -68,7 +68,7 @@ macro_rules! integers {
                 let value: $fhe =
                     safe_deserialize_conformant(&bytes[..], 1 << 30, &conformance).unwrap();
                 assert!(value.is_conformant(&conformance));
-                // What TFHE-rs itself writes for it.
+                // TFHE-rs itself writes the same bytes.
                 assert!(serialized(&value) == *bytes);
                 value
             })

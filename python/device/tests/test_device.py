@@ -1,4 +1,4 @@
-"""The client alone: what it encrypts is what a server expects."""
+"""Tests of the client alone: it encrypts what a server expects."""
 
 import os
 import pickle

@@ -52,7 +52,7 @@ class Compact:
 
 @dataclass(frozen=True)
 class Column:
-    """How the readings of a column are encoded.
+    """The encoding of the readings of a column.
 
     A reading ``v`` is the code ``round((v - offset) / scale)``, a whole number of ``bits`` bits.
     So readings go from ``offset`` to ``offset + scale * (2**bits - 1)``.
@@ -128,7 +128,7 @@ def _numbers_of(given: Any, name: str, argument: str) -> tuple[float, ...]:
 
 
 class _KeyOfDevice:
-    """What both kinds of device key have."""
+    """The part that both kinds of device keys share."""
 
     _key: _native.DeviceKey
 
@@ -137,7 +137,7 @@ class _KeyOfDevice:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key from others; no secret. Uploads carry it."""
+        """The fingerprint of this key, which is no secret. Uploads carry it."""
         return self._key.fingerprint
 
     @property
@@ -146,7 +146,7 @@ class _KeyOfDevice:
         return self._key.parameter_set
 
     def to_bytes(self) -> bytes:
-        """The bytes of its key file. Of a secret, nobody wipes them: prefer :meth:`save`."""
+        """The bytes of its key file. Nobody wipes those of a secret: prefer :meth:`save`."""
         return self._key.to_bytes()
 
     def save(self, path: PathLike) -> None:
@@ -161,9 +161,9 @@ class _KeyOfDevice:
 
 
 class DeviceKey(_KeyOfDevice):
-    """What a device encrypts with. A secret: whoever has it can decrypt what devices send.
+    """The key with which a device encrypts.
 
-    It cannot be pickled; :meth:`save` writes a file that only its owner can read.
+    It is secret: whoever has it can decrypt what devices send. It cannot be pickled; :meth:`save` writes a file that only its owner can read.
     """
 
     @classmethod
@@ -189,7 +189,7 @@ class DeviceKey(_KeyOfDevice):
 
 
 class DevicePublicKey(_KeyOfDevice):
-    """What a device encrypts with and cannot decrypt with. No secret; uploads are larger."""
+    """A key with which a device encrypts but cannot decrypt. It is public; uploads are larger."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> DevicePublicKey:
@@ -471,7 +471,7 @@ def readings_of(values: Any, name: str) -> NDArray[np.float64]:
 def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
     if rows is None:
         index = getattr(data, "index", None)
-        # What pandas numbers by itself is no label.
+        # An index that pandas numbers by itself has no labels.
         is_numbered = hasattr(index, "start") and hasattr(index, "step")
         if index is None or callable(index) or is_numbered:
             return [str(row) for row in range(count)]

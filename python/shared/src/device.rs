@@ -32,7 +32,7 @@ pub struct DeviceKey {
 
 #[pymethods]
 impl DeviceKey {
-    /// Of the bytes of a key file.
+    /// Makes a key of the bytes of a key file.
     #[new]
     pub fn new(bytes: &[u8]) -> PyResult<Self> {
         let kind = Message::parse(bytes).map_err(errors::wire)?.0.header.kind;
@@ -52,7 +52,7 @@ impl DeviceKey {
         })
     }
 
-    /// Of a key file.
+    /// Reads a key file.
     #[staticmethod]
     pub fn load(path: PathBuf) -> PyResult<Self> {
         Self::new(&files::read_secret(&path)?)
@@ -68,19 +68,19 @@ impl DeviceKey {
         PyBytes::new(py, &self.bytes)
     }
 
-    /// Whether it encrypts only.
+    /// Returns whether the key only encrypts.
     #[getter]
     pub fn is_public(&self) -> bool {
         self.is_public
     }
 
-    /// What its messages carry.
+    /// Returns the fingerprint that the key's messages carry.
     #[getter]
     pub fn fingerprint(&self) -> String {
         self.fingerprint.to_string()
     }
 
-    /// Its parameter set's name.
+    /// Returns the name of the key's parameter set.
     #[getter]
     pub fn parameter_set(&self) -> String {
         self.parameters.name().to_string()
@@ -118,7 +118,7 @@ pub struct Session {
 
 #[pymethods]
 impl Session {
-    /// With a key, a memory plan and an expander by name.
+    /// Makes a session of a key, and of the names of a memory plan and of an expander.
     #[new]
     pub fn new(key: &DeviceKey, plan: Option<&str>, expander: Option<&str>) -> PyResult<Self> {
         let plan = match plan {

@@ -40,7 +40,7 @@ pub fn refused(what: impl Display, advice: impl Display) -> PyErr {
     TfheSbcError::new_err(format!("{what}: {advice}"))
 }
 
-/// What is wrong with bytes.
+/// Returns the exception for bytes that are no message.
 pub fn wire(error: WireError) -> PyErr {
     match error {
         WireError::WrongKey { .. } | WireError::WrongParameters { .. } => {
@@ -50,7 +50,7 @@ pub fn wire(error: WireError) -> PyErr {
     }
 }
 
-/// What is wrong with an upload.
+/// Returns the exception for an upload that cannot be read.
 pub fn readings(error: ReadingsError) -> PyErr {
     match error {
         ReadingsError::Wire(error) | ReadingsError::Metadata(MetadataError::Wire(error)) => {
@@ -60,7 +60,7 @@ pub fn readings(error: ReadingsError) -> PyErr {
     }
 }
 
-/// Why readings are not encrypted.
+/// Returns the exception for readings that cannot be encrypted.
 pub fn upload(error: UploadError) -> PyErr {
     let message = match error.advice() {
         Some(advice) => format!("{error}: {advice}"),

@@ -8,8 +8,8 @@ use pyo3::exceptions::PyFileExistsError;
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
-/// Writes a file that is not there yet; with `private`, one that only its owner can read from
-/// its first moment. What cannot be written whole is removed.
+/// Writes a file that is not there yet; with `private`, one that only its owner can read from its
+/// first moment. A file that cannot be written whole is removed.
 #[pyfunction]
 pub fn write_new(path: PathBuf, bytes: &[u8], private: bool) -> PyResult<()> {
     write(&path, bytes, private)
@@ -28,7 +28,7 @@ pub fn read_secret(path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
     })
 }
 
-/// [`write_new`].
+/// Does the same as [`write_new`].
 ///
 /// # Errors
 /// `FileExistsError`, or another `OSError`.

@@ -1,4 +1,4 @@
-//! What both Python packages have: exceptions ([`errors`]), device keys and encryption
+//! The part that both Python packages have: exceptions ([`errors`]), device keys and encryption
 //! ([`device`]), and key files ([`files`]).
 //!
 //! The classes of these crates are not what users see: the packages wrap them in Python, where

@@ -1,4 +1,4 @@
-"""What all encrypted values have, and what is done with several of them."""
+"""The base of all encrypted values, and functions of several of them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _MOST_OF_A_NAME = 200
 
 
 class Reader(Protocol):
-    """Who can read what is computed."""
+    """A party that can read computed values."""
 
     def codes(self, number: _native.Number) -> list[int]: ...
     def truths(self, mask: _native.Mask) -> list[bool]: ...
 
 
 class Encrypted_:
-    """What all encrypted values have."""
+    """The base of all encrypted values."""
 
     __slots__ = ("name",)
 
@@ -60,7 +60,7 @@ class Encrypted_:
 
     @property
     def is_computed(self) -> bool:
-        """Whether nothing is left to compute."""
+        """True if nothing is left to compute."""
         return all(part.is_computed for part in self._parts())
 
     def compute(self, progress: Progress = None) -> Any:
@@ -69,7 +69,7 @@ class Encrypted_:
         return self
 
     def cost(self, measure: bool = False) -> Cost:
-        """What is left to compute. See :func:`cost`."""
+        """The cost of what is left to compute. See :func:`cost`."""
         return cost(self, measure=measure)  # type: ignore[arg-type]
 
     def to_bytes(self, progress: Progress = None) -> bytes:
@@ -151,7 +151,7 @@ def is_clear_number(value: object) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is of whole numbers by its type."""
+    """True if its type is one of whole numbers."""
     if isinstance(value, Encrypted_):
         return bool(getattr(value, "_whole", False))
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -235,14 +235,14 @@ def compute(*values: Encrypted, progress: Progress = None) -> None:
 
 
 def _compute(values: Sequence[Any], progress: Progress) -> int:
-    """Computes them; gives the number of bootstraps."""
+    """Computes the values and returns the number of bootstraps."""
     parts = _all_parts(values)
     with telling(progress, "computing", " bootstraps") as callback:
         return _native.compute(parts, callback)
 
 
 def cost(*values: Encrypted, measure: bool = False) -> Cost:
-    """What computing encrypted values together would take.
+    """The cost of computing encrypted values together.
 
     Args:
         measure: whether to try how fast this machine is, once for each server, and say how long

@@ -127,7 +127,7 @@ class EncryptedColumn(Numeric):
         return EncryptedScalar(number, f"{function}({self.name})", self.unit, self._whole)
 
     def sum(self, axis: object = None, dtype: object = None, out: object = None) -> EncryptedScalar:
-        """The sum. Of readings as they were loaded, it is begun on whole polynomials."""
+        """The sum. For readings as they were loaded, it is begun on whole polynomials."""
         check_axis(axis, out, dtype=dtype)
         return self._scalar(self._number.sum(), "sum")
 
@@ -217,7 +217,7 @@ class EncryptedColumn(Numeric):
         return _Spread(self._number, kind, values, finish, name, unit)
 
     def median(self, axis: object = None, out: object = None) -> EncryptedScalar:
-        """The median: of an even number of rows the mean of the two in the middle."""
+        """The median; for an even number of rows, the mean of the two in the middle."""
         check_axis(axis, out)
         return self.percentile(50.0)
 
@@ -270,8 +270,9 @@ class EncryptedColumn(Numeric):
         bins: int | Sequence[float] | NDArray[Any] = 10,
         range: tuple[float, float] | None = None,
     ) -> EncryptedColumn:
-        """How many are in each bin, from its edge up to but without the next; the last bin has its
-        upper edge too, as numpy's has.
+        """The number of rows in each bin, from its edge up to but without the next.
+
+        The last bin has its upper edge too, as numpy's has.
 
         Args:
             bins: the edges, which increase, or a number of bins of one width.

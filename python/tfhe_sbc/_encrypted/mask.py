@@ -45,7 +45,7 @@ class EncryptedMask(Encrypted_):
 
     @property
     def ndim(self) -> int:
-        """1, or 0 of a single truth value."""
+        """1; 0 for a single truth value."""
         return 0 if self._mask.rows is None else 1
 
     @property
@@ -119,7 +119,7 @@ class EncryptedMask(Encrypted_):
     __hash__ = Encrypted_.__hash__
 
     def sum(self, axis: object = None, dtype: object = None, out: object = None) -> EncryptedScalar:
-        """How many hold."""
+        """The number of rows in which they hold."""
         check_axis(axis, out, dtype=dtype)
         return EncryptedScalar(self._mask.count(), f"count{self._in_parentheses()}", "", True)
 
@@ -134,12 +134,12 @@ class EncryptedMask(Encrypted_):
         return EncryptedScalar(share, f"mean{self._in_parentheses()}", "")
 
     def any(self, axis: object = None, out: object = None) -> EncryptedMask:
-        """Whether any holds: a single truth value."""
+        """A single truth value: true if any of them holds."""
         check_axis(axis, out)
         return EncryptedMask(self._mask.any(), f"any{self._in_parentheses()}", ())
 
     def all(self, axis: object = None, out: object = None) -> EncryptedMask:
-        """Whether all hold: a single truth value."""
+        """A single truth value: true if all of them hold."""
         check_axis(axis, out)
         return EncryptedMask(self._mask.all(), f"all{self._in_parentheses()}", ())
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Numeric(Encrypted_):
-    """What columns and single numbers have: operators."""
+    """The operators of columns and single numbers."""
 
     __slots__ = ("_number", "unit", "_whole")
 
@@ -67,7 +67,7 @@ class Numeric(Encrypted_):
         return EncryptedMask(mask, named(name), rows)
 
     def _other(self, other: object) -> _native.Number | None:
-        """A number that meets this one; `None` of what is no list of numbers."""
+        """A number that meets this one; `None` if it is no list of numbers."""
         if isinstance(other, Numeric):
             return other._number
         if isinstance(other, (np.ndarray, list, tuple)):
@@ -186,12 +186,12 @@ class Numeric(Encrypted_):
     __hash__ = Encrypted_.__hash__
 
     def isin(self, values: Iterable[float]) -> EncryptedMask:
-        """Whether each is one of these clear numbers."""
+        """Truth values: true where the number is one of these clear numbers."""
         listed = [float(value) for value in values]
         return self._mask(self._number.one_of(listed), f"({self.name} in […])")
 
     def between(self, low: Operand, high: Operand) -> EncryptedMask:
-        """Whether each is from one number to another, both included."""
+        """Truth values: true where the number is from one number to another, both included."""
         both: EncryptedMask = (self >= low) & (self <= high)
         return both
 
@@ -211,7 +211,7 @@ class Numeric(Encrypted_):
         if low is not None and not (is_clear_number(low) and low <= lowest):  # type: ignore[operator]
             result = where(self < low, low, self)
         if high is not None and not (is_clear_number(high) and high >= highest):  # type: ignore[operator]
-            # What is below the lower end is not above the upper one, unless that is lower.
+            # A number below the lower end is not above the upper one, unless that is lower.
             above = self > high if is_clear_number(low) and is_clear_number(high) else result > high
             result = where(above, high, result)
         if result is not self:

@@ -1,4 +1,4 @@
-"""What an encrypted condition selects of a column."""
+"""The rows of a column that an encrypted condition selects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EncryptedSelection:
         self._mask = mask
 
     def count(self) -> EncryptedScalar:
-        """How many there are."""
+        """The number of selected rows."""
         return self._mask.sum()
 
     def _total(self) -> _native.Number:

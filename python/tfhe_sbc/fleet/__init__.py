@@ -95,7 +95,7 @@ class Fleet:
 
     @property
     def report(self) -> FleetReport:
-        """What the last evaluation took."""
+        """The cost of the last evaluation."""
         return self._report
 
     def __enter__(self) -> Fleet:
@@ -213,7 +213,7 @@ class Fleet:
     def count_where(
         self, batches: Iterable[Batch], condition: Callable[[Any], Any], **options: Any
     ) -> bytes:
-        """How many rows meet a condition: a function of what was loaded to an encrypted mask.
+        """The number of rows that meet a condition: a function of what was loaded to a mask.
 
         ``options`` are those of :meth:`map_reduce`.
         """

@@ -1,4 +1,4 @@
-"""How long an evaluation over a fleet takes, before it is done.
+"""A model of the time that an evaluation over a fleet takes.
 
 The model runs the scheduler that does the work (`scheduler.reduce`) on workers that exist
 on paper: each takes for a task the seconds that were measured for one such task alone. So
@@ -31,13 +31,13 @@ class FleetModel:
     dispatch: float
 
     def of(self, task: Task) -> float:
-        """What a task takes a worker."""
+        """The time that a task takes a worker."""
         if task.kind == "map":
             return self.map_block + self.map_batch * len(task.payload)
         return self.combine + self.combine_each * len(task.payload)
 
     def seconds(self, batches: int, workers: int, *, block: int = 32, fan_in: int = 8) -> float:
-        """Wall-clock seconds for so many batches on so many workers."""
+        """Wall-clock seconds for ``batches`` batches on ``workers`` workers."""
         if batches < 1 or workers < 1:
             raise ValueError("give at least one batch and one worker")
         paper = _OnPaper(self, workers)
@@ -92,7 +92,7 @@ class _OnPaper:
         return Done(task, result=(b"", 0))
 
     def reset(self) -> None:
-        """Nothing is under way but on paper."""
+        """There is no work to forget: tasks exist on paper only."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to let go."""

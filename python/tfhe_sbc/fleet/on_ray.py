@@ -161,7 +161,7 @@ class RayWorkers:
         return {actor.name: _process(self._ray, actor) for actor in ready}
 
     def reset(self) -> None:
-        # What an actor has begun cannot be called back.
+        # A task that an actor has begun cannot be called back.
         if any(actor.running for actor in self._actors.values()):
             self._let_go()
         self._ended.clear()
@@ -256,7 +256,7 @@ class RayWorkers:
         except exceptions.RayTaskError as error:
             return Done(actor.running.pop(reference), error=_cause(error))
         except exceptions.RayError as error:
-            # Of the worker, its node or its memory, not of the work.
+            # An error of the worker, its node or its memory, not of the work.
             self._lose(actor, error)
             return self._ended.pop()
         return Done(actor.running.pop(reference), result=result)

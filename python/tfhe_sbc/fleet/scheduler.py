@@ -24,7 +24,7 @@ class FleetError(RuntimeError):
 
 @dataclass
 class Task:
-    """What one worker does at a time."""
+    """The work that one worker does at a time."""
 
     #: ``"map"``, ``"combine"`` or ``"finish"``.
     kind: str
@@ -55,7 +55,7 @@ class Task:
 
 @dataclass
 class Done:
-    """How a task ended: with a result, an error of the work, or because the worker is gone."""
+    """The end of a task: a result, an error of the work, or the loss of the worker."""
 
     task: Task
     #: The bytes of an encrypted result, and how many rows are in it.
@@ -65,10 +65,10 @@ class Done:
 
 
 class Workers(Protocol):
-    """Where tasks are done."""
+    """The workers that do tasks."""
 
     def has_room(self) -> bool:
-        """Whether one more task would not wait for long."""
+        """True if one more task would not wait for long."""
 
     def start(self, task: Task) -> None:
         """Begins a task; only called if there is room."""
@@ -85,7 +85,7 @@ class Workers(Protocol):
 
 @dataclass
 class FleetReport:
-    """What an evaluation took."""
+    """The cost of an evaluation."""
 
     #: Batches in all, their rows, and the blocks that they were mapped in.
     batches: int = 0

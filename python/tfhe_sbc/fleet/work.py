@@ -1,4 +1,4 @@
-"""What a worker does of an evaluation: its functions, on its own server.
+"""The part of an evaluation that a worker does: its functions, on its own server.
 
 Partial results travel as the bytes of a result after one byte that says what ``map`` gave: a
 value or a dict of them.

@@ -7,8 +7,8 @@ use super::places::Places;
 use super::target::{AARCH64, ARMV7, Build, Compiler};
 use crate::failure::Failure;
 
-/// Cargo with a compiler and flags for a target, and the folder below which it builds. Where the
-/// target has no standard library, `parts` of it are built first; of Linux targets, all that there is.
+/// Cargo with a compiler and flags for a target, and the folder below which it builds. If the target has no
+/// standard library, `parts` of it are built first; of Linux targets, all that there is.
 pub(crate) fn cross_cargo(
     triple: &str,
     subcommand: &str,

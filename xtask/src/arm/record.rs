@@ -260,7 +260,7 @@ fn cycles(group: Group, figure: &str) -> Option<[String; 2]> {
     Some([0, 1].map(|i| with_separators(times[i] * SEAL_EMBEDDED_MHZ[i])))
 }
 
-/// `1234567` as `1,234,567`.
+/// Returns `1234567` as `1,234,567`.
 fn with_separators(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();

@@ -9,7 +9,7 @@ use crate::failure::{Failure, output};
 
 /// A target whose programs QEMU runs on Linux.
 pub(super) struct Target {
-    /// As rows are named: `aarch64`.
+    /// The name in the rows of the record, such as `aarch64`.
     pub(super) name: &'static str,
     pub(super) triple: &'static str,
     /// The cross compiler of C, which also links.
@@ -54,7 +54,7 @@ impl Target {
     /// QEMU for this target, with its C library.
     pub(super) fn qemu(&self) -> Vec<&'static str> {
         let mut command = vec![self.qemu, "-cpu", self.cpu];
-        // Where the target's own C library is installed, a second one beside it hangs.
+        // If the target's own C library is installed, a second one beside it hangs.
         if !Path::new(self.loader).exists() {
             command.extend(["-L", self.sysroot]);
         }

@@ -14,7 +14,7 @@ pub(super) fn run(name: &str, programs: &Programs) -> Result<(), Failure> {
     run_with(name, programs, &[])
 }
 
-/// [`run`] for readers who have these files already.
+/// Does the same as [`run`] for readers who have these files already.
 pub(super) fn run_with(name: &str, programs: &Programs, files: &[&Path]) -> Result<(), Failure> {
     let page = root().join("docs/adapters").join(format!("{name}.md"));
     let commands = commands(&read(&page)?);

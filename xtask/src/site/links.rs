@@ -1,5 +1,4 @@
-//! The links of the site's HTML. What `cargo doc` wrote is only looked at as a target: it checks its
-//! own links.
+//! The links of the site's HTML. The pages of `cargo doc` are only targets of links: it checks its own links.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

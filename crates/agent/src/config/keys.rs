@@ -98,7 +98,7 @@ impl DeviceSettings {
     }
 }
 
-/// How a device encrypts.
+/// The settings with which a device encrypts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Encryption {
     /// The generator of masks and noise.

@@ -110,7 +110,7 @@ impl BatchSettings {
     }
 }
 
-/// What happens when the spool is full.
+/// The behaviour when the spool is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenFull {

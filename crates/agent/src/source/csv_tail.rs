@@ -230,7 +230,7 @@ impl CsvTail {
     }
 }
 
-/// Why no more lines are taken.
+/// The reason why no more lines are taken.
 enum End {
     /// There are enough rows.
     Enough,

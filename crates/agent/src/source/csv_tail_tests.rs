@@ -291,7 +291,7 @@ fn a_file_with_other_fields_is_refused() {
 /// The clock of a board jumps, so it does not say which file is younger.
 #[test]
 fn rotated_files_are_read_in_the_order_of_their_names() {
-    // Of log.csv.2, log.csv.1 and log.csv.
+    // The times of log.csv.2, log.csv.1 and log.csv.
     for times in [[1, 2, 3], [9, 5, 7], [5, 5, 5], [3, 9, 1]] {
         let desk = Desk::new();
         for (name, levels, time) in [

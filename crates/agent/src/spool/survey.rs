@@ -12,7 +12,7 @@ use crate::error::AgentError;
 /// The content of a spool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Survey {
-    /// Whether a running agent holds the lock of the spool.
+    /// True if a running agent holds the lock of the spool.
     pub running: bool,
     /// The number of batches that wait.
     pub batches: u64,

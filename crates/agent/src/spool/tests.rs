@@ -288,7 +288,7 @@ fn the_newest_batch_stays_as_long_as_its_cursor_has_no_other_place() {
         spool.replace = files::write_atomic;
         assert!(spool.take().is_none());
         assert!(!desk.file(&file_name(2)).exists());
-        // What was refused is not lost by that.
+        // A refused batch is not lost by that.
         let kept = desk.file("refused").join(file_name(2)).exists();
         assert_eq!(kept, refused);
         drop(spool);

@@ -176,7 +176,7 @@ impl<'k> Device<'k> {
         (Box::new(work), len)
     }
 
-    /// Whether a message decrypts to the readings.
+    /// Returns whether a message decrypts to the readings.
     fn is_right(&self, message: &[u8]) -> Result<bool, BenchError> {
         let (message, _) = Message::parse(message)?;
         let list = UploadedGlweList::check(message, &self.parameters, self.key.fingerprint())?;

@@ -21,7 +21,7 @@ const SECRET_KEY: &[u8] =
     include_bytes!("../../../../tests/vectors/tfhepp/v9-binary-lvl1/secretkey.bin");
 const BITS: usize = 1_000_000;
 const BYTES: usize = 9 + BITS * TLWE_BYTES;
-/// Far beyond all caches.
+/// A size far beyond that of all caches.
 const LANDING_BYTES: usize = 512 << 20;
 /// The number of bytes that the converter writes at a time.
 const PIECE: usize = 64 * TLWE_BYTES;

@@ -166,8 +166,8 @@ impl Compact<'_> {
         Ok(done as f64 / self.inputs.readings.len() as f64)
     }
 
-    /// Whether each reading is below the threshold. With one bit of headroom the difference fills the
-    /// torus.
+    /// Compares each reading with the threshold: a result tells whether the reading is below it. With one bit
+    /// of headroom the difference fills the torus.
     fn compare(&self, chunks: &[u32]) -> Result<Vec<LweCiphertext<u64>>, BenchError> {
         let threshold = self.encoding.encode::<u64>(THRESHOLD).wrapping_neg();
         let mut differences = self.inputs.compact.clone();

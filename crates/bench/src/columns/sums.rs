@@ -103,7 +103,7 @@ impl Station {
         Ok((list, rest))
     }
 
-    /// Whether ciphertexts decrypt to `expected`.
+    /// Returns whether ciphertexts decrypt to `expected`.
     fn is(
         &self,
         encoding: CompactEncoding,
@@ -116,7 +116,7 @@ impl Station {
         phases.len() >= expected.len() && sums.take(expected.len()).eq(expected.iter().copied())
     }
 
-    /// Whether a message decrypts to `expected`.
+    /// Returns whether a message decrypts to `expected`.
     fn is_sent(
         &self,
         encoding: CompactEncoding,

@@ -28,13 +28,13 @@ pub(super) struct Row {
     pub(super) name: String,
     /// The secret that is fixed in one class and random in the other.
     pub(super) secret: &'static str,
-    /// Whether the code is meant to be constant-time. A row that is not is the positive control of the test.
+    /// True if the code is meant to be constant-time. A row that is not is the positive control of the test.
     pub(super) constant_time: bool,
     /// The largest |t| over all croppings, with its sign.
     pub(super) t: f64,
     /// The number of measurements of both classes together.
     pub(super) measurements: usize,
-    /// Whether |t| is below the threshold for constant-time code, or above it for the positive control.
+    /// True if |t| is below the threshold for constant-time code, or above it for the positive control.
     pub(super) as_expected: bool,
 }
 

@@ -93,7 +93,8 @@ fn sum(data: &[u64]) -> u64 {
     sums.into_iter().fold(0, u64::wrapping_add)
 }
 
-/// [`CHAINS`] times [`ITERATIONS`] multiply-adds of vectors, of as many lanes as it returns.
+/// Does [`CHAINS`] times [`ITERATIONS`] multiply-adds of vectors, and returns the number of lanes
+/// of a vector.
 fn multiply_adds() -> usize {
     #[cfg(target_arch = "x86_64")]
     {

@@ -38,7 +38,8 @@ pub(super) struct Batch {
     pub(super) key_rate: f64,
     /// This rate as a share of the rate for a buffer larger than the caches.
     pub(super) bandwidth_share: f64,
-    /// And of what a buffer of the bootstrapping key's size gives, read again and again.
+    /// The same rate as a share of the rate for a buffer of the bootstrapping key's size that is
+    /// read again and again.
     pub(super) reread_share: f64,
     /// Vector lanes' multiplications, additions and multiply-adds of a blind rotation.
     pub(super) operations: f64,

@@ -110,8 +110,8 @@ impl<'k> Ours<'k> {
             .collect())
     }
 
-    /// Whether these are the digits of the value, each below the message modulus: carries are where
-    /// they belong, as in what the peer gives.
+    /// Returns whether these are the digits of the value, each below the message modulus: carries
+    /// are where they belong, as in what the peer gives.
     fn holds(&self, digits: &[LweCiphertext<u64>], value: u64) -> bool {
         let encoding = self.parameters().block_encoding();
         let mut expected = vec![0; digits.len()];

@@ -23,9 +23,9 @@ pub(super) struct Definition {
 /// Our time as a share of the peer's.
 #[derive(Clone, Copy)]
 pub(super) struct Bar {
-    /// At most this.
+    /// The ratio that must not be exceeded.
     pub(super) floor: f64,
-    /// Aimed at.
+    /// The ratio that is aimed at.
     pub(super) target: f64,
 }
 

@@ -5,9 +5,9 @@
 pub(super) enum Operator {
     /// The sum.
     Add,
-    /// Whether they are the same.
+    /// The equality.
     Eq,
-    /// Whether the first is smaller.
+    /// The comparison that tells whether the first is smaller.
     Lt,
     /// The larger one.
     Max,

@@ -37,8 +37,8 @@ pub const fn key_scratch_bytes(parameters: &Parameters) -> usize {
     16 * parameters.polynomial_size()
 }
 
-/// Writes SEAL's `SecretKey` to `sink`, and returns the number of bytes. What the sink is given is
-/// secret.
+/// Writes SEAL's `SecretKey` to `sink`, and returns the number of bytes. The bytes that the sink
+/// gets are secret.
 ///
 /// `scratch` has [`key_scratch_bytes`], aligned to 8, and is wiped. Constant-time in the key.
 ///

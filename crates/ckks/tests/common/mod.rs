@@ -1,5 +1,5 @@
-//! What the tests compare with: decryption and decoding by the definitions, without a line
-//! of the crate's arithmetic.
+//! The reference that the tests compare with: decryption and decoding by the definitions, without a
+//! line of the crate's arithmetic.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 use std::f64::consts::PI;

@@ -1,4 +1,4 @@
-//! What comes back from a server: SEAL's ciphertexts are read, expanded and decrypted.
+//! Tests of ciphertexts that come back from a server: SEAL's are read, expanded and decrypted.
 
 use proptest::prelude::*;
 use tfhe_sbc_ckks::seal::{self, Ciphertext, SealError};
@@ -48,7 +48,7 @@ fn seals_ciphertexts() {
     }
 }
 
-/// What SEAL expanded from a seed is what we expand from it, to the byte.
+/// Our expansion of a seed is SEAL's, to the byte.
 #[test]
 fn expansion_is_seals() {
     let seeded = vector("ct_sym_seeded.seal");

@@ -73,7 +73,7 @@ fn nothing_decodes_without_the_key() {
                 let error = rms(&decode(&coefficients, SCALE), &values);
                 assert!(error > 100.0, "{plan}: {error}");
             }
-            // Nor is either zero.
+            // Neither is zero.
             assert!(c0 != zeros && c1 != zeros);
         }
     }

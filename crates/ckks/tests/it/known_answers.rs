@@ -61,7 +61,7 @@ fn secret_keys() {
     assert!(SecretKey::from_packed(&parameters, &expected).is_ok());
 }
 
-/// What SEAL wrote of a key is what we write of it.
+/// Our file of a key is the one that SEAL wrote.
 #[test]
 fn secret_keys_in_seals_form() {
     let parameters = Parameters::N4096;

@@ -1,5 +1,5 @@
-//! What is encrypted comes out again, with the noise that it should have and no more, whatever
-//! the parameters, the plan, the form; and its bytes never change.
+//! Tests that encrypted values come out again, with the noise that they should have and no more,
+//! under all parameters, plans and forms; and that the bytes never change.
 
 use proptest::prelude::*;
 use tfhe_sbc_ckks::{

@@ -80,8 +80,8 @@ impl<'p> Given<'p> {
         Message::parse(upload).explain(path.display())
     }
 
-    /// Returns what the uploads say of their columns and rows. Whether their ciphertexts agree is checked
-    /// when they are evaluated.
+    /// Returns what the uploads say of their columns and rows. The evaluation checks that their ciphertexts
+    /// agree.
     fn described(&self) -> Outcome<ReadingsMetadata> {
         let mut all = Vec::with_capacity(self.uploads.len());
         for (path, upload) in self.paths.iter().zip(&self.uploads) {

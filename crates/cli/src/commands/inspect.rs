@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What one message of a file is.
+/// The description of one message of a file.
 #[derive(Serialize)]
 struct Description {
     kind: String,
@@ -57,7 +57,7 @@ struct Description {
     details: Vec<Detail>,
 }
 
-/// What a file of another library is.
+/// The description of a file of another library.
 #[derive(Serialize)]
 struct ForeignDescription {
     kind: String,
@@ -334,8 +334,8 @@ fn segment_text(stated: &StatedSegment) -> String {
     }
 }
 
-/// What an encrypted answer consists of: compact codes, blocks under the small key, or both. `encoding` is
-/// that of the answer's parameter set, `None` if this version does not know the set.
+/// Returns in words what an encrypted answer consists of: compact codes, blocks under the small key, or both.
+/// `encoding` is that of the answer's parameter set, `None` if this version does not know the set.
 fn answer_text(answer: &EncryptedAnswer, encoding: Option<BlockEncoding>) -> String {
     let blocks = match encoding {
         Some(encoding) => answer.sealed_blocks(encoding),

@@ -125,7 +125,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         client.columns(&arguments.readings),
         &arguments.questions.columns,
     ) {
-        // A server of an older version does not tell them. What else it has not, it says to the query.
+        // A server of an older version does not tell them. If it lacks something else, its answer to the
+        // query says so.
         (Err(ClientError::Refused { status: 404, .. }), Some(path)) => {
             let definitions = columns::load(Some(path))?;
             definitions.iter().map(Definition::without_use).collect()

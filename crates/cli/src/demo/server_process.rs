@@ -73,7 +73,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // What the server acknowledged is on its disk, so it has nothing to finish.
+        // The uploads that the server acknowledged are on its disk, so it has nothing to finish.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -8,7 +8,7 @@ use tfhe_sbc_foreign::Library;
 
 use crate::failure::{Outcome, failure};
 
-/// What the commands can do with one library.
+/// The functions that the commands have for one library.
 pub(crate) struct Commands {
     /// The library.
     pub(crate) library: &'static Library,
@@ -26,7 +26,7 @@ pub(crate) struct KeySource {
     pub(crate) name: &'static str,
     /// The line about it in the help text.
     pub(super) help: &'static str,
-    /// Whether `--parms` says something about it.
+    /// True if `--parms` says something about the library's keys.
     pub(crate) takes_parms: bool,
     /// Imports the key.
     pub(crate) import: fn(&ImportRequest) -> Outcome<()>,
@@ -90,7 +90,7 @@ pub(crate) struct ImportRequest {
     /// The directory for what is made of it
     #[arg(long, default_value = "keys")]
     pub(crate) out: PathBuf,
-    /// Of SEAL: its parameters [default: recognised, or parms.seal beside the key]
+    /// SEAL's parameters [default: recognised, or parms.seal beside the key]
     #[arg(long, value_name = "FILE")]
     pub(crate) parms: Option<PathBuf>,
     /// Also make a public key, with which boards encrypt and decrypt nothing

@@ -19,7 +19,7 @@ fn start_server_at(desk: &Path, address: &str) -> Server {
     Server::from_command(&mut command(desk, &["serve", "--listen", address]))
 }
 
-/// What an agent that runs logs goes to a file.
+/// Starts an agent, whose log goes to a file.
 fn start(desk: &Path) -> Child {
     let log = fs::OpenOptions::new()
         .create(true)
@@ -52,7 +52,7 @@ fn signal(child: &Child, name: &str) {
     assert!(kill.args([name, &pid]).status().unwrap().success());
 }
 
-/// How often each row is in the server's store.
+/// Returns how often each row is in the server's store.
 fn stored(desk: &Path) -> BTreeMap<String, usize> {
     let mut rows = BTreeMap::new();
     for file in fs::read_dir(desk.join("store/blobs")).unwrap() {

@@ -26,7 +26,7 @@ struct Mosquitto {
 }
 
 impl Mosquitto {
-    /// With TLS and the rules, or, for readings only, without.
+    /// Starts the broker, with TLS and the rules if `tls` is set, and otherwise for readings only.
     fn start(directory: &Path, tls: bool) -> Self {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();

@@ -150,7 +150,7 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         tfhe_sbc(desk.path(), &[&eval, questions].concat()).refused(words);
         assert!(!desk.path().join("out.bin").exists());
     };
-    // What is wrong whatever the readings are, is refused before a server is asked for their columns.
+    // Questions that no readings can answer are refused before a server is asked for their columns.
     let ask = |questions: &[&str], words: &[&str]| {
         about(questions, words);
         let query = ["query", "--to", "https://127.0.0.1:1"];

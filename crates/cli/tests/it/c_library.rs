@@ -103,7 +103,7 @@ fn upload(key: &[u8], public: bool) -> Vec<u8> {
     let (status, len) = describe(&columns, &rows, &mut upload);
     assert_eq!(status, OK);
     upload.truncate(len);
-    // What is not right is refused.
+    // Wrong input is refused.
     let mut room = [0; 1000];
     let refused = |(status, len), expected: Status| assert_eq!((status, len), (expected as i32, 0));
     refused(

@@ -201,7 +201,7 @@ fn the_example_of_agent_prints_a_reading_and_sizes() {
     for words in ["cpu_c: 21.5", "60 rows, a full batch"] {
         assert!(run.text().contains(words), "{}", run.text());
     }
-    // Of a test nothing stays.
+    // A test leaves nothing behind.
     assert!(!directory.path().join("spool").exists());
 }
 

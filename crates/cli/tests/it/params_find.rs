@@ -291,7 +291,7 @@ fn shipped_sets_are_answers_of_the_search() {
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 10);
     assert!(rows.iter().all(|row| row["same"] == true), "{rows:?}");
-    // What the program has is, to the letter, what it prints.
+    // The program's own sets are, to the letter, those that it prints.
     let printed = tfhe_sbc(Path::new("."), &["params", "shipped", "--rust"]).succeeded();
     let source = include_str!("../../../core/src/parameter_sets/found.rs");
     assert_eq!(printed.text(), source);

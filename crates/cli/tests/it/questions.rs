@@ -32,7 +32,7 @@ fn tree() -> String {
     json.split_once("```").unwrap().0.to_owned()
 }
 
-/// Without spaces and the lines of tables.
+/// Returns the text without spaces and the lines of tables.
 fn packed(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c))
@@ -57,7 +57,7 @@ fn a_server_answers_what_the_documentation_asks() {
     let decrypted = tfhe_sbc(desk.path(), &["decrypt", "out.tsbc"]).succeeded();
     let text = packed(decrypted.text());
     for (question, answer) in &asked {
-        // What is sent encrypted is not told back, and words are in their order.
+        // The server does not repeat encrypted thresholds, and words are in their order.
         let Some(answer) = answer else { continue };
         let question = match question.split_once("encrypted(") {
             Some((_, rest)) => format!("…){}", rest.split_once(')').unwrap().1),

@@ -156,7 +156,7 @@ fn definitions_travel_once_and_answers_do_not_change() {
     assert!(status.success() && !log.contains("status=409"), "{log}");
     let server = serve(directory, &address);
     assert_eq!(board.next_day().0, SHORT);
-    // What is stored is whole, and answers are those of the readings.
+    // Stored uploads are whole, and answers are those of the readings.
     let stored = fs::read_dir(directory.join("store/blobs")).unwrap();
     for file in stored {
         assert_eq!(file.unwrap().metadata().unwrap().len(), WHOLE as u64);

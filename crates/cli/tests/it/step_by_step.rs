@@ -14,7 +14,7 @@ const QUESTIONS: [&str; 6] = [
     "rows(level <= 0.5 and flow == 17)",
 ];
 
-/// What the questions have for answers, computed by hand from the readings.
+/// Returns the answers to the questions, computed by hand from the readings.
 fn answers() -> Value {
     json!([
         {"name": "min(level)", "answer": {"value": -2.0, "unit": "m"}},
@@ -203,7 +203,7 @@ fn columns_of_every_use_give_the_same_answers() {
     let result = query(directory, &server, &arguments).succeeded();
     assert_eq!(decrypted(directory, &result.stdout)["answers"], answers());
 
-    // What cannot be is refused with a way out.
+    // Impossible requests are refused with advice.
     let wrong = |from: &str, to: &str, words: &[&str]| {
         let text = std::fs::read_to_string(directory.join("compact.toml")).unwrap();
         std::fs::write(directory.join("wrong.toml"), text.replacen(from, to, 1)).unwrap();

@@ -1,5 +1,5 @@
 //! TFHE-rs on the command line: its client key imported, readings encrypted under it, and
-//! converted. That TFHE-rs reads and decrypts them is tested outside of this workspace.
+//! converted. Tests outside of this workspace check that TFHE-rs reads and decrypts them.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What `encrypt` can do beside its defaults, end to end: public keys, expanders, memory
-//! plans; and how large uploads are, told before.
+//! Options of `encrypt` beside its defaults, end to end: public keys, expanders, memory plans; and
+//! sizes of uploads, told before they are made.
 
 use std::path::Path;
 

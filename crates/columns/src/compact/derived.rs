@@ -29,7 +29,7 @@ pub(crate) enum Membership {
 pub(crate) enum Bin {
     /// The linear function that is 1 for codes in the bin and 0 for others.
     Flags(Linear),
-    /// Whether all codes are in the bin; otherwise none is.
+    /// True if all codes are in the bin, false if none is.
     Constant(bool),
 }
 

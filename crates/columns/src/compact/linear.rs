@@ -213,7 +213,7 @@ impl Linear {
         self.taken(&rows).summed(count)
     }
 
-    /// Only these rows.
+    /// Returns the same function of only these rows.
     pub(super) fn taken(&self, rows: &[usize]) -> Self {
         // One that is taken alone may be an operand of numbers in rows.
         let neighbours = rows.len() > 1 && rows.windows(2).all(|pair| pair[1] == pair[0] + 1);

@@ -73,7 +73,7 @@ pub(crate) struct Sign {
     pub(crate) chunks: Vec<u32>,
 }
 
-/// What a sign is of: a node and the number that is subtracted, or the difference of two nodes and the
+/// The argument of a sign: a node and the number that is subtracted, or the difference of two nodes and the
 /// number.
 type SignKey = (*const Node, Option<*const Node>, u64);
 
@@ -171,7 +171,7 @@ impl Plan {
         self.ways.get(&Arc::as_ptr(node))
     }
 
-    /// Whether the circuit has no part in an output, because it is added up on polynomials.
+    /// Returns whether the circuit has no part in an output, because it is added up on polynomials.
     pub(crate) fn is_sum(&self, node: &Arc<Node>) -> bool {
         matches!(self.way(node), Some(Way::Sum(_)))
     }
@@ -305,7 +305,8 @@ impl Planner<'_> {
         if is_output && flags.iter().all(is_exact) {
             let sums = bins.iter().map(|bin| match bin {
                 Bin::Flags(flags) => flags.summed(rows),
-                // Nothing of a column that has a flag, and a number that everybody knows.
+                // The sum takes no row of a column that has a flag, and a number that everybody
+                // knows.
                 Bin::Constant(all) => {
                     let rows = if *all { rows as u64 } else { 0 };
                     Some(flags.first()?.constantly(rows))

@@ -277,7 +277,7 @@ pub(crate) fn evaluate(
     };
     let plaintext_bits = linear.plaintext_bits();
     let constant = linear.constant() << (u64::BITS - plaintext_bits);
-    // What is the same in all rows is added up once.
+    // The terms that are the same in all rows are added up once.
     let mut shared: Option<GlweCiphertext<u64>> = None;
     let mut pieces = Vec::new();
     let mut begin = 0;

@@ -202,7 +202,7 @@ fn a_server_computes_the_same_at_the_counted_cost() {
         assert_eq!(answers[0].decrypt(&secret).unwrap(), expected, "{name}");
         assert_eq!(progress.bootstraps(), cost.bootstraps, "{name}");
     }
-    // What was added up is an operand of other computations.
+    // A sum on polynomials is an operand of other computations.
     let a = table.column("a").unwrap();
     let sum = a.sum();
     let [_] = server.compute([&sum]).unwrap();

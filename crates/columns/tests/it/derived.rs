@@ -273,7 +273,8 @@ fn cases(table: &Table) -> Vec<Case> {
         0,
     );
 
-    // What is not linear takes one bootstrap for a flag instead of a comparison's.
+    // A condition that is not linear takes one bootstrap for a flag, instead of those of a
+    // comparison.
     let expected = truths(&cx, &|x| x > 30.0);
     ask("rows", Box::new(above.clone()), expected, 1);
     let both = above.and(&y.gt(80.0).unwrap()).unwrap();

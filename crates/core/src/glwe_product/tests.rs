@@ -67,7 +67,7 @@ fn check<T: ProductTorus>() {
             let plan = owned.plan();
             let context = format!("{} {n}", isa.name());
             for ((mask, key), expected) in cases.iter().zip(&alone) {
-                // What the scratch held before does not matter.
+                // The earlier content of the scratch does not matter.
                 let len = mask_product_scratch_len::<T>(size, GlweDimension(1));
                 let mut scratch = vec![f64::NAN; len];
                 let mut out = start.clone();

@@ -91,7 +91,7 @@ fn reductions_are_right_at_the_ends() {
             assert!(i64::from(reduced).abs() * 100 <= 53 * p, "{a} to {reduced}");
         }
     }
-    // What a product of polynomials relies on.
+    // A product of polynomials relies on these values.
     for value in [0, 1, -1, (1 << 27) - 1, 1 - (1 << 27), 1 << 27, -(1 << 27)] {
         for multiple in -6..=6 {
             assert_eq!(centre(value + multiple * P), value, "+ {multiple} P");

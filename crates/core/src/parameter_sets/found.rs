@@ -1,4 +1,4 @@
-//! What `tfhe-sbc params shipped --rust` prints: the answers of the search, each with its
+//! The output of `tfhe-sbc params shipped --rust`: the answers of the search, each with its
 //! question.
 
 use super::{

@@ -118,7 +118,7 @@ mod tests {
                 out.chunks_mut(step).for_each(|out| blocks.next_blocks(out));
                 assert!(out.as_flattened() == expected, "{step} blocks at a time");
             }
-            // Where the low word of the counter is full.
+            // Blocks at which the low word of the counter overflows.
             let mut reader = hasher.finalize_xof();
             reader.set_position((u64::from(u32::MAX) - 2) * BLOCK_BYTES as u64);
             reader.fill(&mut expected);

@@ -117,9 +117,9 @@ impl Neon {
         let bits = i64::from(top.bits);
         let step = top.bits as usize;
         assert!(out.len() >= (BLOCK / 8 - 1) * step + BYTES && matches!(BYTES, 8 | 16));
-        // SAFETY: a value of `Neon` proves the feature. What is loaded are references to
-        // arrays; what is stored are `BYTES` bytes from `step * i` on, and `i` is below
-        // `BLOCK / 8`, so the assertion is that they are in `out`.
+        // SAFETY: a value of `Neon` proves the feature. The loads read references to arrays. The
+        // stores write `BYTES` bytes from `step * i` on, and `i` is below `BLOCK / 8`, so the
+        // assertion keeps them in `out`.
         unsafe {
             let rounding = vdupq_n_s32(top.bits as i32 - 32);
             // Two halves of a word are joined in its middle.

@@ -213,8 +213,8 @@ const RADIX: u8 = 2;
 const COMPACT: u8 = 3;
 const COMPACT_WITH_FEEDBACK: u8 = 4;
 
-/// Whether lists of columns are possible under these parameters: they need radix blocks over the 64-bit
-/// torus.
+/// Returns whether lists of columns are possible under these parameters: they need radix blocks over the
+/// 64-bit torus.
 pub const fn has_column_lists(parameters: &Parameters) -> bool {
     matches!(parameters.plaintext(), PlaintextKind::Radix) && parameters.torus_bits() == 64
 }

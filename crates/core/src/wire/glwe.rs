@@ -144,7 +144,7 @@ impl<'a> UploadedGlweList<'a> {
         }
     }
 
-    /// Whether the list carries its masks, because it was made with a device public key.
+    /// Returns whether the list carries its masks, because it was made with a device public key.
     pub fn is_masked(&self) -> bool {
         match self {
             Self::Seeded(_) => false,

@@ -10,7 +10,8 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::GlweSecret;
 
 const N: usize = 1024;
-/// Where lvl1 begins in `secretkey.bin`: archive byte, u16 lvl0[636], u32 lvlhalf[760].
+/// The place at which lvl1 begins in `secretkey.bin`: archive byte, u16 lvl0[636], u32
+/// lvlhalf[760].
 const LVL1_AT: usize = 1 + 2 * 636 + 4 * 760;
 /// TFHEpp's alpha of lvl1, in steps of the 32-bit torus: 2^-25 · 2^32.
 const SIGMA: f64 = 128.0;
@@ -86,7 +87,7 @@ fn trlwe() -> GlweCiphertext<u32> {
     GlweCiphertext::from_vec(words, PolynomialSize::new(N).unwrap()).unwrap()
 }
 
-/// What remains of a phase without the plaintext of `bit`.
+/// Returns a phase less the plaintext of `bit`.
 fn noise(phase: u32, bit: bool) -> f64 {
     f64::from(phase.wrapping_sub(boolean::encode(bit)) as i32)
 }

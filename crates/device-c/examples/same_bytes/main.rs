@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ckks::run()
 }
 
-/// What a session encrypts.
+/// The content that a session encrypts.
 #[derive(Clone, Copy)]
 enum Content {
     /// Bits or blocks.

@@ -263,7 +263,7 @@ fn what_cannot_start_is_refused_with_its_reason() {
     }
     let public = unsafe { tfhe_sbc_encryptor_init_public(&mut encryptor, &good) };
     assert_eq!(public, Status::KeyKind as i32);
-    // Nothing of that is left.
+    // None of it is left.
     assert_eq!(init(&mut encryptor, &good), OK);
     assert_eq!(
         init(&mut encryptor, &good),

@@ -33,8 +33,8 @@ fn predicted(set: &ParameterSet) -> f64 {
     set.glwe_noise.variance(set.torus_bits) + rounding
 }
 
-/// What is wrong with the noise of a set whose prediction is another's, if anything.
-/// The tolerance is the relative one of the variance.
+/// Judges the noise of a set by the prediction for another one. The tolerance is the relative one
+/// of the variance.
 fn judge<T: ProductTorus>(
     sent: ParameterSet,
     claimed: ParameterSet,
@@ -139,7 +139,7 @@ fn tuniform_noise_has_its_variance() {
     }
 }
 
-/// What the phases of a compact column of zeros have beside the codes, as fractions of the torus.
+/// Returns the errors of the phases of a compact column of zeros, as fractions of the torus.
 fn errors_of_a_column(set: ParameterSet, encoding: CompactEncoding) -> Vec<f64> {
     let codes: Vec<u64> = (0..SAMPLES as u64)
         .map(|i| i * i % (1 << encoding.bits()))

@@ -132,8 +132,8 @@ fn noise_is_that_of_theory() {
     });
 }
 
-/// Who takes a public-key session with all its memory finds nothing of what it has sent:
-/// its workspace is as that of one that has sent nothing, after a failure too.
+/// A public-key session keeps nothing of what it has sent in its memory: its workspace is as that
+/// of one that has sent nothing, after a failure too.
 fn nothing_is_left_of_a_message<T: ProductTorus>(set: ParameterSet) {
     let values = varied_values(&set, set.polynomial_size + 5);
     for plan in MemoryPlan::ALL {
@@ -233,7 +233,7 @@ fn sizes_are_known_before() {
     }
 }
 
-/// What a list with masks may be refused for, over what all lists may.
+/// A list with masks is refused for more reasons than other lists.
 #[test]
 fn forged_lists_are_refused() {
     let mut device = Device::<u64>::new(MESSAGE_2_CARRY_2, 76);

@@ -1,4 +1,4 @@
-//! What a device encrypts, the key owner reads.
+//! Tests that the key owner reads what a device encrypts.
 
 use proptest::prelude::*;
 use tfhe_sbc_core::glwe_product::ProductTorus;

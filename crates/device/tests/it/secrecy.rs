@@ -1,5 +1,5 @@
-//! What a message must not tell: it looks uniform to who lacks the key, no two share
-//! randomness, and masks say nothing of the noise.
+//! Tests of what a message must not tell: without the key it looks uniform, no two messages share
+//! randomness, and masks tell nothing of the noise.
 //!
 //! Each check is a function that gives what it saw, so that the tests also hand it the
 //! mistakes that it is there for, and demand that it notices. Seeds are fixed; bounds
@@ -71,7 +71,7 @@ fn without_the_key_a_configuration_is_uniform<T: ProductTorus>(
     let zero = vec![0; set.glwe_dimension.0 * size.get()];
     let zero = GlweSecretKey::from_coefficients(GlweSecret::Binary, zero.into(), size).unwrap();
     for expander in ExpanderKind::ALL {
-        // Which plan it was shows in nothing, so the others have one value each.
+        // A message does not depend on the plan, so each of the others has one value.
         let first = match plan == MemoryPlan::recommended() {
             true => 0,
             false => set.message_bits.modulus() as u8 - 1,
@@ -335,7 +335,7 @@ fn the_independence_check_notices_noise_made_of_mask_words() {
     assert!(dependence(&masks, &mixed) > 5.0);
 }
 
-/// Who sees the mask seed must not be able to draw the noise from it.
+/// Nobody can draw the noise from the mask seed, which everybody sees.
 #[test]
 fn the_mask_seed_does_not_give_the_noise() {
     let mut device = Device::<u64>::new(WHOLE_RADIX, 25);

@@ -73,7 +73,7 @@ impl Circuit {
         Ok(edges.iter().map(count).collect())
     }
 
-    /// For each of these numbers, whether `x` is at least the number.
+    /// Returns, for each of these numbers, whether `x` is at least the number.
     fn at_least(&self, x: &FheUint, limits: &[i128]) -> Result<Vec<Block>, IntegerError> {
         if let Some(packed) = self.packed(x) {
             let steps: Vec<_> = limits

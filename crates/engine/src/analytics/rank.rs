@@ -73,7 +73,7 @@ impl Circuit {
         let width = rows[0].width();
         let count_width = Width::new(rows.len().ilog2() + 1)?;
         let mut rank: FheUint = self.clear(rank as u64, count_width);
-        // Whether each row has the digits found so far.
+        // For each row, 1 if it has the digits found so far.
         let mut left = vec![Block::clear(1); rows.len()];
         let mut digits = Vec::new();
         for i in (0..self.block_count(width)).rev() {
@@ -150,7 +150,7 @@ impl Circuit {
         Integer::new(digits.collect(), width)
     }
 
-    /// Whether a remaining row also has this digit.
+    /// Returns whether a remaining row also has this digit.
     fn still(&self, left: &Block, own: &Block, digit: &Block) -> Block {
         let difference = own - digit;
         if left.clear_value().is_some() || 2 * difference.span() <= self.block_modulus() {

@@ -9,15 +9,15 @@ use crate::integer::{Comparison, FheBool, FheUint, Integer, Signedness, Width};
 pub enum Condition<S> {
     /// A comparison of the reading of a column with a limit.
     Compare(usize, Comparison, Integer<S>),
-    /// Whether the reading of a column is at least the first limit and at most the second.
+    /// A test that the reading of a column is at least the first limit and at most the second.
     Between(usize, Integer<S>, Integer<S>),
-    /// Whether the reading of a column is one of these.
+    /// A test that the reading of a column is one of these.
     OneOf(usize, Vec<Integer<S>>),
-    /// Whether the condition does not hold.
+    /// The negation of a condition.
     Not(Box<Self>),
-    /// Whether all conditions hold.
+    /// The conjunction of conditions.
     All(Vec<Self>),
-    /// Whether at least one of the conditions holds.
+    /// The disjunction of conditions.
     Any(Vec<Self>),
 }
 

@@ -104,7 +104,7 @@ impl Block {
         self
     }
 
-    /// Whether the block can be used in the circuit of this id.
+    /// Returns whether the block can be used in the circuit of this id.
     pub(crate) fn is_of(&self, circuit: u64) -> bool {
         self.circuit.is_none_or(|own| own == circuit)
     }

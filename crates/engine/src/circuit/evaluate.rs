@@ -140,8 +140,8 @@ impl Circuit {
         self.evaluate_while(evaluator, outputs, &|| true)
     }
 
-    /// [`evaluate`](Self::evaluate), which calls `go_on` before every round and stops if it
-    /// returns false.
+    /// Does the same as [`evaluate`](Self::evaluate), but calls `go_on` before every round and
+    /// stops if it returns false.
     ///
     /// # Errors
     /// Those of [`evaluate`](Self::evaluate), and [`CircuitEvaluateError::Cancelled`].
@@ -167,8 +167,8 @@ impl Circuit {
         Ok(outputs.par_iter().map(values).collect())
     }
 
-    /// [`evaluate_while`](Self::evaluate_while) followed by a key switch of the results to the
-    /// small key, the form in which they go back to the key owner.
+    /// Does the same as [`evaluate_while`](Self::evaluate_while), followed by a key switch of the
+    /// results to the small key, the form in which they go back to the key owner.
     ///
     /// # Errors
     /// Those of [`evaluate_while`](Self::evaluate_while).

@@ -62,7 +62,7 @@ impl Circuit {
         outputs.pop().unwrap_or_else(|| Block::clear(0))
     }
 
-    /// [`look_up_pair`](Self::look_up_pair) of several functions.
+    /// Does the same as [`look_up_pair`](Self::look_up_pair) for several functions.
     ///
     /// # Panics
     /// As for [`look_up_pair`](Self::look_up_pair).

@@ -121,7 +121,7 @@ impl Table {
         })
     }
 
-    /// Whether the table has values at the shifted value `at`.
+    /// Returns whether the table has values at the shifted value `at`.
     pub(super) fn has(&self, encoding: BlockEncoding, at: i64) -> bool {
         let modulus = encoding.block_modulus() as i64;
         let value_count = self.value_count() as i64;

@@ -26,9 +26,9 @@ pub(super) struct Carried {
 /// The form in which carries are propagated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarryForm {
-    /// From block to block.
+    /// Carries go from block to block.
     Sequential,
-    /// By a tree of states.
+    /// Carries go by a tree of states.
     Logarithmic,
 }
 
@@ -42,7 +42,7 @@ impl Circuit {
         Ok(self.propagate_unchecked(a))
     }
 
-    /// [`propagate`](Self::propagate) in the given form.
+    /// Does the same as [`propagate`](Self::propagate) in the given form.
     ///
     /// # Errors
     /// If an operand belongs to another circuit.
@@ -316,11 +316,11 @@ pub(super) fn total(blocks: &[Block]) -> Block {
 /// The way in which the last lookup of a block at an odd place of its group gets its carry.
 #[derive(Clone, Copy)]
 enum Pair {
-    /// From the state of the block below and the carry into that block, packed below the digit
-    /// times 4.
+    /// The carry comes from the state of the block below and the carry into that block, packed
+    /// below the digit times 4.
     DigitAbove,
-    /// From the same two values, weighted by the place of the block below and packed above the
-    /// digit.
+    /// The carry comes from the same two values, weighted by the place of the block below and
+    /// packed above the digit.
     DigitBelow,
 }
 

@@ -15,7 +15,7 @@ impl Clear {
         self.0
     }
 
-    /// `2^bit` mod 2^256.
+    /// Returns `2^bit` mod 2^256.
     pub(super) fn power_of_two(bit: u32) -> Self {
         let mut words = [0; 4];
         if let Some(word) = words.get_mut((bit / 64) as usize) {

@@ -32,7 +32,7 @@ impl Circuit {
         Ok(self.add_columns(columns, a.width))
     }
 
-    /// `a * b` mod 2^width in digits, and whether it has overflowed.
+    /// Returns `a * b` mod 2^width in digits, and whether the product has overflowed.
     pub(super) fn overflowing_product(&self, a: &FheUint, b: &FheUint) -> (FheUint, FheBool) {
         let (a, b) = (self.factor(a), self.factor(b));
         let (columns, mut spilled) = self.product(&a.blocks, &b.blocks, a.width);
@@ -69,7 +69,8 @@ impl Circuit {
         Ok(sum.reinterpret::<Signed>())
     }
 
-    /// [`dot_product`](Self::dot_product) of equal numbers of integers and weights.
+    /// Does the same as [`dot_product`](Self::dot_product) for equal numbers of integers and
+    /// weights.
     pub(super) fn weighted_sum<S: Signedness>(
         &self,
         integers: &[Integer<S>],

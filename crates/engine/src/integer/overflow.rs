@@ -195,7 +195,7 @@ impl Circuit {
         (sum, overflow)
     }
 
-    /// Whether two summands have the same sign and their sum has the other. All three are in digits.
+    /// Returns whether two summands have the same sign and their sum has the other. All three are in digits.
     fn signed_overflow<S: Signedness>(
         &self,
         a: &Integer<S>,

@@ -117,7 +117,8 @@ impl Circuit {
         self.choose_digits(condition, &self.as_digits(a, 2), &self.as_digits(b, 2))
     }
 
-    /// [`choose`](Self::choose) between digits whose differences a lookup can take.
+    /// Does the same as [`choose`](Self::choose) between digits whose differences a lookup can
+    /// take.
     fn choose_digits<S: Signedness>(
         &self,
         condition: &FheBool,

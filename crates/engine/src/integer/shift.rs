@@ -156,7 +156,7 @@ impl Circuit {
         amount as u32
     }
 
-    /// `2^place` mod the width.
+    /// Returns `2^place` mod the width.
     fn power_mod(&self, place: u32, width: Width) -> u32 {
         (0..place).fold(1 % width.0, |power, _| power * 2 % width.0)
     }

@@ -38,7 +38,7 @@ impl Circuit {
         self.negate_if(&self.sign(&digits), &digits)
     }
 
-    /// `-a` if the condition holds, `a` if not, in digits.
+    /// Returns `-a` if the condition holds, `a` if not, in digits.
     pub(super) fn negate_if<S: Signedness>(
         &self,
         condition: &FheBool,

@@ -159,7 +159,7 @@ const OPERATORS: [(&str, Operator); 35] = [
     ("count ones", |o| o.digits(o.c.count_ones(&o.a)?)),
 ];
 
-/// Those that the talk of the reference implementation states, for 32 and 64 bits.
+/// The counts that the talk on the reference implementation states, for 32 and 64 bits.
 const PEER: [(&str, u64, u64); 8] = [
     ("add", 81, 193),
     ("mul", 481, 1856),

@@ -29,8 +29,8 @@ pub(crate) struct Keys {
 /// A small key dimension, where the small key does not matter.
 pub(crate) const FEW: LweDimension = LweDimension(66);
 
-/// A set small enough for slow comparisons, with noise so low that everything decrypts.
-/// Of no security at all.
+/// A set small enough for slow comparisons, with noise so low that everything decrypts. It has no
+/// security at all.
 pub(crate) fn small_set(
     torus_bits: u32,
     glwe_dimension: usize,

@@ -171,7 +171,7 @@ fn streams_are_converted_one_by_one() {
     let each = Format::Seal.ciphertext_bytes(&parameters);
     assert_eq!(converted.bytes.len(), 3 * each);
     assert!(converted.bytes[..each] == converted.bytes[2 * each..]);
-    // What is expanded stays as it is.
+    // An expanded object stays as it is.
     let again = convert(&parameters, None, &converted.bytes).unwrap();
     assert!(again == converted);
 
@@ -300,7 +300,7 @@ fn compressed_objects_are_read() {
     described(&damaged, "Microsoft SEAL", "compressed object", &[]);
 }
 
-/// Larger than what is read in one go, and than what it was compressed to.
+/// Objects grow beyond what is read in one go, and beyond their compressed size.
 #[test]
 fn compressed_objects_grow() {
     let content: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
@@ -330,7 +330,7 @@ fn compressed_objects_grow() {
     }
 }
 
-/// What one small object may grow to, a thousand of them may not.
+/// A small object may grow to a size to which a thousand of them together may not.
 #[test]
 fn many_small_objects_are_bounded_together() {
     // The last block, of 3800 times one byte.

@@ -16,11 +16,11 @@ const UINT8: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compresse
 const INT16: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compressed_int16");
 const COMPRESSED_BOOL: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/compressed_bool");
 
-/// Where the GLWE key's length stands in the file.
+/// The place of the GLWE key's length in the file.
 const GLWE_AT: usize = 0x5b;
-/// Where the parameters begin: behind the lengths, versions and scalars of both keys.
+/// The place of the parameters: behind the lengths, versions and scalars of both keys.
 const PARAMETERS_AT: usize = GLWE_AT + 8 + 2048 * 8 + 12 + 4 + 8 + 918 * 8;
-/// Where among them the message modulus is.
+/// The place of the message modulus among them.
 const MESSAGE_MODULUS_AT: usize = PARAMETERS_AT + 132;
 
 fn key() -> ClientKey {

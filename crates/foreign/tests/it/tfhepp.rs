@@ -155,7 +155,7 @@ fn upload_of(words: &[u32], parameters: &Parameters) -> Vec<u8> {
     out
 }
 
-/// With nothing rounded, their ciphertext as an upload extracts to their words.
+/// An upload that holds TFHEpp's ciphertext, with nothing rounded, extracts to TFHEpp's words.
 #[test]
 fn extraction_is_theirs_byte_for_byte() {
     let set = tfhe_sbc_core::parameters::ParameterSet {
@@ -218,8 +218,8 @@ fn tlwes(list: &UploadedGlweList<'_>, parameters: &Parameters, archive: Archive)
     out
 }
 
-/// What devices send under imported keys, by both kinds of device key, comes out as TFHEpp has
-/// it, of every length about a polynomial's.
+/// Uploads under imported keys, of both kinds of device keys and of every length about a
+/// polynomial's, become ciphertexts of TFHEpp.
 #[test]
 fn uploads_under_imported_keys_become_their_ciphertexts() {
     for (bytes, set) in [
@@ -324,7 +324,7 @@ fn what_is_no_secret_key_is_told_apart() {
         other[at..at + bytes.len()].copy_from_slice(bytes);
         other
     };
-    // Written by a big-endian machine.
+    // A file that a big-endian machine wrote.
     assert!(refused(&with(0, &[0])).contains("first byte is 0"));
     assert!(refused(&with(1, &[2, 0])).contains("the lvl0 key"));
     assert!(refused(&with(4313, &[2, 0, 0, 0])).contains("the lvl1 key"));

@@ -1,4 +1,4 @@
-//! What the parameter sets of TFHEpp's keys state is what the oracle finds.
+//! Tests that the parameter sets of TFHEpp's keys state what the oracle finds.
 
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_foreign::tfhepp::{LVL1_BINARY, LVL1_TERNARY};

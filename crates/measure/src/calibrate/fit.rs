@@ -8,8 +8,8 @@ use super::timing::Case;
 
 /// The number of crowding factors that are tried, from 1 to 2.
 const CROWDS: usize = 26;
-/// The largest number of fits. Which key switches are bound by reading depends on the prices, so
-/// the fit is repeated until that does not change.
+/// The largest number of fits. The prices decide which key switches are bound by reading, so the
+/// fit is repeated until these no longer change.
 const REFITS: usize = 8;
 /// The number of sweeps over the coordinates.
 const SWEEPS: usize = 2000;

@@ -74,7 +74,7 @@ pub struct CompactReport {
     pub verdict: Verdict,
 }
 
-/// What is taken apart under a parameter set, and how.
+/// The plans by which values are taken apart under a parameter set.
 struct Plans {
     sign_chunks: Vec<u32>,
     digits: DigitPlan,
@@ -181,7 +181,7 @@ fn codes(count: usize) -> impl Iterator<Item = u64> {
     (0..count as u64).map(|i| (i * 2_654_435_761) >> 7 & ((1 << BITS) - 1))
 }
 
-/// Whether the top bit of the chunk is subtracted from a view.
+/// Returns whether the top bit of the chunk is subtracted from a view.
 fn is_rest(lookup: &DigitLookup) -> bool {
     lookup.padded_bits == Some(lookup.view.unit_log2 - 1)
         && lookup.subtracted.len() == 1 + usize::from(lookup.view.has_fraction)

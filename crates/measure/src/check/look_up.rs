@@ -158,8 +158,8 @@ fn sampling_error(noise: &NoiseSum, t: DecisionHalfWidth, samples: &Samples) -> 
     bits.iter().map(|bits| bits * bits).sum::<f64>().sqrt()
 }
 
-/// Whether the engine's modulus switch confirms a simulated failure: a ciphertext of a block is
-/// made with these errors and with a mask that has the simulated roundings.
+/// Returns whether the engine's modulus switch confirms a simulated failure: a ciphertext of a
+/// block is made with these errors and with a mask that has the simulated roundings.
 fn fails(keys: &Keys, noise: &NoiseSum, errors: &Errors, generator: &mut Generator) -> bool {
     let parameters = keys.parameters();
     let log2_steps = parameters.polynomial_size().log2() + 1;

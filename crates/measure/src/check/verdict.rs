@@ -69,7 +69,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the verdict is [`Consistent`](Self::Consistent).
+    /// Returns whether the verdict is [`Consistent`](Self::Consistent).
     pub fn passes(self) -> bool {
         self == Self::Consistent
     }
@@ -120,7 +120,7 @@ impl StepReport {
         self.measured.0 / self.predicted.0
     }
 
-    /// [`interval`](Self::interval) divided by the predicted variance.
+    /// Returns the [`interval`](Self::interval) divided by the predicted variance.
     pub fn ratio_interval(&self) -> Interval {
         Interval {
             low: self.interval.low / self.predicted.0,
@@ -172,7 +172,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether all verdicts are consistent.
+    /// Returns whether all verdicts are consistent.
     pub fn passes(&self) -> bool {
         self.steps.iter().all(|step| step.verdict.passes())
             && self.failure.verdict.passes()

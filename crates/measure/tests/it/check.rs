@@ -10,7 +10,7 @@ use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_measure::check::{Effort, Report, Step, Verdict, count_failures, measure};
 use tfhe_sbc_oracle::splitting;
 
-/// Little enough for a suite of tests.
+/// An effort small enough for a suite of tests.
 const EFFORT: Effort = Effort {
     keys: 2,
     encryptions: 10_000,

@@ -22,7 +22,7 @@ pub struct LookupFailure {
 }
 
 impl LookupFailure {
-    /// Whether both probabilities are at or below 2^`log2_p_fail`.
+    /// Returns whether both probabilities are at or below 2^`log2_p_fail`.
     pub fn meets(&self, log2_p_fail: f64) -> bool {
         self.log2_p_fail.max(self.log2_p_fail_lopsided) <= log2_p_fail
     }

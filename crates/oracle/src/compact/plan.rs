@@ -47,7 +47,7 @@ impl CompactUse {
         }
     }
 
-    /// Whether all uses fail with at most 2^-128 each, with these bits of a body.
+    /// Returns whether all uses fail with at most 2^-128 each, with these bits of a body.
     fn is_met(&self, parameters: &Parameters, body_bits: u32) -> bool {
         let encoding = CompactEncoding::new(self.bits, self.headroom, body_bits, self.rounding);
         let Ok(encoding) = encoding else {

@@ -1,10 +1,10 @@
 //! The dual hybrid attack: short vectors of the dual lattice distinguish the right guess of some
 //! coefficients of the secret from wrong ones.
 //!
-//! MATZOV, *Report on the security of LWE: improved dual lattice attack* (2022), Theorem 7.6:
-//! ζ coefficients are guessed, the likeliest values first, t more modulo p by a Fourier
-//! transform, and the other k = n - ζ - t are reduced, with m = n samples. That short vectors are
-//! as independent as the theorem takes them to be is disputed (Ducas and Pulles, Crypto 2023).
+//! MATZOV, *Report on the security of LWE: improved dual lattice attack* (2022), Theorem 7.6: ζ
+//! coefficients are guessed, the likeliest values first, t more modulo p by a Fourier transform,
+//! and the other k = n - ζ - t are reduced, with m = n samples. It is disputed whether short
+//! vectors are as independent as the theorem takes them to be (Ducas and Pulles, Crypto 2023).
 
 use std::f64::consts::{E, LN_2, PI};
 

@@ -1,9 +1,8 @@
 //! The primal attacks: secret and error are a short vector of a lattice.
 //!
 //! The lattice (Bai and Galbraith, ACISP 2014) has dimension d = n + m and volume q^m · ξ^n: ξ
-//! stretches the secret's coordinates until they are as wide as the error's. How many samples
-//! m to take is the attacker's choice. The target is embedded with one more coordinate,
-//! τ = σ.
+//! stretches the secret's coordinates until they are as wide as the error's. The attacker chooses
+//! the number m of samples. The target is embedded with one more coordinate, τ = σ.
 
 use std::f64::consts::PI;
 

@@ -71,8 +71,8 @@ pub(super) fn local_minimum<T: Priced>(
     best
 }
 
-/// [`local_minimum`] over multiples of `step`, followed by a search of every point around the
-/// result.
+/// Searches as [`local_minimum`] does over multiples of `step`, followed by a search of every point
+/// around the result.
 pub(super) fn coarse_minimum<T: Priced>(
     range: Range<usize>,
     step: usize,

@@ -68,7 +68,7 @@ impl Price {
             + part(weights.upload, self.upload_bytes)
     }
 
-    /// Whether it is nowhere worse than another and somewhere better.
+    /// Returns whether this candidate is nowhere worse than the other and somewhere better.
     pub fn beats(&self, other: &Self) -> bool {
         let pairs = [
             (self.single, other.single),
@@ -149,7 +149,7 @@ impl Candidate {
         uploads.into_iter().fold(self.log2_p_fail, f64::max)
     }
 
-    /// Whether nothing is exceeded.
+    /// Returns whether the candidate exceeds none of the bounds.
     pub fn is_within(&self, bounds: &Bounds) -> bool {
         let set = self.set.as_ref();
         let body_bits = set.map_or(0, Parameters::body_bits);

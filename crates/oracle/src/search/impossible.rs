@@ -116,7 +116,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All.
+    /// All metrics.
     pub const ALL: [Self; 10] = [
         Self::PolynomialSize,
         Self::GlweDimension,
@@ -293,7 +293,7 @@ pub(super) fn explain(
 }
 
 impl Metric {
-    /// Whether the search keeps to the bound on it from the start.
+    /// Returns whether the search keeps to the bound on this metric from the start.
     fn is_of_shape(self) -> bool {
         matches!(
             self,

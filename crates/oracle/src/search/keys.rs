@@ -99,7 +99,8 @@ fn distribution(kind: NoiseKind, log2_sigma: f64, torus_bits: u32) -> NoiseDistr
     }
 }
 
-/// `digits` units as the nearest double of the decimal number, as a constant in a program has it.
+/// Returns `digits` units as the nearest double of the decimal number, as a constant in a program
+/// has it.
 fn decimal(digits: f64, unit: f64) -> f64 {
     let text = format!("{digits}e{}", unit.log10().round());
     text.parse().unwrap_or(digits * unit)

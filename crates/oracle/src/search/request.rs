@@ -198,7 +198,7 @@ pub enum BadRequest {
          1 to {MAX_PRECISION} bits of message and carry together"
     )]
     Precision(u32),
-    /// Neither 32 nor 64.
+    /// A torus of neither 32 nor 64 bits.
     #[error("a torus of {0} bits: tfhe-sbc has 32 and 64")]
     Torus(u32),
     /// A noise level of 0 or of astronomic size.
@@ -207,7 +207,7 @@ pub enum BadRequest {
     /// The weights are negative or all 0.
     #[error("what to minimise: weights from 0 up, one of them at least above it")]
     Weights,
-    /// Noise that is no noise.
+    /// A noise outside of the range that is searched.
     #[error("a noise of {0} of the torus is not between 2^-64 and 1/16")]
     GlweSigma(f64),
     /// Keys that the engine does not have.
@@ -225,7 +225,7 @@ pub enum BadRequest {
     /// A shape that nothing has.
     #[error("{0} mask polynomials: 1 to {MAX_GLWE_DIMENSION} are searched")]
     GlweDimension(usize),
-    /// Blocks that nothing prices.
+    /// A size of blocks that no attack is priced for.
     #[error("blocks of {0} key bits: 1 to 3 are priced")]
     BlockSize(u32),
 }

@@ -32,7 +32,7 @@ fn target(set: &ParameterSet) -> f64 {
     }
 }
 
-/// To a tenth, on the safe side.
+/// Rounds to a tenth, on the safe side.
 fn stated(log2_p: f64) -> f64 {
     (log2_p * 10.0).ceil() / 10.0
 }
@@ -193,7 +193,8 @@ fn single_outputs_reach_the_target_when_the_bootstrap_comes_first() {
         let total = |norm| budget.total(BootstrapOrder::BootstrapFirst, NormSquared::of_norm(norm));
         assert!(log2_p_fail(t, total(1.0)) <= -128.0, "{}", set.name);
     }
-    // But not the sums that the other order allows: that is why integers use the other.
+    // The sums that the other order allows do not stay below the target, so integers use that
+    // order.
     let Prediction { budget, .. } = Prediction::new(&MESSAGE_2_CARRY_2.validate().unwrap());
     let summed = budget.total(BootstrapOrder::BootstrapFirst, NormSquared::of_norm(5.0));
     assert!(log2_p_fail(DecisionHalfWidth::radix(2, 2), summed) > -64.0);

@@ -202,7 +202,7 @@ fn evaluate(tables: &[&Table], request: &[u8]) -> Evaluation {
     evaluation.unwrap()
 }
 
-/// Columns of which only the sum is asked for, beside one whose rows are.
+/// Questions ask for the sum of some columns, and for the rows of another.
 #[test]
 fn sums_of_columns_are_those_of_their_rows() {
     let keys = key_set::key_set();

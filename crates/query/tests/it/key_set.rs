@@ -30,7 +30,7 @@ pub(crate) struct KeySet {
     pub(crate) computing: Server,
 }
 
-/// What an evaluation gives.
+/// The result of an evaluation, and its cost.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     pub(crate) result: Vec<u8>,

@@ -106,7 +106,7 @@ impl Row {
         }
     }
 
-    /// Whether the figures agree; `None` if they are not compared.
+    /// Returns whether the figures agree; `None` if they are not compared.
     pub fn ok(&self) -> Option<bool> {
         match self.verdict {
             Verdict::Agrees => Some(true),

@@ -96,7 +96,7 @@ fn one_upload_alone_stays_within_the_memory() {
     let mut tiny = Part::cut(&upload, 63);
     let added = pending.add(&device, &tiny.next().unwrap().to_bytes());
     assert_eq!(statuses(added), [("hill".to_owned(), 422)]);
-    // What is being stored counts.
+    // An upload that is being stored counts.
     pending.uploads.clear();
     let held = Held::new(&pending.storing, LIMITS.buffered_bytes - 100);
     let part = &parts(&[1; 500])[0];

@@ -90,7 +90,8 @@ impl Application {
             > (self.limits.connections - self.limits.connections / 4) as u64
     }
 
-    /// Does what is to be done every second.
+    /// Does the work of every second: reads the list of revoked certificates and samples the
+    /// metrics.
     pub(super) fn tick(&self) {
         drop(self.clients.look());
         self.history.sample(&self.metrics);

@@ -33,7 +33,7 @@ pub(super) fn restored<'a>(
     }
 }
 
-/// Whether the store has the definitions, so that the uploader's next upload may be short.
+/// Returns whether the store has the definitions, so that the uploader's next upload may be short.
 pub(super) fn is_kept(store: &Store, uploader: &str, definitions: Option<&Definitions>) -> bool {
     let found = definitions.map(|definitions| store.definitions(uploader, definitions.id()));
     match found {

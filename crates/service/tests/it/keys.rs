@@ -158,7 +158,7 @@ fn identities_that_do_not_fit_are_refused_with_a_reason() {
         "{error:?}"
     );
 
-    // Nothing of a damaged key shows up in the error.
+    // The error repeats nothing of a damaged key.
     let damaged = site.directory.path().join("damaged.key");
     fs::write(
         &damaged,

@@ -1,5 +1,5 @@
-//! What a request shows the server, what the server refuses of one, and what the key
-//! owner refuses of a result.
+//! Tests of what a request shows the server, of the requests that the server refuses, and of the
+//! results that the key owner refuses.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

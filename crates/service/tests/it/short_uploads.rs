@@ -92,7 +92,7 @@ fn a_short_upload_is_stored_and_answered_as_the_whole_one() {
     assert_eq!(metric(&owner, "tfhe_sbc_upload_bytes_total"), stored);
     let unknown = "tfhe_sbc_rejected_total{reason=\"unknown_definitions\"}";
     assert_eq!(metric(&owner, unknown), 1);
-    // What is no upload of readings has no definitions.
+    // A message that is no upload of readings has no definitions.
     assert!(!device.upload(b"readings").unwrap().definitions_kept);
 }
 

@@ -248,6 +248,6 @@ fn uploads_that_come_together_are_each_stored_once() {
     assert_eq!(counted, expected as u64);
     let counted = store.uploaders();
     drop(store);
-    // What is counted while it runs is what is read at the next start.
+    // The counts while the store runs are those that it reads at the next start.
     assert_eq!(Store::open(directory.path()).unwrap().uploaders(), counted);
 }

@@ -108,7 +108,7 @@ pub(super) struct Connection {
     last_used: Instant,
 }
 
-/// Why a request got no answer.
+/// The reason why a request got no answer.
 pub(super) enum SendError {
     /// The server had closed the connection before it saw the request, or
     /// closed it instead of answering.

@@ -9,7 +9,7 @@ use rustls::{AlertDescription, CertificateError};
 use crate::error_chain;
 use crate::tls::TlsError;
 
-/// Why a client did not get what it asked for.
+/// The reason why a client did not get what it asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -18,7 +18,7 @@ pub enum ClientError {
     Url {
         /// The address given.
         url: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         reason: &'static str,
     },
     /// Nobody answers there.
@@ -39,7 +39,7 @@ pub enum ClientError {
     ServerNotTrusted {
         /// Host and port.
         address: String,
-        /// What is wrong with the certificate.
+        /// The reason why the certificate is not trusted.
         source: rustls::Error,
     },
     /// The server's certificate is for other names.
@@ -49,7 +49,7 @@ pub enum ClientError {
     ServerNameMismatch {
         /// Host and port.
         address: String,
-        /// Which names it is for.
+        /// The error that lists the names of the certificate.
         source: rustls::Error,
     },
     /// The server demands a certificate and got none.
@@ -97,9 +97,9 @@ pub enum ClientError {
     Timeout {
         /// Host and port.
         address: String,
-        /// What it should have done, as a verb with its object.
+        /// The work that the server did not finish, as a verb with its object.
         action: &'static str,
-        /// How long the client waited.
+        /// The time that the client waited.
         after: Duration,
     },
     /// The server has too much to do at the moment.
@@ -127,7 +127,7 @@ pub enum ClientError {
     BadReply {
         /// Host and port.
         address: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// The client could not be set up.

@@ -19,10 +19,10 @@ pub struct Answer {
     /// The number of parts that are there.
     #[serde(default)]
     pub parts: u32,
-    /// What is wrong.
+    /// A description of the error.
     #[serde(default)]
     pub error: String,
-    /// What to do about it.
+    /// Advice to the uploader.
     #[serde(default)]
     pub hint: String,
     /// The time after which to send the upload again, in seconds.

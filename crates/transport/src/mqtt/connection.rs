@@ -21,7 +21,7 @@ const SEND_PATIENCE: Duration = Duration::from_secs(60);
 /// The most bytes of a packet that is read whole. A larger message is read without its payload.
 const MAX_PACKET: usize = 2 << 20;
 
-/// Why a broker cannot be used.
+/// The reason why a broker cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MqttError {
@@ -70,7 +70,7 @@ pub enum MqttError {
     Packet {
         /// Host and port.
         address: String,
-        /// What is wrong.
+        /// The error of the packet.
         source: PacketError,
     },
     /// TLS could not be set up.

@@ -47,7 +47,8 @@ fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
             body_bits: 56,
             feedback: i.is_multiple_of(2),
         }),
-        // Of the compact columns, squares, flags at numbers of all lengths in CBOR, or both.
+        // The derived columns of some compact columns: squares, flags at numbers of all lengths in
+        // CBOR, or both.
         derived: match i {
             2 => derived(true, &[]),
             6 => derived(false, &[1]),
@@ -88,7 +89,7 @@ fn rows(of: &ReadingsMetadata) -> impl Iterator<Item = &str> + Clone {
     of.rows.iter().map(String::as_str)
 }
 
-/// At the sizes at which the numbers of CBOR get longer.
+/// The sizes are those at which the numbers of CBOR get longer.
 #[test]
 fn a_server_reads_what_a_device_describes() {
     for (n, m) in [

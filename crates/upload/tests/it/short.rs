@@ -309,7 +309,8 @@ proptest! {
         let kept = Definitions::from_bytes(definitions.as_bytes().to_vec()).unwrap();
         let restored = ShortUpload::parse(&short.bytes).unwrap().restore(&kept).unwrap();
         prop_assert_eq!(&restored, &whole);
-        // What is left out is the definitions and the metadata's header, but for an id and lengths.
+        // A short upload leaves out the definitions and the metadata's header, except for an id and
+        // lengths.
         let left_out = definitions.as_bytes().len() + 100 + 9 + 5 + 8;
         prop_assert_eq!(short.bytes.len() + left_out, whole.len() + 4 + 2 + 2 + 16);
     }

@@ -199,7 +199,8 @@ fn parts_that_make_no_sum_are_refused() {
     assert_eq!(sum.unwrap().width().bits(), 4 + 3);
 }
 
-/// What it saves. `cargo test --release -p tfhe-sbc-upload --test it sums -- --ignored --nocapture`
+/// Prints what sums on polynomials save. `cargo test --release -p tfhe-sbc-upload --test it sums --
+/// --ignored --nocapture`
 #[test]
 #[ignore = "prints times and sizes"]
 fn what_sums_on_polynomials_save() {

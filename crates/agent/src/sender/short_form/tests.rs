@@ -47,9 +47,9 @@ fn batch(label: &str, scale: f64) -> Waiting {
 #[derive(Default)]
 struct Server {
     definitions: HashMap<[u8; 16], Definitions>,
-    /// Whether it keeps definitions, and says so.
+    /// True if it keeps definitions, and says so.
     keeps: bool,
-    /// Whether it restores short uploads; otherwise it takes them for bad input.
+    /// True if it restores short uploads; otherwise it takes them for bad input.
     restores: bool,
     /// A failure of everything.
     failure: Option<fn() -> SendFailure>,
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// One that knows nothing of short uploads.
+    /// Returns a server that knows nothing of short uploads.
     fn old() -> Self {
         Self::default()
     }
@@ -121,7 +121,7 @@ fn definitions_travel_once_per_version_also_across_runs() {
     // Another version of the columns.
     assert_eq!(server.forms(&mut form, &batch("d", 0.25)), ["whole"]);
     assert_eq!(server.forms(&mut form, &batch("e", 0.25)), ["short"]);
-    // What is in the file is nothing to rely on.
+    // Other content of the file does no harm.
     for content in [&b""[..], &[7; 15], &[7; 16], &[7; 17]] {
         fs::write(directory.path().join(FILE), content).unwrap();
         let mut form = ShortForm::open(directory.path());

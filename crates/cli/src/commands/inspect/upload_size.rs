@@ -1,4 +1,4 @@
-//! How large an upload will be, before anything is encrypted.
+//! The size of an upload, computed before anything is encrypted.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -68,20 +68,20 @@ struct PlanWorkspace {
 }
 
 impl Readings {
-    /// Whether an upload is asked about.
+    /// Returns whether the options ask about an upload.
     pub(super) fn are_given(&self) -> bool {
         self.count.is_some()
     }
 
-    /// Under keys of a parameter set, of both kinds that boards may have.
+    /// Returns the sizes under keys of a parameter set, of both kinds that boards may have.
     pub(super) fn under_set(&self, parameters: &Parameters) -> Outcome<Sizes> {
         let has_public_keys = parameters.public_key_mask_bits() > 0;
         let modes = [KeyMode::Symmetric, KeyMode::Public];
         self.sizes(parameters, &modes[..1 + usize::from(has_public_keys)])
     }
 
-    /// Under a key file. The key owner's and the server's keys tell of both kinds that
-    /// boards may have.
+    /// Returns the sizes under a key file. For the key owner's and the server's keys they are those
+    /// of both kinds of keys that boards may have.
     pub(super) fn under_key(&self, path: &Path, bytes: &[u8]) -> Outcome<Sizes> {
         let (message, _) = Message::parse(bytes).explain(path.display())?;
         let parameters =

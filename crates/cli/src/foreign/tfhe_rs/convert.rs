@@ -111,7 +111,7 @@ fn column_of<'u>(
     }
 }
 
-/// One value after the other, in the memory of one.
+/// Writes one value after the other, in the memory of one.
 fn write_all(values: &mut Values<'_>, path: Option<&Path>) -> Outcome<()> {
     let bar = progress::bar("converting", values.count() as u64);
     let mut bytes = Vec::new();

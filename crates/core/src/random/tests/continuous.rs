@@ -37,8 +37,8 @@ fn normals(kind: ExpanderKind, number: u32, len: usize) -> Vec<f64> {
         .collect()
 }
 
-/// As a reader in Python (`mpmath`, 50 digits) gave them from the documentation of
-/// [`add_noise`].
+/// The values are those that a reader in Python (`mpmath`, 50 digits) gave from the documentation
+/// of [`add_noise`].
 #[test]
 fn golden_values_of_an_independent_reader() {
     let open = || stream(ExpanderKind::ChaCha20, 7);
@@ -138,7 +138,8 @@ fn moments_tails_and_shape() {
 
 #[test]
 fn neighbours_are_independent() {
-    // Of neighbours in double precision, and of places 128 apart in single, come pairs.
+    // The variates of a pair are neighbours in double precision, and 128 places apart in single
+    // precision.
     check_independence(&normals(ExpanderKind::ChaCha20, 22, 1 << 20), 1).unwrap();
     check_independence(&single_normals(ExpanderKind::ChaCha20, 22, 1 << 20), 128).unwrap();
 }
@@ -219,7 +220,7 @@ pub(super) fn check_moments(sample: &[f64]) -> Result<(), String> {
     Ok(())
 }
 
-/// How many variates lie beyond 2, 3, 4 and 5 standard deviations, on each side.
+/// Checks how many variates lie beyond 2, 3, 4 and 5 standard deviations, on each side.
 pub(super) fn check_tails(sample: &[f64]) -> Result<(), String> {
     for sigmas in [2.0, 3.0, 4.0, 5.0] {
         let expected = sample.len() as f64 * upper_tail(sigmas);

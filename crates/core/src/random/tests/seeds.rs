@@ -9,7 +9,7 @@ use ::chacha20::cipher::{KeyIvInit, StreamCipher};
 
 use super::*;
 
-/// As a reader in Python gave them from the documentation of [`SeedSequence`].
+/// The pairs are those that a reader in Python gave from the documentation of [`SeedSequence`].
 #[test]
 fn golden_pairs_of_an_independent_reader() {
     let mut seeds = SeedSequence::new(Seed::from_bytes(core::array::from_fn(|i| i as u8)));
@@ -59,7 +59,7 @@ fn policy(max_ciphertexts: u64) -> ReseedPolicy {
     }
 }
 
-/// As a reader in Python gave them from the documentation of [`SeedSequence`]: two
+/// The pairs are those that a reader in Python gave from the documentation of [`SeedSequence`]: two
 /// pairs of each root.
 #[test]
 fn golden_pairs_of_a_session_that_reseeds() {
@@ -148,7 +148,7 @@ fn a_source_that_fails_later_stops_the_session_until_it_works() {
     }
 }
 
-/// From what is left of a sequence, none of the pairs that it has given can be made.
+/// The state of a sequence yields none of the pairs that it has given.
 #[test]
 fn what_is_past_is_forgotten() {
     let mut forgetful = SeedSequence::new(Seed::from_bytes([7; 32]));
@@ -223,7 +223,7 @@ fn the_default_policy_is_the_documented_one() {
     assert_eq!(calls.get(), 3);
 }
 
-/// What a board can store in a `static` or a struct.
+/// The sources are of types that a board can store in a `static` or a struct.
 #[test]
 fn sources_that_have_a_name() {
     fn function(out: &mut [u8]) -> Result<(), EntropyError> {

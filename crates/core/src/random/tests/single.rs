@@ -10,7 +10,8 @@ use crate::torus::Torus;
 
 const CHUNK_BYTES: usize = 1088;
 
-/// As the documentation of [`add_noise`] has it, with the functions of the standard library.
+/// Computes a pair by the documentation of [`add_noise`], with the functions of the standard
+/// library.
 fn reference(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
     let word = u64::from(radius << 1 >> 1) << 32 | u64::from(extension);
     let v = (word as f64 + 0.5) * 2f64.powi(-64);
@@ -106,8 +107,8 @@ fn the_bits_are_pinned() {
 
 const PINNED: u64 = 0xc587_33c2_65d3_575c;
 
-/// As a reader in Python (`mpmath`, 50 digits) gave them from the documentation of
-/// [`add_noise`].
+/// The values are those that a reader in Python (`mpmath`, 50 digits) gave from the documentation
+/// of [`add_noise`].
 #[test]
 fn golden_values_of_an_independent_reader() {
     let seen = gaussian::<u32>(&mut stream(ExpanderKind::ChaCha20, 7), 2f64.powi(-25), 600);

@@ -12,7 +12,7 @@ struct Places {
     high: __m512i,
     /// The bits before each value in its first word.
     down: __m512i,
-    /// 64 less those.
+    /// 64 less these numbers of bits.
     up: __m512i,
     /// Whether no value reaches beyond its first four words.
     in_low: bool,

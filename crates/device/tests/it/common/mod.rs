@@ -223,7 +223,7 @@ impl<T: ProductTorus> Opened<T> {
             .collect()
     }
 
-    /// What the phases have beside the plaintexts, in steps of the torus.
+    /// Returns the phases less the plaintexts, in steps of the torus.
     pub(crate) fn noises(&self, values: &[u8]) -> Vec<f64> {
         assert_eq!(values.len(), self.phases.len());
         self.phases

@@ -33,7 +33,7 @@ fn decrypted(keys: &Keys, digits: &CompactDigits) -> Vec<u64> {
     (0..digits.digit_count()).map(digit).collect()
 }
 
-/// A value of these bits and headroom in so many bits of a body, and its chunks.
+/// The bits and headroom of a value, the bits of a body, and the chunks of the value.
 type Case = ((u32, u32, u32), &'static [u32]);
 
 fn digits_are_right(set: ParameterSet, seed: u8, cases: &[Case]) {

@@ -81,7 +81,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// By nearest rank: the smallest value that so many percent of all do not exceed.
+/// Returns the percentile by nearest rank: the smallest value that `percent` percent of all do not
+/// exceed.
 fn percentile(values: &[f64], percent: f64) -> f64 {
     let share = |x: f64| values.iter().filter(|&&y| y <= x).count() as f64 / values.len() as f64;
     let mut sorted = sorted(values).into_iter();
@@ -196,7 +197,7 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
     }
 }
 
-/// Whether two answers are the same, up to rounding of their numbers.
+/// Returns whether two answers are the same, up to rounding of their numbers.
 pub(crate) fn agree(a: &AnswerValue, b: &AnswerValue) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
     match (a, b) {

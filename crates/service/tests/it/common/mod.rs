@@ -176,7 +176,7 @@ impl TestServer {
         Self::with_status(limits, None)
     }
 
-    /// With the status page on an address of its own.
+    /// Starts a server with the status page on an address of its own.
     pub(crate) fn with_status(limits: Limits, status: Option<SocketAddr>) -> Self {
         let site = Site::new();
         let store = Arc::new(Store::open(&site.store_directory()).unwrap());
@@ -218,7 +218,7 @@ impl TestServer {
         }
     }
 
-    /// Whether a server for this site would start.
+    /// Tries to start a server for this site.
     pub(crate) fn try_start(site: &Site) -> Result<(), ServeError> {
         Self::try_start_with(site, None)
     }

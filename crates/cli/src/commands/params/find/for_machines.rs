@@ -125,7 +125,7 @@ impl Answer<'_> {
         }
     }
 
-    /// `ClassicPBSParameters` of TFHE-rs 1.x.
+    /// Returns the set as `ClassicPBSParameters` of TFHE-rs 1.x, in Rust.
     fn to_foreign_rust(&self) -> String {
         let request = &self.answered.request;
         let best = &self.answered.found.best;
