@@ -46,16 +46,25 @@ static int32_t encrypt_readings(struct hash *hash) {
     return status;
 }
 
-/* Columns of all encodings, the last one across two polynomials. */
+/* Columns of all encodings, some with squares and flags, in several polynomials. */
 static int32_t encrypt_columns(struct hash *hash) {
     static uint64_t codes[CODES];
     static double readings[COLUMN_READINGS];
     const tfhe_sbc_encoding adc = {0.0, 1.0, CODE_BITS}, celsius = {-40.0, 0.1, READING_BITS};
     const tfhe_sbc_compact means = {14, 29, 1}, alarms = {1, 18, 0};
+    const tfhe_sbc_compact squares = {14, 45, 1}, flags = {14, 21, 1};
+    static const uint64_t cuts[] = {1, 500, 1023};
+    const tfhe_sbc_derived of_codes = {
+        .square = squares, .flags_from = cuts, .flag_count = 2, .flags = flags};
+    const tfhe_sbc_derived of_readings = {.flags_from = cuts + 1, .flag_count = 2, .flags = flags};
     const tfhe_sbc_column_values columns[] = {
-        {.codes = codes, .count = CODES, .encoding = adc, .compact = means},
+        {.codes = codes, .count = CODES, .encoding = adc, .compact = means, .derived = of_codes},
         {.blocks = plaintexts, .count = BITS},
-        {.readings = readings, .count = COLUMN_READINGS, .encoding = celsius, .compact = means},
+        {.readings = readings,
+         .count = COLUMN_READINGS,
+         .encoding = celsius,
+         .compact = means,
+         .derived = of_readings},
         {.codes = codes, .count = CODES, .encoding = adc, .compact = alarms},
     };
     const size_t count = sizeof columns / sizeof columns[0];

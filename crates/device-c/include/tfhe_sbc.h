@@ -285,6 +285,9 @@ typedef enum tfhe_sbc_status {
     TFHE_SBC_STATUS_COMPACT = -34,
     // There are no columns, or too many for one message.
     TFHE_SBC_STATUS_COLUMN_COUNT = -35,
+    // What is derived from a column is not usable: the column is not compact, or the codes of its flags do not
+    // increase or do not divide its codes.
+    TFHE_SBC_STATUS_DERIVED = -36,
     // Another error, which a later version may give a number of its own.
     TFHE_SBC_STATUS_OTHER = -128,
 } tfhe_sbc_status;
@@ -324,6 +327,22 @@ typedef struct tfhe_sbc_compact {
     uint32_t feedback;
 } tfhe_sbc_compact;
 
+// What a board derives from a compact column and sends beside it, so that sums of it need no bootstrap. All
+// zeros stand for nothing. The library computes the derived codes.
+typedef struct tfhe_sbc_derived {
+    // The compact form of the squares of the codes, which have twice their bits, at most 40; all zeros if no
+    // squares are sent. With squares, variances and standard deviations need no bootstrap.
+    struct tfhe_sbc_compact square;
+    // The first code of each flag, in increasing order, from 1 to the highest code. A flag is 1 for this code
+    // and all above it, and 0 for those below. With a flag at each threshold and edge, counts and
+    // histograms need no bootstrap. Not read if there are no flags.
+    const uint64_t *flags_from;
+    // The number of flags.
+    size_t flag_count;
+    // The compact form of the flags, which are codes of one bit; all zeros if there are none.
+    struct tfhe_sbc_compact flags;
+} tfhe_sbc_derived;
+
 // The values of one column, row after row: radix blocks, codes or readings. Exactly one of the three
 // pointers is not NULL.
 typedef struct tfhe_sbc_column_values {
@@ -340,6 +359,9 @@ typedef struct tfhe_sbc_column_values {
     struct tfhe_sbc_encoding encoding;
     // The compact form; all zeros if there are blocks.
     struct tfhe_sbc_compact compact;
+    // What is derived from the codes, as the description states it; all zeros if nothing is. The message has
+    // the squares behind the column, and then each flag.
+    struct tfhe_sbc_derived derived;
 } tfhe_sbc_column_values;
 
 // Takes the next `len` bytes of a message, at most `TFHE_SBC_MAX_PIECE_BYTES`, or of a
@@ -358,6 +380,8 @@ typedef struct tfhe_sbc_column {
     struct tfhe_sbc_encoding encoding;
     // The compact form of the codes; all zeros if they are split into radix blocks.
     struct tfhe_sbc_compact compact;
+    // What is derived from the codes; all zeros if nothing is.
+    struct tfhe_sbc_derived derived;
 } tfhe_sbc_column;
 
 // A source of entropy: the operating system, or the board's true random number generator. It

@@ -7,6 +7,7 @@ use tfhe_sbc_device::{
 };
 
 use crate::callbacks::{self, Sink};
+use crate::derived::Derived;
 use crate::memory::{self, check_apart, Region};
 use crate::readings::Encoding;
 use crate::status::Status;
@@ -63,6 +64,9 @@ pub struct ColumnValues {
     pub encoding: Encoding,
     /// The compact form; all zeros if there are blocks.
     pub compact: Compact,
+    /// What is derived from the codes, as the description states it; all zeros if nothing is. The message has
+    /// the squares behind the column, and then each flag.
+    pub derived: Derived,
 }
 
 /// Writes to `bytes` the number of bytes of the message of these columns. The values are not read.
@@ -160,7 +164,10 @@ impl<'a> Columns<'a> {
         let columns: &[ColumnValues] = unsafe { memory::input(columns, count)? };
         for column in columns {
             // SAFETY: the caller's promise.
-            unsafe { values(column)? };
+            unsafe {
+                let is_compact = !matches!(values(column)?, Values::Blocks(_));
+                column.derived.check(column.encoding.bits, is_compact)?;
+            }
         }
         Ok(Self(columns))
     }
@@ -168,35 +175,63 @@ impl<'a> Columns<'a> {
     /// Checks that nothing that is written overlaps the columns or their values.
     fn check_apart_from(self, written: &[Region]) -> Result<(), Status> {
         check_apart(written, &[Region::of(self.0)])?;
-        (0..self.0.len()).try_for_each(|index| {
-            let region = match self.column(index) {
+        self.0.iter().try_for_each(|column| {
+            // SAFETY: as in `check`.
+            let region = match unsafe { values(column)? } {
                 Values::Blocks(blocks) => Region::of(blocks),
-                Values::Codes(_, codes) => Region::of(codes),
+                Values::Codes(_, codes) | Values::DerivedCodes(_, _, _, codes) => Region::of(codes),
                 Values::Readings(_, _, readings) | Values::Derived(_, _, _, readings) => {
                     Region::of(readings)
                 }
             };
-            check_apart(written, &[region])
+            check_apart(written, &[region, column.derived.region()])
         })
     }
 }
 
 impl ColumnSource for Columns<'_> {
     fn column_count(&self) -> usize {
-        self.0.len()
+        let counts = self.0.iter().map(|column| 1 + column.derived.count());
+        counts.fold(0, usize::saturating_add)
     }
 
     fn column(&self, index: usize) -> Values<'_> {
+        let mut place = index;
+        let column = self.0.iter().find(|column| {
+            let behind = place.checked_sub(1 + column.derived.count());
+            place = behind.unwrap_or(place);
+            behind.is_none()
+        });
         // SAFETY: as in `check`, which has accepted all columns.
-        let values = self
-            .0
-            .get(index)
-            .and_then(|column| unsafe { values(column) }.ok());
+        let values = column.and_then(|column| unsafe { values_at(column, place) }.ok());
         values.unwrap_or(Values::Blocks(&[]))
     }
 }
 
-/// Returns the values of a column.
+/// Returns the values of a column, which has place 0, or those that are derived from it, which have the places
+/// behind it.
+///
+/// # Safety
+/// As for [`values`] and [`Derived::of`].
+unsafe fn values_at<'a>(column: &ColumnValues, place: usize) -> Result<Values<'a>, Status> {
+    // SAFETY: the caller's promise.
+    let own = unsafe { values(column)? };
+    let Some(place) = place.checked_sub(1) else {
+        return Ok(own);
+    };
+    // SAFETY: the caller's promise.
+    let derived = unsafe { column.derived.of(column.encoding.bits)? };
+    let (derivation, form) = derived.column(place).ok_or(Status::Derived)?;
+    match own {
+        Values::Codes(own, codes) => Ok(Values::DerivedCodes(form, derivation, own.bits(), codes)),
+        Values::Readings(_, encoding, readings) => {
+            Ok(Values::Derived(form, derivation, encoding, readings))
+        }
+        _ => Err(Status::Derived),
+    }
+}
+
+/// Returns the values of a column, without those that are derived from it.
 ///
 /// # Safety
 /// Pointers that are not NULL point to `count` values that nothing writes during `'a`.
@@ -208,6 +243,7 @@ unsafe fn values<'a>(column: &ColumnValues) -> Result<Values<'a>, Status> {
         count,
         encoding,
         compact,
+        derived: _,
     } = *column;
     match (blocks.is_null(), codes.is_null(), readings.is_null()) {
         (false, true, true) if compact.is_none() => {

@@ -3,10 +3,11 @@
 use core::ffi::{c_char, c_void};
 use core::slice;
 
-use tfhe_sbc_device::{CompactEncoding, Derived, Description, FixedPoint, SinkError};
+use tfhe_sbc_device::{CompactEncoding, Description, FixedPoint, SinkError};
 
 use crate::callbacks::{self, Sink};
 use crate::columns::Compact;
+use crate::derived::Derived;
 use crate::memory::{self, check_apart, Region};
 use crate::readings::Encoding;
 use crate::status::Status;
@@ -28,6 +29,8 @@ pub struct Column {
     pub encoding: Encoding,
     /// The compact form of the codes; all zeros if they are split into radix blocks.
     pub compact: Compact,
+    /// What is derived from the codes; all zeros if nothing is.
+    pub derived: Derived,
 }
 
 /// Writes the description of an upload of readings into the first bytes of `message`, which has
@@ -142,7 +145,10 @@ impl<'a> Input<'a> {
             // SAFETY: the caller's promise.
             unsafe { (text(column.name)?, text(column.unit)?) };
             let fixed_point = fixed_point(column).ok_or(Status::Encoding)?;
-            compact(column, &fixed_point)?;
+            let compact = compact(column, &fixed_point)?;
+            let derived = &column.derived;
+            // SAFETY: the caller's promise.
+            unsafe { derived.check(fixed_point.bits(), compact.is_some())? };
         }
         for &row in rows {
             // SAFETY: the caller's promise.
@@ -162,7 +168,8 @@ impl<'a> Input<'a> {
                 unit,
                 encoding,
                 compact: compact(column, &encoding).ok()?,
-                derived: Derived::default(),
+                // SAFETY: as in `check`.
+                derived: unsafe { column.derived.of(encoding.bits()) }.ok()?,
             })
         })
     }
@@ -177,10 +184,12 @@ impl<'a> Input<'a> {
     /// All regions of memory that are read.
     fn regions(self) -> impl Iterator<Item = Region> + 'a {
         let arrays = [Region::of(self.columns), Region::of(self.rows)];
+        let flags = self.columns.iter().map(|column| column.derived.region());
         let columns = self.columns().flat_map(|column| [column.name, column.unit]);
         let texts = columns.chain(self.rows());
         arrays
             .into_iter()
+            .chain(flags)
             // The terminating zero byte is read too.
             .chain(texts.map(|text| Region::new(text.as_ptr(), text.len() + 1)))
     }

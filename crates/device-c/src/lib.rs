@@ -5,7 +5,7 @@
 //! function of the same name of `tfhe_sbc_device` does, and returns a [`Status`]. A session
 //! is an [`Encryptor`], a struct in the caller's memory, and a workspace (`encryptor`). The module
 //! `key` reports the content of a key file, `sizes` has constants for static arrays, `readings`
-//! makes blocks of numbers, `columns` encrypts columns with encodings of their own, `description` writes the message that describes them, and `ckks` has the
+//! makes blocks of numbers, `columns` encrypts columns with encodings of their own, `derived` is what is derived from them, `description` writes the message that describes them, and `ckks` has the
 //! functions for `tfhe_sbc_ckks`.
 //!
 //! No panic crosses into C: none is meant to happen, and `extern "C"` functions abort if
@@ -22,6 +22,7 @@ compile_error!("no key can be used: choose the feature 'torus-32', 'torus-64' or
 
 mod callbacks;
 mod columns;
+mod derived;
 mod description;
 mod encryptor;
 mod key;
@@ -39,6 +40,7 @@ pub use callbacks::{Entropy, Sink};
 #[cfg(feature = "ckks")]
 pub use ckks::*;
 pub use columns::*;
+pub use derived::*;
 pub use description::*;
 pub use encryptor::*;
 pub use key::*;

@@ -82,6 +82,9 @@ pub enum Status {
     Compact = -34,
     /// There are no columns, or too many for one message.
     ColumnCount = -35,
+    /// What is derived from a column is not usable: the column is not compact, or the codes of its flags do not
+    /// increase or do not divide its codes.
+    Derived = -36,
     /// Another error, which a later version may give a number of its own.
     Other = -128,
 }
@@ -141,11 +144,14 @@ impl Status {
                 "the compact form cannot work: body bits above code and headroom, of at most 48 bits\0"
             }
             Self::ColumnCount => "no columns, or too many for one message\0",
+            Self::Derived => {
+                "squares or flags of a column that is not compact, or flags that do not increase\0"
+            }
             Self::Other => "something else went wrong\0",
         }
     }
 
-    const ALL: [Self; 37] = [
+    const ALL: [Self; 38] = [
         Self::Ok,
         Self::Null,
         Self::Misaligned,
@@ -182,6 +188,7 @@ impl Status {
         Self::KeyCompressed,
         Self::Compact,
         Self::ColumnCount,
+        Self::Derived,
         Self::Other,
     ];
 }

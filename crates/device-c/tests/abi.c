@@ -59,22 +59,28 @@ static int take(void *context, const uint8_t *piece, size_t len) {
     return 0;
 }
 
-/* Columns of codes, blocks and readings, in a buffer of the exact size and in pieces. */
+/* Columns of codes, blocks and readings, some with squares and flags, in a buffer of the exact size and
+ * in pieces. */
 static void compact_columns(const tfhe_sbc_encoding *celsius) {
     const tfhe_sbc_compact means = {14, 29, 1}, none = {0, 0, 0};
+    const tfhe_sbc_compact squares = {14, 41, 1}, flags = {14, 21, 1};
     const size_t count = 2100;
     uint64_t *codes = malloc(count * sizeof *codes);
     uint8_t *blocks = malloc(count);
     double *readings = malloc(sizeof *readings);
+    uint64_t *cuts = malloc(2 * sizeof *cuts);
+    cuts[0] = 1, cuts[1] = 1023;
     for (size_t i = 0; i < count; i++) {
         codes[i] = i % 1024;
         blocks[i] = i % 4;
     }
     readings[0] = 21.5;
-    const tfhe_sbc_column_values columns[3] = {
-        {NULL, codes, NULL, count, *celsius, means},
-        {blocks, NULL, NULL, count, *celsius, none},
-        {NULL, NULL, readings, 1, *celsius, means},
+    const tfhe_sbc_derived nothing = {none, NULL, 0, none};
+    const tfhe_sbc_derived both = {squares, cuts, 2, flags}, one_flag = {none, cuts, 1, flags};
+    tfhe_sbc_column_values columns[3] = {
+        {NULL, codes, NULL, count, *celsius, means, both},
+        {blocks, NULL, NULL, count, *celsius, none, nothing},
+        {NULL, NULL, readings, 1, *celsius, means, one_flag},
     };
     size_t needed, len;
     CHECK_OK(tfhe_sbc_columns_message_bytes(&encryptor, columns, 3, &needed));
@@ -95,10 +101,18 @@ static void compact_columns(const tfhe_sbc_encoding *celsius) {
         CHECK(tfhe_sbc_encrypt_columns_to(&encryptor, columns, 3, take, &stream),
               fails ? TFHE_SBC_STATUS_SINK_FAILED : TFHE_SBC_STATUS_OK);
     }
+    columns[1].derived = one_flag;
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed, &len),
+          TFHE_SBC_STATUS_DERIVED);
+    columns[1].derived = nothing;
+    cuts[1] = 1024;
+    CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed, &len),
+          TFHE_SBC_STATUS_DERIVED);
+    cuts[1] = 1023;
     codes[count - 1] = 1024;
     CHECK(tfhe_sbc_encrypt_columns(&encryptor, columns, 3, message, needed, &len),
           TFHE_SBC_STATUS_BLOCK_OUT_OF_RANGE);
-    free(message), free(readings), free(blocks), free(codes);
+    free(message), free(cuts), free(readings), free(blocks), free(codes);
 }
 
 /* Everything on the heap in its exact size, so that the sanitizers see what goes beyond. */
@@ -161,7 +175,8 @@ static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
     }
 
     /* The description that comes before blocks; bits have none. */
-    const tfhe_sbc_column columns[1] = {{"celsius", "\xc2\xb0" "C", celsius, {0, 0, 0}}};
+    const tfhe_sbc_column columns[1] = {{"celsius", "\xc2\xb0" "C", celsius, {0, 0, 0},
+                                         {{0, 0, 0}, NULL, 0, {0, 0, 0}}}};
     const char *const rows[2] = {"10:00", "11:00"};
     uint8_t *described = malloc(512);
     CHECK(tfhe_sbc_describe(&encryptor, columns, 1, rows, 2, described, 512, &len),

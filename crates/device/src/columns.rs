@@ -28,6 +28,8 @@ pub enum ColumnValues<'v> {
     Readings(CompactEncoding, FixedPoint, &'v [f64]),
     /// The codes that are derived from the codes of readings. Their width is that of the compact encoding.
     Derived(CompactEncoding, Derivation, FixedPoint, &'v [f64]),
+    /// The codes that are derived from codes of this number of bits. Their width is that of the compact encoding.
+    DerivedCodes(CompactEncoding, Derivation, u32, &'v [u64]),
 }
 
 /// The columns of a message, in their order, wherever their values come from.
@@ -61,7 +63,7 @@ impl ColumnValues<'_> {
     pub const fn len(&self) -> usize {
         match self {
             Self::Blocks(blocks) => blocks.len(),
-            Self::Codes(_, codes) => codes.len(),
+            Self::Codes(_, codes) | Self::DerivedCodes(_, _, _, codes) => codes.len(),
             Self::Readings(_, _, readings) | Self::Derived(_, _, _, readings) => readings.len(),
         }
     }
@@ -72,7 +74,8 @@ impl ColumnValues<'_> {
             Self::Blocks(_) => ElementEncoding::Radix,
             Self::Codes(encoding, _)
             | Self::Readings(encoding, ..)
-            | Self::Derived(encoding, ..) => ElementEncoding::Compact(*encoding),
+            | Self::Derived(encoding, ..)
+            | Self::DerivedCodes(encoding, ..) => ElementEncoding::Compact(*encoding),
         }
     }
 
@@ -92,20 +95,19 @@ impl ColumnValues<'_> {
                     blocks.iter().position(|&block| u64::from(block) >= modulus)
                 })
             }
-            Self::Codes(encoding, codes) => {
-                let modulus = 1 << encoding.bits();
-                // Codes are below the modulus if and only if their union of bits is.
-                let union = codes.iter().fold(0, |union, code| union | code);
-                below(union, modulus, || {
-                    codes.iter().position(|&code| code >= modulus)
-                })
-            }
+            Self::Codes(encoding, codes) => check_codes(encoding.bits(), codes),
             Self::Readings(encoding, fixed_point, readings) => {
                 check_readings(encoding, fixed_point.bits(), fixed_point, readings)
             }
             Self::Derived(encoding, derivation, fixed_point, readings) => {
                 let bits = derivation.bits(fixed_point.bits());
                 check_readings(encoding, bits, fixed_point, readings)
+            }
+            Self::DerivedCodes(encoding, derivation, bits, codes) => {
+                // Codes of a column with derived ones have a compact encoding, too.
+                let bits = (*bits).min(CompactEncoding::MAX_BITS);
+                check_width(encoding, derivation.bits(bits))?;
+                check_codes(bits, codes)
             }
         }
     }
@@ -135,6 +137,11 @@ impl ColumnValues<'_> {
                     *out = encoding.encode(derivation.of(code));
                 }
             }
+            Self::DerivedCodes(encoding, derivation, _, codes) => {
+                for (out, &code) in out.iter_mut().zip(&codes[range]) {
+                    *out = encoding.encode(derivation.of(code));
+                }
+            }
         }
     }
 }
@@ -146,18 +153,34 @@ fn check_readings(
     fixed_point: &FixedPoint,
     readings: &[f64],
 ) -> Result<(), DeviceError> {
-    if encoding.bits() != bits {
-        return Err(DeviceError::CodeWidth {
-            compact: encoding.bits(),
-            fixed_point: bits,
-        });
-    }
+    check_width(encoding, bits)?;
     for (index, &reading) in readings.iter().enumerate() {
         fixed_point
             .encode(reading)
             .map_err(|error| DeviceError::Reading { index, error })?;
     }
     Ok(())
+}
+
+/// Checks that the codes that are sent have the width of `encoding`.
+fn check_width(encoding: &CompactEncoding, bits: u32) -> Result<(), DeviceError> {
+    match encoding.bits() == bits {
+        true => Ok(()),
+        false => Err(DeviceError::CodeWidth {
+            compact: encoding.bits(),
+            fixed_point: bits,
+        }),
+    }
+}
+
+/// Checks that codes have at most `bits` bits, which are fewer than 64.
+fn check_codes(bits: u32, codes: &[u64]) -> Result<(), DeviceError> {
+    let modulus = 1 << bits;
+    // Codes are below the modulus if and only if their union of bits is.
+    let union = codes.iter().fold(0, |union, code| union | code);
+    below(union, modulus, || {
+        codes.iter().position(|&code| code >= modulus)
+    })
 }
 
 /// Checks that all values are below `modulus`, if `largest` is not below it only where one is not.

@@ -31,7 +31,8 @@ pub struct Column<'a> {
 /// The columns that are derived from a compact column, by default none.
 ///
 /// The second message has the segments of what is derived behind that of the column
-/// ([`ColumnValues::Derived`](crate::ColumnValues::Derived)): the squares, and then each flag.
+/// ([`ColumnValues::Derived`](crate::ColumnValues::Derived) and
+/// [`ColumnValues::DerivedCodes`](crate::ColumnValues::DerivedCodes)): the squares, and then each flag.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Derived<'a> {
     /// The form of the squares of the codes: codes of twice the width.
@@ -41,6 +42,19 @@ pub struct Derived<'a> {
 }
 
 impl Derived<'_> {
+    /// Returns the derived column at a place, counted from 0 in the order of the segments, and its form; `None`
+    /// behind the last one.
+    pub fn column(&self, place: usize) -> Option<(Derivation, CompactEncoding)> {
+        let flag = match self.square {
+            Some(form) if place == 0 => return Some((Derivation::Square, form)),
+            Some(_) => place - 1,
+            None => place,
+        };
+        let (from, form) = self.flags?;
+        let first = from.get(flag)?;
+        Some((Derivation::From(*first), form))
+    }
+
     /// The number of entries of its map.
     fn len(&self) -> u64 {
         u64::from(self.square.is_some()) + u64::from(self.flags.is_some())

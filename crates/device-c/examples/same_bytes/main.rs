@@ -16,9 +16,10 @@ use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
-    encode_readings, workspace_bytes, BodyRounding, ColumnValues, CompactEncoding, DeviceError,
-    Encryptor, EntropyError, EntropySource, ExpanderKind, FixedPoint, KeyMode, MemoryPlan,
-    PlaintextKind, PublicEncryptor, ReseedPolicy, Seed, SeedSequence, Session, SessionMode,
+    encode_readings, workspace_bytes, BodyRounding, ColumnValues, CompactEncoding, Derivation,
+    DeviceError, Encryptor, EntropyError, EntropySource, ExpanderKind, FixedPoint, KeyMode,
+    MemoryPlan, PlaintextKind, PublicEncryptor, ReseedPolicy, Seed, SeedSequence, Session,
+    SessionMode,
 };
 
 const SETS: [ParameterSet; 3] = [BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, MESSAGE_2_CARRY_2];
@@ -56,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 enum Content {
     /// Bits or blocks.
     Plaintexts,
-    /// Columns of all encodings.
+    /// Columns of all encodings, with squares and flags.
     Columns,
 }
 
@@ -165,7 +166,7 @@ fn two_messages<T: ProductTorus, K: SessionMode<T>, S: EntropySource>(
     Ok((sent.0, sent.1))
 }
 
-/// The values of columns of all encodings, the last one across two polynomials.
+/// The values of columns of all encodings, some with squares and flags, in several polynomials.
 struct TestColumns {
     codes: Vec<u64>,
     blocks: Vec<u8>,
@@ -181,18 +182,27 @@ impl TestColumns {
         }
     }
 
-    fn values(&self) -> [ColumnValues<'_>; 4] {
-        let means = |bits| CompactEncoding::new(bits, 14, 29, BodyRounding::ErrorFeedback);
+    fn values(&self) -> [ColumnValues<'_>; 9] {
+        let means = |bits, body_bits| {
+            let encoding = CompactEncoding::new(bits, 14, body_bits, BodyRounding::ErrorFeedback);
+            encoding.expect("an encoding")
+        };
         let alarms = CompactEncoding::new(12, 1, 18, BodyRounding::Nearest);
-        let celsius = FixedPoint::new(-40.0, 0.1, READING_BITS);
+        let celsius = FixedPoint::new(-40.0, 0.1, READING_BITS).expect("an encoding");
+        let of_codes =
+            |form, derivation| ColumnValues::DerivedCodes(form, derivation, 12, &self.codes);
+        let (square, flag) = (means(24, 45), means(1, 21));
+        let flag_of_readings =
+            |first| ColumnValues::Derived(flag, Derivation::From(first), celsius, &self.readings);
         [
-            ColumnValues::Codes(means(12).expect("an encoding"), &self.codes),
+            ColumnValues::Codes(means(12, 29), &self.codes),
+            of_codes(square, Derivation::Square),
+            of_codes(flag, Derivation::From(1)),
+            of_codes(flag, Derivation::From(500)),
             ColumnValues::Blocks(&self.blocks),
-            ColumnValues::Readings(
-                means(READING_BITS).expect("an encoding"),
-                celsius.expect("an encoding"),
-                &self.readings,
-            ),
+            ColumnValues::Readings(means(READING_BITS, 29), celsius, &self.readings),
+            flag_of_readings(500),
+            flag_of_readings(1023),
             ColumnValues::Codes(alarms.expect("an encoding"), &self.codes),
         ]
     }

@@ -18,38 +18,45 @@ use tfhe_sbc_device::{
 
 use crate::abi::{collect, full, init, known_source, wipe, Device, OK};
 
-const MEANS: Compact = Compact {
+pub(crate) const MEANS: Compact = Compact {
     headroom: 14,
     body_bits: 29,
     feedback: 1,
 };
-const ALARMS: Compact = Compact {
+pub(crate) const ALARMS: Compact = Compact {
     headroom: 1,
     body_bits: 18,
     feedback: 0,
 };
-const NOT_COMPACT: Compact = Compact {
+pub(crate) const NOT_COMPACT: Compact = Compact {
     headroom: 0,
     body_bits: 0,
     feedback: 0,
 };
-const CELSIUS: Encoding = Encoding {
+pub(crate) const CELSIUS: Encoding = Encoding {
     offset: -40.0,
     scale: 0.1,
     bits: 10,
 };
-const ADC: Encoding = Encoding {
+pub(crate) const ADC: Encoding = Encoding {
     offset: 0.0,
     scale: 1.0,
     bits: 12,
 };
-const NO_VALUES: ColumnValues = ColumnValues {
+pub(crate) const NOTHING: Derived = Derived {
+    square: NOT_COMPACT,
+    flags_from: null(),
+    flag_count: 0,
+    flags: NOT_COMPACT,
+};
+pub(crate) const NO_VALUES: ColumnValues = ColumnValues {
     blocks: null(),
     codes: null(),
     readings: null(),
     count: 0,
     encoding: ADC,
     compact: NOT_COMPACT,
+    derived: NOTHING,
 };
 
 /// The values of a message of three columns that do not fit one polynomial.
@@ -103,12 +110,12 @@ impl Table {
     }
 }
 
-fn integer_device() -> Device {
+pub(crate) fn integer_device() -> Device {
     let workspace_len = WORKSPACE_BYTES_MESSAGE_2_CARRY_2_BALANCED_PUBLIC;
     Device::of(MESSAGE_2_CARRY_2, workspace_len)
 }
 
-fn encrypt_columns(
+pub(crate) fn encrypt_columns(
     encryptor: &mut Encryptor,
     columns: &[ColumnValues],
     out: &mut [u8],
@@ -388,6 +395,7 @@ fn descriptions_are_those_of_the_library() {
         unit: c"".as_ptr(),
         encoding,
         compact,
+        derived: NOTHING,
     };
     let columns = [
         column(c"means", CELSIUS, MEANS),
@@ -442,7 +450,8 @@ fn descriptions_are_those_of_the_library() {
     let [means, _, alarms] = Table::new().in_rust().map(|values| match values {
         Values::Codes(encoding, _)
         | Values::Readings(encoding, ..)
-        | Values::Derived(encoding, ..) => Some(encoding),
+        | Values::Derived(encoding, ..)
+        | Values::DerivedCodes(encoding, ..) => Some(encoding),
         Values::Blocks(_) => None,
     });
     let adc = FixedPoint::new(0.0, 1.0, 12).unwrap();

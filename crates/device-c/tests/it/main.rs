@@ -9,3 +9,4 @@ mod abi;
 #[cfg(feature = "ckks")]
 mod ckks;
 mod columns;
+mod derived;

@@ -5,8 +5,8 @@ use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::wire::columns::{ColumnList, ElementEncoding};
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_device::{
-    BodyRounding, ColumnValues, CompactEncoding, Derivation, DeviceError, ExpanderKind, FixedPoint,
-    KeyMode, MAX_PIECE_BYTES, MemoryPlan,
+    BodyRounding, ColumnValues, CompactEncoding, Derivation, Derived, DeviceError, ExpanderKind,
+    FixedPoint, KeyMode, MAX_PIECE_BYTES, MemoryPlan,
 };
 
 use crate::common::Device;
@@ -191,6 +191,11 @@ fn derived_columns_are_those_of_the_derived_codes() {
         ColumnValues::Codes(square, &squares),
         ColumnValues::Codes(flag, &flags),
     ];
+    let of_codes = [
+        ColumnValues::Codes(encoding(MEANS), &codes),
+        ColumnValues::DerivedCodes(square, Derivation::Square, 10, &codes),
+        ColumnValues::DerivedCodes(flag, Derivation::From(612), 10, &codes),
+    ];
     for plan in MemoryPlan::ALL {
         let message = |columns: &[ColumnValues<'_>], pieces| {
             let mut device = Device::<u64>::with_plan(MESSAGE_2_CARRY_2, 86, plan);
@@ -201,7 +206,9 @@ fn derived_columns_are_those_of_the_derived_codes() {
             )
         };
         let expected = message(&plain, false);
-        assert!(message(&derived, false) == expected && message(&derived, true) == expected);
+        for columns in [&derived, &of_codes] {
+            assert!(message(columns, false) == expected && message(columns, true) == expected);
+        }
     }
     let mut device = Device::<u64>::new(MESSAGE_2_CARRY_2, 86);
     let mut session = device.session(ExpanderKind::ChaCha20, 1);
@@ -215,6 +222,65 @@ fn derived_columns_are_those_of_the_derived_codes() {
     let out_of_range = ColumnValues::Derived(flag, Derivation::From(1), celsius, &[62.4]);
     let refused = session.encrypt_columns(&[out_of_range], &mut [0; 1000]);
     assert!(matches!(refused, Err(DeviceError::ColumnReading { .. })));
+    let mut refused_codes = |form, derivation, bits, codes: &[u64]| {
+        let columns = [ColumnValues::DerivedCodes(form, derivation, bits, codes)];
+        session
+            .encrypt_columns(&columns, &mut [0; 1000])
+            .unwrap_err()
+    };
+    // A square and a flag of codes that are wider than is stated, and squares in the form of others.
+    let wide = DeviceError::BlockOutOfRange {
+        index: 1,
+        modulus: 1 << 10,
+    };
+    for (form, derivation) in [(square, Derivation::Square), (flag, Derivation::From(1))] {
+        assert_eq!(refused_codes(form, derivation, 10, &[0, 1024]), wide);
+    }
+    for (bits, fixed_point) in [(9, 18), (11, 22), (u32::MAX, 80)] {
+        let expected = DeviceError::CodeWidth {
+            compact: 20,
+            fixed_point,
+        };
+        assert_eq!(
+            refused_codes(square, Derivation::Square, bits, &[0]),
+            expected
+        );
+    }
+    let past_40 = DeviceError::BlockOutOfRange {
+        index: 0,
+        modulus: 1 << 40,
+    };
+    assert_eq!(
+        refused_codes(flag, Derivation::From(1), 64, &[u64::MAX]),
+        past_40
+    );
+}
+
+#[test]
+fn the_places_of_what_is_derived_are_those_of_the_segments() {
+    let square = encoding((20, 14, 40, BodyRounding::ErrorFeedback));
+    let flag = encoding((1, 14, 22, BodyRounding::ErrorFeedback));
+    let places = |derived: Derived<'_>| {
+        (0..4)
+            .map(|place| derived.column(place))
+            .collect::<Vec<_>>()
+    };
+    let (squares, flags) = (
+        Some((Derivation::Square, square)),
+        Some((&[3, 9][..], flag)),
+    );
+    let from = |first| Some((Derivation::From(first), flag));
+    let square = Some(square);
+    assert_eq!(
+        places(Derived { square, flags }),
+        [squares, from(3), from(9), None]
+    );
+    let square = None;
+    assert_eq!(
+        places(Derived { square, flags }),
+        [from(3), from(9), None, None]
+    );
+    assert_eq!(places(Derived::default()), [None; 4]);
 }
 
 #[test]
