@@ -245,13 +245,7 @@ pub(crate) fn bisect(low: f64, high: f64, target: f64, f: impl Fn(f64) -> f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn close(value: f64, expected: f64, relative: f64) {
-        assert!(
-            (value / expected - 1.0).abs() < relative,
-            "{value} is not {expected}"
-        );
-    }
+    use crate::noise::tests::close;
 
     #[test]
     fn erfc_known_values() {

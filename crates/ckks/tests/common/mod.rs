@@ -2,8 +2,10 @@
 //! line of the crate's arithmetic.
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
+#[path = "../../../../tests/vectors/mod.rs"]
+mod vectors;
+
 use std::f64::consts::PI;
-use std::path::Path;
 
 use tfhe_sbc_ckks::{
     CkksError, Encryptor, Format, KeyMode, MemoryPlan, Parameters, PublicEncryptor, PublicKey,
@@ -15,10 +17,9 @@ use tfhe_sbc_core::workspace::HeapWorkspace;
 /// SEAL-Embedded's scale.
 pub(crate) const SCALE: f64 = (1 << 25) as f64;
 
-/// A file of `tests/vectors/seal`.
+/// Reads a file of Microsoft SEAL or of SEAL-Embedded.
 pub(crate) fn vector(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/seal");
-    std::fs::read(folder.join(name)).unwrap()
+    vectors::seal(name)
 }
 
 /// The values that `ct_sym_seeded_37.seal` holds.

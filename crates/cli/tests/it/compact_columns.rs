@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tfhe_sbc_device::{ExpanderKind, MemoryPlan};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::readings::{Column, Compact};
 use zeroize::Zeroizing;
 
-use crate::common::{shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{inspected, shared, tfhe_sbc, tfhe_sbc_fed};
 
 fn column(name: &str, bits: u32, compact: Option<Compact>) -> Column {
     Column {
@@ -35,11 +35,6 @@ fn public_key(directory: &Path) -> Vec<u8> {
     let arguments = ["device-key", "--public", "--out-device", "public.tsbc"];
     tfhe_sbc(directory, &arguments).succeeded();
     std::fs::read(directory.join("public.tsbc")).unwrap()
-}
-
-fn inspected(directory: &Path, upload: &[u8]) -> Value {
-    let run = tfhe_sbc_fed(directory, &["inspect", "--json", "-"], upload);
-    run.succeeded().json()
 }
 
 #[test]

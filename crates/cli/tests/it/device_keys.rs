@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{Server, shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{Server, encrypt, shared, tfhe_sbc, tfhe_sbc_fed};
 use serde_json::json;
 
 /// Issues a key, whose files are called as the device and the epoch.
@@ -27,13 +27,6 @@ fn issue(directory: &Path, device: &str, epoch: &str, switches: &str) {
     .succeeded();
 }
 
-fn encrypt(directory: &Path, key: &str, csv: &str) -> Vec<u8> {
-    let arguments = ["encrypt", "--columns", "columns.toml", "--key", key];
-    tfhe_sbc_fed(directory, &arguments, csv.as_bytes())
-        .succeeded()
-        .stdout
-}
-
 #[test]
 fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     let desk = shared().desk();
@@ -48,17 +41,17 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
 
     let hill = encrypt(
         directory,
-        "hill-1.tsbc",
+        &["--key", "hill-1.tsbc"],
         "timestamp,level,flow\nhill,-1.5,60\n",
     );
     let lake = encrypt(
         directory,
-        "lake-4.tsbc",
+        &["--key", "lake-4.tsbc"],
         "timestamp,level,flow\nlake,2.0,3\n",
     );
     let shared = encrypt(
         directory,
-        "keys/device.tsbc",
+        &["--key", "keys/device.tsbc"],
         "timestamp,level,flow\nsea,0.5,17\n",
     );
     let ids = [&hill, &lake, &shared]
@@ -69,7 +62,7 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     issue(directory, "moor", "1", "later");
     let moor = encrypt(
         directory,
-        "moor-1.tsbc",
+        &["--key", "moor-1.tsbc"],
         "timestamp,level,flow\nmoor,1.0,5\n",
     );
     send(&moor).refused(&[
@@ -86,13 +79,13 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     issue(directory, "hill", "2", "switches");
     let late = encrypt(
         directory,
-        "hill-1.tsbc",
+        &["--key", "hill-1.tsbc"],
         "timestamp,level,flow\nlate,1.0,9\n",
     );
     send(&late).refused(&["(422)", "device 'hill', epoch 1", "epoch 2 is current"]);
     let new = encrypt(
         directory,
-        "hill-2.tsbc",
+        &["--key", "hill-2.tsbc"],
         "timestamp,level,flow\nnew,-2.0,8\n",
     );
     let ids = format!("{ids},{}", stored(&new));

@@ -5,6 +5,8 @@
 )]
 
 mod common;
+#[path = "../../../../tests/vectors/mod.rs"]
+mod vectors;
 
 mod agent;
 mod agent_guide;

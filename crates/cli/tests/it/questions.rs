@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{Server, shared, tfhe_sbc};
+use crate::common::{Server, packed, shared, tfhe_sbc};
 
 /// The documentation's questions and answers; `None` where the answer is no text.
 fn documented() -> Vec<(String, Option<String>)> {
@@ -30,13 +30,6 @@ fn tree() -> String {
     let page = std::fs::read_to_string(page).unwrap();
     let (_, json) = page.split_once("```json\n").unwrap();
     json.split_once("```").unwrap().0.to_owned()
-}
-
-/// Returns the text without spaces and the lines of tables.
-fn packed(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c))
-        .collect()
 }
 
 #[test]

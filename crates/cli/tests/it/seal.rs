@@ -1,16 +1,13 @@
 //! CKKS for servers with Microsoft SEAL, on the command line: from keys and numbers to numbers, and
 //! what is refused.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::{Run, run_bash, tfhe_sbc};
-
-fn vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/seal")
-}
+use crate::vectors;
 
 fn vector(name: &str) -> String {
-    vectors().join(name).display().to_string()
+    vectors::seal_path(name).display().to_string()
 }
 
 /// A directory with keys, numbers and a ciphertext.
@@ -172,7 +169,11 @@ fn files_of_seal_and_seal_embedded() {
     // A directory with SEAL-Embedded's files.
     let folder = desk.join("embedded");
     std::fs::create_dir(&folder).unwrap();
-    std::fs::copy(vectors().join("sk_4096.dat"), folder.join("sk_4096.dat")).unwrap();
+    std::fs::copy(
+        vectors::seal_path("sk_4096.dat"),
+        folder.join("sk_4096.dat"),
+    )
+    .unwrap();
     run_bash(
         desk,
         "tfhe-sbc keys import --from seal-embedded embedded --out third",

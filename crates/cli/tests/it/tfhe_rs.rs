@@ -1,9 +1,7 @@
 //! TFHE-rs on the command line: its client key imported, readings encrypted under it, and
 //! converted. Tests outside of this workspace check that TFHE-rs reads and decrypts them.
 
-use std::path::Path;
-
-use crate::common::{self, COLUMNS, READINGS, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{self, COLUMNS, READINGS, encrypt, tfhe_sbc, tfhe_sbc_fed};
 use tempfile::TempDir;
 
 const CLIENT_KEY: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/client_key");
@@ -29,13 +27,6 @@ fn imported() -> TempDir {
     desk
 }
 
-fn encrypt(directory: &Path, key: &str) -> Vec<u8> {
-    let encrypt = ["encrypt", "--columns", "columns.toml", "--key", key];
-    tfhe_sbc_fed(directory, &encrypt, READINGS.as_bytes())
-        .succeeded()
-        .stdout
-}
-
 #[test]
 fn readings_become_values_in_a_stream_or_in_files() {
     let desk = imported();
@@ -45,7 +36,7 @@ fn readings_become_values_in_a_stream_or_in_files() {
         ("keys/device.tsbc", "each-device"),
         ("keys/public.tsbc", "each-public"),
     ] {
-        let upload = encrypt(directory, key);
+        let upload = encrypt(directory, &["--key", key], READINGS);
         let convert = ["convert", "--to", "tfhe-rs", "--column", "level"];
         let of_type = |fhe_type| [&convert[..], &["--type", fhe_type]].concat();
         let stream = tfhe_sbc_fed(directory, &of_type("uint32"), &upload)
@@ -107,7 +98,7 @@ fn a_value_that_cannot_be_written_leaves_nothing() {
     let directory = desk.path();
     std::fs::write(
         directory.join("up.tsbc"),
-        encrypt(directory, "keys/device.tsbc"),
+        encrypt(directory, &["--key", "keys/device.tsbc"], READINGS),
     )
     .unwrap();
     let convert = "trap '' XFSZ; ulimit -f 50; tfhe-sbc convert --to tfhe-rs up.tsbc \

@@ -1,9 +1,9 @@
 //! Boards for a server that runs TFHEpp: from its secret key to its results in the clear.
 
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::common::{COLUMNS, PROGRAM, READINGS, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{COLUMNS, PROGRAM, READINGS, encrypt, tfhe_sbc, tfhe_sbc_fed};
+use crate::vectors;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -11,16 +11,14 @@ use tempfile::TempDir;
 const LEVELS: [u64; 4] = [1, 8, 5, 0];
 const FLOWS: [u64; 4] = [60, 3, 17, 17];
 
-fn vector(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/vectors/tfhepp/v9-binary-lvl1")
-        .join(name)
-}
-
 /// A directory with TFHEpp's secret key, the keys made of it and column definitions.
 fn desk() -> TempDir {
     let desk = tempfile::tempdir().unwrap();
-    std::fs::copy(vector("secretkey.bin"), desk.path().join("secretkey.bin")).unwrap();
+    std::fs::copy(
+        vectors::tfhepp_path("secretkey.bin"),
+        desk.path().join("secretkey.bin"),
+    )
+    .unwrap();
     std::fs::write(desk.path().join("columns.toml"), COLUMNS).unwrap();
     let import = [
         "keys",
@@ -35,13 +33,6 @@ fn desk() -> TempDir {
     desk
 }
 
-fn encrypt(desk: &Path, key: &str) -> Vec<u8> {
-    let encrypt = ["encrypt", "--columns", "columns.toml", "--key", key];
-    tfhe_sbc_fed(desk, &encrypt, READINGS.as_bytes())
-        .succeeded()
-        .stdout
-}
-
 fn expected_bits() -> Vec<u64> {
     let levels = LEVELS.iter().flat_map(|x| (0..4).map(move |i| x >> i & 1));
     let flows = FLOWS.iter().flat_map(|x| (0..6).map(move |i| x >> i & 1));
@@ -52,7 +43,7 @@ fn expected_bits() -> Vec<u64> {
 fn readings_become_their_ciphertexts_and_come_back() {
     let desk = desk();
     for board_key in ["keys/device.tsbc", "keys/public.tsbc"] {
-        let upload = encrypt(desk.path(), board_key);
+        let upload = encrypt(desk.path(), &["--key", board_key], READINGS);
         for (options, len) in [
             (&[][..], 9 + 40 * 4100),
             (&["--archive", "binary"], 8 + 40 * 4100),
@@ -93,7 +84,7 @@ fn readings_become_their_ciphertexts_and_come_back() {
     ];
     tfhe_sbc(desk.path(), &again).succeeded();
     let convert = ["convert", "--to", "tfhepp", "--card", "again/card.tsbc"];
-    let upload = encrypt(desk.path(), "keys/device.tsbc");
+    let upload = encrypt(desk.path(), &["--key", "keys/device.tsbc"], READINGS);
     tfhe_sbc_fed(desk.path(), &convert, &upload).succeeded();
 }
 
@@ -104,7 +95,7 @@ fn gates_results_are_printed() {
         ("nand_0_1.bin", nand("vec8", 0, 1)),
         ("nand_2_3.bin", nand("vec8", 2, 3)),
     ] {
-        let path = vector(name);
+        let path = vectors::tfhepp_path(name);
         let decrypt = [
             "decrypt",
             "--from",
@@ -122,8 +113,8 @@ fn gates_results_are_printed() {
 }
 
 fn nand(name: &str, a: usize, b: usize) -> String {
-    let bits = std::fs::read(vector(&format!("{name}_bits.txt"))).unwrap();
-    format!("{}\n", u8::from(!(bits[a] == b'1' && bits[b] == b'1')))
+    let bits = vectors::tfhepp_bits(&format!("{name}_bits.txt"));
+    format!("{}\n", u8::from(!(bits[a] && bits[b])))
 }
 
 #[test]
@@ -137,7 +128,7 @@ fn their_files_are_recognised() {
         ("vec8.bin", &["std::vector<TLWE<lvl1param>> of TFHEpp", "8"]),
         ("trlwe1024.bin", &["TRLWE<lvl1param> of TFHEpp"]),
     ] {
-        let path = vector(name);
+        let path = vectors::tfhepp_path(name);
         let text = tfhe_sbc(desk.path(), &["inspect", path.to_str().unwrap()]).succeeded();
         for word in words {
             assert!(text.text().contains(word), "{name}: {}", text.text());
@@ -166,7 +157,7 @@ fn what_does_not_fit_is_refused() {
     let import = ["keys", "import", "--from", "tfhepp", "secretkey.bin"];
     tfhe_sbc(path, &import).refused(&["exists already"]);
 
-    let upload = encrypt(path, "keys/device.tsbc");
+    let upload = encrypt(path, &["--key", "keys/device.tsbc"], READINGS);
     let convert = ["convert", "--to", "tfhepp"];
     let mut damaged = upload.clone();
     damaged[200] ^= 1;
@@ -187,7 +178,7 @@ fn what_does_not_fit_is_refused() {
         "max(level)",
     ];
     tfhe_sbc_fed(path, &eval, &upload).refused(&["made under other parameters"]);
-    let ours = encrypt(path, "ours/device.tsbc");
+    let ours = encrypt(path, &["--key", "ours/device.tsbc"], READINGS);
     tfhe_sbc_fed(path, &convert, &ours).refused(&["device key beside the card"]);
 
     let decrypt = ["decrypt", "--from", "tfhepp", "--key", "secretkey.bin"];

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use crate::common::{COLUMNS, READINGS, Server, shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{
+    COLUMNS, READINGS, Server, encrypt, inspected, shared, tfhe_sbc, tfhe_sbc_fed,
+};
 use serde_json::{Value, json};
 
 fn make_public_key(directory: &Path) {
@@ -12,21 +14,9 @@ fn make_public_key(directory: &Path) {
 }
 
 /// The upload of the readings with more arguments.
-fn encrypt(directory: &Path, arguments: &[&str]) -> Vec<u8> {
-    let all = [&["encrypt", "--columns", "columns.toml"], arguments].concat();
-    let run = tfhe_sbc_fed(directory, &all, READINGS.as_bytes());
-    run.succeeded().stdout
-}
-
 fn answers(directory: &Path, result: &[u8]) -> Value {
     let run = tfhe_sbc_fed(directory, &["decrypt", "--json"], result);
     run.succeeded().json()["answers"].clone()
-}
-
-/// The messages of a file.
-fn inspected(directory: &Path, file: &[u8]) -> Vec<Value> {
-    let run = tfhe_sbc_fed(directory, &["inspect", "--json", "-"], file);
-    run.succeeded().json().as_array().unwrap().clone()
 }
 
 #[test]
@@ -34,7 +24,7 @@ fn uploads_with_a_public_key_are_stored_asked_about_and_decrypted() {
     let desk = shared().desk();
     let directory = desk.path();
     make_public_key(directory);
-    let upload = encrypt(directory, &["--key", "public.tsbc"]);
+    let upload = encrypt(directory, &["--key", "public.tsbc"], READINGS);
     let messages = inspected(directory, &upload);
     assert_eq!(messages[1]["kind"], "column list");
     let radix = COLUMNS.replace("scale", "use = \"radix\"\nscale");
@@ -128,7 +118,7 @@ fn uploads_of_every_expander_and_memory_plan_are_decrypted() {
     let help = tfhe_sbc(directory, &["encrypt", "--help"]).succeeded();
     let eval = ["eval", "--columns", "columns.toml", "rows(flow == 17)"];
     let decrypted = |options: &[&str]| {
-        let upload = encrypt(directory, options);
+        let upload = encrypt(directory, options, READINGS);
         let result = tfhe_sbc_fed(directory, &eval, &upload).succeeded().stdout;
         let rows = &answers(directory, &result)[0]["answer"];
         assert_eq!(*rows, json!(["12:00", "13:00"]), "{options:?}");

@@ -1,7 +1,15 @@
-//! Tables of a rehearsal.
+//! Tables of a rehearsal, and keys with uploads under them.
+
+use std::ops::Range;
 
 use tfhe_sbc_columns::{Column, Computable, ReadingsMetadata, Server, Table, Value};
+use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_upload::DeviceSession;
+use zeroize::Zeroizing;
 
 /// A column by its name, offset, scale and bits.
 pub(crate) type Described<'a> = (&'a str, f64, f64, u32);
@@ -35,4 +43,47 @@ pub(crate) fn table(server: &Server, columns: &[Described<'_>], values: &[Vec<f6
 pub(crate) fn rehearse(server: &Server, value: &dyn Computable) -> Value {
     let [answer] = server.compute([value]).unwrap();
     answer.rehearsed().unwrap()
+}
+
+/// The keys of a key set, each with the party that has it.
+pub(crate) struct Keys {
+    pub(crate) secret: SecretKey,
+    pub(crate) server: Server,
+    /// The bytes of the device key.
+    pub(crate) device: Zeroizing<Vec<u8>>,
+    /// The bytes of a device public key.
+    pub(crate) public: Zeroizing<Vec<u8>>,
+}
+
+impl Keys {
+    /// Generates the keys from a seed of this byte.
+    pub(crate) fn generate(seed: u8) -> Self {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
+        let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
+        let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
+        let public = secret.device_public_key(&mut seeds).unwrap();
+        Self {
+            server: Server::new(key.prepare(&|_| ())),
+            device: secret.device_key().to_bytes().unwrap(),
+            public: Zeroizing::new(public.to_bytes().unwrap()),
+            secret,
+        }
+    }
+}
+
+/// Encrypts the rows `rows` of `values`, column by column, under the bytes of a device key or a device
+/// public key.
+pub(crate) fn upload(
+    key: &Zeroizing<Vec<u8>>,
+    metadata: &ReadingsMetadata,
+    values: &[Vec<f64>],
+    rows: Range<usize>,
+) -> Vec<u8> {
+    let mut board = DeviceSession::new(key.clone(), MemoryPlan::recommended()).unwrap();
+    let values: Vec<&[f64]> = values.iter().map(|list| &list[rows.clone()]).collect();
+    let ReadingsMetadata { columns, rows } = metadata;
+    board
+        .encrypt_table(ExpanderKind::ChaCha20, columns, rows, &values)
+        .unwrap()
 }

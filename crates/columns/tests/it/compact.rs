@@ -5,14 +5,9 @@ use tfhe_sbc_columns::{
     Column, Computable, Computed, Error, Number, Progress, ReadingsMetadata, Server, Table, Value,
 };
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
-use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::readings::Compact;
 
-use crate::common::rehearsal;
+use crate::common::{Keys, rehearsal, upload};
 
 fn compact(name: &str, bits: u32, headroom: u32, body_bits: u32, feedback: bool) -> Column {
     Column {
@@ -63,26 +58,12 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
 
 /// A server with a table of two uploads, one of them made with a device public key.
 fn server() -> (SecretKey, Server, Table) {
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let mut seeds = SeedSequence::new(Seed::from_bytes([11; 32]));
-    let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
-    let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
-    let server = Server::new(key.prepare(&|_| ()));
-    let device_key = secret.device_key().to_bytes().unwrap();
-    let public = secret.device_public_key(&mut seeds).unwrap();
-    let public = zeroize::Zeroizing::new(public.to_bytes().unwrap());
-    let encrypt = |key, rows: std::ops::Range<usize>| {
-        let mut board = DeviceSession::new(key, MemoryPlan::recommended()).unwrap();
-        let values = values();
-        let values: Vec<&[f64]> = values.iter().map(|list| &list[rows.clone()]).collect();
-        let labels = metadata(rows).rows;
-        board
-            .encrypt_table(ExpanderKind::ChaCha20, &columns(), &labels, &values)
-            .unwrap()
-    };
-    let (first, second) = (encrypt(device_key, 0..8), encrypt(public, 8..ROWS));
-    let table = server.load(&[&first, &second]).unwrap();
-    (secret, server, table)
+    let keys = Keys::generate(11);
+    let encrypt =
+        |key, rows: std::ops::Range<usize>| upload(key, &metadata(rows.clone()), &values(), rows);
+    let (first, second) = (encrypt(&keys.device, 0..8), encrypt(&keys.public, 8..ROWS));
+    let table = keys.server.load(&[&first, &second]).unwrap();
+    (keys.secret, keys.server, table)
 }
 
 /// A question and its answer in the clear.

@@ -7,16 +7,12 @@ use tfhe_sbc_columns::{
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding, Derivation};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
-use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_oracle::compact::{Profile, derived_encoding};
 use tfhe_sbc_oracle::upload::UploadKind;
-use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::derived::Declaration;
 use tfhe_sbc_upload::readings::Compact;
 
-use crate::common::rehearsal;
+use crate::common::{Keys, rehearsal, upload};
 
 const ROWS: usize = 40;
 /// The edges that are declared, the last two above the range.
@@ -99,29 +95,15 @@ fn values() -> Vec<Vec<f64>> {
 
 /// A server with a table of two uploads, and one of two of which one is made with a device public key.
 fn server() -> (SecretKey, Server, [Table; 2]) {
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let mut seeds = SeedSequence::new(Seed::from_bytes([12; 32]));
-    let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
-    let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
-    let server = Server::new(key.prepare(&|_| ()));
-    let device_key = secret.device_key().to_bytes().unwrap();
-    let public = secret.device_public_key(&mut seeds).unwrap();
-    let public = zeroize::Zeroizing::new(public.to_bytes().unwrap());
-    let encrypt = |key, rows: std::ops::Range<usize>| {
-        let mut board = DeviceSession::new(key, MemoryPlan::recommended()).unwrap();
-        let values = values();
-        let values: Vec<&[f64]> = values.iter().map(|list| &list[rows.clone()]).collect();
-        let ReadingsMetadata { columns, rows } = metadata(rows);
-        board
-            .encrypt_table(ExpanderKind::ChaCha20, &columns, &rows, &values)
-            .unwrap()
-    };
-    let first = encrypt(device_key.clone(), 0..23);
-    let tables = [device_key, public].map(|key| {
+    let keys = Keys::generate(12);
+    let encrypt =
+        |key, rows: std::ops::Range<usize>| upload(key, &metadata(rows.clone()), &values(), rows);
+    let first = encrypt(&keys.device, 0..23);
+    let tables = [&keys.device, &keys.public].map(|key| {
         let second = encrypt(key, 23..ROWS);
-        server.load(&[&first, &second]).unwrap()
+        keys.server.load(&[&first, &second]).unwrap()
     });
-    (secret, server, tables)
+    (keys.secret, keys.server, tables)
 }
 
 /// A question, its answer in the clear, and the most bootstraps that a row may take.

@@ -1,38 +1,25 @@
 //! Computations under real keys.
 
-use tfhe_sbc_columns::{Column, Computed, Error, Exported, Progress, Server};
+use tfhe_sbc_columns::{Computed, Error, Exported, Progress};
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
-use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_core::random::{Seed, SeedSequence};
 
-use crate::common::rehearsal;
+use crate::common::{Keys, metadata, rehearsal, upload};
 
 /// Loads, arithmetic, comparisons, sums and extremes, then operators on what was computed.
 #[test]
 fn a_server_computes_what_a_rehearsal_does() {
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let mut seeds = SeedSequence::new(Seed::from_bytes([7; 32]));
-    let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
-    let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
-    let server = Server::new(key.prepare(&|_| ()));
-    let key = secret.device_key().to_bytes().unwrap();
-    let mut board = DeviceSession::new(key, MemoryPlan::recommended()).unwrap();
-    let columns = [Column {
-        name: "t".into(),
-        unit: "°C".into(),
-        offset: -4.0,
-        scale: 0.5,
-        bits: 5,
-        compact: None,
-        derived: Default::default(),
-    }];
-    let mut encrypt = |values: &[f64]| {
-        let labels: Vec<String> = (0..values.len()).map(|row| row.to_string()).collect();
-        let upload = board.encrypt_table(ExpanderKind::ChaCha20, &columns, &labels, &[values]);
-        upload.unwrap()
+    let Keys {
+        secret,
+        server,
+        device,
+        ..
+    } = Keys::generate(7);
+    let columns = [("t", -4.0, 0.5, 5)];
+    let encrypt = |values: &[f64]| {
+        let rows = values.len();
+        let values = [values.to_vec()];
+        upload(&device, &metadata(&columns, rows), &values, 0..rows)
     };
     let (first, second) = (encrypt(&[-4.0, 2.5, 11.5]), encrypt(&[0.0, 7.0]));
     let table = server.load(&[&first, &second]).unwrap();
@@ -65,7 +52,7 @@ fn a_server_computes_what_a_rehearsal_does() {
     let earlier = Computed::Number(warmest).export(&Progress::default());
     let earlier = earlier.unwrap();
     assert!(matches!(earlier, Exported::Sealed(_)));
-    let earlier = server.number_of(None, &columns[0], earlier);
+    let earlier = server.number_of(None, &metadata(&columns, 1).columns[0], earlier);
     let rest = earlier.minus(t).unwrap();
     let parts = [Computed::Number(rest.clone())];
     let cost = server.cost(&parts, &Progress::default()).unwrap();
@@ -83,7 +70,8 @@ fn a_server_computes_what_a_rehearsal_does() {
     let sorted = [Computed::Number(t.smallest(5).unwrap())];
     let refused = server.compute_within(&sorted, 3, &Progress::default());
     assert!(matches!(refused, Err(Error::TooCostly { most: 3, .. })));
-    let other = SecretKey::generate(parameters, &mut seeds).unwrap();
+    let mut seeds = SeedSequence::new(Seed::from_bytes([8; 32]));
+    let other = SecretKey::generate(*secret.parameters(), &mut seeds).unwrap();
     assert!(matches!(answers[0].decrypt(&other), Err(Error::Wire(_))));
     let theirs = rehearsal();
     assert!(matches!(

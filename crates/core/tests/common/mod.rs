@@ -2,6 +2,9 @@
 //! not depend on the shipped sets, and what the tests of the wire format share.
 #![allow(dead_code)]
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
@@ -198,4 +201,26 @@ pub(crate) fn assert_golden(what: &str, bytes: &[u8], recorded: &[&str], hash: O
         bytes.len(),
         seen.join("\n"),
     );
+}
+
+/// Runs the Python program that reads files by `docs/wire-format.md` alone, and returns its lines. It
+/// panics if the program refuses a file.
+pub(crate) fn independent_reader(files: &[PathBuf]) -> String {
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../core/tests/independent_reader.py"
+    );
+    let output = Command::new("python3")
+        .arg(program)
+        .args(files)
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("this test needs `python3` (3.8 or newer) on the PATH, but: {error}")
+        });
+    assert!(
+        output.status.success(),
+        "the independent reader refused a file:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -9,6 +9,8 @@
 mod common;
 #[path = "../samples/mod.rs"]
 mod samples;
+#[path = "../../../../tests/vectors/mod.rs"]
+mod vectors;
 
 mod corrupted;
 mod golden;

@@ -1,13 +1,13 @@
 //! Ciphertexts that TFHEpp v9 made, read with this crate's types. Their origin is in
 //! `tests/vectors/tfhepp/v9-binary-lvl1/README.md`.
 
-use std::path::Path;
-
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::GlweSecret;
+
+use crate::vectors::{tfhepp as file, tfhepp_bits as bits};
 
 const N: usize = 1024;
 /// The place at which lvl1 begins in `secretkey.bin`: archive byte, u16 lvl0[636], u32
@@ -16,17 +16,6 @@ const LVL1_AT: usize = 1 + 2 * 636 + 4 * 760;
 /// TFHEpp's alpha of lvl1, in steps of the 32-bit torus: 2^-25 · 2^32.
 const SIGMA: f64 = 128.0;
 const DEGREES: [usize; 4] = [0, 1, 511, 1023];
-
-fn file(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/vectors/tfhepp/v9-binary-lvl1")
-        .join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn bits(name: &str) -> Vec<bool> {
-    file(name).iter().map(|&digit| digit == b'1').collect()
-}
 
 /// The scalars behind the byte that every cereal portable archive of a little-endian
 /// machine begins with.

@@ -2,7 +2,6 @@
 //! `crates/core/tests`, which knows `docs/wire-format.md` only.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
@@ -10,28 +9,10 @@ use tfhe_sbc_core::parameters::{ParameterSet, PlaintextKind};
 use tfhe_sbc_core::wire::{Header, Kind};
 use tfhe_sbc_device::{BodyRounding, ColumnValues, CompactEncoding, ExpanderKind, KeyMode};
 
-use crate::common::frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, FROZEN_TERNARY, lwe_list, resealed};
+use crate::common::frozen::{
+    FROZEN_BOOLEAN, FROZEN_RADIX, FROZEN_TERNARY, independent_reader, lwe_list, resealed,
+};
 use crate::common::{Device, send_columns, varied_values};
-
-fn run_reader(files: &[PathBuf]) -> String {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../core/tests/independent_reader.py"
-    );
-    let output = Command::new("python3")
-        .arg(script)
-        .args(files)
-        .output()
-        .unwrap_or_else(|error| {
-            panic!("this test needs `python3` (3.8 or newer) on the PATH, but: {error}")
-        });
-    assert!(
-        output.status.success(),
-        "the independent reader refused a file:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn words<T: ToString>(values: &[T]) -> String {
     values
@@ -88,7 +69,7 @@ fn the_reader_agrees<T: ProductTorus>(set: ParameterSet, folder: &str) {
         expected += &format!("lwe_list{}\n", words(&blocks));
     }
     assert!(
-        run_reader(&files) == expected,
+        independent_reader(&files) == expected,
         "{} reads differently in Python",
         set.name
     );
@@ -149,7 +130,7 @@ fn the_reader_agrees_on_columns(set: ParameterSet, folder: &str) {
         std::fs::write(path, bytes).unwrap();
     }
     assert!(
-        run_reader(&files) == expected,
+        independent_reader(&files) == expected,
         "columns of {} read differently in Python",
         set.name
     );

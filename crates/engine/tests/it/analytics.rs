@@ -2,8 +2,6 @@
 //! with the same lookups as an evaluation.
 
 use proptest::prelude::*;
-use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
-use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::analytics::extremes::{Indexed, Order};
 use tfhe_sbc_engine::analytics::moments::{sample_variance, variance, variance_numerator};
@@ -12,15 +10,10 @@ use tfhe_sbc_engine::analytics::score::probability_limits;
 use tfhe_sbc_engine::analytics::tree::{Node, Tree};
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{
-    Comparison, FheBool, Integer, IntegerError, Signed, Signedness, Unsigned, Width,
+    Comparison, Integer, IntegerError, Signed, Signedness, Unsigned, Width,
 };
 
-const SETS: [ParameterSet; 3] = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
-
-fn circuits() -> impl Iterator<Item = Circuit> {
-    SETS.iter()
-        .map(|set| Circuit::new(&set.validate().unwrap()).unwrap())
-}
+use crate::common::{circuits, read_bool};
 
 fn read<S: Signedness>(circuit: &Circuit, x: &Integer<S>) -> i128 {
     let blocks: Vec<&Block> = x.blocks().iter().collect();
@@ -39,10 +32,6 @@ fn read<S: Signedness>(circuit: &Circuit, x: &Integer<S>) -> i128 {
 
 fn read_all<S: Signedness>(circuit: &Circuit, list: &[Integer<S>]) -> Vec<i128> {
     list.iter().map(|x| read(circuit, x)).collect()
-}
-
-fn read_bool(circuit: &Circuit, x: &FheBool) -> bool {
-    circuit.rehearse(&[&circuit.bit(x)]).unwrap() == [1]
 }
 
 fn stand_ins<S: Signedness>(circuit: &Circuit, values: &[i128], bits: u32) -> Vec<Integer<S>> {

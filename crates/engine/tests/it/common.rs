@@ -8,6 +8,7 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::{LweCiphertext, LweSecretKey};
+use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
 use tfhe_sbc_core::parameters::{
     Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, Parameters,
     PlaintextKind,
@@ -15,8 +16,10 @@ use tfhe_sbc_core::parameters::{
 use tfhe_sbc_core::random::{
     ExpanderKind, MaskSeed, NoiseDistribution, Seed, SeedSequence, fill_uniform,
 };
+use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_engine::integer::FheBool;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 /// A key set of known seed, and a stream of fresh encryptions under its big key.
@@ -193,4 +196,16 @@ pub(crate) fn place_key<T: ProductTorus>(
         }
     }
     key
+}
+
+/// Returns an empty circuit for each shipped set of radix blocks.
+pub(crate) fn circuits() -> impl Iterator<Item = Circuit> {
+    [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3]
+        .into_iter()
+        .map(|set| Circuit::new(&set.validate().unwrap()).unwrap())
+}
+
+/// Returns the value of a truth value of stand-ins.
+pub(crate) fn read_bool(circuit: &Circuit, x: &FheBool) -> bool {
+    circuit.rehearse(&[&circuit.bit(x)]).unwrap() == [1]
 }

@@ -11,6 +11,7 @@ use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
 use crate::common::{Keys, small_set};
+use crate::frozen;
 
 fn uniform_inputs<T: ProductTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
     let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), 0);
@@ -147,11 +148,7 @@ fn damaged_server_keys_are_refused() {
 
 /// Seals `payload` under the header of `message`, as a forger would.
 fn resealed(message: &[u8], payload: &[u8]) -> Vec<u8> {
-    let (header, _) = Header::parse(message).unwrap();
-    let mut forged = vec![0; HEADER_BYTES];
-    forged.extend_from_slice(payload);
-    header.seal_vec(&mut forged).unwrap();
-    forged
+    frozen::resealed(&Header::parse(message).unwrap().0, payload)
 }
 
 #[test]

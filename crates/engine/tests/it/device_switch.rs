@@ -2,7 +2,6 @@
 //! gives the same bits on any number of threads, and refuses what does not fit.
 
 use std::path::Path;
-use std::process::Command;
 
 use tfhe_sbc_core::device_issue::DeviceId;
 use tfhe_sbc_core::glwe::GlweCiphertext;
@@ -11,12 +10,12 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{Decomposition, PARAMETERS_BYTES, ParameterSet};
 use tfhe_sbc_core::random::{Seed, SeedSequence};
-use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use tfhe_sbc_core::wire::{Header, Kind, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::ServerKeyError;
 
 use crate::common::{device_switch, device_switch_with, small_set, uniform_glwes};
-use crate::reference;
+use crate::{frozen, reference};
 
 /// Over 32 bits every product is an integer that the transform finds exactly. Over 64
 /// bits every scalar is right up to the transform's error, far below the key's noise at
@@ -162,9 +161,7 @@ fn forged(message: &[u8], change: impl FnOnce(&mut Header, &mut Vec<u8>)) -> Vec
     let parsed = Message::parse(message).unwrap().0;
     let (mut header, mut payload) = (parsed.header, parsed.payload.to_vec());
     change(&mut header, &mut payload);
-    let mut forged = [&[0; HEADER_BYTES], &payload[..]].concat();
-    header.seal_vec(&mut forged).unwrap();
-    forged
+    frozen::resealed(&header, &payload)
 }
 
 #[test]
@@ -263,17 +260,7 @@ fn an_independent_reader_agrees() {
             std::fs::write(&path, bytes).unwrap();
             path
         });
-        let script = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../core/tests/independent_reader.py"
-        );
-        let output = Command::new("python3").arg(script).args(files).output();
-        let output = output.expect("this test needs `python3` on the PATH");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let said = frozen::independent_reader(&files);
         let own = format!("station-7 3 {}", device.fingerprint());
         let expected = format!(
             "secret_key {} {} {}\ndevice_key {own}\ndevice_switch_key {own}\n",
@@ -281,7 +268,7 @@ fn an_independent_reader_agrees() {
             secret.parameters().fingerprint(),
             secret.fingerprint(),
         );
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+        assert_eq!(said, expected);
     }
     agrees::<u64>(MESSAGE_2_CARRY_2);
     agrees::<u64>(GATES);

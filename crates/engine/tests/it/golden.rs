@@ -1,9 +1,8 @@
 //! The recorded bytes of device switch keys, which must stay readable.
 
-#[path = "../../../core/tests/common/mod.rs"]
-mod frozen;
-
-use frozen::{FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds};
+use crate::frozen::{
+    FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds,
+};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;

@@ -16,6 +16,8 @@ mod determinism;
 mod device_switch;
 mod encrypted_analytics;
 mod encrypted_integers;
+#[path = "../../../core/tests/common/mod.rs"]
+mod frozen;
 mod gates;
 mod golden;
 mod noise;

@@ -7,20 +7,13 @@ mod division;
 mod wide;
 
 use proptest::prelude::*;
-use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
-use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{
     BitOp, CarryForm, Clear, Comparison, FheBool, Integer, IntegerError, Shift, Signed, Signedness,
     Unsigned, Width,
 };
 
-const SETS: [ParameterSet; 3] = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
-
-fn circuits() -> impl Iterator<Item = Circuit> {
-    SETS.iter()
-        .map(|set| Circuit::new(&set.validate().unwrap()).unwrap())
-}
+use crate::common::{circuits, read_bool};
 
 fn mask(bits: u32) -> u128 {
     u128::MAX >> (128 - bits)
@@ -34,10 +27,6 @@ fn read<S: Signedness>(circuit: &Circuit, x: &Integer<S>) -> u128 {
         sum.wrapping_add((value as u128) << (i as u32 * bits))
     });
     sum & mask(x.width().bits())
-}
-
-fn read_bool(circuit: &Circuit, x: &FheBool) -> bool {
-    circuit.rehearse(&[&circuit.bit(x)]).unwrap() == [1]
 }
 
 fn signed(value: u128, bits: u32) -> i128 {

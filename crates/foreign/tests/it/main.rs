@@ -4,6 +4,9 @@
     reason = "a test stops at what it does not expect"
 )]
 
+#[path = "../../../../tests/vectors/mod.rs"]
+mod vectors;
+
 mod seal;
 mod tfhe_rs;
 mod tfhepp;

@@ -1,7 +1,5 @@
 //! SEAL's and SEAL-Embedded's files: told apart, taken in, and given back as they came.
 
-use std::path::Path;
-
 use tfhe_sbc_ckks::seal::SealError;
 use tfhe_sbc_ckks::{Format, Parameters, Seed, SeedSequence};
 use tfhe_sbc_foreign::seal::{
@@ -10,12 +8,9 @@ use tfhe_sbc_foreign::seal::{
 };
 use tfhe_sbc_foreign::{Description, describe};
 
-const SCALE: Option<f64> = Some((1 << 25) as f64);
+use crate::vectors::seal as vector;
 
-fn vector(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/seal");
-    std::fs::read(folder.join(name)).unwrap()
-}
+const SCALE: Option<f64> = Some((1 << 25) as f64);
 
 #[track_caller]
 fn described(bytes: &[u8], library: &str, kind: &str, details: &[(&str, &str)]) {

@@ -2,7 +2,6 @@
 //! `tests/vectors/tfhepp/v9-binary-lvl1/README.md`), what is made for it of uploads, and what is
 //! no such file.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tfhe_sbc_core::encoding::boolean;
@@ -21,16 +20,7 @@ use tfhe_sbc_foreign::tfhepp::{
     TLWE_BYTES, TRLWE_BYTES, TfheppError, TlweVector, TrlweVector, content_of,
 };
 
-fn file(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/vectors/tfhepp/v9-binary-lvl1")
-        .join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn bits(name: &str) -> Vec<bool> {
-    file(name).iter().map(|&digit| digit == b'1').collect()
-}
+use crate::vectors::{tfhepp as file, tfhepp_bits as bits};
 
 fn key() -> SecretKey {
     SecretKey::parse(&file("secretkey.bin")).unwrap()

@@ -7,33 +7,19 @@ use tfhe_sbc_query::cost::{costs, rehearse};
 use tfhe_sbc_upload::derived::{Declaration, Derived};
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
+use crate::draw::Draw;
 use crate::key_set::{Table, questions, table};
 use crate::plain;
-
-/// Numbers, the same in every run.
-struct Draw(u64);
 
 /// The thresholds that conditions on `a` are drawn from. The first five are declared.
 const THRESHOLDS: [f64; 9] = [-3.0, 0.0, 0.25, 4.5, 11.5, -4.0, 1.0, 20.0, -9.0];
 
 impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-
-    fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-
     fn threshold(&mut self) -> f64 {
         THRESHOLDS[self.below(THRESHOLDS.len() as u64) as usize]
     }
 
-    fn comparison(&mut self) -> String {
+    fn declared_comparison(&mut self) -> String {
         let (of, threshold) = (self.one_of(&["a", "a", "a", "d"]), self.threshold());
         match self.below(6) {
             0 => format!("{of} between {threshold} and {}", self.threshold()),
@@ -48,20 +34,23 @@ impl Draw {
         }
     }
 
-    fn condition(&mut self, depth: u64) -> String {
+    fn declared_condition(&mut self, depth: u64) -> String {
         match self.below(4) {
-            _ if depth == 0 => self.comparison(),
-            0 => format!("not ({})", self.condition(depth - 1)),
+            _ if depth == 0 => self.declared_comparison(),
+            0 => format!("not ({})", self.declared_condition(depth - 1)),
             1 | 2 => {
                 let word = self.one_of(&[" and ", " or "]);
-                let list = [self.condition(depth - 1), self.condition(depth - 1)];
+                let list = [
+                    self.declared_condition(depth - 1),
+                    self.declared_condition(depth - 1),
+                ];
                 list.map(|condition| format!("({condition})")).join(word)
             }
-            _ => self.comparison(),
+            _ => self.declared_comparison(),
         }
     }
 
-    fn question(&mut self) -> Question {
+    fn declared_question(&mut self) -> Question {
         let text = match self.below(5) {
             0 => {
                 let measure = self.one_of(&["variance", "std", "sample_variance", "sum", "mean"]);
@@ -73,8 +62,8 @@ impl Draw {
                 let edges = self.one_of(&["-3, 0, 0.5, 4.5", "-9, 0, 11.5, 30", "-4, 1", "40, 50"]);
                 format!("histogram({of}, {edges})")
             }
-            2 => format!("rows({})", self.condition(2)),
-            _ => format!("count({})", self.condition(3)),
+            2 => format!("rows({})", self.declared_condition(2)),
+            _ => format!("count({})", self.declared_condition(3)),
         };
         text.parse().unwrap()
     }
@@ -136,7 +125,7 @@ fn random_questions_are_answered_as_in_the_clear() {
         };
         let readings = COLUMNS.iter().map(|&c| column(&mut draw, c)).collect();
         let table = declared(table(&COLUMNS, readings));
-        let question = draw.question();
+        let question = draw.declared_question();
         let asked = [question.clone()];
         let answers = rehearse(&parameters, &table.metadata, &table.readings, &asked).unwrap();
         let (given, expected) = (&answers[0].value, plain::answer(&table, &question));

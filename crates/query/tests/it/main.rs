@@ -9,6 +9,7 @@ mod key_set;
 mod plain;
 
 mod derived;
+mod draw;
 mod formats;
 mod functions;
 mod queries;

@@ -1,22 +1,10 @@
 //! Questions answered on ciphertexts, by a real server key, against the same questions
 //! answered in the clear.
 
+use crate::draw::Draw;
 use crate::key_set::{KeySet, key_set, questions, table};
 use crate::plain::assert_answers;
 use tfhe_sbc_query::condition::Relation;
-
-/// Numbers below a bound, the same in every run.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-}
 
 #[test]
 fn random_tables_are_answered_as_in_the_clear() {

@@ -1,6 +1,7 @@
 //! Random questions about random tables, rehearsed with the server's lookups on blocks of all
 //! sizes, against the same in the clear.
 
+use crate::draw::Draw;
 use crate::key_set::{Table, table};
 use crate::plain;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
@@ -8,22 +9,7 @@ use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_query::cost::rehearse;
 use tfhe_sbc_query::{Aggregate, Question};
 
-/// Numbers, the same in every run.
-struct Draw(u64);
-
 impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-
-    fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-
     fn table(&mut self) -> Table {
         let columns = [
             ("a", -4.0, 0.5, 5),

@@ -4,6 +4,9 @@
     reason = "a test stops at what it does not expect"
 )]
 
+#[path = "../../../core/src/random/tests/normal.rs"]
+mod normal;
+
 mod published_sets;
 mod reproduce;
 mod reproduce_command;

@@ -2,8 +2,9 @@
 //! deviation that is wrong by 2 %, tails and shape.
 
 use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed};
-use tfhe_sbc_oracle::special_functions::normal_cdf;
 use tfhe_sbc_research::samplers::{add_gaussian_polar_vartime, add_gaussian_ziggurat_vartime};
+
+use crate::normal::{check_moments, check_shape, check_tails, within};
 
 /// A sampler over the 64-bit torus, for a standard deviation as a fraction of q.
 type Sampler = fn(f64, &mut AnyExpander, &mut [u64]);
@@ -30,63 +31,6 @@ fn normals(sampler: Sampler, expander: &mut AnyExpander, len: usize) -> Vec<f64>
         .into_iter()
         .map(|x| x as i64 as f64 * 2f64.powi(-40))
         .collect()
-}
-
-fn within(what: &str, seen: f64, expected: f64, tolerance: f64) -> Result<(), String> {
-    match (seen - expected).abs() <= tolerance {
-        true => Ok(()),
-        false => Err(format!(
-            "{what}: {seen} is not within {tolerance} of {expected}"
-        )),
-    }
-}
-
-/// The first four moments, each within five standard deviations of its estimate.
-fn check_moments(sample: &[f64]) -> Result<(), String> {
-    let len = sample.len() as f64;
-    let moment = |power: i32| sample.iter().map(|x| x.powi(power)).sum::<f64>() / len;
-    // The variances of x, x^2, x^3 and x^4 are 1, 2, 15 and 96.
-    for (power, expected, variance) in [
-        (1, 0.0, 1.0),
-        (2, 1.0, 2.0),
-        (3, 0.0, 15.0),
-        (4, 3.0, 96f64),
-    ] {
-        let tolerance = 5.0 * (variance / len).sqrt();
-        within(
-            &format!("moment {power}"),
-            moment(power),
-            expected,
-            tolerance,
-        )?;
-    }
-    Ok(())
-}
-
-/// The number of variates beyond 2, 3, 4 and 5 standard deviations on each side.
-fn check_tails(sample: &[f64]) -> Result<(), String> {
-    for sigmas in [2.0, 3.0, 4.0, 5.0] {
-        let expected = sample.len() as f64 * normal_cdf(-sigmas);
-        for sign in [-1.0, 1.0] {
-            let seen = sample.iter().filter(|x| sign * **x > sigmas).count() as f64;
-            // Five deviations of a Poisson count, wider where the count is small.
-            let tolerance = 5.0 * expected.sqrt() + 2.0;
-            within(&format!("beyond {sigmas}"), seen, expected, tolerance)?;
-        }
-    }
-    Ok(())
-}
-
-/// The distance of Kolmogorov and Smirnov to the normal law: `sqrt(n) D > 2.5` has probability 7e-6.
-fn check_shape(mut sample: Vec<f64>) -> Result<(), String> {
-    sample.sort_unstable_by(f64::total_cmp);
-    let len = sample.len() as f64;
-    let distance = sample
-        .iter()
-        .enumerate()
-        .map(|(i, &x)| (normal_cdf(x) - (i as f64 + 0.5) / len).abs())
-        .fold(0.0, f64::max);
-    within("Kolmogorov-Smirnov", distance * len.sqrt(), 0.0, 2.5)
 }
 
 #[test]

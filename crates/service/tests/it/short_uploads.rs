@@ -9,15 +9,14 @@ use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_service::store::Store;
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::client::ClientError;
-use tfhe_sbc_transport::protocol::{Selection, UploadReceipt};
+use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::role::Role;
 use tfhe_sbc_upload::derived::Derived;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_upload::short::{Definitions, MAX_SHORT_BYTES, shorten};
 
-use crate::common::{TestServer, metric, summary};
+use crate::common::{TestServer, metric, refused, summary};
 
 const PARAMETERS: ParameterFingerprint = ParameterFingerprint([1; 16]);
 
@@ -52,18 +51,6 @@ fn upload(column: &str, label: &str) -> Vec<u8> {
 
 fn short(upload: &[u8]) -> Vec<u8> {
     shorten(upload).unwrap().bytes
-}
-
-#[track_caller]
-fn refused(result: Result<UploadReceipt, ClientError>, expected: u16) -> String {
-    match result {
-        Err(ClientError::Refused {
-            status,
-            message,
-            hint,
-        }) if status == expected => format!("{message} | {hint}"),
-        other => panic!("expected a refusal with {expected}, got {other:?}"),
-    }
 }
 
 #[test]

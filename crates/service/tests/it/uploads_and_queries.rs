@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{TestServer, column, eventually, file_names, metric};
+use crate::common::{TestServer, column, eventually, file_names, metric, refused};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
@@ -13,21 +13,6 @@ use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::role::Role;
-
-#[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, ClientError>, expected_status: u16) -> String {
-    match result {
-        Err(ClientError::Refused {
-            status,
-            message,
-            hint,
-        }) if status == expected_status => {
-            assert!(!hint.is_empty(), "{message} has no hint");
-            format!("{message} | {hint}")
-        }
-        other => panic!("expected a refusal with {expected_status}, got {other:?}"),
-    }
-}
 
 #[test]
 fn a_device_uploads_and_the_owner_queries() {

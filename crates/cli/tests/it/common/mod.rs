@@ -80,10 +80,10 @@ impl Run {
     }
 }
 
-/// Returns a text without spaces, line breaks and the marks of a failure's block.
-fn packed(text: &str) -> String {
+/// Returns a text without spaces, line breaks and the lines of tables and of a failure's block.
+pub(crate) fn packed(text: &str) -> String {
     text.chars()
-        .filter(|c| !c.is_whitespace() && *c != '│')
+        .filter(|c| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c))
         .collect()
 }
 
@@ -126,6 +126,20 @@ pub(crate) fn tfhe_sbc_fed<S: AsRef<std::ffi::OsStr>>(
     // A command that refuses before it reads closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
     run_of(child.wait_with_output().unwrap())
+}
+
+/// Encrypts a table in CSV under `columns.toml` with these options, and returns the upload.
+pub(crate) fn encrypt(directory: &Path, options: &[&str], csv: &str) -> Vec<u8> {
+    let arguments = [&["encrypt", "--columns", "columns.toml"], options].concat();
+    tfhe_sbc_fed(directory, &arguments, csv.as_bytes())
+        .succeeded()
+        .stdout
+}
+
+/// Returns the descriptions of a file's messages.
+pub(crate) fn inspected(directory: &Path, file: &[u8]) -> Vec<serde_json::Value> {
+    let run = tfhe_sbc_fed(directory, &["inspect", "--json", "-"], file);
+    run.succeeded().json().as_array().unwrap().clone()
 }
 
 /// Returns a shell's commands, with the program in its path.

@@ -175,15 +175,6 @@ fn ternary_coefficients_are_uniform() {
 /// Every value of `r` once: the masses are exact.
 #[test]
 fn tuniform_of_every_word_has_the_exact_masses() {
-    struct Counter(u16);
-    impl Expander for Counter {
-        fn fill(&mut self, out: &mut [u8]) {
-            for word in out.chunks_mut(2) {
-                word.copy_from_slice(&self.0.to_le_bytes());
-                self.0 = self.0.wrapping_add(1);
-            }
-        }
-    }
     for bound_log2 in 0..=14 {
         let bound = 1i64 << bound_log2;
         // Above the low bits anything may stand.

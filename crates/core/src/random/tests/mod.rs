@@ -6,12 +6,14 @@
 
 mod continuous;
 mod discrete;
+mod normal;
 mod samplers;
 mod seeds;
 mod single;
 mod streams;
 
 use super::*;
+use normal::within;
 
 /// A stream of its own for each test.
 fn stream(kind: ExpanderKind, number: u32) -> AnyExpander {
@@ -47,12 +49,13 @@ fn chi_square(observed: &[u64], expected: &[f64]) -> Result<(), String> {
     within("chi-square score", score, 0.0, 5.0)
 }
 
-fn within(what: &str, seen: f64, expected: f64, tolerance: f64) -> Result<(), String> {
-    if (seen - expected).abs() <= tolerance {
-        Ok(())
-    } else {
-        Err(format!(
-            "{what}: {seen} is not within {tolerance} of {expected}"
-        ))
+/// The words of 16 bits from a number on, one after the other.
+struct Counter(u16);
+impl Expander for Counter {
+    fn fill(&mut self, out: &mut [u8]) {
+        for word in out.chunks_mut(2) {
+            word.copy_from_slice(&self.0.to_le_bytes());
+            self.0 = self.0.wrapping_add(1);
+        }
     }
 }

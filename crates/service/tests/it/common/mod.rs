@@ -336,3 +336,22 @@ pub(crate) fn file_names(directory: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// Returns the message and the hint of a refusal with a status.
+#[track_caller]
+pub(crate) fn refused<T: std::fmt::Debug>(
+    result: Result<T, ClientError>,
+    expected_status: u16,
+) -> String {
+    match result {
+        Err(ClientError::Refused {
+            status,
+            message,
+            hint,
+        }) if status == expected_status => {
+            assert!(!hint.is_empty(), "{message} has no hint");
+            format!("{message} | {hint}")
+        }
+        other => panic!("expected a refusal with {expected_status}, got {other:?}"),
+    }
+}
