@@ -38,7 +38,7 @@ def test_the_small_plan(key):
 
 
 #: The reader that knows the description of the wire format only.
-READER = Path(__file__).parents[3] / "crates/core/tests/independent_reader.py"
+READER = Path(__file__).parents[3] / "crates/core/tests/independent_reader"
 
 
 def read(upload, tmp_path):
@@ -46,7 +46,7 @@ def read(upload, tmp_path):
     path = tmp_path / "upload.tsbc"
     path.write_bytes(upload)
     keys = [Path(KEYS) / name for name in ("secret.tsbc", "device.tsbc")]
-    arguments = [sys.executable, str(READER), *map(str, keys), str(path)]
+    arguments = [sys.executable, "-B", str(READER), *map(str, keys), str(path)]
     output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
     return [line.split(" ") for line in output.splitlines()[2:]]
 

@@ -208,10 +208,11 @@ pub(crate) fn assert_golden(what: &str, bytes: &[u8], recorded: &[&str], hash: O
 pub(crate) fn independent_reader(files: &[PathBuf]) -> String {
     let program = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../core/tests/independent_reader.py"
+        "/../core/tests/independent_reader"
     );
+    // With -B nothing is written beside the program.
     let output = Command::new("python3")
-        .arg(program)
+        .args(["-B", program])
         .args(files)
         .output()
         .unwrap_or_else(|error| {
