@@ -34,7 +34,7 @@ const UPLOADS: usize = 1 << 10;
 /// The uploads of a timed run: few, so that most runs are not interrupted by other work of the machine. Runs
 /// take different ones in turn.
 const UPLOADS_OF_A_RUN: usize = 32;
-/// The uploads of the fleet, each of so many rows, and the headroom for them.
+/// The number of uploads of the fleet, the rows of each, and the headroom for them.
 const FLEET_UPLOADS: usize = 100_000;
 const FLEET_ROWS: usize = 24;
 const FLEET_HEADROOM: u32 = 17;

@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     /// The file to write [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Write an upload for every so many rows, numbered OUT-1, OUT-2 and so on, so that any number of rows
-    /// is encrypted in the memory of one upload
+    /// Write one upload for every ROWS rows, numbered OUT-1, OUT-2 and so on, so that any number of rows is
+    /// encrypted in the memory of one upload
     #[arg(long, value_name = "ROWS", requires = "out")]
     split: Option<NonZeroUsize>,
     /// The generator of masks and noise

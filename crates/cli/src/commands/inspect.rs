@@ -26,7 +26,7 @@ use crate::parameters::{Chosen, chosen};
 use crate::{output, report};
 
 /// Says what a file is: kind, parameters, fingerprints, element count, sizes. Never
-/// shows secrets. With --readings, says instead how large an upload of so many readings
+/// shows secrets. With --readings, says instead how large an upload of that many readings
 /// under that key will be, and how much memory a board needs to encrypt it.
 #[derive(Args)]
 #[command(

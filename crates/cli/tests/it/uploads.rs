@@ -152,7 +152,7 @@ fn uploads_of_every_expander_and_memory_plan_are_decrypted() {
     }
 }
 
-/// The size of uploads of so many readings of so many bits.
+/// Returns the sizes of uploads of `count` readings of `bits` bits.
 fn told(directory: &Path, of: &[&str], count: usize, bits: &str) -> Vec<Value> {
     let count = count.to_string();
     let options = ["--readings", &count, "--bits", bits, "--json"];

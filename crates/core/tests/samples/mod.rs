@@ -153,7 +153,7 @@ pub(crate) fn read_column_list(bytes: &[u8], kind: Kind, key: &SecretKey) -> Res
     ColumnList::check(message, key.parameters(), key.fingerprint()).map(drop)
 }
 
-/// A seeded list of so many plaintexts, its bodies zero.
+/// Returns a seeded list of `count` plaintexts, whose bodies are zero.
 pub(crate) fn seeded_list(key: &SecretKey, count: usize) -> Vec<u8> {
     let parameters = key.parameters();
     let header = glwe::header(
@@ -173,7 +173,7 @@ pub(crate) fn read_seeded_list(bytes: &[u8], key: &SecretKey) -> Result<(), Wire
     SeededGlweList::check(message, key.parameters(), key.fingerprint()).map(drop)
 }
 
-/// A list with masks of so many plaintexts, all of it zero.
+/// Returns a list with masks of `count` plaintexts, all of it zero.
 pub(crate) fn masked_list(key: &SecretKey, count: usize) -> Vec<u8> {
     let parameters = key.parameters();
     let header = masked_header(parameters, key.fingerprint(), count as u32);

@@ -19,13 +19,13 @@ use crate::{output, report};
 /// The readings of an upload.
 #[derive(Args)]
 pub(super) struct Readings {
-    /// Say how large an upload of so many readings will be, in radix blocks unless --headroom is given
+    /// Say how large an upload of COUNT readings will be, in radix blocks unless --headroom is given
     #[arg(long = "readings", value_name = "COUNT")]
     count: Option<usize>,
     /// Bits of each of these readings [default: 1, for the sets of booleans]
     #[arg(long, requires = "count", value_parser = value_parser!(u32).range(1..=52))]
     bits: Option<u32>,
-    /// Say it for a compact column with so many bits above each reading's code
+    /// Say it for a compact column with BITS bits above each reading's code
     #[arg(long, value_name = "BITS", requires_all = ["count", "bits", "body_bits"])]
     headroom: Option<u32>,
     /// The bits that a compact column keeps of each body coefficient

@@ -21,10 +21,10 @@ const LINE: usize = 64;
 #[derive(Args)]
 #[command(next_help_heading = "For --from tfhepp")]
 pub(super) struct Options {
-    /// Print numbers of so many bits, least significant first, one a line
+    /// Print numbers of BITS bits, least significant first, one a line
     #[arg(long, value_name = "BITS", requires = "from", value_parser = clap::value_parser!(u32).range(1..=64))]
     bits: Option<u32>,
-    /// How many bits there are, where polynomials have more [default: all]
+    /// The number of bits, if polynomials have more [default: all]
     #[arg(long, value_name = "BITS", requires = "from")]
     count: Option<usize>,
 }

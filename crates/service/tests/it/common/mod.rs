@@ -103,7 +103,7 @@ fn error(message: &str, hint: &str, kind: BackendErrorKind) -> BackendError {
     }
 }
 
-/// The column that the pretending backend sees in an upload of so many bytes.
+/// The column that the pretending backend sees in an upload of `bytes` bytes.
 pub(crate) fn column(bytes: u32) -> Column {
     Column {
         name: "temperature".to_owned(),
