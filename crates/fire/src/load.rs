@@ -115,8 +115,8 @@ impl Boards {
         })
     }
 
-    /// Lets all boards upload for some time. With an interval, each board starts at a random moment
-    /// within it.
+    /// Lets all boards upload for some time. With an interval, the moments at which the boards start
+    /// are spread evenly over it.
     pub(crate) async fn run(
         &self,
         site: &Site,

@@ -59,8 +59,10 @@ impl Report {
             text,
             "# The server under fire\n\n\
              <!-- Made by `cargo xtask fire`; do not edit. -->\n\n\
-             Made by `cargo xtask fire{}`, which starts the real server and the real agents, and exits \
-             with an error if any figure below is not what it must be. The boards, the network and the \
+             Made by `cargo xtask fire{}`, which starts the real server and the real agents. It \
+             exits with an error if a receipt is wrong, if an attack is not refused, counted and logged as it must \
+             be, if the server takes more memory than its limits allow, or if a row of an agent is lost, stored \
+             twice or changed. The boards, the network and the \
              attackers share the machine with the server: {}.\n",
             options(std::env::args()),
             self.machine
@@ -88,9 +90,9 @@ impl Report {
             "\n## {} boards\n\n\
              Each board has its own certificate and keeps one connection of mutual TLS 1.3 open. An upload \
              is {} rows of two columns, encrypted for this run, {:.1} kB. A receipt says that the upload is \
-             on the disk. Times are measured from the first byte sent to the receipt. Boards that upload at \
-             their own pace start at different moments.\n\n\
-             | | uploads/s | p50 | p90 | p99 | p99.9 | longest | uploads | without receipt |\n\
+             on the disk. Times are measured from the first byte sent to the receipt, retries included. Boards \
+             that upload at their own pace start at different moments.\n\n\
+             | | uploads/s | p50 | p90 | p99 | p99.9 | longest | uploads | attempts without receipt |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|--:|",
             first.boards,
             crate::readings::ROWS,
@@ -118,7 +120,7 @@ impl Report {
         }
         writeln!(
             text,
-            "\n| | rows/s | bytes/s | server's processor time, of one core | its memory | at most | connections opened | boards without any receipt |\n\
+            "\n| | rows/s | bytes/s | server's processor time, of one core | its memory at the end | its memory at most | connections opened | boards without any receipt |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|"
         )?;
         for (load, how) in loads {
@@ -156,10 +158,12 @@ fn write_attacks(attacks: &Attacks, text: &mut String) -> fmt::Result {
     writeln!(
         text,
         "\n## Attacks\n\n\
-         Each attack is made at once as often as the table says. What must be refused must be refused, \
-         counted by its reason in the metrics, and logged. Nothing of it is stored, unless the table says \
-         so. A good board uploads meanwhile.\n\n\
-         | attack | times | what the attacker saw | counter | counted | logged | stored | good uploads | longest |\n\
+         All attempts of an attack are made at once, as many as the table says. The server must refuse each \
+         attempt, count it by the reason in its metrics, and log it, and it must store nothing. There are two \
+         exceptions: the first copy of a replayed upload is stored, and the others get its receipt; and one \
+         certificate may have 16 connections. A good board uploads meanwhile, and must get each receipt within \
+         3 s.\n\n\
+         | attack | attempts | what the attacker saw | counter | counted | logged | stored | good uploads | longest wait of a good upload |\n\
          |---|--:|---|---|--:|--:|--:|--:|--:|"
     )?;
     for attack in &attacks.attacks {
