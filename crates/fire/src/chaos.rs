@@ -385,10 +385,11 @@ fn tally(chaos: &mut Chaos, given: &[String], mut found: HashMap<String, usize>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::readings::{ROWS, Uploads};
+    use crate::readings::{ROWS, Uploads, columns};
     use tfhe_sbc_core::keys::SecretKey;
     use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
     use tfhe_sbc_upload::fresh_seeds;
+    use tfhe_sbc_upload::readings::Compact;
 
     fn nothing() -> Chaos {
         Chaos {
@@ -467,5 +468,25 @@ mod tests {
             readings.insert(found[0].to_bits());
         }
         assert!(readings.len() > ROWS / 2, "readings should differ");
+    }
+
+    #[test]
+    fn compact_columns_are_decrypted_as_agents_encrypt_them() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let secret = SecretKey::generate(parameters, &mut fresh_seeds().unwrap()).unwrap();
+        let uploads = Uploads::of_bytes(secret.device_key().to_bytes().unwrap()).unwrap();
+        let mut columns = columns();
+        columns[0].compact = Some(Compact {
+            headroom: 14,
+            body_bits: 31,
+            feedback: true,
+        });
+        let labels: Vec<String> = (0..ROWS).map(|row| format!("agent/{row}")).collect();
+        let upload = uploads.encrypt(&columns, &labels).unwrap();
+        let rows = Owner::of_key(secret).decrypt(&upload).unwrap();
+        assert_eq!(rows.len(), ROWS);
+        for (label, found) in rows {
+            assert!(are_same(&found, &readings_of(&label)), "{label}: {found:?}");
+        }
     }
 }

@@ -74,12 +74,21 @@ impl Uploads {
         let labels: Vec<String> = (0..ROWS)
             .map(|row| format!("{board}/{number}/{row}"))
             .collect();
+        self.encrypt(&columns(), &labels)
+    }
+
+    /// Returns an upload of the rows of these labels, in the forms of the given columns.
+    pub(crate) fn encrypt(
+        &self,
+        columns: &[Column],
+        labels: &[String],
+    ) -> Result<Vec<u8>, Failure> {
         let rows: Vec<Vec<f64>> = labels.iter().map(|label| readings_of(label)).collect();
-        let by_column: Vec<Vec<f64>> = (0..columns().len())
+        let by_column: Vec<Vec<f64>> = (0..columns.len())
             .map(|column| rows.iter().map(|row| row[column]).collect())
             .collect();
         let mut session = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(session.encrypt_table(ExpanderKind::ChaCha20, &columns(), &labels, &by_column)?)
+        Ok(session.encrypt_table(ExpanderKind::ChaCha20, columns, labels, &by_column)?)
     }
 }
 
@@ -106,11 +115,10 @@ impl Owner {
         let encoding = parameters.block_encoding();
         let upload = Upload::parse(upload, parameters, self.secret.fingerprint())?;
         let list = ExpandedGlweList::<u64>::expand(&upload.list, parameters);
-        let digits: Vec<u64> = list
+        let phases: Vec<u64> = list
             .ciphertexts()
             .iter()
             .flat_map(|ciphertext| self.key.phase(ciphertext))
-            .map(|phase| encoding.decode(phase))
             .collect();
         let metadata = &upload.metadata;
         let mut rows = Vec::with_capacity(metadata.rows.len());
@@ -118,11 +126,13 @@ impl Owner {
             let mut readings = Vec::with_capacity(metadata.columns.len());
             for (column, described) in metadata.columns.iter().enumerate() {
                 let blocks = metadata.blocks_of(encoding, column, row);
-                let digits = digits.get(blocks).ok_or("an upload has too few blocks")?;
-                let code = digits
-                    .iter()
-                    .rev()
-                    .fold(0, |code, digit| (code << encoding.message_bits()) | digit);
+                let phases = phases.get(blocks).ok_or("an upload has too few blocks")?;
+                let code = match (described.compact, phases) {
+                    (Some(compact), &[phase]) => compact.encoding(described.bits)?.decode(phase),
+                    _ => phases.iter().rev().fold(0, |code, &phase| {
+                        (code << encoding.message_bits()) | encoding.decode(phase)
+                    }),
+                };
                 readings.push(described.fixed_point()?.decode(code as f64));
             }
             rows.push((label.clone(), readings));
