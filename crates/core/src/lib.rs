@@ -17,6 +17,7 @@
 //! |---|---|
 //! | [`encoding::boolean`], [`sample_extract`] | Chillotti, Gama, Georgieva and Izabachène, "TFHE: Fast Fully Homomorphic Encryption over the Torus", section 4.2 |
 //! | [`fft`] | the folded transform as a tree of remainders, explained in the module |
+//! | `packing` | the same authors, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of Cryptology 2020, algorithm 2 |
 //! | [`ntt`] | Lyubashevsky and Seiler, "NTTRU", 2019; Seiler 2018 |
 //! | `device_public_key` | Lyubashevsky, Peikert and Regev 2010, section 1.1 |
 //! | `lwe` | keys of blocks: ePrint 2023/958, section 3 |
@@ -44,6 +45,8 @@ pub mod keys;
 pub mod lwe;
 pub mod ntt;
 mod packed_len;
+#[cfg(feature = "alloc")]
+pub mod packing;
 pub mod padded_text;
 pub mod parameter_sets;
 pub mod parameters;

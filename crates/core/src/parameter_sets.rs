@@ -3,6 +3,8 @@
 //! tests of the oracle crate recompute the failure probability and security level of each.
 
 mod found;
+#[cfg(feature = "alloc")]
+mod packing;
 
 use crate::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
 use crate::parameters::{
@@ -10,6 +12,9 @@ use crate::parameters::{
     ParameterSet, Parameters, PlaintextKind,
 };
 use crate::random::NoiseDistribution;
+
+#[cfg(feature = "alloc")]
+pub use packing::packing_of;
 
 /// Radix blocks of 2 message and 2 carry bits, the default for integers.
 ///

@@ -143,7 +143,7 @@ pub struct ParameterSet {
 /// The reason why a parameter set is not usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the parameter set is not usable: {0}")]
-pub struct ParameterError(&'static str);
+pub struct ParameterError(pub(crate) &'static str);
 
 impl ParameterSet {
     /// Checks every range that the code relies on and makes the set immutable. The security level is
@@ -233,7 +233,7 @@ impl ParameterSet {
     }
 }
 
-fn noise_is_usable(noise: NoiseDistribution, torus_bits: u32) -> bool {
+pub(crate) fn noise_is_usable(noise: NoiseDistribution, torus_bits: u32) -> bool {
     if noise.validate(torus_bits).is_err() {
         return false;
     }
@@ -242,7 +242,7 @@ fn noise_is_usable(noise: NoiseDistribution, torus_bits: u32) -> bool {
     variance >= step * step * 0.25 && variance <= 1.0 / 256.0
 }
 
-fn decomposition_is_usable(decomposition: Decomposition, torus_bits: u32) -> bool {
+pub(crate) fn decomposition_is_usable(decomposition: Decomposition, torus_bits: u32) -> bool {
     let (base_log, levels) = (decomposition.base_log.0, decomposition.level_count.0);
     (1..=32).contains(&base_log)
         && (1..=64).contains(&levels)

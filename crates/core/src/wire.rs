@@ -5,7 +5,7 @@
 //! To write a message, put the payload behind [`HEADER_BYTES`] free bytes and call
 //! [`Header::seal`], or stream header, payload and [`Checksum`]. To read one, call
 //! [`Message::parse`], which checks sizes, version, kind, flags and checksum before anything uses the
-//! payload; [`glwe`], [`columns`], [`lwe`], [`key`], [`public_key`] and [`card`] read the payloads.
+//! payload; [`glwe`], [`columns`], [`lwe`], [`packed`], [`key`], [`public_key`] and [`card`] read the payloads.
 
 pub mod bits;
 pub mod card;
@@ -17,6 +17,8 @@ pub mod key;
 mod kind;
 #[cfg(feature = "alloc")]
 pub mod lwe;
+#[cfg(feature = "alloc")]
+pub mod packed;
 pub mod public_key;
 mod upload_size;
 #[cfg(feature = "alloc")]

@@ -9,6 +9,7 @@
 //! - [`prediction`]: noise and failure probability of a parameter set of tfhe-sbc.
 //! - [`upload`]: the noise of uploads, and the fewest bits that they can travel with.
 //! - [`compact`]: the noise of compact values, and plans for lookups on them.
+//! - [`packing`]: the noise of packed answers, and the search for short ones.
 //! - [`security`]: the security level of a dimension and a noise, by interpolation in a bundled
 //!   table of lattice-estimator results.
 //! - [`estimator`]: the security level computed, attack by attack, for any instance.
@@ -40,6 +41,7 @@ pub mod generator;
 pub mod noise;
 pub mod noise_budget;
 pub mod noise_sum;
+pub mod packing;
 pub mod parameter_file;
 pub mod prediction;
 pub mod search;

@@ -17,6 +17,7 @@ mod keys;
 mod request;
 
 use keys::Keys;
+pub(crate) use keys::least_gaussian;
 
 pub use candidate::{Candidate, KeyLevels, Price, Pricing};
 pub use impossible::{Binding, Impossible, Metric, NotFound};

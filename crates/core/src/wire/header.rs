@@ -186,14 +186,15 @@ impl Header {
     /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
         let values = self.kind == Kind::CompactValues;
-        let masked = values || matches!(self.kind, Kind::GlweList | Kind::ColumnList);
+        let packed = self.kind == Kind::PackedList;
+        let masked = values || packed || matches!(self.kind, Kind::GlweList | Kind::ColumnList);
         // Each segment of a column list has an encoding of its own.
         let columns = matches!(self.kind, Kind::SeededColumnList | Kind::ColumnList);
         let one_encoding = matches!(
             self.kind,
             Kind::GlweList | Kind::SeededGlweList | Kind::LweList
         );
-        let ciphertexts = one_encoding || columns || values;
+        let ciphertexts = one_encoding || columns || values || packed;
         let seeded = self.kind.flags() & FLAG_SEEDED != 0;
         let check = |used, is_zero, what| {
             if used || is_zero {
@@ -209,11 +210,15 @@ impl Header {
         )?;
         check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
         check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
-        check(one_encoding, self.body_bits == 0, "body bits")?;
+        check(one_encoding || packed, self.body_bits == 0, "body bits")?;
         check(masked, self.mask_bits == 0, "mask bits")?;
         check(one_encoding, self.plaintext.is_none(), "plaintext kind")?;
         check(seeded, self.expander.is_none(), "expander")?;
-        check(one_encoding, self.message_bits == 0, "message bits")?;
+        check(
+            one_encoding || packed,
+            self.message_bits == 0,
+            "message bits",
+        )?;
         check(one_encoding, self.carry_bits == 0, "carry bits")?;
         check(ciphertexts, self.element_count == 0, "element count")?;
         check(seeded, self.mask_seed.0 == [0; 32], "mask seed")

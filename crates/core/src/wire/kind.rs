@@ -39,6 +39,10 @@ pub enum Kind {
     ColumnList = 12,
     /// GLWE ciphertexts of compact codes that a server has added up.
     CompactValues = 13,
+    /// The key with which a server packs answers, seeded.
+    PackingKey = 14,
+    /// Answers in the slots of few GLWE ciphertexts, for decryption only.
+    PackedList = 15,
 }
 
 impl Kind {
@@ -57,6 +61,8 @@ impl Kind {
             11 => Self::SeededColumnList,
             12 => Self::ColumnList,
             13 => Self::CompactValues,
+            14 => Self::PackingKey,
+            15 => Self::PackedList,
             _ => return None,
         })
     }
@@ -67,7 +73,8 @@ impl Kind {
             | Self::SeededColumnList
             | Self::ServerKey
             | Self::DevicePublicKey
-            | Self::DeviceSwitchKey => FLAG_SEEDED,
+            | Self::DeviceSwitchKey
+            | Self::PackingKey => FLAG_SEEDED,
             _ => 0,
         }
     }
@@ -89,6 +96,8 @@ impl fmt::Display for Kind {
             Self::SeededColumnList => "seeded column list",
             Self::ColumnList => "column list",
             Self::CompactValues => "list of compact codes",
+            Self::PackingKey => "packing key",
+            Self::PackedList => "list of packed answers",
         })
     }
 }

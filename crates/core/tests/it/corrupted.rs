@@ -115,7 +115,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
             assert!(error.to_string().contains(&format!("version {version} ")));
         }
         assert_eq!(read(5, 1), Err(WireError::Version(257)));
-        for kind in [0, 14, 255] {
+        for kind in [0, 16, 255] {
             let error = read(6, kind).unwrap_err();
             assert_eq!(error, WireError::UnknownKind(kind));
             assert!(error.to_string().contains(&format!("kind {kind} ")));
@@ -129,7 +129,12 @@ fn unknown_versions_kinds_and_flags_are_named() {
         if flags & FLAG_SEEDED != 0 {
             assert_eq!(read(7, 0), Err(WireError::Field("flags")));
         }
-        assert_eq!(read(54, 1), Err(WireError::Field("mask bits")));
+        // Packed answers may have any number of bits.
+        let mask_bits = match sample.kind {
+            Kind::PackedList => 33,
+            _ => 1,
+        };
+        assert_eq!(read(54, mask_bits), Err(WireError::Field("mask bits")));
         assert_eq!(read(55, 1), Err(WireError::Field("reserved")));
         assert_eq!(read(50, 3), Err(WireError::Field("plaintext kind")));
         assert_eq!(
@@ -172,6 +177,7 @@ fn other_parameters_and_other_keys_are_refused() {
             | Kind::SeededColumnList
             | Kind::ColumnList
             | Kind::CompactValues
+            | Kind::PackedList
             | Kind::LweList => assert!(matches!(
                 refused,
                 [
@@ -196,8 +202,8 @@ fn other_parameters_and_other_keys_are_refused() {
                     [Err(WireError::Field("parameter fingerprint")), other_key]
                 );
             }
-            // The engine's tests have the switch key.
-            Kind::Metadata | Kind::ServerKey | Kind::DeviceSwitchKey => (),
+            // The engine's tests have the switch key and the packing key.
+            Kind::Metadata | Kind::ServerKey | Kind::DeviceSwitchKey | Kind::PackingKey => (),
         }
     }
 }
@@ -273,6 +279,10 @@ fn forged_header_fields_are_refused() {
             }
             match (sample.read)(&bytes, &key) {
                 Err(WireError::Field(found)) => assert_eq!(found, field, "{}", sample.kind),
+                // Packed answers have shapes and bits of their own.
+                Err(WireError::PayloadLength { .. }) if sample.kind == Kind::PackedList => {
+                    assert!(["dimension", "body bits", "element count"].contains(&field));
+                }
                 Err(WireError::PayloadLength { .. }) => assert_eq!(field, "element count"),
                 other => panic!("{} with another {field}: {other:?}", sample.kind),
             }

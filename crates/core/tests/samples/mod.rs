@@ -2,8 +2,12 @@
 
 use std::sync::OnceLock;
 
+use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
+use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::packing::{PackingParameters, PackingSecret, SlotBits};
+use tfhe_sbc_core::parameters::Decomposition;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::columns::{
@@ -14,6 +18,7 @@ use tfhe_sbc_core::wire::glwe::{
     self, GlweList, SeededGlweList, masked_header, masked_payload_len, message_len,
 };
 use tfhe_sbc_core::wire::key::KeyBytes;
+use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError, lwe};
 
@@ -109,7 +114,57 @@ fn make_samples() -> Vec<Sample> {
             bytes: column_list(&key, Kind::ColumnList, &segments()),
             read: |bytes, key| read_column_list(bytes, Kind::ColumnList, key),
         },
+        Sample {
+            kind: Kind::PackedList,
+            bytes: packed_list(&key, &[1, 0, 3]),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::PackedList)?;
+                PackedList::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
     ]
+}
+
+/// Packing parameters for tests of formats: small, and neither secure nor free of failures.
+pub(crate) const FROZEN_PACKING: PackingParameters = PackingParameters {
+    glwe_dimension: GlweDimension(2),
+    polynomial_size: match PolynomialSize::new(256) {
+        Ok(size) => size,
+        Err(_) => panic!("256 is a power of two"),
+    },
+    standard_deviation: 1.0 / 16777216.0,
+    decomposition: Decomposition::new(6, 2),
+    key_body_bits: 24,
+    slot_bits: SlotBits { mask: 9, body: 5 },
+    log2_p_fail: -40.25,
+    security_bits: 0.5,
+};
+
+/// A list of packed messages, fewer than 256, encrypted by the key owner.
+pub(crate) fn packed_list(key: &SecretKey, messages: &[u32]) -> Vec<u8> {
+    let packing = &FROZEN_PACKING;
+    let (k, size) = (packing.glwe_dimension, packing.polynomial_size);
+    let secret = PackingSecret::derive(key, packing).glwe().prepare();
+    let mut body = vec![0; size.get()];
+    for (b, message) in body.iter_mut().zip(messages) {
+        *b = message << (u32::BITS - key.parameters().message_bits().0);
+    }
+    let stream = |stream| ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), stream);
+    let expanded = GlweCiphertext::expand(
+        k,
+        size,
+        ExpanderKind::ChaCha20,
+        &MaskSeed([9; 32]),
+        0,
+        &body,
+    );
+    let mut words = expanded.as_slice().to_vec();
+    let (mask, body) = words.split_at_mut(k.0 * size.get());
+    let mut scratch = vec![0.0; secret.scratch_len::<u32>()];
+    secret.encrypt_body_into(body, mask, packing.noise(), &mut stream(1), &mut scratch);
+    let ciphertexts = vec![GlweCiphertext::from_vec(words, size).unwrap()];
+    let list = PackedList::new(packing, messages.len(), ciphertexts).unwrap();
+    list.write(key.parameters(), key.fingerprint())
 }
 
 /// Segments of all kinds. The last one begins in the first polynomial and ends in the second one, and

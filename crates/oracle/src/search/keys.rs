@@ -99,6 +99,12 @@ fn distribution(kind: NoiseKind, log2_sigma: f64, torus_bits: u32) -> NoiseDistr
     }
 }
 
+/// Returns the Gaussian of the least standard deviation from 2^`log2_sigma` on, to four digits,
+/// rounded up.
+pub(crate) fn least_gaussian(log2_sigma: f64, torus_bits: u32) -> NoiseDistribution {
+    distribution(NoiseKind::Gaussian, log2_sigma, torus_bits)
+}
+
 /// Returns `digits` units as the nearest double of the decimal number, as a constant in a program
 /// has it.
 fn decimal(digits: f64, unit: f64) -> f64 {

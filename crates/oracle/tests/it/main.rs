@@ -6,6 +6,7 @@
 
 mod compact;
 mod estimator;
+mod packing;
 mod parameter_file;
 mod search;
 mod security_table;
