@@ -61,7 +61,14 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
             body_bits: parameters.bootstrap_key_body_bits(),
         };
         Self {
-            rows: SeededRows::encrypt(parameters, glwe, seeds, rows, plaintext, progress),
+            rows: SeededRows::encrypt(
+                parameters.glwe_noise(),
+                glwe,
+                seeds,
+                rows,
+                plaintext,
+                progress,
+            ),
         }
     }
 }

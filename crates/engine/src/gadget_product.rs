@@ -3,8 +3,10 @@
 //! GLWE` (TFHE: Fast Fully Homomorphic Encryption over the Torus, section 3.2), on which the
 //! rotation by a block of key bits is built; with those of a switch key it is a GLWE key switch.
 
+use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::glwe_product::ProductTorus;
+use tfhe_sbc_core::packing::PackingParameters;
 use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
@@ -22,6 +24,24 @@ pub struct GadgetProduct {
     digits: Vec<(usize, DigitPlace)>,
 }
 
+/// The shape of the GLWE ciphertexts that products make.
+#[derive(Clone, Copy)]
+struct GlweShape {
+    torus_bits: u32,
+    polynomial_size: PolynomialSize,
+    outputs: usize,
+}
+
+impl From<&Parameters> for GlweShape {
+    fn from(parameters: &Parameters) -> Self {
+        Self {
+            torus_bits: parameters.torus_bits(),
+            polynomial_size: parameters.polynomial_size(),
+            outputs: parameters.glwe_dimension().0 + 1,
+        }
+    }
+}
+
 /// The scratch memory of products of one kind.
 pub struct GadgetProductScratch {
     digits: CacheAligned<f64>,
@@ -36,7 +56,7 @@ impl GadgetProduct {
             .map(|_| parameters.pbs())
             .chain([parameters.pbs_body()]);
         let block_size = parameters.lwe_block_size() as usize;
-        Self::new(parameters, isa, gadgets, block_size)
+        Self::new(GlweShape::from(parameters), isa, gadgets, block_size)
     }
 
     /// Returns the plan of a device's key switch, which decomposes the masks only.
@@ -47,11 +67,24 @@ impl GadgetProduct {
     ) -> Self {
         let k = parameters.glwe_dimension().0;
         let gadgets = (0..k).map(|_| decomposition);
-        Self::new(parameters, isa, gadgets, 1)
+        Self::new(GlweShape::from(parameters), isa, gadgets, 1)
+    }
+
+    /// Returns the plan of a step of packing, which decomposes one polynomial for each of as many mask
+    /// coefficients of blocks as there are rows for.
+    pub(crate) fn of_packing(packing: &PackingParameters, isa: Isa) -> Self {
+        let columns = MAX_ROWS / packing.decomposition.level_count.0;
+        let gadgets = (0..columns).map(|_| packing.decomposition);
+        let shape = GlweShape {
+            torus_bits: u32::BITS,
+            polynomial_size: packing.polynomial_size,
+            outputs: packing.glwe_dimension.0 + 1,
+        };
+        Self::new(shape, isa, gadgets, 1)
     }
 
     fn new(
-        parameters: &Parameters,
+        glwe: GlweShape,
         isa: Isa,
         gadgets: impl Iterator<Item = Decomposition>,
         block_size: usize,
@@ -61,18 +94,18 @@ impl GadgetProduct {
             .flat_map(|(component, gadget)| {
                 let (base_log, levels) = (gadget.base_log.0, gadget.level_count.0);
                 (0..levels).map(move |level| {
-                    let bits = parameters.torus_bits();
-                    (component, DigitPlace::new(bits, base_log, levels, level))
+                    let place = DigitPlace::new(glwe.torus_bits, base_log, levels, level);
+                    (component, place)
                 })
             })
             .collect();
         let shape = ProductShape {
             block_size,
             rows: digits.len(),
-            outputs: parameters.glwe_dimension().0 + 1,
+            outputs: glwe.outputs,
         };
         Self {
-            plan: ExternalProductPlan::new(parameters.polynomial_size(), shape, isa),
+            plan: ExternalProductPlan::new(glwe.polynomial_size, shape, isa),
             digits,
         }
     }
@@ -170,6 +203,31 @@ impl GadgetProduct {
         let mask_len = glwe.len() - size;
         glwe[..mask_len].fill(T::ZERO);
         self.add_rows(glwe, 0, digits.chunks_exact(size), (key, &[]), None, sums);
+    }
+
+    /// Adds `Σ digit · row` to the ciphertext `acc`, the digits being those of `polynomials`, one for each
+    /// component.
+    pub(crate) fn add_switched<T: ProductTorus>(
+        &self,
+        acc: &mut [T],
+        polynomials: &[T],
+        key: &[f64],
+        scratch: &mut GadgetProductScratch,
+    ) {
+        let size = self.polynomial_size();
+        let GadgetProductScratch { digits, sums } = scratch;
+        let mut buffers = digits.chunks_exact_mut(size);
+        for (component, polynomial) in polynomials.chunks_exact(size).enumerate() {
+            self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
+        }
+        self.add_rows(acc, 0, digits.chunks_exact(size), (key, &[]), None, sums);
+    }
+
+    /// The number of components that are decomposed.
+    pub(crate) fn component_count(&self) -> usize {
+        self.digits
+            .last()
+            .map_or(0, |&(component, _)| component + 1)
     }
 
     /// The number of digits of a component.

@@ -108,7 +108,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             },
             decomposition,
             rows: SeededRows::encrypt(
-                &parameters,
+                parameters.glwe_noise(),
                 secret.glwe(),
                 (mask_seed, &noise_seed),
                 Rows {

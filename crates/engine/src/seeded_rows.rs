@@ -6,7 +6,7 @@ use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
+use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseDistribution, NoiseSeed};
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
@@ -38,11 +38,11 @@ pub(crate) struct Rows {
 }
 
 impl<T: ProductTorus> SeededRows<T> {
-    /// Encrypts `rows.count` plaintext polynomials under `key`, on all threads of the current
+    /// Encrypts `rows.count` plaintext polynomials under `key` with `noise`, on all threads of the current
     /// rayon pool. `plaintext(r, out)` writes the plaintext of row `r` to a polynomial of zeros.
     /// `progress` is called after every `rows.a_step` rows.
     pub(crate) fn encrypt(
-        parameters: &Parameters,
+        noise: NoiseDistribution,
         key: &GlweSecretKey,
         (mask_seed, noise_seed): (MaskSeed, &NoiseSeed),
         Rows {
@@ -53,7 +53,8 @@ impl<T: ProductTorus> SeededRows<T> {
         plaintext: impl Fn(usize, &mut [T]) + Sync,
         progress: Progress<'_>,
     ) -> Self {
-        let size = parameters.polynomial_size().get();
+        let size = key.polynomial_size().get();
+        let mask_len = key.coefficients().len();
         let expander = ExpanderKind::ChaCha20;
         let prepared = key.prepare();
         let mut bodies = vec![T::ZERO; row_count * size];
@@ -63,7 +64,7 @@ impl<T: ProductTorus> SeededRows<T> {
             .for_each_init(
                 || {
                     (
-                        vec![T::ZERO; parameters.big_lwe_dimension().0],
+                        vec![T::ZERO; mask_len],
                         // The scratch memory holds products with the key, so it is zeroized.
                         Zeroizing::new(vec![0.0; prepared.scratch_len::<T>()]),
                     )
@@ -77,7 +78,7 @@ impl<T: ProductTorus> SeededRows<T> {
                         prepared.encrypt_body_into(
                             body,
                             mask,
-                            parameters.glwe_noise(),
+                            noise,
                             &mut expander.noise_stream(noise_seed, stream),
                             scratch,
                         );
@@ -97,7 +98,8 @@ impl<T: ProductTorus> SeededRows<T> {
 
     /// Returns the transforms of all polynomials of all rows, masks and then body, multiplied by
     /// `sign`, in the order in which gadget products of this kind read them. Runs on all threads
-    /// of the current rayon pool; `progress` is called for every step with its number of key bits.
+    /// of the current rayon pool; `progress` is called for every step with its number of key bits. The
+    /// last step may have fewer rows than the others; the key of those that are missing is 0.
     pub(crate) fn prepare(
         &self,
         product: &GadgetProduct,
@@ -111,7 +113,7 @@ impl<T: ProductTorus> SeededRows<T> {
         } = product.shape();
         let size = product.polynomial_size();
         let step_rows = block_size * rows;
-        let steps = self.bodies.len() / (step_rows * size);
+        let steps = self.bodies.len().div_ceil(step_rows * size);
         let mut fourier = cache_aligned(0.0, steps * product.key_len());
         fourier
             .par_chunks_mut(product.key_len())

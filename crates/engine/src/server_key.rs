@@ -8,19 +8,21 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, MAGIC, Message, WireError};
 
 use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
+use crate::packing_key::{PackingKey, SeededPackingKey};
 use crate::seeded_rows::{Progress, SeededRows, check_header};
 
 /// The bootstrapping and the key-switching key in seeded form, over the torus `T` of the parameter
-/// set.
+/// set; and, if there is one, the packing key, with which the server makes its answers short.
 pub struct SeededServerKey<T> {
     parameters: Parameters,
     fingerprint: KeyFingerprint,
     bootstrap: SeededBootstrapKey<T>,
     key_switch: SeededKeySwitchKey,
+    packing: Option<SeededPackingKey>,
 }
 
 /// The reason for which an evaluation key was not made.
@@ -40,6 +42,9 @@ pub enum ServerKeyError {
     /// The device key was not issued under this secret key.
     #[error("the device key was not issued under this secret key: issue another")]
     DeviceKey,
+    /// The packing key belongs to another key set.
+    #[error("the packing key belongs to another key set: make one with this secret key")]
+    PackingKey,
     /// Key files have no such decomposition.
     #[error("device switch keys of this parameter set have no such decomposition")]
     Decomposition,
@@ -83,7 +88,27 @@ impl<T: ProductTorus> SeededServerKey<T> {
                 key_switch_mask,
                 &key_switch_noise,
             ),
+            packing: None,
         })
+    }
+
+    /// Adds a packing key of the same key set.
+    ///
+    /// # Errors
+    /// [`ServerKeyError::PackingKey`] if it belongs to another one.
+    pub fn with_packing_key(self, key: SeededPackingKey) -> Result<Self, ServerKeyError> {
+        if key.fingerprint() != self.fingerprint || *key.parameters() != self.parameters {
+            return Err(ServerKeyError::PackingKey);
+        }
+        Ok(Self {
+            packing: Some(key),
+            ..self
+        })
+    }
+
+    /// The packing key, if there is one.
+    pub fn packing_key(&self) -> Option<&SeededPackingKey> {
+        self.packing.as_ref()
     }
 
     /// The parameters.
@@ -91,7 +116,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
         &self.parameters
     }
 
-    /// The number of bytes of the message of a server key.
+    /// The number of bytes of the message of a server key, without the packing key that may follow.
     pub fn message_len(parameters: &Parameters) -> usize {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
@@ -124,20 +149,25 @@ impl<T: ProductTorus> SeededServerKey<T> {
         };
         // Sealing fails only for messages shorter than a header.
         let _ = header.seal_vec(&mut message);
+        if let Some(packing) = &self.packing {
+            message.extend(packing.to_bytes());
+        }
         message
     }
 
     /// Reads the bytes of a server key file.
     ///
     /// # Errors
-    /// If the bytes are not those of a server key over the torus `T`.
+    /// If the bytes are not those of a server key over the torus `T`, or more follows than its packing key.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
-        let message = Message::parse_only(bytes, Kind::ServerKey)?;
+        let (message, behind) = Message::parse(bytes)?;
+        message.expect(Kind::ServerKey)?;
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
         check_header::<T>(&header, &parameters, parameters.lwe_dimension().0)?;
+        let packing = packing_key_behind(behind, &header)?;
         let expected = Self::message_len(&parameters);
-        if bytes.len() != expected {
+        if ENVELOPE_BYTES + message.payload.len() != expected {
             return Err(WireError::PayloadLength {
                 expected: (expected - ENVELOPE_BYTES) as u64,
                 found: message.payload.len() as u64,
@@ -168,6 +198,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
                     .map(|&limb| u32::from_le_bytes(limb))
                     .collect(),
             },
+            packing,
         })
     }
 
@@ -178,9 +209,31 @@ impl<T: ProductTorus> SeededServerKey<T> {
             fingerprint: self.fingerprint,
             bootstrap: BootstrapKey::prepare(&self.parameters, &self.bootstrap, progress),
             key_switch: KeySwitchKey::prepare(&self.parameters, &self.key_switch),
+            packing: self.packing.as_ref().map(SeededPackingKey::prepare),
             torus: std::marker::PhantomData,
         }
     }
+}
+
+/// Reads the packing key behind a server key with this header, if there is one.
+fn packing_key_behind(
+    bytes: &[u8],
+    server: &Header,
+) -> Result<Option<SeededPackingKey>, WireError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if !bytes.starts_with(&MAGIC) {
+        return Err(WireError::TrailingBytes(bytes.len()));
+    }
+    let key = SeededPackingKey::from_bytes(bytes)?;
+    let found = Header {
+        key: key.fingerprint(),
+        parameters: key.parameters().fingerprint(),
+        ..*server
+    };
+    found.check_belongs(server.parameters, server.key)?;
+    Ok(Some(key))
 }
 
 pub(crate) fn check_torus<T: ProductTorus>(parameters: &Parameters) -> Result<(), ServerKeyError> {
@@ -194,13 +247,14 @@ pub(crate) fn check_torus<T: ProductTorus>(parameters: &Parameters) -> Result<()
     }
 }
 
-/// The bootstrapping and the key-switching key in memory, ready for use. They are never
-/// serialised.
+/// The bootstrapping and the key-switching key in memory, ready for use, and the packing key if there is one.
+/// They are never serialised.
 pub struct ServerKey<T> {
     pub(crate) parameters: Parameters,
     pub(crate) fingerprint: KeyFingerprint,
     pub(crate) bootstrap: BootstrapKey,
     pub(crate) key_switch: KeySwitchKey,
+    pub(crate) packing: Option<PackingKey>,
     pub(crate) torus: std::marker::PhantomData<T>,
 }
 
@@ -218,6 +272,11 @@ impl<T> ServerKey<T> {
     /// The number of bytes of the bootstrapping key in memory.
     pub fn bootstrap_key_bytes(&self) -> usize {
         self.bootstrap.byte_count()
+    }
+
+    /// The packing key, if the server key came with one.
+    pub fn packing_key(&self) -> Option<&PackingKey> {
+        self.packing.as_ref()
     }
 
     /// The number of bytes of the key-switching key in memory.

@@ -33,6 +33,7 @@ impl<T: ProductTorus> TimingKey<T> {
             fingerprint: KeyFingerprint::default(),
             bootstrap: BootstrapKey::of_filler_words(parameters),
             key_switch: KeySwitchKey::of_filler_words(parameters),
+            packing: None,
             torus: std::marker::PhantomData,
         };
         let table = LookupTable::from_fn(parameters, |x| x as i64);

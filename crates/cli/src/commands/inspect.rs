@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use tfhe_sbc_core::encoding::{BlockEncoding, BodyRounding};
+use tfhe_sbc_core::packing::{PACKING_PARAMETERS_BYTES, PackingParameters};
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{GlweSecret, Parameters};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::columns::{ElementEncoding, StatedSegment, stated_segments};
 use tfhe_sbc_core::wire::key::{Binding, parameters_of};
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Kind, Message, WireError};
 use tfhe_sbc_foreign as foreign;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
@@ -190,6 +191,7 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
             | Kind::ServerKey
             | Kind::DevicePublicKey
             | Kind::DeviceSwitchKey
+            | Kind::PackingKey
             | Kind::Card => {
                 let (parameters, rest) = parameters_of(&message).explain(path.display())?;
                 if let Kind::DeviceKey | Kind::DeviceSwitchKey = header.kind {
@@ -205,6 +207,9 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     );
                 }
                 describe_parameters(&parameters, &mut say);
+                if let Kind::PackingKey = header.kind {
+                    describe_packing(rest, &mut say).explain(path.display())?;
+                }
             }
             Kind::SeededGlweList | Kind::GlweList => {
                 say("elements", u64::from(header.element_count).into());
@@ -240,6 +245,14 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                 say("GLWE dimension", u64::from(header.dimension).into());
                 say("coefficient bits kept", u64::from(header.mask_bits).into());
             }
+            Kind::PackedList => {
+                say("slots in use", u64::from(header.element_count).into());
+                say("bits of a slot", u64::from(header.message_bits).into());
+                say("polynomial size", u64::from(header.polynomial_size).into());
+                say("GLWE dimension", u64::from(header.dimension).into());
+                say("mask bits kept", u64::from(header.mask_bits).into());
+                say("body bits kept", u64::from(header.body_bits).into());
+            }
             Kind::LweList => {
                 say("elements", u64::from(header.element_count).into());
                 say("LWE dimension", u64::from(header.dimension).into());
@@ -268,6 +281,35 @@ fn issued_to(binding: &Binding) -> String {
         Some(issue) => issue.to_string(),
         None => "all devices of the key set".to_owned(),
     }
+}
+
+/// Describes the packing parameters, which follow the parameters of a packing key.
+fn describe_packing(
+    bytes: &[u8],
+    say: &mut impl FnMut(&'static str, DetailValue),
+) -> Result<(), WireError> {
+    let (bytes, _) = bytes.split_first_chunk().ok_or(WireError::Truncated {
+        expected: PACKING_PARAMETERS_BYTES as u64,
+        found: bytes.len() as u64,
+    })?;
+    let packing = PackingParameters::from_bytes(bytes)?;
+    say(
+        "slots of a ciphertext",
+        (packing.polynomial_size.get() as u64).into(),
+    );
+    say(
+        "packing dimension",
+        (packing.glwe_dimension.0 as u64).into(),
+    );
+    say(
+        "packing security",
+        format!("{:.1} bits", packing.security_bits).into(),
+    );
+    say(
+        "failure of a slot",
+        format!("2^{:.1}", packing.log2_p_fail).into(),
+    );
+    Ok(())
 }
 
 fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {

@@ -22,6 +22,7 @@ mod gates;
 mod golden;
 mod noise;
 mod operators;
+mod packing;
 mod reference;
 mod transform_error;
 mod uploads;

@@ -91,13 +91,16 @@ impl Readings {
                 self.sizes(&parameters()?, &[KeyMode::Symmetric])
             }
             Kind::DevicePublicKey => self.sizes(&parameters()?, &[KeyMode::Public]),
-            Kind::SecretKey | Kind::ServerKey | Kind::Card => self.under_set(&parameters()?),
+            Kind::SecretKey | Kind::ServerKey | Kind::PackingKey | Kind::Card => {
+                self.under_set(&parameters()?)
+            }
             kind @ (Kind::Metadata
             | Kind::SeededGlweList
             | Kind::GlweList
             | Kind::SeededColumnList
             | Kind::ColumnList
             | Kind::CompactValues
+            | Kind::PackedList
             | Kind::LweList) => Err(failure(
                 format_args!(
                     "{} begins with a {kind}, which does not tell how large other uploads are",
