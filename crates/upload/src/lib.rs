@@ -8,7 +8,7 @@
 //! each other and against the key set, [`extract`] expands the masks and extracts LWE ciphertexts
 //! from the polynomials, [`sums`] and [`window`] add rows up on the polynomials before extraction, and
 //! [`list_sum`] adds many uploads of the same compact columns. On the way between them, [`short`] leaves out
-//! what the server knows from earlier uploads.
+//! what the server knows from earlier uploads. [`pads`] makes uploads of the frames of boards that are too small for ciphertexts.
 #![forbid(unsafe_code)]
 
 pub mod cuts;
@@ -16,6 +16,7 @@ pub mod derived;
 pub mod extract;
 pub mod list_sum;
 pub mod metadata;
+pub mod pads;
 pub mod readings;
 mod row_labels;
 pub mod short;

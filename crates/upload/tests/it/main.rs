@@ -7,5 +7,6 @@
 mod derived;
 mod description;
 mod list_sum;
+mod pads;
 mod short;
 mod sums;
