@@ -12,6 +12,7 @@ mod eval;
 mod inspect;
 pub(crate) mod keygen;
 pub(crate) mod keys;
+mod pads;
 mod params;
 #[cfg(unix)]
 mod provision;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Encrypt(encrypt::Arguments),
     /// Run the server that stores readings and answers questions about them
     Serve(serve::Arguments),
+    /// Make pads for boards that are too small for ciphertexts, and turn their frames into uploads
+    Pads(pads::Arguments),
     /// Send encrypted readings to a server
     Send(send::Arguments),
     /// Read sensors, encrypt and send, for as long as a board runs
@@ -86,6 +89,7 @@ impl Command {
             Self::Sample(arguments) => sample::run(&arguments)?,
             Self::Encrypt(arguments) => encrypt::run(&arguments)?,
             Self::Serve(arguments) => serve::run(&arguments)?,
+            Self::Pads(arguments) => pads::run(&arguments)?,
             Self::Send(arguments) => send::run(&arguments)?,
             #[cfg(unix)]
             Self::Agent(arguments) => return agent::run(&arguments),

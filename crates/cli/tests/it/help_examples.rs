@@ -49,6 +49,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "sample",
         "encrypt",
         "serve",
+        "pads",
         "send",
         "agent",
         "query",
@@ -184,6 +185,14 @@ fn the_example_of_ckks_goes_from_readings_to_readings() {
             "{line} {number}"
         );
     }
+}
+
+#[test]
+fn the_example_of_pads_makes_a_key_and_pads() {
+    let directory = tempfile::tempdir().unwrap();
+    run_example(directory.path(), "pads");
+    let in_directory = |name| directory.path().join(name).exists();
+    assert!(in_directory("70b3d57ed0001234.h") && in_directory("70b3d57ed0001234.pads.tsbc"));
 }
 
 #[test]
