@@ -96,6 +96,7 @@ fn settings(desk: &Path, url: &str, device: &str, more: &str) {
     fs::write(desk.join("agent.toml"), text).unwrap();
 }
 
+/// Settings of a source whose uploads take many parts, because its column has radix blocks.
 const CSV: &str = r#"
     [csv]
     path = "log.csv"
@@ -140,9 +141,7 @@ fn an_upload_in_many_parts_is_stored_once_and_answered() {
     let directory = desk.path();
     let broker = Mosquitto::start(directory, true);
     let url = format!("mqtts://{}", broker.address);
-    // Radix blocks, because compact columns would take too few parts.
-    let radix = CSV.replace("bits = ", "use = \"radix\"\nbits = ");
-    settings(directory, &url, "hill", &radix);
+    settings(directory, &url, "hill", CSV);
     let rows: String = (0..14_000).map(|row| format!("{}\n", row % 64)).collect();
     fs::write(directory.join("log.csv"), format!("flow\n{rows}")).unwrap();
 
