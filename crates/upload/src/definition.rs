@@ -74,9 +74,11 @@ pub struct Definition {
     pub name: String,
     /// The unit, shown to people.
     pub unit: String,
-    /// The value of code 0, the lowest that can be encoded, in the column's unit.
+    /// The value of code 0, the lowest that can be encoded, in the column's unit; 0 where the
+    /// definition has none.
     pub offset: f64,
-    /// The step between the values of two successive codes, in the column's unit.
+    /// The step between the values of two successive codes, in the column's unit; 1 where
+    /// the definition has none.
     pub scale: f64,
     /// The width of a code in bits.
     pub bits: u32,
@@ -94,7 +96,9 @@ struct Written {
     name: String,
     #[serde(default)]
     unit: String,
+    #[serde(default)]
     offset: f64,
+    #[serde(default = "one")]
     scale: f64,
     bits: u32,
     #[serde(rename = "use")]
@@ -116,6 +120,11 @@ struct Written {
     _out_of_range: IgnoredAny,
     #[serde(default, rename = "source")]
     _source: IgnoredAny,
+}
+
+/// The step of a column whose definition has none.
+fn one() -> f64 {
+    1.0
 }
 
 impl From<Written> for Definition {
