@@ -127,8 +127,9 @@
 
   const showAnswers = ({ answers, bootstraps, key }, { key: keyFile, result }) => {
     json = JSON.stringify({ answers, bootstraps }, null, 2);
-    byId("table").tBodies[0].replaceChildren(...answers.map(({ name, answer }) => make("tr", {},
-      make("th", { scope: "row" }, name), make("td", {}, shown(answer)))));
+    byId("table").tBodies[0].replaceChildren(...answers.map(({ name, answer, error }) => make("tr", {},
+      make("th", { scope: "row" }, name),
+      make("td", {}, error === undefined ? shown(answer) : `cannot be read: ${error}`))));
     const facts = [
       ["Result", `${result.name} (${size(result.size)})`],
       ["Bootstraps it took", count(bootstraps)],

@@ -62,10 +62,10 @@ pub(crate) fn seal<'py>(
             exported.push(content);
         }
         let meaning = meaning(&kind, &name, &parts, &blocks, unit, labels)?;
-        let Some(encoding) = first.as_ref().map(Computed::block_encoding) else {
+        let Some(server) = first.as_ref().map(Computed::server) else {
             continue;
         };
-        let answer = ciphertexts.add(encoding, name, exported, meaning);
+        let answer = ciphertexts.add(server.parameters(), name, exported, meaning);
         let answer = answer.ok_or_else(|| error(tfhe_sbc_columns::Error::NoCiphertexts))?;
         sealed.push(answer);
     }
@@ -143,7 +143,8 @@ fn meaning(
     })
 }
 
-/// The answers of a result in the clear: each with its name.
+/// The answers of a result in the clear: each with its name. An answer that cannot be read has the error in place of
+/// its value.
 #[pyfunction]
 pub(crate) fn open_result(
     py: Python<'_>,
@@ -156,13 +157,24 @@ pub(crate) fn open_result(
     let mut opened = Vec::with_capacity(results.answers.len());
     for (answer, own) in results.answers.into_iter().zip(parts) {
         let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
-        let blocks = blocks.ok_or_else(|| error(tfhe_sbc_columns::Error::Implausible))?;
+        let Some(blocks) = blocks else {
+            let reason = error(tfhe_sbc_columns::Error::Implausible);
+            opened.push((answer.name, reason.into_value(py).into_any()));
+            continue;
+        };
         let truths = match &answer.meaning {
             Meaning::Rows(labels) => Some(is_single(labels)),
             _ => None,
         };
         let is_count = matches!(answer.meaning, Meaning::Count);
-        let answer = answer.read(parameters, &blocks).map_err(results_error)?;
+        let name = answer.name.clone();
+        let answer = match answer.read(parameters, &blocks) {
+            Ok(answer) => answer,
+            Err(reason) => {
+                opened.push((name, results_error(reason).into_value(py).into_any()));
+                continue;
+            }
+        };
         let truth = |block: &u64| *block == 1;
         let value = match truths {
             Some(true) => blocks.iter().any(truth).into_py_any(py)?,

@@ -6,7 +6,7 @@
 
 mod lookups;
 mod sums;
-mod year;
+pub(crate) mod year;
 
 use std::time::Duration;
 

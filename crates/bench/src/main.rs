@@ -6,6 +6,7 @@
 //! a wrong answer ends the run.
 
 mod adapters;
+mod answers;
 mod board;
 mod ckks;
 mod columns;
@@ -75,6 +76,8 @@ enum TableName {
     Sets,
     /// Compact columns: comparisons and digits of whole readings beside radix blocks, bytes, encryption, sums.
     Columns,
+    /// Answers: the bytes of results about compact columns.
+    Answers,
     /// Encrypted integers: operators, and questions about many; the peer takes minutes.
     Integers,
 }
@@ -118,6 +121,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
         TableName::Adapters => adapters::rows(budget)?,
         TableName::Columns => columns::rows(&machine, budget)?,
+        TableName::Answers => answers::rows()?,
         TableName::Ckks => ckks::rows(budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;

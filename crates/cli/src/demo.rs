@@ -19,7 +19,7 @@ use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::results::{Answer, Results};
+use tfhe_sbc_query::results::{Answer, Decryption, Results};
 use tfhe_sbc_service::certificates::{TlsFiles, write_tls_directory};
 use tfhe_sbc_transport::client::{Client, QueryReply};
 use tfhe_sbc_transport::files;
@@ -155,7 +155,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> Outcome<ExitCode> {
 
     let start = Instant::now();
     let secret = keys::read_secret_key(&made.keys.secret)?;
-    let (mut answers, _) = Results::decrypt(&reply.result, &secret).explain("the result")?;
+    let decrypted = Results::decrypt(&reply.result, &secret);
+    let mut answers = decrypted.and_then(Decryption::all).explain("the result")?;
     name_by_question(&mut answers, &questions);
     stages.decrypt = start.elapsed();
 

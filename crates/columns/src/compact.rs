@@ -14,3 +14,4 @@ pub(crate) mod linear;
 pub(crate) mod plan;
 pub(crate) mod stage;
 pub(crate) mod values;
+mod windows;

@@ -113,6 +113,7 @@ impl EncryptedLimits {
             pieces: vec![Piece {
                 count: 1,
                 ciphertext,
+                windows: None,
             }],
             noise: *noise,
         })
@@ -173,6 +174,7 @@ impl Number {
             pieces: vec![Piece {
                 count: 1,
                 ciphertext,
+                windows: None,
             }],
             noise: CompactNoise::upload(parameters, UploadKind::Symmetric, encoding),
         }))

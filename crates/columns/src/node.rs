@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::KeyFingerprint;
+use tfhe_sbc_core::wire::bodies::SeededMasks;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::tree::Tree;
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
@@ -187,6 +188,8 @@ pub(crate) struct Loaded {
     pub(crate) switch: Option<Arc<DeviceSwitchKey<u64>>>,
     /// Whether the upload was made with a device public key.
     pub(crate) is_masked: bool,
+    /// The seed of the masks of `list`; `None` if the upload carries its masks.
+    pub(crate) masks: Option<SeededMasks>,
 }
 
 impl Loaded {

@@ -110,6 +110,7 @@ impl<'a> Uploads<'a> {
                 radix_list: None,
                 switch: None,
                 is_masked: list.is_masked(),
+                masks: list.seeded_masks(),
             };
             match switch {
                 None => loaded,

@@ -8,6 +8,8 @@
 //! payload; [`glwe`], [`columns`], [`lwe`], [`packed`], [`key`], [`public_key`] and [`card`] read the payloads.
 
 pub mod bits;
+#[cfg(feature = "alloc")]
+pub mod bodies;
 pub mod card;
 pub mod columns;
 mod error;

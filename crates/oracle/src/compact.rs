@@ -22,6 +22,6 @@ pub use lookups::{
     LookupFailure, digit_chunks, digit_failures, digit_plan, sign_chunks, sign_failures,
     view_failure,
 };
-pub use noise::{CompactNoise, Roundings, SumRows, exact_sum_log2_p_fail};
+pub use noise::{CompactNoise, Roundings, SumRows, answer_coefficient_bits, exact_sum_log2_p_fail};
 pub use plan::{CompactUse, least_body_bits};
 pub use profile::{Profile, UnknownProfile};

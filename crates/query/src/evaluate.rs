@@ -39,7 +39,6 @@ pub fn evaluate(
         return Err(columns::Error::RehearsalLoads.into());
     };
     let (parameters, fingerprint) = (key.parameters(), key.fingerprint());
-    let encoding = parameters.block_encoding();
     let uploads = Uploads::parse(parameters, devices, uploads)?;
     uploads.check_count()?;
     let metadata = uploads.metadata().clone();
@@ -81,7 +80,7 @@ pub fn evaluate(
     for ((name, _), asked) in request.questions.iter().zip(asked) {
         let parts = asked.parts.iter().map(|part| part.export(progress));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
-        let answer = ciphertexts.add(encoding, name.clone(), parts, asked.meaning);
+        let answer = ciphertexts.add(parameters, name.clone(), parts, asked.meaning);
         answers.push(answer.ok_or(columns::Error::NoCiphertexts)?);
     }
     let results = Results::new(answers, bootstraps);

@@ -113,9 +113,13 @@ impl Graph<'_> {
         self.table.row_count() as u32
     }
 
-    /// Returns the values of an expression and their encoding.
+    /// Returns the values of an expression, and their encoding without the form that they have in uploads.
     fn values(&self, of: &Expression) -> Result<(Number, Column), EvaluateError> {
-        let column = of.encoding(self.table.metadata())?;
+        let column = Column {
+            compact: None,
+            derived: Default::default(),
+            ..of.encoding(self.table.metadata())?
+        };
         Ok((of.number(self.table)?, column))
     }
 

@@ -1,7 +1,8 @@
 //! Results: encrypted answers on their way back, and their decryption.
 //!
-//! A result is a metadata message ([`Results`]), an LWE list under the small key and, if answers were
-//! added up on polynomials, a list of compact codes. The key owner
+//! A result is a metadata message ([`Results`]) and up to three lists, in any order: LWE ciphertexts under the small
+//! key, compact codes of answers that were added up on polynomials, and such answers without their masks, where
+//! the seeds of the uploads are shorter. The key owner
 //! computes everything that needs no secret after the decryption: quotients, roots, and formulas of an
 //! answer's number.
 
@@ -12,16 +13,21 @@ use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPointError};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
-use tfhe_sbc_core::wire::{Message, WireError, lwe, values};
+use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_upload::masks::MaskMaker;
 use tfhe_sbc_upload::metadata::{self, MetadataError};
 use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
 
-pub use answer::{Answer, AnswerValue, Bin, Decrypted, Labelled};
+pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
+use ciphertexts::Lists;
 pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
 
-/// The version of the format of results.
-const VERSION: u32 = 1;
+/// The version of the format of results. Version 1 has a list of blocks even if it is empty, and no bodies without
+/// masks.
+const VERSION: u32 = 2;
+/// The oldest version that is read.
+const OLDEST_VERSION: u32 = 1;
 
 /// The meaning of the ciphertexts of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,7 +187,7 @@ impl Results {
         }
         let results: Self = metadata::read(message)?;
         match results.version {
-            VERSION => Ok(results),
+            OLDEST_VERSION..=VERSION => Ok(results),
             other => Err(ResultsError::Version(other)),
         }
     }
@@ -211,52 +217,49 @@ impl Results {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let results = Self::read(first)?;
-        let (second, rest) = Message::parse(rest)?;
-        let blocks = lwe::read(second, parameters, key)?;
-        let has_compact = results
-            .answers
-            .iter()
-            .any(|answer| !answer.compact.is_empty());
-        let (compact, rest) = match has_compact {
-            false => (Vec::new(), rest),
-            true => {
-                let (third, rest) = Message::parse(rest)?;
-                (values::read(third, parameters, key)?, rest)
-            }
-        };
-        if !rest.is_empty() {
-            return Err(WireError::TrailingBytes(rest.len()).into());
-        }
+        let mut lists = Lists::read(rest, parameters, key)?;
         let encoding = parameters.block_encoding();
         let described = results
             .answers
             .iter()
             .map(|a| a.sealed_blocks(encoding))
             .sum();
-        let found = blocks.len() as u64;
+        let found = lists.block_count() as u64;
         let mismatch = || ResultsError::BlockCount { described, found };
-        let (mut blocks, mut compact) = (blocks.into_iter(), compact.into_iter());
+        let mut masks = MaskMaker::new(parameters);
         let parts = results.answers.iter().map(|answer| {
-            AnswerParts::take(answer, encoding, &mut blocks, &mut compact).ok_or_else(mismatch)
+            AnswerParts::take(answer, encoding, &mut masks, &mut lists).ok_or_else(mismatch)
         });
         let parts = parts.collect::<Result<_, _>>()?;
-        match (blocks.next(), compact.next()) {
-            (None, None) => Ok((results, parts)),
-            _ => Err(mismatch()),
+        match lists.is_empty() {
+            true => Ok((results, parts)),
+            false => Err(mismatch()),
         }
     }
 
     /// Parses the bytes of a result and decrypts its answers.
-    pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<(Vec<Answer>, u64), ResultsError> {
+    ///
+    /// An answer that decrypts to values that it cannot have does not hide the others. Which answers those are tells
+    /// something about the secret key to whoever can change results and learns of it: do not show such
+    /// errors to the server.
+    ///
+    /// # Errors
+    /// A defect of the whole result.
+    pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<Decryption, ResultsError> {
         let parameters = secret.parameters();
         let (results, parts) = Self::parse(bytes, parameters, secret.fingerprint())?;
         let answers = results.answers.into_iter().zip(parts);
-        let answers = answers
-            .map(|(answer, parts)| match parts.decrypt(secret) {
+        let answers = answers.map(|(answer, parts)| {
+            let name = answer.name.clone();
+            let read = match parts.decrypt(secret) {
                 Some(blocks) => answer.read(parameters, &blocks),
                 None => Err(ResultsError::Implausible(answer.name)),
-            })
-            .collect::<Result<_, _>>()?;
-        Ok((answers, results.bootstraps))
+            };
+            read.map_err(|reason| Unreadable { name, reason })
+        });
+        Ok(Decryption {
+            answers: answers.collect(),
+            bootstraps: results.bootstraps,
+        })
     }
 }

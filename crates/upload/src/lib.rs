@@ -15,6 +15,7 @@ pub mod cuts;
 pub mod derived;
 pub mod extract;
 pub mod list_sum;
+pub mod masks;
 pub mod metadata;
 pub mod pads;
 pub mod readings;

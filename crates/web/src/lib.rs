@@ -10,15 +10,14 @@ pub mod abi;
 
 use serde::Serialize;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_query::results::{Answer, Results};
+use tfhe_sbc_query::results::{self, Results};
 
 /// The content of the page.
 #[derive(Debug, Serialize)]
 pub struct Decryption {
-    /// The answers, in the order of the questions.
-    pub answers: Vec<Answer>,
-    /// The number of bootstraps that they took.
-    pub bootstraps: u64,
+    /// The answers and the number of bootstraps that they took.
+    #[serde(flatten)]
+    pub result: results::Decryption,
     /// The key that decrypted them.
     pub key: KeyFacts,
 }
@@ -68,7 +67,7 @@ pub fn decrypt(key: &[u8], result: &[u8]) -> Result<Decryption, Failure> {
         message: error.to_string(),
         advice: None,
     })?;
-    let (answers, bootstraps) = Results::decrypt(result, &secret).map_err(|error| Failure {
+    let result = Results::decrypt(result, &secret).map_err(|error| Failure {
         file: File::Result,
         message: error.to_string(),
         advice: Some(
@@ -77,8 +76,7 @@ pub fn decrypt(key: &[u8], result: &[u8]) -> Result<Decryption, Failure> {
     })?;
     let parameters = secret.parameters();
     Ok(Decryption {
-        answers,
-        bootstraps,
+        result,
         key: KeyFacts {
             fingerprint: secret.fingerprint().to_string(),
             parameter_set: parameters.name().to_string(),

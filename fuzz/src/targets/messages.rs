@@ -6,13 +6,15 @@ use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
+use tfhe_sbc_core::wire::bodies::{self, Bodies, MaskWindow, SeededMasks};
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::request::Request;
-use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
+use tfhe_sbc_query::results::{CompactPart, EncryptedAnswer, Meaning, Results};
 use tfhe_sbc_upload::derived::{Derived, Flags};
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::metadata;
@@ -211,9 +213,45 @@ pub(super) const RESULT: Target = Target {
             bytes.extend_from_slice(&list);
             bytes
         });
-        results.collect()
+        results.chain([linear_result()]).collect()
     },
 };
+
+/// A result whose answer has no masks.
+fn linear_result() -> Vec<u8> {
+    let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+    let answer = EncryptedAnswer {
+        name: "mean of level".to_owned(),
+        blocks: 4,
+        compact: vec![CompactPart {
+            first_block: 0,
+            codes: 1,
+            bits: 8,
+            plaintext_bits: 22,
+            ciphertexts: 1,
+            noise: -60.0,
+            bodies: true,
+        }],
+        meaning: Meaning::Mean(readings(parameters.block_encoding()).columns.remove(0), 2),
+    };
+    let windows = [(3, 2, 1), (300, 1, -1)].map(|(first, count, weight)| MaskWindow {
+        masks: SeededMasks {
+            expander: ExpanderKind::ChaCha20,
+            seed: MaskSeed([7; 32]),
+        },
+        first,
+        count,
+        weight,
+    });
+    let sum = Bodies {
+        codes: vec![1 << 50],
+        windows: windows.to_vec(),
+    };
+    let results = Results::new(vec![answer], 0);
+    let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &results).unwrap();
+    bytes.extend(bodies::write(parameters, fingerprint, 40, &[sum]));
+    bytes
+}
 
 /// The definitions of one of the uploads.
 fn known_definitions() -> &'static Definitions {

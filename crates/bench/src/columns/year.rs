@@ -54,7 +54,8 @@ pub(super) fn rows() -> Result<Vec<Row>, BenchError> {
         )
     };
     let year = format!("of a year of hourly readings ({ROWS} rows)");
-    let bytes = upload_bytes(parameters, &metadata)? as f64;
+    let secret = SecretKey::generate(parameters, &mut fresh_seeds()?)?;
+    let bytes = upload(&secret, &metadata, &readings())?.len() as f64;
     Ok(vec![
         figure(
             "year_mean_bootstraps",
@@ -92,7 +93,7 @@ pub(super) fn rows() -> Result<Vec<Row>, BenchError> {
 }
 
 /// The columns, made for means, and the hours.
-fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, BenchError> {
+pub(crate) fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, BenchError> {
     let column = |bits: u32| {
         let encoding = Profile::Means
             .encoding(parameters, bits, UploadKind::Symmetric)
@@ -128,16 +129,22 @@ fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, BenchError> {
     })
 }
 
-/// The bytes of an upload, metadata included.
-fn upload_bytes(parameters: Parameters, metadata: &ReadingsMetadata) -> Result<usize, BenchError> {
-    let secret = SecretKey::generate(parameters, &mut fresh_seeds()?)?;
+/// The readings, column by column.
+pub(crate) fn readings() -> [Vec<f64>; 4] {
+    WIDTHS.map(|bits| {
+        let codes = (0..ROWS).map(|row| (row * 7919 % (1 << bits)) as f64);
+        codes.collect()
+    })
+}
+
+/// An upload of readings, metadata included.
+pub(crate) fn upload(
+    secret: &SecretKey,
+    metadata: &ReadingsMetadata,
+    readings: &[Vec<f64>],
+) -> Result<Vec<u8>, BenchError> {
     let key = secret.device_key().to_bytes()?;
     let mut session = DeviceSession::new(key, MemoryPlan::Fast)?;
-    let readings = WIDTHS.map(|bits| {
-        let codes = (0..ROWS).map(|row| (row * 7919 % (1 << bits)) as f64);
-        codes.collect::<Vec<f64>>()
-    });
     let ReadingsMetadata { columns, rows } = metadata;
-    let upload = session.encrypt_table(ExpanderKind::Aes128Ctr, columns, rows, &readings)?;
-    Ok(upload.len())
+    Ok(session.encrypt_table(ExpanderKind::Aes128Ctr, columns, rows, readings)?)
 }

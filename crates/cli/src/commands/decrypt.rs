@@ -2,7 +2,7 @@
 
 use clap::Args;
 use tfhe_sbc_foreign::Library;
-use tfhe_sbc_query::results::{Decrypted, Results};
+use tfhe_sbc_query::results::{self, Answer, Results};
 
 use crate::answers;
 use crate::failure::{Explain, Outcome, failure};
@@ -47,27 +47,45 @@ fn run_ours(request: &DecryptionRequest) -> Outcome<()> {
     }
     let result = output::read_input(&request.result)?;
     let secret = keys::read_secret_key(request.key_or("keys/secret.tsbc"))?;
-    let (answers, bootstraps) = Results::decrypt(&result, &secret).advise(
+    let decryption = Results::decrypt(&result, &secret).advise(
         request.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",
     )?;
     if let Some(path) = &request.plot {
-        let svg = histogram::svg(&answers).advise(
+        let readable = decryption.answers.iter().flatten();
+        let readable: Vec<Answer> = readable.cloned().collect();
+        let svg = histogram::svg(&readable).advise(
             "no picture",
             "--plot draws the answers to questions like histogram(column, 0, 10, 20)",
         )?;
         output::write_file(path, svg.as_bytes())?;
     }
-    if request.json {
-        return output::print_json(&Decrypted {
-            answers: &answers,
-            bootstraps,
-        });
+    match request.json {
+        true => output::print_json(&decryption)?,
+        false => print(&decryption)?,
     }
+    let all = decryption.answers.len();
+    match decryption.answers.iter().filter(|it| it.is_err()).count() {
+        0 => Ok(()),
+        some => Err(failure(
+            format_args!("{some} of {all} answers cannot be read"),
+            "ask again; do not tell the server which answers failed, because that tells something about the key",
+        )),
+    }
+}
+
+/// Prints a table of the answers, with the reason in place of those that cannot be read.
+fn print(decryption: &results::Decryption) -> Outcome<()> {
     let mut table = output::text_table();
     table.set_header(["question", "answer"]);
-    for answer in &answers {
-        table.add_row([report::plain(&answer.name), answers::text(&answer.value)]);
+    for answer in &decryption.answers {
+        table.add_row(match answer {
+            Ok(answer) => [report::plain(&answer.name), answers::text(&answer.value)],
+            Err(unreadable) => [
+                report::plain(&unreadable.name),
+                report::plain(&format!("cannot be read: {unreadable}")),
+            ],
+        });
     }
     output::emit(table)
 }

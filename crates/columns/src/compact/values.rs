@@ -8,12 +8,14 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::wire::bodies::{Bodies, MaskWindow};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
-use tfhe_sbc_oracle::compact::{CompactNoise, Roundings};
+use tfhe_sbc_oracle::compact::{CompactNoise, Roundings, answer_coefficient_bits};
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_upload::window::add_window;
 
 use super::linear::{Linear, Origin, Rows, Term};
+use super::windows::{Masks, Windows};
 use crate::error::Error;
 use crate::node::{Content, Loaded, Source};
 
@@ -37,6 +39,9 @@ pub struct Piece {
     pub count: usize,
     /// The ciphertext.
     pub ciphertext: GlweCiphertext<u64>,
+    /// The elements of seeded uploads whose masks, added up, are those of the ciphertext. `None` if it has others,
+    /// or more of them than are shorter than the masks.
+    pub windows: Option<Vec<MaskWindow>>,
 }
 
 impl CompactValues {
@@ -62,9 +67,27 @@ impl CompactValues {
         })
     }
 
-    /// log2 of the variance of the noise, torus-normalised.
-    pub fn noise_log2(&self) -> f64 {
-        self.noise.variance().0.log2()
+    /// The number of bits to which the coefficients of the ciphertexts can be cut for whoever decrypts them.
+    pub fn answer_bits(&self, parameters: &Parameters) -> u32 {
+        answer_coefficient_bits(parameters, self.plaintext_bits, self.noise)
+    }
+
+    /// log2 of the variance of the noise of codes whose coefficients are cut to `bits` bits, torus-normalised.
+    pub fn noise_log2(&self, parameters: &Parameters, bits: u32) -> f64 {
+        self.noise.cut(parameters, bits).variance().0.log2()
+    }
+
+    /// The sums without their masks; `None` unless those can be made from the seeds of uploads.
+    pub fn bodies(&self) -> Option<Vec<Bodies>> {
+        let pieces = self.pieces.iter().map(|piece| {
+            let words = piece.ciphertext.as_slice();
+            let body = words.len() - piece.ciphertext.polynomial_size().get();
+            Some(Bodies {
+                codes: words[body..][..piece.count].to_vec(),
+                windows: piece.windows.clone()?,
+            })
+        });
+        pieces.collect()
     }
 
     /// The number of codes.
@@ -93,7 +116,10 @@ impl CompactValues {
     fn trivial_codes(&self) -> Vec<u64> {
         let shift = u64::BITS - self.plaintext_bits;
         let mut codes = Vec::with_capacity(self.count());
-        for Piece { count, ciphertext } in &self.pieces {
+        for piece in &self.pieces {
+            let Piece {
+                count, ciphertext, ..
+            } = piece;
             let words = ciphertext.as_slice();
             let body = words.len() - ciphertext.polynomial_size().get();
             codes.extend(words[body..].iter().take(*count).map(|word| word >> shift));
@@ -128,6 +154,7 @@ struct Stretch<'a> {
     ciphertext: &'a GlweCiphertext<u64>,
     /// The places in the polynomial.
     places: Range<usize>,
+    masks: Masks<'a>,
 }
 
 /// Returns the stretch of rows of a column from `row` on, at most `most` long.
@@ -144,6 +171,10 @@ fn stretch<'a>(
                 upload: None,
                 ciphertext: &piece.ciphertext,
                 places: place..(place + most).min(piece.count),
+                masks: match &piece.windows {
+                    Some(windows) => Masks::Computed(windows),
+                    None => Masks::Unknown,
+                },
             });
         }
         Origin::Column {
@@ -180,6 +211,10 @@ fn stretch<'a>(
             upload: Some(upload),
             ciphertext: ciphertexts.get(place / size).ok_or(Error::NoCiphertexts)?,
             places: start..(start + (end - place)).min(size),
+            masks: match (upload.masks, &upload.switch) {
+                (Some(masks), None) => Masks::Seeded(masks, place - start),
+                _ => Masks::Unknown,
+            },
         });
     }
     Err(Error::NoCiphertexts)
@@ -195,6 +230,7 @@ struct Sums<'a> {
     )>,
     /// The sum under the evaluation key.
     switched: GlweCiphertext<u64>,
+    windows: Windows,
 }
 
 impl<'a> Sums<'a> {
@@ -203,6 +239,7 @@ impl<'a> Sums<'a> {
             parameters,
             sums: Vec::new(),
             switched: zero(parameters).ok_or(Error::NoCiphertexts)?,
+            windows: Windows::new(),
         })
     }
 
@@ -212,6 +249,7 @@ impl<'a> Sums<'a> {
         window: Range<usize>,
         weight: i64,
     ) -> Result<(), Error> {
+        self.windows.add(stretch.masks, &window, weight);
         let device = stretch
             .upload
             .and_then(|upload| Some((upload.key, upload.switch.as_deref()?)));
@@ -234,7 +272,7 @@ impl<'a> Sums<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> GlweCiphertext<u64> {
+    fn finish(mut self) -> (GlweCiphertext<u64>, Windows) {
         for (_, switch, sum) in self.sums {
             let mut sum = [sum];
             switch.switch_batch(&mut sum);
@@ -244,7 +282,7 @@ impl<'a> Sums<'a> {
                 *word = word.wrapping_add(*more);
             }
         }
-        self.switched
+        (self.switched, self.windows)
     }
 }
 
@@ -278,7 +316,7 @@ pub(crate) fn evaluate(
     let plaintext_bits = linear.plaintext_bits();
     let constant = linear.constant() << (u64::BITS - plaintext_bits);
     // The terms that are the same in all rows are added up once.
-    let mut shared: Option<GlweCiphertext<u64>> = None;
+    let mut shared: Option<(GlweCiphertext<u64>, Windows)> = None;
     let mut pieces = Vec::new();
     let mut begin = 0;
     for end in ends {
@@ -307,8 +345,8 @@ pub(crate) fn evaluate(
                 Rows::Sum(_) => {}
             }
         }
-        let mut ciphertext = sums.finish();
-        let shared = &*shared.get_or_insert_with(|| of_all_rows.finish());
+        let (mut ciphertext, windows) = sums.finish();
+        let (shared, shared_windows) = &*shared.get_or_insert_with(|| of_all_rows.finish());
         let size = parameters.polynomial_size().get();
         let words = ciphertext.as_mut_slice();
         for (word, more) in words.iter_mut().zip(shared.as_slice()) {
@@ -319,7 +357,11 @@ pub(crate) fn evaluate(
         for word in &mut words[body..body + count] {
             *word = word.wrapping_add(constant);
         }
-        pieces.push(Piece { count, ciphertext });
+        pieces.push(Piece {
+            count,
+            ciphertext,
+            windows: windows.with(shared_windows),
+        });
         begin = end;
     }
     Ok(CompactValues {

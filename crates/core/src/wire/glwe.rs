@@ -16,6 +16,8 @@ pub use seeded::{SeededGlweList, header};
 
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::bits::{packed_len, padding_is_zero};
+#[cfg(feature = "alloc")]
+use crate::wire::bodies::SeededMasks;
 use crate::wire::columns::{ColumnList, ListMasks};
 use crate::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError};
 
@@ -151,6 +153,20 @@ impl<'a> UploadedGlweList<'a> {
             Self::Masked(_) => true,
             Self::Columns(list) => matches!(list.masks(), ListMasks::Sent { .. }),
         }
+    }
+
+    /// The seed of the masks; `None` if the list carries its masks.
+    #[cfg(feature = "alloc")]
+    pub fn seeded_masks(&self) -> Option<SeededMasks> {
+        let (expander, seed) = match self {
+            Self::Seeded(list) => (list.expander(), list.mask_seed()),
+            Self::Masked(_) => return None,
+            Self::Columns(list) => match list.masks() {
+                ListMasks::Seeded(expander, seed) => (expander, seed),
+                ListMasks::Sent { .. } => return None,
+            },
+        };
+        Some(SeededMasks { expander, seed })
     }
 
     /// Returns GLWE ciphertext `index` with its masks, or `None` if there are fewer.

@@ -185,7 +185,7 @@ impl Header {
     /// Checks that the fields which the kind does not use are zero, so that a
     /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
-        let values = self.kind == Kind::CompactValues;
+        let values = matches!(self.kind, Kind::CompactValues | Kind::LinearBodies);
         let packed = self.kind == Kind::PackedList;
         let masked = values || packed || matches!(self.kind, Kind::GlweList | Kind::ColumnList);
         // Each segment of a column list has an encoding of its own.

@@ -43,6 +43,8 @@ pub enum Kind {
     PackingKey = 14,
     /// Answers in the slots of few GLWE ciphertexts, for decryption only.
     PackedList = 15,
+    /// Bodies of linear functions of uploaded codes, with the uploads' seeds in place of the masks.
+    LinearBodies = 16,
 }
 
 impl Kind {
@@ -63,6 +65,7 @@ impl Kind {
             13 => Self::CompactValues,
             14 => Self::PackingKey,
             15 => Self::PackedList,
+            16 => Self::LinearBodies,
             _ => return None,
         })
     }
@@ -98,6 +101,7 @@ impl fmt::Display for Kind {
             Self::CompactValues => "list of compact codes",
             Self::PackingKey => "packing key",
             Self::PackedList => "list of packed answers",
+            Self::LinearBodies => "list of bodies of linear answers",
         })
     }
 }

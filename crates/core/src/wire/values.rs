@@ -16,16 +16,11 @@ use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 /// The number of bytes of a number in the table.
 const NUMBER_BYTES: usize = 4;
 
-/// The number of bits by which coefficients are longer than code and headroom. The rounding of up to 2^12
-/// mask coefficients has a standard deviation of at most 2^-9 of the distance between codes then, which
-/// changes the failure probability of a sum at its limit by less than a factor of 2.
-const BITS_MORE: u32 = 13;
-
-/// Returns the number of bits of a coefficient for codes with `plaintext_bits` bits of code and
-/// headroom.
-pub const fn coefficient_bits(plaintext_bits: u32) -> u32 {
-    let bits = plaintext_bits + BITS_MORE;
-    if bits < u64::BITS { bits } else { u64::BITS }
+/// Returns the number of bytes of a ciphertext with `count` codes whose coefficients are cut to `bits` bits, without
+/// its entry in the table.
+pub fn ciphertext_len(parameters: &Parameters, count: usize, bits: u32) -> usize {
+    let mask_len = parameters.glwe_dimension().0 * parameters.polynomial_size().get();
+    packed_len(mask_len, bits) + packed_len(count, bits)
 }
 
 /// Returns the message of ciphertexts, each with the number of its codes, whose coefficients are cut to
@@ -116,7 +111,7 @@ pub fn read(
         .ok_or(length(table_len.saturating_add(NUMBER_BYTES)))?;
     let counts = table.as_chunks().0.iter().map(number);
     let mask_len = k * size.get();
-    let len_of = |count| packed_len(mask_len, bits) + packed_len(count, bits);
+    let len_of = |count| ciphertext_len(parameters, count, bits);
     let (mut elements, mut expected) = (0usize, NUMBER_BYTES + table_len);
     for count in counts.clone() {
         check((1..=size.get()).contains(&count), "element count")?;
@@ -166,9 +161,8 @@ mod tests {
         let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
         let [a, b] =
             [0x9e37_79b9_7f4a_7c15, 0x2545_f491_4f6c_dd1d].map(|f| ciphertext(&parameters, f));
-        let bits = coefficient_bits(26);
+        let bits = 39;
         let message = write(&parameters, KEY, bits, &[(1, &a), (700, &b)]);
-        assert_eq!(bits, 39);
         let payload = 12 + 2 * (2048 * 39 / 8) + 5 + (700 * 39usize).div_ceil(8);
         assert_eq!(message.len(), HEADER_BYTES + payload + CHECKSUM_BYTES);
         let parsed = Message::parse_only(&message, Kind::CompactValues).unwrap();

@@ -11,7 +11,8 @@ use crate::failure::{DecisionHalfWidth, log2_p_fail_with_rounding};
 use crate::noise::{GlweNoise, GlweSecret, Variance};
 use crate::noise_budget::PbsParameters;
 use crate::upload::{
-    UploadKind, device_switch_variance, mask_rounding_variance, public_key_variance, rounding_bound,
+    TARGET_LOG2_P_FAIL, UploadKind, device_switch_variance, mask_rounding_variance,
+    public_key_variance, rounding_bound,
 };
 
 /// The noise of a compact value, torus-normalised.
@@ -93,6 +94,16 @@ pub enum SumRows {
 }
 
 impl CompactNoise {
+    /// Returns the noise after the coefficients of the ciphertext, masks and bodies, were rounded to `bits` bits.
+    #[must_use]
+    pub fn cut(self, parameters: &Parameters, bits: u32) -> Self {
+        let glwe = PbsParameters::from(parameters).fresh();
+        self.and(Self {
+            gaussian: mask_rounding_variance(&glwe, bits),
+            rounding: Roundings::equal(rounding_bound(bits), 1.0),
+        })
+    }
+
     /// Returns the noise of a single value of an upload under `parameters`, before a key switch. With
     /// error feedback that is two roundings, its own and that of the value before it.
     pub fn upload(parameters: &Parameters, kind: UploadKind, encoding: &CompactEncoding) -> Self {
@@ -210,6 +221,23 @@ fn fresh(glwe: &GlweNoise, kind: UploadKind, encoding: &CompactEncoding) -> Vari
             public_key_variance(glwe) + mask_rounding_variance(glwe, mask_bits)
         }
     }
+}
+
+/// Returns the number of bits to which the coefficients of a ciphertext of sums can be cut: the fewest with which
+/// sums of `plaintext_bits` bits, code and headroom, still decode wrongly with a probability of at most 2^-128.
+/// All bits if there are no fewer.
+pub fn answer_coefficient_bits(
+    parameters: &Parameters,
+    plaintext_bits: u32,
+    noise: CompactNoise,
+) -> u32 {
+    let torus_bits = parameters.torus_bits();
+    let mut fewer = plaintext_bits + 1..torus_bits;
+    let bits = fewer.find(|&bits| {
+        let noise = noise.cut(parameters, bits);
+        exact_sum_log2_p_fail(plaintext_bits, noise) <= TARGET_LOG2_P_FAIL
+    });
+    bits.unwrap_or(torus_bits)
 }
 
 /// log2 of the probability that a sum of `plaintext_bits` bits, code and headroom, does not decode to

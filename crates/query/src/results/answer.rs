@@ -1,9 +1,10 @@
 //! Decrypted answers.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tfhe_sbc_columns::decimal::Decoder;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
+use thiserror::Error;
 
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 
@@ -17,13 +18,59 @@ pub struct Answer {
     pub value: AnswerValue,
 }
 
-/// A decrypted result in the form that programs read.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Decrypted<'a> {
+/// A decrypted result. One answer that cannot be read does not hide the others.
+///
+/// Its serialized form has a list of `answers`, each with its `name` and either its `answer` or an `error`, and the
+/// number of `bootstraps`.
+#[derive(Debug, Serialize)]
+pub struct Decryption {
     /// The answers, in the order of the questions.
-    pub answers: &'a [Answer],
+    #[serde(serialize_with = "each_or_its_error")]
+    pub answers: Vec<Result<Answer, Unreadable>>,
     /// The number of bootstraps that they took.
     pub bootstraps: u64,
+}
+
+/// The reason why one answer of a result cannot be read.
+#[derive(Debug, Error)]
+#[error("{reason}")]
+pub struct Unreadable {
+    /// The question's text.
+    pub name: String,
+    /// The reason.
+    pub reason: ResultsError,
+}
+
+impl Decryption {
+    /// Returns all answers.
+    ///
+    /// # Errors
+    /// The reason of the first answer that cannot be read.
+    pub fn all(self) -> Result<Vec<Answer>, ResultsError> {
+        let answers = self.answers.into_iter();
+        let answers = answers.map(|answer| answer.map_err(|unreadable| unreadable.reason));
+        answers.collect()
+    }
+}
+
+/// Serializes answers, and the errors of those that cannot be read.
+fn each_or_its_error<S: Serializer>(
+    answers: &[Result<Answer, Unreadable>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Entry<'a> {
+        Answer(&'a Answer),
+        Error { name: &'a str, error: String },
+    }
+    serializer.collect_seq(answers.iter().map(|answer| match answer {
+        Ok(answer) => Entry::Answer(answer),
+        Err(Unreadable { name, reason }) => Entry::Error {
+            name,
+            error: reason.to_string(),
+        },
+    }))
 }
 
 /// The value of an answer.

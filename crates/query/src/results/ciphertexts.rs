@@ -1,6 +1,7 @@
 //! The ciphertexts of answers: blocks under the small key, and compact codes under the big one.
 
 use std::sync::Arc;
+use std::vec;
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::{CompactValues, Exported, Piece};
@@ -9,7 +10,9 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
-use tfhe_sbc_core::wire::{lwe, values};
+use tfhe_sbc_core::wire::bodies::Bodies;
+use tfhe_sbc_core::wire::{Kind, Message, WireError, bodies, lwe, values};
+use tfhe_sbc_upload::masks::MaskMaker;
 
 use super::{EncryptedAnswer, Meaning};
 
@@ -28,8 +31,12 @@ pub struct CompactPart {
     pub plaintext_bits: u32,
     /// The number of ciphertexts that the codes are in.
     pub ciphertexts: u32,
-    /// log2 of the variance of the codes' noise, torus-normalised, for whoever computes on them.
+    /// log2 of the variance of the codes' noise, torus-normalised and rounded up to an eighth, for whoever computes on
+    /// them.
     pub noise: f64,
+    /// Whether the ciphertexts come without their masks, in the list of bodies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bodies: bool,
 }
 
 /// The ciphertexts of a result while it is made.
@@ -37,6 +44,9 @@ pub struct CompactPart {
 pub struct Ciphertexts {
     blocks: Vec<LweCiphertext<u32>>,
     compact: Vec<Arc<CompactValues>>,
+    bodies: Vec<Bodies>,
+    /// The largest number of bits that a coefficient of the lists needs.
+    bits: u32,
 }
 
 impl From<Vec<LweCiphertext<u32>>> for Ciphertexts {
@@ -44,7 +54,7 @@ impl From<Vec<LweCiphertext<u32>>> for Ciphertexts {
     fn from(blocks: Vec<LweCiphertext<u32>>) -> Self {
         Self {
             blocks,
-            compact: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -54,11 +64,12 @@ impl Ciphertexts {
     /// a rehearsal.
     pub fn add(
         &mut self,
-        encoding: BlockEncoding,
+        parameters: &Parameters,
         name: String,
         parts: impl IntoIterator<Item = Exported>,
         meaning: Meaning,
     ) -> Option<EncryptedAnswer> {
+        let encoding = parameters.block_encoding();
         let (mut blocks, mut compact) = (0, Vec::new());
         for part in parts {
             blocks += match part {
@@ -69,16 +80,23 @@ impl Ciphertexts {
                 }
                 Exported::Compact(values) => {
                     let codes = values.count() as u32;
+                    let bits = values.answer_bits(parameters);
+                    let bodies = self.shorter_bodies(parameters, &values, bits);
                     compact.push(CompactPart {
                         first_block: blocks,
                         codes,
                         bits: values.bits,
                         plaintext_bits: values.plaintext_bits,
                         ciphertexts: values.pieces.len() as u32,
-                        noise: values.noise_log2(),
+                        noise: (8.0 * values.noise_log2(parameters, bits)).ceil() / 8.0,
+                        bodies: bodies.is_some(),
                     });
                     let each = encoding.block_count(values.bits) as u32;
-                    self.compact.push(values);
+                    self.bits = self.bits.max(bits);
+                    match bodies {
+                        Some(bodies) => self.bodies.extend(bodies),
+                        None => self.compact.push(values),
+                    }
                     codes * each
                 }
                 Exported::Clear(_) => return None,
@@ -92,23 +110,129 @@ impl Ciphertexts {
         })
     }
 
-    /// Returns the messages behind the metadata: the list of blocks and, if there are any, that of
-    /// compact codes.
+    /// Returns the ciphertexts without their masks, if these can be made from seeds and the seeds are shorter.
+    fn shorter_bodies(
+        &self,
+        parameters: &Parameters,
+        values: &CompactValues,
+        bits: u32,
+    ) -> Option<Vec<Bodies>> {
+        let new = values.bodies()?;
+        let windows = |sums: &[Bodies]| -> Vec<_> {
+            sums.iter()
+                .flat_map(|sum| sum.windows.iter().copied())
+                .collect()
+        };
+        let of_new = windows(&new);
+        let with_masks = values.pieces.iter();
+        let with_masks = with_masks.map(|_| values::ciphertext_len(parameters, 0, bits));
+        let polynomials = bodies::polynomial_count(parameters, &of_new)
+            + bodies::polynomial_count(parameters, &windows(&self.bodies));
+        let is_shorter = bodies::windows_len(&of_new) < with_masks.sum::<usize>();
+        (is_shorter && polynomials <= bodies::MAX_POLYNOMIALS).then_some(new)
+    }
+
+    /// Returns the messages behind the metadata: the lists of blocks, of compact codes, and of bodies, each
+    /// if there are any.
     pub(super) fn seal(&self, parameters: &Parameters, key: KeyFingerprint) -> Vec<u8> {
-        let mut bytes = lwe::write(parameters, key, &self.blocks);
-        let most = self
-            .compact
-            .iter()
-            .map(|values| values.plaintext_bits)
-            .max();
-        if let Some(most) = most {
+        let mut bytes = Vec::new();
+        if !self.blocks.is_empty() {
+            bytes.extend(lwe::write(parameters, key, &self.blocks));
+        }
+        if !self.compact.is_empty() {
             let pieces = self.compact.iter().flat_map(|values| &values.pieces);
             let pieces = pieces.map(|piece| (piece.count, &piece.ciphertext));
             let pieces: Vec<_> = pieces.collect();
-            let bits = values::coefficient_bits(most);
-            bytes.extend_from_slice(&values::write(parameters, key, bits, &pieces));
+            bytes.extend(values::write(parameters, key, self.bits, &pieces));
+        }
+        if !self.bodies.is_empty() {
+            bytes.extend(bodies::write(parameters, key, self.bits, &self.bodies));
         }
         bytes
+    }
+}
+
+/// The ciphertexts of a result, as they are read: each list from the front.
+pub(super) struct Lists {
+    blocks: vec::IntoIter<LweCiphertext<u32>>,
+    compact: vec::IntoIter<(usize, GlweCiphertext<u64>)>,
+    bodies: vec::IntoIter<Bodies>,
+    block_count: usize,
+}
+
+impl Lists {
+    /// Reads the messages behind the metadata.
+    ///
+    /// # Errors
+    /// The first defect, and two lists of one kind.
+    pub(super) fn read(
+        mut bytes: &[u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Self, WireError> {
+        let (mut blocks, mut compact, mut bodies) = (None, None, None);
+        while !bytes.is_empty() {
+            let (message, rest) = Message::parse(bytes)?;
+            let is_second = match message.header.kind {
+                Kind::CompactValues => {
+                    let read = values::read(message, parameters, key)?;
+                    compact.replace(read).is_some()
+                }
+                Kind::LinearBodies => {
+                    let read = bodies::read(message, parameters, key)?;
+                    bodies.replace(read).is_some()
+                }
+                _ => {
+                    let read = lwe::read(message, parameters, key)?;
+                    blocks.replace(read).is_some()
+                }
+            };
+            if is_second {
+                return Err(WireError::TrailingBytes(bytes.len()));
+            }
+            bytes = rest;
+        }
+        let blocks = blocks.unwrap_or_default();
+        Ok(Self {
+            block_count: blocks.len(),
+            blocks: blocks.into_iter(),
+            compact: compact.unwrap_or_default().into_iter(),
+            bodies: bodies.unwrap_or_default().into_iter(),
+        })
+    }
+
+    /// The number of blocks of all answers.
+    pub(super) fn block_count(&self) -> usize {
+        self.block_count
+    }
+
+    /// Whether all ciphertexts were taken.
+    pub(super) fn is_empty(&self) -> bool {
+        let (blocks, compact) = (self.blocks.len(), self.compact.len());
+        blocks + compact + self.bodies.len() == 0
+    }
+
+    /// Takes the ciphertexts of one part.
+    fn pieces(&mut self, masks: &mut MaskMaker, part: &CompactPart) -> Option<Vec<Piece>> {
+        let count = part.ciphertexts as usize;
+        if part.bodies {
+            let sums: Vec<Bodies> = self.bodies.by_ref().take(count).collect();
+            let pieces = sums.into_iter().map(|sum| {
+                Some(Piece {
+                    count: sum.codes.len(),
+                    ciphertext: masks.complete(&sum)?,
+                    windows: Some(sum.windows),
+                })
+            });
+            return pieces.collect();
+        }
+        let pieces = self.compact.by_ref().take(count);
+        let pieces = pieces.map(|(count, ciphertext)| Piece {
+            count,
+            ciphertext,
+            windows: None,
+        });
+        Some(pieces.collect())
     }
 }
 
@@ -122,28 +246,23 @@ impl AnswerParts {
     pub(super) fn take(
         answer: &EncryptedAnswer,
         encoding: BlockEncoding,
-        blocks: &mut impl Iterator<Item = LweCiphertext<u32>>,
-        compact: &mut impl Iterator<Item = (usize, GlweCiphertext<u64>)>,
+        masks: &mut MaskMaker,
+        lists: &mut Lists,
     ) -> Option<Self> {
         let mut parts = Vec::new();
         let mut at = 0;
-        let mut sealed = |count: u32| {
-            let sealed: Vec<_> = blocks.by_ref().take(count as usize).collect();
+        let sealed = |lists: &mut Lists, count: u32| {
+            let sealed: Vec<_> = lists.blocks.by_ref().take(count as usize).collect();
             (sealed.len() == count as usize).then_some(Exported::Sealed(sealed))
         };
         for part in &answer.compact {
             let before = part.first_block.checked_sub(at)?;
             if before > 0 {
-                parts.push(sealed(before)?);
+                parts.push(sealed(lists, before)?);
             }
-            let pieces = compact.by_ref().take(part.ciphertexts as usize);
-            let pieces = pieces.map(|(count, ciphertext)| Piece { count, ciphertext });
-            let values = CompactValues::received(
-                part.plaintext_bits,
-                part.bits,
-                pieces.collect(),
-                part.noise,
-            )?;
+            let pieces = lists.pieces(masks, part)?;
+            let values =
+                CompactValues::received(part.plaintext_bits, part.bits, pieces, part.noise)?;
             if values.count() != part.codes as usize
                 || values.pieces.len() != part.ciphertexts as usize
             {
@@ -157,7 +276,7 @@ impl AnswerParts {
         }
         let behind = answer.blocks.checked_sub(at)?;
         if behind > 0 {
-            parts.push(sealed(behind)?);
+            parts.push(sealed(lists, behind)?);
         }
         Some(Self(parts))
     }

@@ -132,6 +132,25 @@ fn requests_and_results_are_written_as_they_were() {
     assert_golden("results", &all_results(keys));
 }
 
+/// A result of version 1 has the same content, and a list of blocks even if it is empty.
+#[test]
+fn results_of_the_first_version_are_read() {
+    let keys = key_set();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/results_1.json");
+    let old: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let new = all_results(keys);
+    let (_, blocks) = Message::parse(&new).unwrap();
+    let mut bytes = keys.message(&old);
+    bytes.extend_from_slice(blocks);
+    let read = |bytes: &[u8]| {
+        Results::decrypt(bytes, &keys.secret)
+            .unwrap()
+            .all()
+            .unwrap()
+    };
+    assert_eq!(read(&bytes), read(&new));
+}
+
 /// The message with one bit of its payload turned over, under a checksum that fits.
 fn damaged(keys: &KeySet, message: &Message<'_>, bit: usize) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_BYTES];
@@ -175,7 +194,8 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
 fn results_with_any_bit_turned_over_do_no_harm() {
     let keys = key_set();
     let result = all_results(keys);
-    let (answers, _) = Results::decrypt(&result, &keys.secret).unwrap();
+    let answers = Results::decrypt(&result, &keys.secret).unwrap();
+    let answers = answers.all().unwrap();
     assert_eq!(answers.len(), all_meanings().len());
     let (message, rest) = Message::parse(&result).unwrap();
     let mut read = 0;

@@ -258,6 +258,7 @@ impl KeySet {
         let evaluated = self.evaluate(&[&self.upload(table)], &request, &Progress::default());
         Results::decrypt(&evaluated.unwrap().result, &self.secret)
             .unwrap()
-            .0
+            .all()
+            .unwrap()
     }
 }

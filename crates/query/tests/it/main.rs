@@ -8,6 +8,7 @@
 mod key_set;
 mod plain;
 
+mod answers;
 mod derived;
 mod draw;
 mod formats;

@@ -78,7 +78,8 @@ fn readings_under_different_keys_are_rows_of_one_table() {
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret)
         .unwrap()
-        .0;
+        .all()
+        .unwrap();
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.value).collect();
     let number = |value| AnswerValue::Number {
         value,
@@ -96,8 +97,9 @@ fn readings_under_different_keys_are_rows_of_one_table() {
         .evaluate(&uploads[..2], &masked, &Progress::default())
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret).unwrap();
+    let answers = answers.all().unwrap();
     let labels = vec!["r0".to_owned()];
-    assert_eq!(answers.0[0].value, AnswerValue::Rows(labels));
+    assert_eq!(answers[0].value, AnswerValue::Rows(labels));
 
     let other = table(&[("a", 0.0, 2.0, 6)], vec![vec![4.0]]);
     let other = keys.upload_under(&one, &other);
@@ -137,7 +139,8 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret)
         .unwrap()
-        .0;
+        .all()
+        .unwrap();
     assert!(matches!(answers[0].value, AnswerValue::Number { value, .. } if value == 13.0));
 
     // Taken away, a key leads nowhere.

@@ -455,9 +455,11 @@ fn results_that_no_server_makes_are_refused() {
             .seal(parameters, keys.secret.fingerprint(), &ciphertexts.into())
             .unwrap()
     };
-    let read = |result: &[u8]| Results::decrypt(result, &keys.secret);
-    let fine = read(&result(Meaning::Reading(column.clone()), &[1, 2])).unwrap();
-    assert_eq!(fine.1, 1);
+    let read = |result: &[u8]| Results::decrypt(result, &keys.secret)?.all();
+    let fine = result(Meaning::Reading(column.clone()), &[1, 2]);
+    let fine = Results::decrypt(&fine, &keys.secret).unwrap();
+    assert_eq!(fine.bootstraps, 1);
+    assert!(fine.all().is_ok());
     for (meaning, blocks) in [
         (Meaning::Count, &[4][..]),
         (Meaning::Rows(vec!["r".to_owned()]), &[2]),

@@ -101,6 +101,7 @@ impl Readings {
             | Kind::ColumnList
             | Kind::CompactValues
             | Kind::PackedList
+            | Kind::LinearBodies
             | Kind::LweList) => Err(failure(
                 format_args!(
                     "{} begins with a {kind}, which does not tell how large other uploads are",

@@ -1,0 +1,470 @@
+//! Linear answers without their masks: the body coefficients of sums of uploaded ciphertexts, and the seeds from
+//! which whoever decrypts makes the masks again.
+//!
+//! A linear function of seeded ciphertexts has the same linear function of their masks, which the seeds of the
+//! uploads and a few numbers tell. An answer therefore needs its bodies only, and for each upload 33 bytes.
+//!
+//! The payload has three parts. The first is the number of uploads, and for each the identifier of its expander
+//! and its mask seed. The second is the number of ciphertexts, and for each the number of its codes, the number of its
+//! windows and the windows: the number of the upload, the first element, the number of elements, and the
+//! weight, whose lowest bit is its sign. The third has, for every ciphertext, its used body coefficients, cut to the
+//! header's [`mask_bits`](Header::mask_bits) top bits and padded to a byte. All numbers of the first two parts are
+//! unsigned LEB128: seven bits a byte, the least significant first, and the top bit set in all bytes but
+//! the last.
+
+use alloc::vec::Vec;
+
+use crate::parameters::{KeyFingerprint, Parameters};
+use crate::random::{ExpanderKind, MaskSeed};
+use crate::wire::bits::{pack_top_bits, packed_len, padding_is_zero, unpack_top_bits};
+use crate::wire::glwe::MAX_ELEMENTS;
+use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+
+/// The largest number of mask polynomials that a list asks a reader to make, which takes about a second.
+pub const MAX_POLYNOMIALS: usize = 1 << 16;
+/// The number of bytes of an upload: the expander and the seed.
+const UPLOAD_BYTES: usize = 1 + 32;
+
+/// The seed of the masks of an upload, and the expander that makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SeededMasks {
+    /// The expander.
+    pub expander: ExpanderKind,
+    /// The seed.
+    pub seed: MaskSeed,
+}
+
+/// Neighbouring elements of an upload, whose product with a weight is part of a sum.
+///
+/// The elements that lie in one polynomial are a window `a..b` of its coefficients, and add the product of the
+/// ciphertext and `weight · Σ X^-i`, for `i` in `a..b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskWindow {
+    /// The upload.
+    pub masks: SeededMasks,
+    /// The place of the first element in the upload.
+    pub first: usize,
+    /// The number of elements, at least 1.
+    pub count: usize,
+    /// The weight.
+    pub weight: i64,
+}
+
+/// A sum of ciphertexts without its masks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bodies {
+    /// The body coefficients that have codes, from the first on.
+    pub codes: Vec<u64>,
+    /// The windows whose sum it is, up to what is added to its bodies alone.
+    pub windows: Vec<MaskWindow>,
+}
+
+impl MaskWindow {
+    /// The number of polynomials of `size` coefficients in which the elements lie.
+    fn polynomials(&self, size: usize) -> usize {
+        (self.first + self.count).div_ceil(size) - self.first / size
+    }
+}
+
+/// Returns the number of bytes that windows take, with their uploads, in a list that has no other windows.
+pub fn windows_len(windows: &[MaskWindow]) -> usize {
+    let mut uploads: Vec<&SeededMasks> = Vec::new();
+    let mut len = 0;
+    for window in windows {
+        let upload = upload_number(&mut uploads, &window.masks);
+        len += window_numbers(window, upload)
+            .map(number_len)
+            .iter()
+            .sum::<usize>();
+    }
+    len + uploads.len() * UPLOAD_BYTES
+}
+
+/// Returns the number of mask polynomials that a reader makes for windows, at most [`MAX_POLYNOMIALS`] for a list.
+pub fn polynomial_count(parameters: &Parameters, windows: &[MaskWindow]) -> usize {
+    let size = parameters.polynomial_size().get();
+    windows.iter().map(|window| window.polynomials(size)).sum()
+}
+
+/// Returns the message of sums, whose bodies are cut to `bits` bits.
+///
+/// # Panics
+/// If `bits` is not in `1..=64`.
+pub fn write(parameters: &Parameters, key: KeyFingerprint, bits: u32, sums: &[Bodies]) -> Vec<u8> {
+    let mut uploads = Vec::new();
+    let mut table = Vec::new();
+    put(&mut table, sums.len() as u64);
+    for Bodies { codes, windows } in sums {
+        put(&mut table, codes.len() as u64);
+        put(&mut table, windows.len() as u64);
+        for window in windows {
+            let upload = upload_number(&mut uploads, &window.masks);
+            for number in window_numbers(window, upload) {
+                put(&mut table, number);
+            }
+        }
+    }
+    let mut message = alloc::vec![0; HEADER_BYTES];
+    put(&mut message, uploads.len() as u64);
+    for SeededMasks { expander, seed } in uploads {
+        message.push(expander.id());
+        message.extend(seed.0);
+    }
+    message.extend(table);
+    let mut element_count = 0;
+    for Bodies { codes, .. } in sums {
+        let start = message.len();
+        message.resize(start + packed_len(codes.len(), bits), 0);
+        pack_top_bits(codes, bits, &mut message[start..]);
+        element_count += codes.len();
+    }
+    let header = Header {
+        polynomial_size: parameters.polynomial_size().get() as u32,
+        dimension: parameters.glwe_dimension().0 as u32,
+        torus_bits: parameters.torus_bits() as u8,
+        mask_bits: bits as u8,
+        element_count: element_count as u32,
+        ..Header::new(Kind::LinearBodies, parameters.fingerprint(), key)
+    };
+    // A vector with room for the header is never too short.
+    let _ = header.seal_vec(&mut message);
+    message
+}
+
+/// Reads a message that [`write()`] made under these parameters and this key.
+///
+/// # Errors
+/// The first defect. A list whose windows have more than [`MAX_POLYNOMIALS`] polynomials is refused.
+pub fn read(
+    message: Message<'_>,
+    parameters: &Parameters,
+    key: KeyFingerprint,
+) -> Result<Vec<Bodies>, WireError> {
+    message.expect(Kind::LinearBodies)?;
+    let header = message.header;
+    header.check_belongs(parameters.fingerprint(), key)?;
+    let check = |ok: bool, what| {
+        if ok {
+            Ok(())
+        } else {
+            Err(WireError::Field(what))
+        }
+    };
+    let (size, k) = (
+        parameters.polynomial_size().get(),
+        parameters.glwe_dimension().0,
+    );
+    check(parameters.torus_bits() == u64::BITS, "kind")?;
+    check(header.polynomial_size as usize == size, "polynomial size")?;
+    check(header.dimension as usize == k, "dimension")?;
+    check(u32::from(header.torus_bits) == u64::BITS, "torus bits")?;
+    let bits = u32::from(header.mask_bits);
+    check((1..=u64::BITS).contains(&bits), "mask bits")?;
+    let mut rest = Reader {
+        bytes: message.payload,
+    };
+    let upload_count = rest.count()?;
+    let mut uploads = Vec::new();
+    for _ in 0..upload_count {
+        uploads.push(rest.upload()?);
+    }
+    let sum_count = rest.count()?;
+    let (mut sums, mut elements, mut polynomials) = (Vec::new(), 0usize, 0usize);
+    for _ in 0..sum_count {
+        let count = rest.count()?;
+        check((1..=size).contains(&count), "element count")?;
+        elements = elements.saturating_add(count);
+        let window_count = rest.count()?;
+        let mut windows = Vec::new();
+        for _ in 0..window_count {
+            let window = rest.window(&uploads)?;
+            polynomials = polynomials.saturating_add(window.polynomials(size));
+            check(polynomials <= MAX_POLYNOMIALS, "windows")?;
+            windows.push(window);
+        }
+        sums.push((count, windows));
+    }
+    check(elements == header.element_count as usize, "element count")?;
+    check(elements <= MAX_ELEMENTS, "element count")?;
+    let mut all = Vec::with_capacity(sums.len());
+    for (count, windows) in sums {
+        let packed = rest.take(packed_len(count, bits))?;
+        check(padding_is_zero(packed, count, bits), "padding")?;
+        let mut codes = alloc::vec![0; count];
+        unpack_top_bits(packed, bits, &mut codes);
+        all.push(Bodies { codes, windows });
+    }
+    match rest.bytes.len() {
+        0 => Ok(all),
+        more => Err(WireError::PayloadLength {
+            expected: (message.payload.len() - more) as u64,
+            found: message.payload.len() as u64,
+        }),
+    }
+}
+
+/// Returns the number of an upload, which is added if it is not there.
+fn upload_number<'a>(uploads: &mut Vec<&'a SeededMasks>, masks: &'a SeededMasks) -> u64 {
+    // Neighbouring windows are mostly of one upload.
+    let known = uploads.iter().rposition(|known| *known == masks);
+    let number = known.unwrap_or_else(|| {
+        uploads.push(masks);
+        uploads.len() - 1
+    });
+    number as u64
+}
+
+fn window_numbers(window: &MaskWindow, upload: u64) -> [u64; 4] {
+    let weight = window.weight;
+    [
+        upload,
+        window.first as u64,
+        window.count as u64,
+        (weight << 1 ^ weight >> (i64::BITS - 1)) as u64,
+    ]
+}
+
+fn number_len(number: u64) -> usize {
+    (u64::BITS - number.leading_zeros()).div_ceil(7).max(1) as usize
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number > 0x7f {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The bytes that are not read yet.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+        let (taken, rest) = self
+            .bytes
+            .split_at_checked(count)
+            .ok_or(WireError::Field("length of the bodies"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// Reads a number, which must be in its shortest form.
+    fn number(&mut self) -> Result<u64, WireError> {
+        let (mut number, mut shift) = (0u64, 0);
+        loop {
+            let &[byte] = self.take(1)? else {
+                return Err(WireError::Field("number"));
+            };
+            let digit = u64::from(byte & 0x7f);
+            if shift >= u64::BITS || digit << shift >> shift != digit {
+                return Err(WireError::Field("number"));
+            }
+            number |= digit << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                let shortest = digit != 0 || shift == 7;
+                return shortest.then_some(number).ok_or(WireError::Field("number"));
+            }
+        }
+    }
+
+    /// Reads a number of things, which each take at least a byte.
+    fn count(&mut self) -> Result<usize, WireError> {
+        let count = usize::try_from(self.number()?);
+        count
+            .ok()
+            .filter(|&count| count <= MAX_ELEMENTS)
+            .ok_or(WireError::Field("number of windows"))
+    }
+
+    fn upload(&mut self) -> Result<SeededMasks, WireError> {
+        let &[expander] = self.take(1)? else {
+            return Err(WireError::Field("expander"));
+        };
+        let mut seed = MaskSeed([0; 32]);
+        let bytes = self.take(seed.0.len())?;
+        seed.0.copy_from_slice(bytes);
+        Ok(SeededMasks {
+            expander: ExpanderKind::try_from(expander)?,
+            seed,
+        })
+    }
+
+    fn window(&mut self, uploads: &[SeededMasks]) -> Result<MaskWindow, WireError> {
+        let defect = WireError::Field("window");
+        let upload = self.count()?;
+        let (first, count) = (self.count()?, self.count()?);
+        let weight = self.number()?;
+        let weight = (weight >> 1) as i64 ^ -((weight & 1) as i64);
+        if count == 0 || first + count > MAX_ELEMENTS {
+            return Err(defect);
+        }
+        Ok(MaskWindow {
+            masks: *uploads.get(upload).ok_or(defect)?,
+            first,
+            count,
+            weight,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter_sets::MESSAGE_2_CARRY_2;
+    use crate::wire::CHECKSUM_BYTES;
+
+    const KEY: KeyFingerprint = KeyFingerprint([7; 16]);
+
+    fn masks(byte: u8) -> SeededMasks {
+        SeededMasks {
+            expander: ExpanderKind::ChaCha20,
+            seed: MaskSeed([byte; 32]),
+        }
+    }
+
+    fn window(byte: u8, first: usize, count: usize, weight: i64) -> MaskWindow {
+        MaskWindow {
+            masks: masks(byte),
+            first,
+            count,
+            weight,
+        }
+    }
+
+    fn sums() -> Vec<Bodies> {
+        let codes = |count: u64| (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        vec![
+            Bodies {
+                codes: codes(1).collect(),
+                windows: vec![window(1, 0, 8760, 1)],
+            },
+            Bodies {
+                codes: codes(300).collect(),
+                windows: vec![
+                    window(2, 2047, 1, -1),
+                    window(1, 70_000, 1, i64::MIN),
+                    window(2, 5, 2, i64::MAX),
+                ],
+            },
+        ]
+    }
+
+    fn message(bits: u32) -> Vec<u8> {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        write(&parameters, KEY, bits, &sums())
+    }
+
+    #[test]
+    fn what_is_written_is_read_up_to_the_rounding() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let bytes = message(39);
+        let parsed = Message::parse_only(&bytes, Kind::LinearBodies).unwrap();
+        let read = read(parsed, &parameters, KEY).unwrap();
+        assert_eq!(read.len(), 2);
+        for (found, written) in read.iter().zip(sums()) {
+            assert_eq!(found.windows, written.windows);
+            assert_eq!(found.codes.len(), written.codes.len());
+            for (found, original) in found.codes.iter().zip(&written.codes) {
+                assert!((found.wrapping_sub(*original) as i64).unsigned_abs() <= 1 << (63 - 39));
+            }
+        }
+        let windows: Vec<MaskWindow> = sums().into_iter().flat_map(|sum| sum.windows).collect();
+        let (counts, bodies) = (1 + 1 + (1 + 1) + (2 + 1), 5 + (300 * 39usize).div_ceil(8));
+        assert_eq!(
+            parsed.payload.len(),
+            counts + windows_len(&windows) + bodies
+        );
+    }
+
+    /// A changed byte of the layout would make answers of other versions unreadable.
+    #[test]
+    fn the_layout_stays() {
+        let sum = Bodies {
+            codes: vec![0x0123_4567_89ab_cdef],
+            windows: vec![window(9, 300, 2, -3)],
+        };
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let bytes = write(&parameters, KEY, 16, &[sum]);
+        let mut expected = vec![1, 1];
+        expected.extend([9; 32]);
+        expected.extend([1, 1, 1, 0, 0xac, 0x02, 2, 5]);
+        expected.extend([0x23, 0x01]);
+        let payload = &bytes[HEADER_BYTES..bytes.len() - CHECKSUM_BYTES];
+        assert_eq!(payload, expected);
+    }
+
+    #[test]
+    fn what_is_forged_is_refused() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let good = message(39);
+        let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = good[..good.len() - CHECKSUM_BYTES].to_vec();
+            change(&mut bytes);
+            let (mut header, _) = Header::parse(&good).unwrap();
+            header.element_count = u32::from_le_bytes(bytes[56..60].try_into().unwrap());
+            header.mask_bits = bytes[54];
+            header.seal_vec(&mut bytes).unwrap();
+            let parsed = Message::parse(&bytes).unwrap().0;
+            read(parsed, &parameters, KEY).err()
+        };
+        let field = |name| Some(WireError::Field(name));
+        assert_eq!(refused(&|_| {}), None);
+        assert_eq!(refused(&|bytes| bytes[56] = 4), field("element count"));
+        assert_eq!(refused(&|bytes| bytes[54] = 65), field("mask bits"));
+        let expander = HEADER_BYTES + 1;
+        let unknown = refused(&|bytes| bytes[expander] = 77);
+        assert!(
+            matches!(unknown, Some(WireError::Expander(_))),
+            "{unknown:?}"
+        );
+        // The number of an upload that is not there, a number in a long form, no elements.
+        let table = HEADER_BYTES + 1 + 2 * UPLOAD_BYTES;
+        assert_eq!(refused(&|bytes| bytes[table + 3] = 2), field("window"));
+        let long = refused(&|bytes| {
+            bytes.splice(table..=table, [0x82, 0x00]);
+        });
+        assert_eq!(long, field("number"));
+        let many = refused(&|bytes| {
+            bytes.splice(table..=table, [0xff; 10]);
+        });
+        assert_eq!(many, field("number"));
+        let none = refused(&|bytes| {
+            bytes.splice(table + 5..table + 7, [0x00]);
+        });
+        assert_eq!(none, field("window"));
+        let longer = refused(&|bytes| bytes.push(0));
+        assert!(matches!(longer, Some(WireError::PayloadLength { .. })));
+        let cut = refused(&|bytes| bytes.truncate(bytes.len() - 1));
+        assert_eq!(cut, field("length of the bodies"));
+        let empty = refused(&|bytes| bytes.truncate(HEADER_BYTES));
+        assert_eq!(empty, field("length of the bodies"));
+        let last = good.len() - CHECKSUM_BYTES - 1;
+        assert_eq!(refused(&|bytes| bytes[last] |= 0x80), field("padding"));
+    }
+
+    #[test]
+    fn more_masks_than_a_reader_should_make_are_refused() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let most = MAX_ELEMENTS / parameters.polynomial_size().get();
+        let of = |count| Bodies {
+            codes: vec![0],
+            windows: vec![window(1, 0, MAX_ELEMENTS, 1); count],
+        };
+        let fitting = MAX_POLYNOMIALS / most;
+        for (count, expected) in [
+            (fitting, None),
+            (fitting + 1, Some(WireError::Field("windows"))),
+        ] {
+            let sum = of(count);
+            let polynomials = polynomial_count(&parameters, &sum.windows);
+            assert_eq!(polynomials <= MAX_POLYNOMIALS, expected.is_none());
+            let bytes = write(&parameters, KEY, 39, &[sum]);
+            let parsed = Message::parse(&bytes).unwrap().0;
+            assert_eq!(read(parsed, &parameters, KEY).err(), expected);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Answers on their way to the key owner: their size, and what one defective answer does to the others.
+
+use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::wire::{Header, Kind, Message};
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::results::{AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError};
+
+use crate::key_set::{KeySet, Table, UploadKey, key_set, questions, seeds, table};
+
+/// A table of 30 rows, whose columns are compact.
+fn readings() -> Table {
+    let rows = 0..30;
+    let a = rows.clone().map(|row| f64::from(row * 7 % 31));
+    let b = rows.map(|row| f64::from(row * 5 % 13) / 2.0);
+    let columns = [("a", 0.0, 1.0, 5), ("b", 0.0, 0.5, 5)];
+    table(&columns, vec![a.collect(), b.collect()]).compact()
+}
+
+const LINEAR: [&str; 4] = ["mean(a)", "sum(b)", "mean(a + 3)", "score(a - 2 * b)"];
+
+/// Returns the result of questions about two uploads of the same rows under these keys.
+fn result(keys: &KeySet, uploads: [&UploadKey<'_>; 2], asked: &[&str]) -> Vec<u8> {
+    let table = readings();
+    let uploads = uploads.map(|key| keys.upload_with(key, &table));
+    let request = keys.seal(&table, &questions(asked)).unwrap();
+    let uploads: Vec<&[u8]> = uploads.iter().map(Vec::as_slice).collect();
+    let evaluation = keys.evaluate(&uploads, &request, &Progress::default());
+    let evaluation = evaluation.unwrap();
+    assert_eq!(evaluation.bootstraps, 0);
+    evaluation.result
+}
+
+/// Decrypts the answers of a result.
+fn values(keys: &KeySet, result: &[u8]) -> Vec<AnswerValue> {
+    let answers = Results::decrypt(result, &keys.secret).unwrap().all();
+    answers.unwrap().into_iter().map(|it| it.value).collect()
+}
+
+/// The two columns of [`readings`].
+fn columns() -> [Vec<f64>; 2] {
+    readings().readings.try_into().unwrap()
+}
+
+/// Compares an answer with the scores of the rows of both uploads.
+fn assert_scores(answer: &AnswerValue) {
+    let AnswerValue::Scores { rows, .. } = answer else {
+        panic!("scores");
+    };
+    let [a, b] = columns();
+    let scores = a.iter().zip(&b).map(|(a, b)| a - 2.0 * b);
+    let found: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    assert_eq!(found, scores.clone().chain(scores).collect::<Vec<_>>());
+}
+
+/// The kinds of the messages of a result.
+fn kinds(mut bytes: &[u8]) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    while !bytes.is_empty() {
+        let (message, rest) = Message::parse(bytes).unwrap();
+        kinds.push(message.header.kind);
+        bytes = rest;
+    }
+    kinds
+}
+
+#[test]
+fn linear_answers_about_seeded_uploads_have_no_masks() {
+    let keys = key_set();
+    let device = keys.secret.device_key();
+    let device = UploadKey::Device(&device);
+    let result = result(keys, [&device, &device], &LINEAR);
+    assert_eq!(kinds(&result), [Kind::Metadata, Kind::LinearBodies]);
+    let values = values(keys, &result);
+    let [a, b] = columns();
+    let expected = [
+        a.iter().sum::<f64>() / 30.0,
+        2.0 * b.iter().sum::<f64>(),
+        a.iter().sum::<f64>() / 30.0 + 3.0,
+    ];
+    for (value, expected) in values.iter().zip(expected) {
+        let AnswerValue::Number { value, .. } = value else {
+            panic!("a number");
+        };
+        assert!((value - expected).abs() < 1e-9, "{value} {expected}");
+    }
+    assert_scores(&values[3]);
+    // The labels of 60 rows are most of it.
+    assert!(result.len() < 1800, "{}", result.len());
+}
+
+#[test]
+fn linear_answers_about_public_key_uploads_have_cut_masks() {
+    let keys = key_set();
+    let public = keys.secret.device_public_key(&mut seeds()).unwrap();
+    let device = keys.secret.device_key();
+    let uploads = [&UploadKey::Public(&public), &UploadKey::Device(&device)];
+    let result = result(keys, uploads, &["score(a - 2 * b)"]);
+    assert_eq!(kinds(&result), [Kind::Metadata, Kind::CompactValues]);
+    assert_scores(&values(keys, &result)[0]);
+    let (_, list) = Message::parse(&result).unwrap();
+    let (header, _) = Header::parse(list).unwrap();
+    // 19 bits of code and headroom, and what keeps the rounding of the masks below them.
+    assert!(
+        (24..=34).contains(&header.mask_bits),
+        "{}",
+        header.mask_bits
+    );
+}
+
+#[test]
+fn the_mean_of_a_year_takes_less_than_half_a_kilobyte() {
+    let keys = key_set();
+    let rows = (0..8760).map(|row| f64::from(row % 1000) / 10.0 - 50.0);
+    let year = table(&[("temperature_c", -50.0, 0.1, 10)], vec![rows.collect()]).compact();
+    let request = keys
+        .seal(&year, &questions(&["mean(temperature_c)"]))
+        .unwrap();
+    let upload = keys.upload(&year);
+    let evaluation = keys.evaluate(&[&upload], &request, &Progress::default());
+    let result = evaluation.unwrap().result;
+    assert!(result.len() <= 512, "{}", result.len());
+    let AnswerValue::Number { value, .. } = values(keys, &result)[0] else {
+        panic!("a number");
+    };
+    let mean = year.readings[0].iter().sum::<f64>() / 8760.0;
+    assert!((value - mean).abs() < 1e-9, "{value} {mean}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
+    let keys = key_set();
+    let parameters = keys.secret.parameters();
+    let encoding: BlockEncoding = parameters.block_encoding();
+    let answer = |name: &str, meaning| EncryptedAnswer {
+        name: name.to_owned(),
+        blocks: 1,
+        compact: Vec::new(),
+        meaning,
+    };
+    let rows = || Meaning::Rows(vec!["r".to_owned()]);
+    let answers = vec![
+        answer("first", Meaning::Count),
+        answer("wrong", rows()),
+        answer("last", rows()),
+    ];
+    // A truth value cannot be 2.
+    let blocks = [3, 2, 1]
+        .map(|block| LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(block)));
+    let result = Results::new(answers, 5)
+        .seal(
+            parameters,
+            keys.secret.fingerprint(),
+            &blocks.to_vec().into(),
+        )
+        .unwrap();
+    let decrypted = Results::decrypt(&result, &keys.secret).unwrap();
+    let [Ok(first), Err(wrong), Ok(last)] = &decrypted.answers[..] else {
+        panic!("{decrypted:?}");
+    };
+    assert_eq!(
+        (&*first.name, &*wrong.name, &*last.name),
+        ("first", "wrong", "last")
+    );
+    assert_eq!(last.value, AnswerValue::Rows(vec!["r".to_owned()]));
+    assert!(matches!(&wrong.reason, ResultsError::Implausible(name) if name == "wrong"));
+    let json = serde_json::to_value(&decrypted).unwrap();
+    assert_eq!(json["answers"][2]["answer"][0], "r");
+    let error = json["answers"][1]["error"].as_str().unwrap();
+    assert!(error.contains("cannot have"), "{error}");
+    assert_eq!(json["bootstraps"], 5);
+    assert!(decrypted.all().is_err());
+}
