@@ -3,8 +3,8 @@
 //! which is the same one except in tests.
 //!
 //! [`measure`] runs the engine under throw-away keys (`keys`): it samples the error of every step
-//! (`sample`), of lookups on compact values and of their sums (`compact`), and simulates the look-up with the
-//! samples (`look_up`). [`Measured::judge`]
+//! (`sample`), of lookups on compact values and of their sums (`compact`), and of packed answers (`packing`),
+//! and simulates the look-up with the samples (`look_up`). [`Measured::judge`]
 //! predicts (`predict`) and compares (`verdict`). [`count_failures`] counts real failures of
 //! blocks with more bits than the set has (`direct`).
 //!
@@ -16,6 +16,8 @@ mod compact;
 mod direct;
 mod keys;
 mod look_up;
+mod packing;
+mod place;
 mod predict;
 mod sample;
 mod steps;
@@ -25,8 +27,8 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::server_key::ServerKey;
 
-pub use compact::CompactReport;
 pub use direct::{DirectCount, count_failures, direct_steps};
+pub use place::PlaceReport;
 pub use steps::{CheckError, Effort, Progress, Step};
 pub use verdict::{FailureReport, Measured, Report, StepReport, Verdict};
 
@@ -79,9 +81,11 @@ fn measure_key<T: ProductTorus>(
     let samples = sample::all(&mut keys, &server, &effort, progress)?;
     let look_up = look_up::simulate(&keys, &samples, &effort, seed, progress)?;
     let compact = sample_compact(&mut keys, &server, &effort, progress)?;
+    let packing = packing::sample(&mut keys)?;
     Ok(KeyMeasurements {
         samples,
         look_up,
         compact,
+        packing,
     })
 }

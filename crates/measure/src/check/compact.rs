@@ -20,12 +20,11 @@ use tfhe_sbc_oracle::compact::{
 };
 use tfhe_sbc_oracle::noise::{Variance, truncation_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
-use tfhe_sbc_oracle::statistics::{Interval, mean, variance_interval_of_freedom};
 use tfhe_sbc_oracle::upload::{UploadKind, key_switch_offset_variance};
 
 use super::keys::Keys;
+use super::place::PlaceReport;
 use super::steps::{CheckError, Effort, Progress};
-use super::verdict::{PRINTED, TEST_LEVEL, Verdict};
 
 /// The width of codes, the bits above, and those of a body in which signs and digits are taken.
 const BITS: u32 = 12;
@@ -55,23 +54,6 @@ enum Place {
 pub(super) struct CompactSample {
     place: Place,
     errors: Vec<f64>,
-}
-
-/// The report on the noise of compact values at one place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CompactReport {
-    /// The place, for people.
-    pub name: String,
-    /// The number of samples.
-    pub samples: usize,
-    /// The predicted variance, on average over keys.
-    pub predicted: Variance,
-    /// The variance of the samples among those of one key.
-    pub measured: Variance,
-    /// The 99% chi-square interval of the variance.
-    pub interval: Interval,
-    /// Whether the variance agrees with the prediction.
-    pub verdict: Verdict,
 }
 
 /// The plans by which values are taken apart under a parameter set.
@@ -339,7 +321,7 @@ pub(super) fn judge(
     real: &Parameters,
     claimed: &Parameters,
     keys: &[&[CompactSample]],
-) -> Vec<CompactReport> {
+) -> Vec<PlaceReport> {
     match Plans::new(real) {
         Some(plans) => compare(&plans, keys, |place| predicted(claimed, &plans, place)),
         None => Vec::new(),
@@ -351,33 +333,18 @@ fn compare(
     plans: &Plans,
     keys: &[&[CompactSample]],
     predict: impl Fn(&Place) -> Option<(Variance, f64)>,
-) -> Vec<CompactReport> {
+) -> Vec<PlaceReport> {
     let places = keys.first().map_or(0, |samples| samples.len());
     let reports = (0..places).filter_map(|at| {
         let place = &keys.first()?.get(at)?.place;
         let (predicted, spread) = predict(place)?;
-        let (mut squares, mut samples) = (0.0, 0);
-        for key in keys {
-            let errors = &key.get(at)?.errors;
-            let centre = mean(errors);
-            squares += errors.iter().map(|x| (x - centre).powi(2)).sum::<f64>();
-            samples += errors.len();
-        }
-        let freedom = (samples - keys.len()) as f64;
-        let measured = Variance(squares / freedom);
-        let interval = |confidence| variance_interval_of_freedom(freedom, measured, confidence);
-        let allowed = Interval {
-            low: predicted.0 * (1.0 - spread),
-            high: predicted.0 * (1.0 + spread),
-        };
-        Some(CompactReport {
-            name: place.name(plans),
-            samples,
-            predicted,
-            measured,
-            interval: interval(PRINTED),
-            verdict: Verdict::of(interval(1.0 - TEST_LEVEL), allowed),
-        })
+        let errors = keys.iter().map(|key| Some(&key.get(at)?.errors[..]));
+        let errors: Vec<&[f64]> = errors.collect::<Option<_>>()?;
+        Some(PlaceReport::new(
+            place.name(plans),
+            &errors,
+            (predicted, spread),
+        ))
     });
     reports.collect()
 }
@@ -388,6 +355,7 @@ mod tests {
 
     use tfhe_sbc_oracle::compact::view_failure;
 
+    use super::super::verdict::Verdict;
     use super::*;
 
     #[test]

@@ -3,8 +3,10 @@
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweSecretKey;
+use tfhe_sbc_core::packing::PackingParameters;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{AnyExpander, EntropyError, ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 
 use super::steps::{CheckError, Progress};
@@ -43,6 +45,14 @@ impl Keys {
     ) -> Result<ServerKey<T>, CheckError> {
         let seeded = SeededServerKey::generate(&self.secret, &mut self.seeds, &|n| progress(n))?;
         Ok(seeded.prepare(&|n| progress(n)))
+    }
+
+    /// A packing key.
+    pub(super) fn packing_key(
+        &mut self,
+        packing: &PackingParameters,
+    ) -> Result<SeededPackingKey, EntropyError> {
+        SeededPackingKey::generate(&self.secret, packing, &mut self.seeds)
     }
 
     /// A stream of masks and one of noise.

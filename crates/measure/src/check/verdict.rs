@@ -10,8 +10,10 @@ use tfhe_sbc_oracle::statistics::{
     Interval, ShapiroFrancia, mean, shapiro_francia, variance_interval_of_freedom,
 };
 
-use super::compact::{self, CompactReport, CompactSample};
+use super::compact::{self, CompactSample};
 use super::look_up::SimulatedLookUp;
+use super::packing::{self, PackingSample};
+use super::place::PlaceReport;
 use super::predict::{KeyPrediction, StepPrediction};
 use super::sample::Samples;
 use super::steps::Step;
@@ -21,6 +23,7 @@ pub(super) struct KeyMeasurements {
     pub(super) samples: Samples,
     pub(super) look_up: SimulatedLookUp,
     pub(super) compact: Vec<CompactSample>,
+    pub(super) packing: Option<PackingSample>,
 }
 
 /// The measurements under all key sets.
@@ -34,8 +37,9 @@ pub struct Measured {
 const FAMILY_LEVEL: f64 = 0.01;
 /// The largest number of samples of the test of normality.
 const NORMALITY_SAMPLES: usize = 5000;
-/// The tests of a report: variance, mean and normality of every step, the failures, and compact values.
-const TESTS: f64 = (3 * Step::ALL.len() + 2 + compact::MOST_TESTS) as f64;
+/// The tests of a report: variance, mean and normality of every step, the failures, compact values, and
+/// packed answers.
+const TESTS: f64 = (3 * Step::ALL.len() + 2 + compact::MOST_TESTS + packing::TESTS) as f64;
 /// The significance level of every single test, by Bonferroni.
 pub(super) const TEST_LEVEL: f64 = FAMILY_LEVEL / TESTS;
 /// The confidence of the printed intervals.
@@ -168,7 +172,9 @@ pub struct Report {
     pub failure: FailureReport,
     /// The reports on compact values: the noise before every lookup of their signs and digits, and that of
     /// sums. Empty for sets that do not carry them.
-    pub compact: Vec<CompactReport>,
+    pub compact: Vec<PlaceReport>,
+    /// The reports on packed answers. Empty for sets without packing.
+    pub packing: Vec<PlaceReport>,
 }
 
 impl Report {
@@ -176,7 +182,11 @@ impl Report {
     pub fn passes(&self) -> bool {
         self.steps.iter().all(|step| step.verdict.passes())
             && self.failure.verdict.passes()
-            && self.compact.iter().all(|place| place.verdict.passes())
+            && self
+                .compact
+                .iter()
+                .chain(&self.packing)
+                .all(|place| place.verdict.passes())
     }
 }
 
@@ -204,6 +214,14 @@ impl Measured {
                     .keys
                     .iter()
                     .map(|key| &key.compact[..])
+                    .collect::<Vec<_>>(),
+            ),
+            packing: packing::judge(
+                claimed,
+                &self
+                    .keys
+                    .iter()
+                    .filter_map(|key| key.packing.as_ref())
                     .collect::<Vec<_>>(),
             ),
         }

@@ -38,7 +38,7 @@ fn show(report: &Report) {
             step.verdict
         );
     }
-    for place in &report.compact {
+    for place in report.compact.iter().chain(&report.packing) {
         println!(
             "{:24} {:6} 2^{:.3} ratio {:.4} {:?}",
             place.name,

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_measure::check::{
-    CompactReport, DirectCount, Effort, FailureReport, Report, StepReport, count_failures,
+    DirectCount, Effort, FailureReport, PlaceReport, Report, StepReport, count_failures,
     direct_steps, measure,
 };
 use tfhe_sbc_oracle::statistics::Interval;
@@ -21,8 +21,8 @@ use crate::{output, progress};
 ///
 /// It measures under throw-away keys: the variance, mean and normality of fresh encryptions, blind
 /// rotations, linear combinations, key switches, modulus switches, and of all of it at a look-up
-/// with the set's whole noise level; then before the lookups of signs and digits of compact values, and in
-/// sums of them. Failures are simulated by adaptive multilevel splitting on the
+/// with the set's whole noise level; then before the lookups of signs and digits of compact values, in
+/// sums of them, and in full ciphertexts of packed answers. Failures are simulated by adaptive multilevel splitting on the
 /// measured noise and the keys' own bits. A figure that is not as predicted makes the command fail;
 /// a right set fails by chance under one seed in a hundred.
 #[derive(Args)]
@@ -164,7 +164,8 @@ impl Answer<'_> {
             "seed": self.arguments.seed,
             "keys": self.report.keys,
             "steps": self.report.steps.iter().map(step_json).collect::<Vec<_>>(),
-            "compact": self.report.compact.iter().map(compact_json).collect::<Vec<_>>(),
+            "compact": self.report.compact.iter().map(place_json).collect::<Vec<_>>(),
+            "packing": self.report.packing.iter().map(place_json).collect::<Vec<_>>(),
             "p_fail": {
                 "formula_log2": formula,
                 "convolution_log2": convolution,
@@ -233,37 +234,14 @@ impl Answer<'_> {
             String::new(),
         ];
         lines.extend(self.failure_lines());
-        lines.extend(self.compact_table());
+        lines.extend(place_table("compact values", &self.report.compact));
+        lines.extend(place_table("packed answers", &self.report.packing));
         let verdict = match self.passes() {
             true => "passes: everything is as predicted",
             false => "FAILS",
         };
         lines.push(verdict.to_owned());
         lines.join("\n")
-    }
-
-    /// The noise of compact values, if the set carries them.
-    fn compact_table(&self) -> Option<String> {
-        let mut table = output::text_table();
-        table.set_header([
-            "compact values",
-            "samples",
-            "predicted",
-            "measured",
-            "ratio",
-            "verdict",
-        ]);
-        for place in &self.report.compact {
-            table.add_row([
-                place.name.clone(),
-                place.samples.to_string(),
-                format!("2^{:.2}", place.predicted.log2()),
-                format!("2^{:.2}", place.measured.log2()),
-                format!("{:.3}", place.measured.0 / place.predicted.0),
-                place.verdict.name().to_owned(),
-            ]);
-        }
-        (!self.report.compact.is_empty()).then(|| table.to_string())
     }
 
     fn failure_lines(&self) -> Vec<String> {
@@ -348,7 +326,31 @@ fn step_json(step: &StepReport) -> Value {
     })
 }
 
-fn compact_json(place: &CompactReport) -> Value {
+/// The noise at places, if there are any.
+fn place_table(title: &str, places: &[PlaceReport]) -> Option<String> {
+    let mut table = output::text_table();
+    table.set_header([
+        title,
+        "samples",
+        "predicted",
+        "measured",
+        "ratio",
+        "verdict",
+    ]);
+    for place in places {
+        table.add_row([
+            place.name.clone(),
+            place.samples.to_string(),
+            format!("2^{:.2}", place.predicted.log2()),
+            format!("2^{:.2}", place.measured.log2()),
+            format!("{:.3}", place.measured.0 / place.predicted.0),
+            place.verdict.name().to_owned(),
+        ]);
+    }
+    (!places.is_empty()).then(|| table.to_string())
+}
+
+fn place_json(place: &PlaceReport) -> Value {
     json!({
         "place": place.name,
         "samples": place.samples,
