@@ -6,11 +6,14 @@ use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
+use tfhe_sbc_core::packing::PackingSecret;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
 use tfhe_sbc_core::wire::bodies::{self, Bodies, MaskWindow, SeededMasks};
+use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::request::Request;
@@ -24,13 +27,17 @@ use tfhe_sbc_upload::short::{Definitions, ShortUpload, shorten};
 use super::Target;
 use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};
 use crate::messages::with_checksums;
-use crate::samples::{column_list, key, masked_list, samples, seeded_list};
+use crate::samples::{FROZEN_PACKING, column_list, key, masked_list, samples, seeded_list};
 
 /// Any sequence of messages, each read as its kind.
 pub(super) const FILE: Target = Target {
     name: "file",
     run: |bytes| {
         let bytes = with_checksums(bytes);
+        // A packing key may follow a server key.
+        if let Ok(key) = SeededServerKey::<u32>::from_bytes(&bytes) {
+            assert!(key.to_bytes() == bytes);
+        }
         let mut rest = &bytes[..];
         while let Ok((message, after)) = Message::parse(rest) {
             let (whole, _) = rest.split_at(rest.len() - after.len());
@@ -76,6 +83,18 @@ fn read(message: Message<'_>, whole: &[u8]) {
         assert!(key.to_bytes() == whole);
     }
     let _ = SeededDeviceSwitchKey::<u32>::from_bytes(whole);
+    if let Ok(key) = SeededPackingKey::from_bytes(whole) {
+        assert!(key.to_bytes() == whole);
+    }
+    let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+    if let Ok(list) = PackedList::read(message, parameters, fingerprint) {
+        assert!(list.write(parameters, fingerprint) == whole);
+        // The secret of a large key takes long to derive.
+        if list.polynomial_size().get() <= 1024 && list.len() <= 4096 {
+            let values = PackingSecret::of_list(known_key(), &list).decrypt(&list);
+            assert_eq!(values.len(), list.len());
+        }
+    }
     let _ = Request::read(message);
     let _ = Results::read(message);
     if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
@@ -329,10 +348,13 @@ fn compact_upload(kind: Kind) -> Vec<u8> {
     bytes
 }
 
-/// A server key of the smaller parameter set.
+/// A server key of the smaller parameter set, with a packing key.
 fn server_key() -> Vec<u8> {
     let secret = secret_key(FROZEN_BOOLEAN, 1);
+    let packing = SeededPackingKey::generate(&secret, &FROZEN_PACKING, &mut seeds(6)).unwrap();
     SeededServerKey::<u32>::generate(&secret, &mut seeds(3), &|_| ())
+        .unwrap()
+        .with_packing_key(packing)
         .unwrap()
         .to_bytes()
 }
