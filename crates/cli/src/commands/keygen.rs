@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::packing::PackingParameters;
+use tfhe_sbc_core::parameter_sets::packing_of;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::SeedSequence;
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_oracle::packing::{self, PackingRequest};
 
 use crate::failure::{Explain, Outcome};
 use crate::keys::fresh_seeds;
 use crate::keys::new_files::{NewFiles, refuse_existing};
 use crate::parameters::{Chosen, chosen};
-use crate::{output, progress};
+use crate::{output, progress, report};
 
 /// Makes three files: secret.tsbc for the key owner alone, device.tsbc for boards,
 /// server.tsbc for the server. Existing files are never overwritten.
@@ -28,6 +32,9 @@ pub(crate) struct Arguments {
     /// The parameter set: a shipped one's name, or a file of `params find`
     #[arg(long, value_name = "NAME|FILE", default_value = "message_2_carry_2", value_parser = chosen)]
     parameters: Chosen,
+    /// Leave out the packing key: the server key is smaller, answers are longer
+    #[arg(long)]
+    no_packing: bool,
     /// Make keys even for a set that is too weak to use
     #[arg(long)]
     insecure_for_tests: bool,
@@ -57,9 +64,21 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let parameters = &arguments
         .parameters
         .for_keys(arguments.insecure_for_tests)?;
-    let files = new_files(parameters, &KeyFiles::in_directory(&arguments.out))?;
+    let packing = match arguments.no_packing {
+        true => None,
+        false => packing_for(parameters),
+    };
+    let paths = KeyFiles::in_directory(&arguments.out);
+    let files = new_files(parameters, packing.as_ref(), &paths)?;
     files.write()?;
     files.say();
+    if let Some(packing) = &packing {
+        let bytes = SeededPackingKey::message_len(parameters, packing);
+        output::note(format_args!(
+            "{} of the server key are its packing key, which makes answers short: --no-packing leaves it out",
+            report::bytes(bytes as u64)
+        ));
+    }
     output::note(format_args!(
         "{}: {:.0}-bit security, a bootstrap fails with probability 2^{:.1}",
         parameters.name(),
@@ -72,11 +91,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 /// Makes a key set in a directory.
 pub(crate) fn make(parameters: &Parameters, directory: &Path) -> Outcome<KeyFiles> {
     let paths = KeyFiles::in_directory(directory);
-    new_files(parameters, &paths)?.write()?;
+    let packing = packing_for(parameters);
+    new_files(parameters, packing.as_ref(), &paths)?.write()?;
     Ok(paths)
 }
 
-fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
+/// Returns the packing parameters of a shipped set, and those that the oracle finds for others. There are
+/// none for gates.
+fn packing_for(parameters: &Parameters) -> Option<PackingParameters> {
+    let request = PackingRequest::for_set(parameters);
+    packing_of(parameters).or_else(|| packing::find(parameters, &request))
+}
+
+fn new_files(
+    parameters: &Parameters,
+    packing: Option<&PackingParameters>,
+    paths: &KeyFiles,
+) -> Outcome<NewFiles> {
     let KeyFiles {
         secret: secret_path,
         device: device_path,
@@ -87,9 +118,9 @@ fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
     let mut seeds = fresh_seeds()?;
     let secret = SecretKey::generate(*parameters, &mut seeds).explain("no keys")?;
     let server = if parameters.torus_bits() == 64 {
-        server_key_bytes::<u64>(&secret, &mut seeds)?
+        server_key_bytes::<u64>(&secret, packing, &mut seeds)?
     } else {
-        server_key_bytes::<u32>(&secret, &mut seeds)?
+        server_key_bytes::<u32>(&secret, packing, &mut seeds)?
     };
     let to_bytes_failed = "no key file";
     let device = secret.device_key().to_bytes().explain(to_bytes_failed)?;
@@ -112,13 +143,19 @@ fn new_files(parameters: &Parameters, paths: &KeyFiles) -> Outcome<NewFiles> {
 
 fn server_key_bytes<T: ProductTorus>(
     secret: &SecretKey,
+    packing: Option<&PackingParameters>,
     seeds: &mut SeedSequence,
 ) -> Outcome<Vec<u8>> {
     let bar = progress::bar(
         "making the server key",
         SeededServerKey::<T>::step_count(secret.parameters()),
     );
-    SeededServerKey::<T>::generate(secret, seeds, &|steps| bar.inc(steps))
-        .map(|key| key.to_bytes())
-        .explain("no server key")
+    let no_key = "no server key";
+    let mut key =
+        SeededServerKey::<T>::generate(secret, seeds, &|steps| bar.inc(steps)).explain(no_key)?;
+    if let Some(packing) = packing {
+        let packing = SeededPackingKey::generate(secret, packing, seeds).explain(no_key)?;
+        key = key.with_packing_key(packing).explain(no_key)?;
+    }
+    Ok(key.to_bytes())
 }

@@ -20,6 +20,7 @@ mod demo;
 mod derived_columns;
 mod device_keys;
 mod help_examples;
+mod packing_keys;
 mod pads;
 mod params;
 mod params_calibrate;
