@@ -172,7 +172,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 
 /// Returns the module that the program has the sets in.
 fn module(all: &[Found]) -> String {
-    let mut text = "//! What `tfhe-sbc params shipped --rust` prints: the answers of the search, each with its\n\
+    let mut text = "//! The output of `tfhe-sbc params shipped --rust`: the answers of the search, each with its\n\
          //! question.\n\n\
          use super::{\n    CarryBits, Decomposition, GlweDimension, GlweSecret, LweDimension, MessageBits, ModulusSwitch,\n    \
          NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,\n};\n"
