@@ -12,6 +12,7 @@ use tfhe_sbc_core::parameters::{Parameters as Set, PlaintextKind};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_oracle::parameter_file::weakness;
 use tfhe_sbc_python_shared::device::DeviceKey;
@@ -272,16 +273,19 @@ pub(crate) struct ServerKey {
 
 impl ServerKey {
     fn of(bytes: Vec<u8>) -> PyResult<Self> {
-        let (message, _) = Message::parse(&bytes).map_err(errors::wire)?;
+        let (message, behind) = Message::parse(&bytes).map_err(errors::wire)?;
         message.expect(Kind::ServerKey).map_err(errors::wire)?;
         let (set, _) = parameters_of(&message).map_err(errors::wire)?;
         require_integers(&set)?;
-        if bytes.len() != SeededServerKey::<u64>::message_len(&set) {
+        let found = bytes.len() - behind.len();
+        if found != SeededServerKey::<u64>::message_len(&set) {
             return Err(errors::FormatError::new_err(format!(
-                "the server key has {} bytes instead of {}: the file is damaged",
-                bytes.len(),
+                "the server key has {found} bytes instead of {}: the file is damaged",
                 SeededServerKey::<u64>::message_len(&set)
             )));
+        }
+        if !behind.is_empty() {
+            SeededPackingKey::from_bytes(behind).map_err(errors::wire)?;
         }
         let fingerprint = message.header.key.to_string();
         Ok(Self {

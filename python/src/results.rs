@@ -239,6 +239,15 @@ pub(crate) fn load_result(
     let mut loaded = Vec::with_capacity(results.answers.len());
     for (answer, own) in results.answers.into_iter().zip(parts) {
         let count = answer.blocks as usize;
+        if own.is_packed() {
+            return Err(refused(
+                format!(
+                    "the answer '{}' is packed, for decryption only",
+                    answer.name
+                ),
+                "evaluate with `tfhe-sbc eval --unpacked`, or seal what a Server computed",
+            ));
+        }
         let Some(sealed) = own.into_one() else {
             return Err(unfit(&answer.name));
         };

@@ -1,27 +1,52 @@
-//! The table of answers: the bytes of results on their way back to the key owner. Every answer is decrypted and
-//! compared with the readings.
+//! The table of answers: the bytes of results on their way back to the key owner, and the packing of what
+//! bootstraps compute. Every answer is decrypted and compared with what it should be.
+
+use std::time::Duration;
 
 use tfhe_sbc_columns::{Progress, Server};
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::packing::PackingSecret;
+use tfhe_sbc_core::parameter_sets::{MESSAGE_2_CARRY_2, packing_of};
+use tfhe_sbc_core::wire::packed::PackedList;
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
+use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::evaluate;
 use tfhe_sbc_query::request::Request;
-use tfhe_sbc_query::results::{AnswerValue, Decryption, Results};
+use tfhe_sbc_query::results::{
+    Answer, AnswerValue, Ciphertexts, Decryption, EncryptedAnswer, Meaning, Results,
+};
+use tfhe_sbc_upload::fresh_seeds;
 
 use crate::columns::year;
 use crate::error::BenchError;
 use crate::keys::Keys;
 use crate::report::{Row, Unit};
+use crate::timing::{Work, interleave};
 
-/// All rows.
-pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
+/// The values of a timed packing: as many as a ciphertext has slots under the default set.
+const PACKED: usize = 256;
+
+/// Measures all rows; the timed one on one thread.
+pub(crate) fn rows(budget: Duration) -> Result<Vec<Row>, BenchError> {
     let keys = Keys::<u64>::generate(MESSAGE_2_CARRY_2)?;
+    let mut rows = linear(&keys)?;
+    rows.extend(packed(&keys, budget)?);
+    Ok(rows)
+}
+
+fn wrong(what: &dyn std::fmt::Display) -> BenchError {
+    BenchError::WrongAnswer(what.to_string())
+}
+
+/// Rows about answers that are linear in compact columns.
+fn linear(keys: &Keys<u64>) -> Result<Vec<Row>, BenchError> {
     let (parameters, fingerprint) = (*keys.parameters(), keys.secret.fingerprint());
     let metadata = year::metadata(&parameters)?;
     let readings = year::readings();
     let upload = year::upload(&keys.secret, &metadata, &readings)?;
-    let server = Server::new(keys.server);
-    let wrong = |what: &dyn std::fmt::Display| BenchError::WrongAnswer(what.to_string());
+    let server = SeededServerKey::generate(&keys.secret, &mut fresh_seeds()?, &|_| ())?;
+    let server = Server::new(server.prepare(&|_| ()));
     let answer = |text: &str| -> Result<(usize, AnswerValue), BenchError> {
         let question: Question = text.parse().map_err(|error| wrong(&error))?;
         let request = Request::seal(&[question], &metadata, &parameters, fingerprint, None);
@@ -57,6 +82,78 @@ pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
             "year_score_answer_bytes",
             score_bytes,
             "a weighted sum of two columns in each row of",
+        ),
+    ])
+}
+
+/// Rows about answers that are blocks under the small key.
+fn packed(keys: &Keys<u64>, budget: Duration) -> Result<Vec<Row>, BenchError> {
+    let (parameters, fingerprint) = (*keys.parameters(), keys.secret.fingerprint());
+    let packing = packing_of(&parameters).ok_or_else(|| wrong(&"no packing parameters"))?;
+    let seeded = SeededPackingKey::generate(&keys.secret, &packing, &mut fresh_seeds()?)?;
+    let key = seeded.prepare();
+    let encoding = parameters.block_encoding();
+    let block =
+        |value: i64| LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(value));
+
+    // A year's flags: that they are made for the purpose changes neither bytes nor time.
+    let labels = year::metadata(&parameters)?.rows;
+    let flags: Vec<bool> = (0..labels.len()).map(|row| row % 7 < 3).collect();
+    let mut ciphertexts: Ciphertexts = flags
+        .iter()
+        .map(|&flag| block(i64::from(flag)))
+        .collect::<Vec<_>>()
+        .into();
+    ciphertexts.pack(&key);
+    let answer = EncryptedAnswer {
+        name: "rows(c10 > encrypted)".to_owned(),
+        blocks: flags.len() as u32,
+        compact: Vec::new(),
+        meaning: Meaning::Rows(labels.clone()),
+    };
+    let result = Results::new(vec![answer], 0).seal(&parameters, fingerprint, &ciphertexts);
+    let result = result.map_err(|error| wrong(&error))?;
+    let met = labels.iter().zip(&flags).filter(|(_, met)| **met);
+    let met: Vec<String> = met.map(|(label, _)| label.clone()).collect();
+    let found = Results::decrypt(&result, &keys.secret).and_then(Decryption::all);
+    let found = found.map_err(|error| wrong(&error))?;
+    if !matches!(&found[..], [Answer { value: AnswerValue::Rows(rows), .. }] if *rows == met) {
+        return Err(wrong(&"rows of a year"));
+    }
+
+    let values: Vec<u8> = (0..PACKED).map(|i| (i * 7 % 4) as u8).collect();
+    let blocks: Vec<_> = values.iter().map(|&value| block(value.into())).collect();
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let one_thread = one_thread.map_err(|error| wrong(&error))?;
+    let secret = PackingSecret::derive(&keys.secret, &packing);
+    let mut work = Work {
+        name: "pack_us_per_value".to_owned(),
+        run: || {
+            let list = one_thread.install(|| key.pack(&blocks));
+            list.ok_or_else(|| wrong(&"too many blocks"))
+        },
+        check: |list: PackedList| Ok(secret.decrypt(&list) == values),
+    };
+    let [timing] = interleave([(&mut work, PACKED)], budget)?;
+    let bytes = |name: &str, bytes: usize, note: String| {
+        Row::figures(name, Unit::Bytes, bytes as f64, None, note)
+    };
+    Ok(vec![
+        bytes(
+            "year_rows_answer_bytes",
+            result.len(),
+            format!("The result with a flag for each of {} hours", flags.len()),
+        ),
+        bytes(
+            "packing_key_bytes",
+            SeededPackingKey::message_len(&parameters, &packing),
+            "The packing key in a server key file".to_owned(),
+        ),
+        Row::microseconds(
+            "pack_us_per_value",
+            timing,
+            1,
+            format!("{PACKED} values into one ciphertext, for each of them"),
         ),
     ])
 }

@@ -76,7 +76,7 @@ enum TableName {
     Sets,
     /// Compact columns: comparisons and digits of whole readings beside radix blocks, bytes, encryption, sums.
     Columns,
-    /// Answers: the bytes of results about compact columns.
+    /// Answers: the bytes of results, and the packing of blocks.
     Answers,
     /// Encrypted integers: operators, and questions about many; the peer takes minutes.
     Integers,
@@ -121,7 +121,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
         TableName::Adapters => adapters::rows(budget)?,
         TableName::Columns => columns::rows(&machine, budget)?,
-        TableName::Answers => answers::rows()?,
+        TableName::Answers => answers::rows(budget)?,
         TableName::Ckks => ckks::rows(budget)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;

@@ -279,6 +279,15 @@ impl<T> ServerKey<T> {
         self.packing.as_ref()
     }
 
+    /// Returns the key without its packing key, so that answers can be computed on again.
+    #[must_use]
+    pub fn without_packing_key(self) -> Self {
+        Self {
+            packing: None,
+            ..self
+        }
+    }
+
     /// The number of bytes of the key-switching key in memory.
     pub fn key_switch_key_bytes(&self) -> usize {
         self.key_switch.byte_count()

@@ -83,6 +83,9 @@ pub fn evaluate(
         let answer = ciphertexts.add(parameters, name.clone(), parts, asked.meaning);
         answers.push(answer.ok_or(columns::Error::NoCiphertexts)?);
     }
+    if let Some(packing) = key.packing_key() {
+        ciphertexts.pack(packing);
+    }
     let results = Results::new(answers, bootstraps);
     Ok((
         results.seal(parameters, fingerprint, &ciphertexts)?,

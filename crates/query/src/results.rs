@@ -1,7 +1,7 @@
 //! Results: encrypted answers on their way back, and their decryption.
 //!
-//! A result is a metadata message ([`Results`]) and up to three lists, in any order: LWE ciphertexts under the small
-//! key, compact codes of answers that were added up on polynomials, and such answers without their masks, where
+//! A result is a metadata message ([`Results`]) and up to four lists, in any order: LWE ciphertexts under the small
+//! key, or the same packed into the slots of few ciphertexts, compact codes of answers that were added up on polynomials, and such answers without their masks, where
 //! the seeds of the uploads are shorter. The key owner
 //! computes everything that needs no secret after the decryption: quotients, roots, and formulas of an
 //! answer's number.
@@ -17,14 +17,15 @@ use tfhe_sbc_core::wire::{Message, WireError};
 use tfhe_sbc_upload::masks::MaskMaker;
 use tfhe_sbc_upload::metadata::{self, MetadataError};
 use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::row_labels;
 use thiserror::Error;
 
 pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
 use ciphertexts::Lists;
 pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
 
-/// The version of the format of results. Version 1 has a list of blocks even if it is empty, and no bodies without
-/// masks.
+/// The version of the format of results. Version 1 has a list of blocks even if it is empty, no packed blocks, no
+/// bodies without masks, and row labels as texts.
 const VERSION: u32 = 2;
 /// The oldest version that is read.
 const OLDEST_VERSION: u32 = 1;
@@ -94,11 +95,11 @@ pub enum Meaning {
     },
     /// The code of a value, in the given number of blocks, followed by the place of its row among the
     /// labels.
-    Place(Column, u32, Vec<String>),
+    Place(Column, u32, #[serde(with = "row_labels")] Vec<String>),
     /// A number.
     Count,
     /// One truth value for each row, with the labels of the rows.
-    Rows(Vec<String>),
+    Rows(#[serde(with = "row_labels")] Vec<String>),
     /// The number of rows in each bin between two edges.
     Histogram {
         /// The encoding of the values and edges.
@@ -111,11 +112,11 @@ pub enum Meaning {
     /// The codes of the given number of values, one after the other.
     Readings(Column, u32),
     /// The code of a value for each row, with the labels of the rows.
-    Scores(Column, Vec<String>),
+    Scores(Column, #[serde(with = "row_labels")] Vec<String>),
     /// The same, but the answer is the logistic function of each value.
-    Logistic(Column, Vec<String>),
+    Logistic(Column, #[serde(with = "row_labels")] Vec<String>),
     /// The place of a leaf for each row, with the labels of the rows and the leaves.
-    Leaves(Vec<String>, Vec<String>),
+    Leaves(#[serde(with = "row_labels")] Vec<String>, Vec<String>),
 }
 
 /// A measure of the spread of values.

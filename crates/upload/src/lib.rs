@@ -19,7 +19,7 @@ pub mod masks;
 pub mod metadata;
 pub mod pads;
 pub mod readings;
-mod row_labels;
+pub mod row_labels;
 pub mod short;
 pub mod sums;
 pub mod window;

@@ -6,7 +6,7 @@
 //! difference of its step, which takes one byte if it is small. Labels that count the rows travel as the
 //! first number.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::BorrowedFormatItem;
 use time::{Duration, PrimitiveDateTime};
 
@@ -210,8 +210,16 @@ enum Travelling {
     Numbers(Numbers),
 }
 
+/// Writes labels in their shortest form.
+pub fn serialize<S: Serializer>(labels: &[String], to: S) -> Result<S::Ok, S::Error> {
+    match Short::of(labels) {
+        Some(short) => short.serialize(to),
+        None => labels.serialize(to),
+    }
+}
+
 /// Reads labels in any form.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     match Travelling::deserialize(from)? {
         Travelling::List(labels) => Some(labels),
         Travelling::Times(times) => times.labels(),

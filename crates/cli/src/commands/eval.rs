@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Leave the answers in ciphertexts that can be computed on again: the result is larger
+    #[arg(long, conflicts_with = "count")]
+    unpacked: bool,
     /// Compute nothing: only say how many bootstraps the questions take. Needs no key
     #[arg(long, conflicts_with = "out")]
     count: bool,
@@ -107,6 +110,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let uploads: Vec<&[u8]> = readings.uploads.iter().map(Vec::as_slice).collect();
     let request = arguments.questions.seal(&described.columns)?;
     let key = keys::read_server_key(&arguments.key)?;
+    let key = match arguments.unpacked {
+        true => key.without_packing_key(),
+        false => key,
+    };
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
     let server = Server::with_devices(key, devices);
     let start = Instant::now();

@@ -1,6 +1,8 @@
 //! The ciphertexts of answers: blocks under the small key, and compact codes under the big one.
 
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 use std::vec;
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +11,12 @@ use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::packing::PackingSecret;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::bodies::Bodies;
+use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError, bodies, lwe, values};
+use tfhe_sbc_engine::packing_key::PackingKey;
 use tfhe_sbc_upload::masks::MaskMaker;
 
 use super::{EncryptedAnswer, Meaning};
@@ -45,6 +50,8 @@ pub struct Ciphertexts {
     blocks: Vec<LweCiphertext<u32>>,
     compact: Vec<Arc<CompactValues>>,
     bodies: Vec<Bodies>,
+    /// The blocks, once they are packed.
+    packed: Option<PackedList>,
     /// The largest number of bits that a coefficient of the lists needs.
     bits: u32,
 }
@@ -110,6 +117,16 @@ impl Ciphertexts {
         })
     }
 
+    /// Packs the blocks with the key that servers have for that. Packed blocks can be decrypted, but not computed on.
+    pub fn pack(&mut self, key: &PackingKey) {
+        if let Some(packed) = key.pack(&self.blocks)
+            && !packed.is_empty()
+        {
+            self.blocks.clear();
+            self.packed = Some(packed);
+        }
+    }
+
     /// Returns the ciphertexts without their masks, if these can be made from seeds and the seeds are shorter.
     fn shorter_bodies(
         &self,
@@ -132,12 +149,15 @@ impl Ciphertexts {
         (is_shorter && polynomials <= bodies::MAX_POLYNOMIALS).then_some(new)
     }
 
-    /// Returns the messages behind the metadata: the lists of blocks, of compact codes, and of bodies, each
-    /// if there are any.
+    /// Returns the messages behind the metadata: the lists of blocks, packed or not, of compact codes, and of bodies,
+    /// each if there are any.
     pub(super) fn seal(&self, parameters: &Parameters, key: KeyFingerprint) -> Vec<u8> {
         let mut bytes = Vec::new();
         if !self.blocks.is_empty() {
             bytes.extend(lwe::write(parameters, key, &self.blocks));
+        }
+        if let Some(packed) = &self.packed {
+            bytes.extend(packed.write(parameters, key));
         }
         if !self.compact.is_empty() {
             let pieces = self.compact.iter().flat_map(|values| &values.pieces);
@@ -157,7 +177,31 @@ pub(super) struct Lists {
     blocks: vec::IntoIter<LweCiphertext<u32>>,
     compact: vec::IntoIter<(usize, GlweCiphertext<u64>)>,
     bodies: vec::IntoIter<Bodies>,
+    /// The packed blocks, and the number of those that were taken.
+    packed: Option<(Arc<Slots>, usize)>,
     block_count: usize,
+}
+
+/// Packed blocks, and their values once they are decrypted.
+struct Slots {
+    list: PackedList,
+    values: OnceLock<Vec<u8>>,
+}
+
+impl Slots {
+    /// Decrypts all blocks, the first time.
+    fn values(&self, secret: &SecretKey) -> &[u8] {
+        let decrypt = || PackingSecret::of_list(secret, &self.list).decrypt(&self.list);
+        self.values.get_or_init(decrypt)
+    }
+}
+
+impl fmt::Debug for Slots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slots")
+            .field("len", &self.list.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Lists {
@@ -170,7 +214,7 @@ impl Lists {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
-        let (mut blocks, mut compact, mut bodies) = (None, None, None);
+        let (mut blocks, mut compact, mut bodies, mut packed) = (None, None, None, None);
         while !bytes.is_empty() {
             let (message, rest) = Message::parse(bytes)?;
             let is_second = match message.header.kind {
@@ -181,6 +225,10 @@ impl Lists {
                 Kind::LinearBodies => {
                     let read = bodies::read(message, parameters, key)?;
                     bodies.replace(read).is_some()
+                }
+                Kind::PackedList => {
+                    let read = PackedList::read(message, parameters, key)?;
+                    packed.replace(read).is_some()
                 }
                 _ => {
                     let read = lwe::read(message, parameters, key)?;
@@ -193,8 +241,14 @@ impl Lists {
             bytes = rest;
         }
         let blocks = blocks.unwrap_or_default();
+        let packed_count = packed.as_ref().map_or(0, PackedList::len);
+        let slots = |list| {
+            let values = OnceLock::new();
+            (Arc::new(Slots { list, values }), 0)
+        };
         Ok(Self {
-            block_count: blocks.len(),
+            block_count: blocks.len() + packed_count,
+            packed: packed.map(slots),
             blocks: blocks.into_iter(),
             compact: compact.unwrap_or_default().into_iter(),
             bodies: bodies.unwrap_or_default().into_iter(),
@@ -208,8 +262,22 @@ impl Lists {
 
     /// Whether all ciphertexts were taken.
     pub(super) fn is_empty(&self) -> bool {
+        let is_taken = |(slots, taken): &(Arc<Slots>, usize)| *taken == slots.list.len();
         let (blocks, compact) = (self.blocks.len(), self.compact.len());
-        blocks + compact + self.bodies.len() == 0
+        blocks + compact + self.bodies.len() == 0 && self.packed.as_ref().is_none_or(is_taken)
+    }
+
+    /// Takes blocks: from the list of packed ones, if there is one. Returns `None` if there are fewer.
+    fn take_blocks(&mut self, count: usize) -> Option<Part> {
+        if let Some((slots, taken)) = &mut self.packed {
+            let first = *taken;
+            *taken = first.checked_add(count)?;
+            let range = first..*taken;
+            let there = range.end <= slots.list.len();
+            return there.then(|| Part::Packed(Arc::clone(slots), range));
+        }
+        let blocks: Vec<_> = self.blocks.by_ref().take(count).collect();
+        (blocks.len() == count).then_some(Part::Whole(Exported::Sealed(blocks)))
     }
 
     /// Takes the ciphertexts of one part.
@@ -238,7 +306,16 @@ impl Lists {
 
 /// The ciphertexts of an answer that was read, part by part.
 #[derive(Clone, Debug)]
-pub struct AnswerParts(Vec<Exported>);
+pub struct AnswerParts(Vec<Part>);
+
+/// A part of an answer that was read.
+#[derive(Clone, Debug)]
+enum Part {
+    /// Ciphertexts that can be computed on.
+    Whole(Exported),
+    /// Packed blocks.
+    Packed(Arc<Slots>, Range<usize>),
+}
 
 impl AnswerParts {
     /// Takes the ciphertexts of an answer from the front. Returns `None` if there are fewer, or if the
@@ -251,14 +328,10 @@ impl AnswerParts {
     ) -> Option<Self> {
         let mut parts = Vec::new();
         let mut at = 0;
-        let sealed = |lists: &mut Lists, count: u32| {
-            let sealed: Vec<_> = lists.blocks.by_ref().take(count as usize).collect();
-            (sealed.len() == count as usize).then_some(Exported::Sealed(sealed))
-        };
         for part in &answer.compact {
             let before = part.first_block.checked_sub(at)?;
             if before > 0 {
-                parts.push(sealed(lists, before)?);
+                parts.push(lists.take_blocks(before as usize)?);
             }
             let pieces = lists.pieces(masks, part)?;
             let values =
@@ -272,11 +345,11 @@ impl AnswerParts {
             at = part
                 .first_block
                 .checked_add(part.codes.checked_mul(each)?)?;
-            parts.push(Exported::Compact(Arc::new(values)));
+            parts.push(Part::Whole(Exported::Compact(Arc::new(values))));
         }
         let behind = answer.blocks.checked_sub(at)?;
         if behind > 0 {
-            parts.push(sealed(lists, behind)?);
+            parts.push(lists.take_blocks(behind as usize)?);
         }
         Some(Self(parts))
     }
@@ -288,10 +361,14 @@ impl AnswerParts {
         let mut blocks = Vec::new();
         for part in &self.0 {
             match part {
-                Exported::Sealed(sealed) => {
+                Part::Packed(slots, range) => {
+                    let values = slots.values(secret).get(range.clone())?;
+                    blocks.extend(values.iter().map(|&value| u64::from(value)));
+                }
+                Part::Whole(Exported::Sealed(sealed)) => {
                     blocks.extend(sealed.iter().map(|lwe| secret.decrypt_block(lwe)));
                 }
-                Exported::Compact(values) => {
+                Part::Whole(Exported::Compact(values)) => {
                     let each = encoding.block_count(values.bits);
                     for code in values.decrypt(secret)? {
                         let digits = (0..each as u32).map(|digit| {
@@ -301,16 +378,24 @@ impl AnswerParts {
                         blocks.extend(digits);
                     }
                 }
-                Exported::Clear(_) => {}
+                Part::Whole(Exported::Clear(_)) => {}
             }
         }
         Some(blocks)
     }
 
-    /// Returns the only part, to compute on. `None` if there are several or none.
+    /// Returns whether blocks of it are packed, so that it can be decrypted but not computed on.
+    pub fn is_packed(&self) -> bool {
+        let mut parts = self.0.iter();
+        parts.any(|part| matches!(part, Part::Packed(..)))
+    }
+
+    /// Returns the only part, to compute on. `None` if there are several or none, or if it is packed.
     pub fn into_one(self) -> Option<Exported> {
         let mut parts = self.0.into_iter();
-        let only = parts.next()?;
-        parts.next().is_none().then_some(only)
+        match (parts.next()?, parts.next()) {
+            (Part::Whole(only), None) => Some(only),
+            _ => None,
+        }
     }
 }

@@ -1,10 +1,17 @@
 //! Answers on their way to the key owner: their size, and what one defective answer does to the others.
 
+use tfhe_sbc_columns::Server;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameter_sets::packing_of;
 use tfhe_sbc_core::wire::{Header, Kind, Message};
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
+use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_query::evaluate::evaluate;
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_query::results::{AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError};
+use tfhe_sbc_query::results::{
+    AnswerParts, AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError,
+};
 
 use crate::key_set::{KeySet, Table, UploadKey, key_set, questions, seeds, table};
 
@@ -170,4 +177,96 @@ fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
     assert!(error.contains("cannot have"), "{error}");
     assert_eq!(json["bootstraps"], 5);
     assert!(decrypted.all().is_err());
+}
+
+/// The server of a key set, with a packing key.
+fn packing_server(keys: &KeySet) -> Server {
+    let packing = packing_of(keys.secret.parameters()).unwrap();
+    let packing = SeededPackingKey::generate(&keys.secret, &packing, &mut seeds()).unwrap();
+    let server = SeededServerKey::<u64>::from_bytes(&keys.server.to_bytes()).unwrap();
+    let server = server.with_packing_key(packing).unwrap();
+    Server::new(server.prepare(&|_| ()))
+}
+
+#[test]
+fn answers_of_bootstraps_are_packed_if_the_server_can() {
+    let keys = key_set();
+    let table = readings();
+    let asked = questions(&[
+        "rows(a > 20)",
+        "max(a)",
+        "mean(b)",
+        "count(a > 12 and b < 3)",
+        "argmin(b)",
+    ]);
+    let request = keys.seal(&table, &asked).unwrap();
+    let upload = keys.upload(&table);
+    let packed = packing_server(keys);
+    let progress = Progress::default();
+    let most = tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
+    let (packed, _) = evaluate(&packed, &[&upload], &request, most, &progress).unwrap();
+    let whole = keys
+        .evaluate(&[&upload], &request, &progress)
+        .unwrap()
+        .result;
+    let lists = [Kind::Metadata, Kind::PackedList, Kind::LinearBodies];
+    assert_eq!(kinds(&packed), lists);
+    assert_eq!(kinds(&whole)[1], Kind::LweList);
+    assert_eq!(values(keys, &packed), values(keys, &whole));
+    assert!(
+        20 * packed.len() < whole.len(),
+        "{} {}",
+        packed.len(),
+        whole.len()
+    );
+
+    // What is packed can be decrypted, but not computed on; what is linear can.
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
+    let (_, parts) = Results::parse(&packed, parameters, key).unwrap();
+    let is_packed: Vec<bool> = parts.iter().map(AnswerParts::is_packed).collect();
+    assert_eq!(is_packed, [true, true, false, true, true]);
+    let usable: Vec<bool> = parts
+        .into_iter()
+        .map(|it| it.into_one().is_some())
+        .collect();
+    assert_eq!(usable, [false, false, true, false, false]);
+
+    // A list with fewer slots than the metadata describes, and a second list, are refused.
+    let (metadata, lists) = packed.split_at(message_len(&packed));
+    let second = [metadata, lists, &lists[..message_len(lists)]].concat();
+    assert!(Results::parse(&second, parameters, key).is_err());
+    let without = [metadata, &lists[message_len(lists)..]].concat();
+    let refused = Results::parse(&without, parameters, key).unwrap_err();
+    assert!(
+        matches!(refused, ResultsError::BlockCount { found: 0, .. }),
+        "{refused}"
+    );
+}
+
+fn message_len(bytes: &[u8]) -> usize {
+    bytes.len() - Message::parse(bytes).unwrap().1.len()
+}
+
+/// The labels of a year of hours are shorter than its flags.
+#[test]
+fn labels_that_are_times_travel_as_their_steps() {
+    let hours = (1..=31).flat_map(|day| (0..24).map(move |hour| (day, hour)));
+    let labels: Vec<String> = hours
+        .map(|(day, hour)| format!("2025-01-{day:02}T{hour:02}:00"))
+        .collect();
+    let meaning = Meaning::Rows(labels.clone());
+    let mut bytes = Vec::new();
+    ciborium::into_writer(&meaning, &mut bytes).unwrap();
+    assert!(bytes.len() < 64, "{}", bytes.len());
+    assert_eq!(
+        ciborium::from_reader::<Meaning, _>(&bytes[..]).unwrap(),
+        meaning
+    );
+    // As version 1 has them.
+    let mut old = Vec::new();
+    ciborium::into_writer(&serde_json::json!({ "rows": labels }), &mut old).unwrap();
+    assert_eq!(
+        ciborium::from_reader::<Meaning, _>(&old[..]).unwrap(),
+        meaning
+    );
 }
