@@ -317,7 +317,7 @@ fn inspect_says_what_every_file_is_and_shows_no_secret() {
     assert_eq!(upload[1]["key_fingerprint"], secret["key_fingerprint"]);
     let result = fingerprint("result.tsbc");
     assert_eq!(detail(&result[0], "answer"), "max(level) in 2 blocks");
-    assert_eq!(detail(&result[1], "elements"), 2 + 4);
+    assert_eq!(detail(&result[1], "slots in use"), 2 + 4);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn inspect_shows_the_same_in_text_and_never_the_secret_bits() {
         ),
         (
             "result.tsbc",
-            &["LWE ciphertext list", "bootstraps", "rows(flow == 17)"],
+            &["list of packed answers", "bootstraps", "rows(flow == 17)"],
         ),
     ] {
         let text = tfhe_sbc(desk.path(), &["inspect", file]).succeeded();
