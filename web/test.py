@@ -146,7 +146,9 @@ def check_answers(page, key, result):
     same(facts["Parameter set"], details["parameter set"], "parameter set")
     same(facts["Security"], details["security"], "security")
     same(facts["Failure of a bootstrap"], details["failure of a bootstrap"], "failure of a bootstrap")
-    same(facts["Result"], f"{result.name} ({result.stat().st_size / 1024:.1f} KiB)", "size")
+    length = result.stat().st_size
+    size = f"{length} B" if length < 1024 else f"{length / 1024:.1f} KiB"
+    same(facts["Result"], f"{result.name} ({size})", "size")
 
 
 def check_saved(page, expected):

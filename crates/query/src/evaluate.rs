@@ -75,7 +75,11 @@ pub fn evaluate(
     let parts = asked.iter().flat_map(|asked| asked.parts.iter().cloned());
     let parts: Vec<Computed> = parts.collect();
     let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
-    let mut ciphertexts = Ciphertexts::default();
+    let packing = key.packing_key();
+    let mut ciphertexts = match packing {
+        Some(_) => Ciphertexts::for_decryption(),
+        None => Ciphertexts::default(),
+    };
     let mut answers = Vec::with_capacity(asked.len());
     for ((name, _), asked) in request.questions.iter().zip(asked) {
         let parts = asked.parts.iter().map(|part| part.export(progress));
@@ -83,7 +87,7 @@ pub fn evaluate(
         let answer = ciphertexts.add(parameters, name.clone(), parts, asked.meaning);
         answers.push(answer.ok_or(columns::Error::NoCiphertexts)?);
     }
-    if let Some(packing) = key.packing_key() {
+    if let Some(packing) = packing {
         ciphertexts.pack(packing);
     }
     let results = Results::new(answers, bootstraps);

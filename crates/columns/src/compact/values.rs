@@ -72,9 +72,15 @@ impl CompactValues {
         answer_coefficient_bits(parameters, self.plaintext_bits, self.noise)
     }
 
-    /// log2 of the variance of the noise of codes whose coefficients are cut to `bits` bits, torus-normalised.
+    /// log2 of the variance of the noise of codes whose coefficients, masks and bodies, are cut to `bits` bits,
+    /// torus-normalised.
     pub fn noise_log2(&self, parameters: &Parameters, bits: u32) -> f64 {
         self.noise.cut(parameters, bits).variance().0.log2()
+    }
+
+    /// log2 of the variance of the noise of codes whose bodies alone are cut to `bits` bits, torus-normalised.
+    pub fn noise_log2_without_masks(&self, bits: u32) -> f64 {
+        self.noise.cut_bodies(bits).variance().0.log2()
     }
 
     /// The sums without their masks; `None` unless those can be made from the seeds of uploads.

@@ -98,8 +98,18 @@ impl CompactNoise {
     #[must_use]
     pub fn cut(self, parameters: &Parameters, bits: u32) -> Self {
         let glwe = PbsParameters::from(parameters).fresh();
-        self.and(Self {
+        let masks = Self {
             gaussian: mask_rounding_variance(&glwe, bits),
+            rounding: Roundings::NONE,
+        };
+        self.and(masks).cut_bodies(bits)
+    }
+
+    /// Returns the noise after the body coefficients alone were rounded to `bits` bits.
+    #[must_use]
+    pub fn cut_bodies(self, bits: u32) -> Self {
+        self.and(Self {
+            gaussian: Variance::ZERO,
             rounding: Roundings::equal(rounding_bound(bits), 1.0),
         })
     }

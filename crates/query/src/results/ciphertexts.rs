@@ -54,7 +54,14 @@ pub struct Ciphertexts {
     packed: Option<PackedList>,
     /// The largest number of bits that a coefficient of the lists needs.
     bits: u32,
+    /// Whether nothing is computed on the ciphertexts, so that they may be as short as decryption permits.
+    for_decryption: bool,
 }
+
+/// The number of bits by which coefficients are longer than code and headroom, if sums may be computed on. The rounding
+/// of up to 2^12 mask coefficients has a standard deviation of at most 2^-9 of the distance between codes then, which
+/// changes the failure probability of a sum at its limit by less than a factor of 2.
+const BITS_MORE: u32 = 13;
 
 impl From<Vec<LweCiphertext<u32>>> for Ciphertexts {
     /// Blocks of answers without compact parts.
@@ -67,6 +74,14 @@ impl From<Vec<LweCiphertext<u32>>> for Ciphertexts {
 }
 
 impl Ciphertexts {
+    /// Ciphertexts that are only decrypted, and as short as that permits.
+    pub fn for_decryption() -> Self {
+        Self {
+            for_decryption: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes the ciphertexts of the parts of an answer and returns its description. `None` for codes of
     /// a rehearsal.
     pub fn add(
@@ -87,15 +102,22 @@ impl Ciphertexts {
                 }
                 Exported::Compact(values) => {
                     let codes = values.count() as u32;
-                    let bits = values.answer_bits(parameters);
+                    let bits = match self.for_decryption {
+                        true => values.answer_bits(parameters),
+                        false => u64::BITS.min(values.plaintext_bits + BITS_MORE),
+                    };
                     let bodies = self.shorter_bodies(parameters, &values, bits);
+                    let noise = match bodies {
+                        Some(_) => values.noise_log2_without_masks(bits),
+                        None => values.noise_log2(parameters, bits),
+                    };
                     compact.push(CompactPart {
                         first_block: blocks,
                         codes,
                         bits: values.bits,
                         plaintext_bits: values.plaintext_bits,
                         ciphertexts: values.pieces.len() as u32,
-                        noise: (8.0 * values.noise_log2(parameters, bits)).ceil() / 8.0,
+                        noise: (8.0 * noise).ceil() / 8.0,
                         bodies: bodies.is_some(),
                     });
                     let each = encoding.block_count(values.bits) as u32;

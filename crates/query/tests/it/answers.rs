@@ -105,14 +105,26 @@ fn linear_answers_about_public_key_uploads_have_cut_masks() {
     let result = result(keys, uploads, &["score(a - 2 * b)"]);
     assert_eq!(kinds(&result), [Kind::Metadata, Kind::CompactValues]);
     assert_scores(&values(keys, &result)[0]);
-    let (_, list) = Message::parse(&result).unwrap();
-    let (header, _) = Header::parse(list).unwrap();
-    // 19 bits of code and headroom, and what keeps the rounding of the masks below them.
-    assert!(
-        (24..=34).contains(&header.mask_bits),
-        "{}",
-        header.mask_bits
-    );
+    // 19 bits of code and headroom, and 13 below them, so that many such answers may be added up.
+    assert_eq!(kept_bits(&result), 19 + 13);
+
+    // A server that packs answers keeps what decryption needs.
+    let table = readings();
+    let upload = keys.upload_with(&UploadKey::Public(&public), &table);
+    let request = keys.seal(&table, &questions(&["score(a)"])).unwrap();
+    let progress = Progress::default();
+    let packed = evaluate(&packing_server(keys), &[&upload], &request, 0, &progress);
+    let (packed, _) = packed.unwrap();
+    let bits = kept_bits(&packed);
+    assert!((19 + 7..19 + 13).contains(&bits), "{bits}");
+    let whole = keys.evaluate(&[&upload], &request, &progress).unwrap();
+    assert_eq!(values(keys, &packed), values(keys, &whole.result));
+}
+
+/// The number of bits that the list behind the metadata keeps of coefficients.
+fn kept_bits(result: &[u8]) -> u8 {
+    let (_, list) = Message::parse(result).unwrap();
+    Header::parse(list).unwrap().0.mask_bits
 }
 
 #[test]
