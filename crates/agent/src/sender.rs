@@ -66,7 +66,7 @@ impl SendFailure {
 struct Acknowledged {
     /// The id of the whole upload.
     id: BlobId,
-    /// Whether the server keeps the upload's definitions.
+    /// True if the server keeps the upload's definitions.
     definitions_kept: bool,
 }
 

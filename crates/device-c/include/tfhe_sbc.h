@@ -327,7 +327,7 @@ typedef struct tfhe_sbc_compact {
     uint32_t feedback;
 } tfhe_sbc_compact;
 
-// What a board derives from a compact column and sends beside it, so that sums of it need no bootstrap. All
+// The squares and flags that a board derives from a compact column and sends beside it, so that sums of it need no bootstrap. All
 // zeros stand for nothing. The library computes the derived codes.
 typedef struct tfhe_sbc_derived {
     // The compact form of the squares of the codes, which have twice their bits, at most 40; all zeros if no
@@ -359,7 +359,7 @@ typedef struct tfhe_sbc_column_values {
     struct tfhe_sbc_encoding encoding;
     // The compact form; all zeros if there are blocks.
     struct tfhe_sbc_compact compact;
-    // What is derived from the codes, as the description states it; all zeros if nothing is. The message has
+    // The derived squares and flags, as the description states them; all zeros if there are none. The message has
     // the squares behind the column, and then each flag.
     struct tfhe_sbc_derived derived;
 } tfhe_sbc_column_values;
@@ -380,7 +380,7 @@ typedef struct tfhe_sbc_column {
     struct tfhe_sbc_encoding encoding;
     // The compact form of the codes; all zeros if they are split into radix blocks.
     struct tfhe_sbc_compact compact;
-    // What is derived from the codes; all zeros if nothing is.
+    // The derived squares and flags; all zeros if there are none.
     struct tfhe_sbc_derived derived;
 } tfhe_sbc_column;
 

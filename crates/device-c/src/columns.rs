@@ -64,7 +64,7 @@ pub struct ColumnValues {
     pub encoding: Encoding,
     /// The compact form; all zeros if there are blocks.
     pub compact: Compact,
-    /// What is derived from the codes, as the description states it; all zeros if nothing is. The message has
+    /// The derived squares and flags, as the description states them; all zeros if there are none. The message has
     /// the squares behind the column, and then each flag.
     pub derived: Derived,
 }

@@ -1,4 +1,4 @@
-//! What is derived from the codes of a compact column.
+//! The squares and flags that are derived from the codes of a compact column.
 
 use tfhe_sbc_core::encoding::{are_cuts, CompactEncoding, Derivation};
 
@@ -6,7 +6,7 @@ use crate::columns::Compact;
 use crate::memory::{self, Region};
 use crate::status::Status;
 
-/// What a board derives from a compact column and sends beside it, so that sums of it need no bootstrap. All
+/// The squares and flags that a board derives from a compact column and sends beside it, so that sums of it need no bootstrap. All
 /// zeros stand for nothing. The library computes the derived codes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -29,7 +29,7 @@ pub struct Column {
     pub encoding: Encoding,
     /// The compact form of the codes; all zeros if they are split into radix blocks.
     pub compact: Compact,
-    /// What is derived from the codes; all zeros if nothing is.
+    /// The derived squares and flags; all zeros if there are none.
     pub derived: Derived,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct ShortForm {
     /// The content of the file.
     written: Option<DefinitionsId>,
     kept: Option<DefinitionsId>,
-    /// Whether the server refused a short upload for another reason than unknown definitions. It gets no more of
+    /// True once the server refused a short upload for another reason than unknown definitions. It gets no more of
     /// them from this process.
     is_refused: bool,
     /// The tries of short uploads that failed since the last one that did not.

@@ -22,9 +22,9 @@ pub const fn slot_scale_log2(parameters: &Parameters) -> u32 {
 /// The numbers of bits that are kept of the coefficients of a packed ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotBits {
-    /// Of each mask coefficient.
+    /// The bits kept of each mask coefficient.
     pub mask: u32,
-    /// Of each body coefficient, one for each slot.
+    /// The bits kept of each body coefficient, one for each slot.
     pub body: u32,
 }
 
