@@ -186,10 +186,32 @@ pub(crate) fn forms(
 
 #[cfg(test)]
 mod tests {
-    use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2};
+    use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, LOOSER, MESSAGE_2_CARRY_2};
+    use tfhe_sbc_core::parameters::ParameterName;
     use tfhe_sbc_upload::definition::UploadKind;
 
     use super::*;
+
+    /// The guides of other libraries encrypt the built-in columns under keys whose sets have no compact form.
+    #[test]
+    fn the_built_in_columns_can_be_had_under_every_set_and_kind_of_key() {
+        let definitions = load(None).unwrap();
+        for set in ALL.into_iter().chain(LOOSER) {
+            let mut renamed = set;
+            renamed.name = ParameterName::new("of_another_library");
+            for set in [set, renamed] {
+                let parameters = set.validate().unwrap();
+                for kind in [UploadKind::Symmetric, UploadKind::PublicKey] {
+                    let key = Under {
+                        parameters: &parameters,
+                        kind,
+                    };
+                    let columns = under(&definitions, key).unwrap();
+                    assert_eq!(columns.len(), definitions.len(), "{}", set.name);
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_form_that_was_chosen_is_told() {
