@@ -262,7 +262,8 @@ fn ask(
     readings: Selection,
 ) -> Outcome<QueryReply> {
     let request = query::seal(questions, columns, session)?;
-    query::ask(&connect(server, &made.owner)?, &readings, &request)
+    let most = query::largest_result(questions, None);
+    query::ask(&connect(server, &made.owner)?, &readings, &request, most)
 }
 
 fn draw(

@@ -186,6 +186,36 @@ impl Question {
         )
     }
 
+    /// Returns a number of bytes that no server's answer to the question exceeds, if it is about `rows` rows: what
+    /// the ciphertexts of every shipped parameter set take without being packed or cut, and the labels of rows.
+    ///
+    /// It is no estimate, only a bound, so that a key owner need not believe in a result of any length.
+    pub fn largest_answer(&self, rows: u64) -> u64 {
+        /// The texts of a question and its answer's description, and the seeds of linear answers.
+        const DESCRIPTION: u64 = 1 << 20;
+        /// A block under the small key.
+        const BLOCK: u64 = 1 << 13;
+        /// A value or a sum of values, in up to 32 blocks.
+        const NUMBER: u64 = 32 * BLOCK;
+        /// The value of an expression in one row, in up to 16 blocks.
+        const VALUE: u64 = 16 * BLOCK;
+        /// The label of a row.
+        const LABEL: u64 = 1 << 7;
+        let of_rows = |bytes: u64| rows.saturating_mul(bytes);
+        let values = match self {
+            Self::Aggregate(Aggregate::Argmin | Aggregate::Argmax, _) => {
+                of_rows(LABEL).saturating_add(2 * NUMBER)
+            }
+            Self::Aggregate(..) | Self::Percentile(..) | Self::Count(_) => 4 * NUMBER,
+            Self::Histogram(_, edges) => (edges.len() as u64).saturating_mul(NUMBER),
+            Self::TopK(_, count) => rows.min(u64::from(*count)).saturating_mul(VALUE),
+            Self::Rows(_) => of_rows(LABEL + BLOCK),
+            Self::Tree(_) => of_rows(LABEL + 4 * BLOCK),
+            Self::Sort(_) | Self::Score(_) | Self::Logistic(_) => of_rows(LABEL + VALUE),
+        };
+        values.saturating_add(DESCRIPTION)
+    }
+
     /// Returns the names of the columns in the question, with repetitions.
     pub fn columns(&self) -> Vec<&str> {
         let expressions = self.expressions().into_iter();

@@ -15,7 +15,6 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
 use hyper::{Method, Request, Response};
 use serde::de::DeserializeOwned;
-use tfhe_sbc_upload::readings::Column;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
@@ -50,6 +49,23 @@ impl Default for Timeouts {
             query: Duration::from_secs(3600),
         }
     }
+}
+
+/// The most bytes of answers, by what was asked for. A server that sends more is not read to its end, so that it
+/// cannot fill a board's memory in place of a receipt.
+mod most {
+    /// A word or two.
+    pub(super) const HEALTH: u64 = 1 << 12;
+    /// A receipt, which repeats the names of the columns.
+    pub(super) const RECEIPT: u64 = 1 << 16;
+    /// The list of a thousand uploads, with the names of their columns.
+    pub(super) const LIST: u64 = 16 << 20;
+    /// The columns of an upload, with their encodings and what is derived from them.
+    pub(super) const COLUMNS: u64 = 4 << 20;
+    /// The queries that the server evaluates.
+    pub(super) const STATUS: u64 = 1 << 20;
+    /// The metrics, with a few lines for each uploader.
+    pub(super) const METRICS: u64 = 16 << 20;
 }
 
 /// The answer to a query.
@@ -108,6 +124,7 @@ impl Client {
     pub fn health(&self) -> Result<(), ClientError> {
         let asked = Ask {
             action: "answer",
+            most: most::HEALTH,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
@@ -120,6 +137,7 @@ impl Client {
     pub fn upload(&self, readings: &[u8]) -> Result<UploadReceipt, ClientError> {
         let asked = Ask {
             action: "acknowledge the upload",
+            most: most::RECEIPT,
             timeout: self.timeouts.upload,
             fresh_connection: false,
         };
@@ -132,6 +150,7 @@ impl Client {
     pub fn list(&self) -> Result<Vec<ReadingsEntry>, ClientError> {
         let asked = Ask {
             action: "list its readings",
+            most: most::LIST,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
@@ -140,25 +159,34 @@ impl Client {
             .map(|list| list.readings)
     }
 
-    /// Returns the columns of stored readings.
-    pub fn columns(&self, readings: &Selection) -> Result<Vec<Column>, ClientError> {
+    /// Returns the columns of stored readings, and the number of their rows.
+    pub fn columns(&self, readings: &Selection) -> Result<ColumnList, ClientError> {
         let asked = Ask {
             action: "tell the columns of its readings",
+            most: most::COLUMNS,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
         let path = format!("{COLUMNS_PATH}{readings}");
         let reply = self.ask(asked, Method::GET, path, Bytes::new())?;
-        self.parse::<ColumnList>(reply.body())
-            .map(|list| list.columns)
+        self.parse(reply.body())
     }
 
     /// Has an encrypted query evaluated on stored readings and waits for the answer. If this client
     /// goes away, the server stops before the next kind of question.
-    pub fn query(&self, readings: &Selection, query: &[u8]) -> Result<QueryReply, ClientError> {
+    ///
+    /// # Errors
+    /// Among others [`ClientError::TooLong`], if the result has more than `most` bytes.
+    pub fn query(
+        &self,
+        readings: &Selection,
+        query: &[u8],
+        most: u64,
+    ) -> Result<QueryReply, ClientError> {
         // The query gets a connection of its own, so that it is never sent twice.
         let asked = Ask {
             action: "answer the query",
+            most,
             timeout: self.timeouts.query,
             fresh_connection: true,
         };
@@ -184,6 +212,7 @@ impl Client {
     pub fn status(&self) -> Result<Status, ClientError> {
         let asked = Ask {
             action: "tell its status",
+            most: most::STATUS,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
@@ -203,6 +232,7 @@ impl Client {
     pub fn metrics(&self) -> Result<String, ClientError> {
         let asked = Ask {
             action: "show its metrics",
+            most: most::METRICS,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
@@ -224,7 +254,7 @@ impl Client {
             } else {
                 self.take_idle()
             };
-            let exchange = self.exchange(kept, method, path, body);
+            let exchange = self.exchange(kept, method, path, body, asked.most);
             timeout(asked.timeout, exchange)
                 .await
                 .map_err(|_| ClientError::Timeout {
@@ -246,6 +276,7 @@ impl Client {
         method: Method,
         path: String,
         body: Bytes,
+        most: u64,
     ) -> Result<Response<Bytes>, ClientError> {
         let address = &self.endpoint.address;
         let request = || {
@@ -260,7 +291,7 @@ impl Client {
         };
         let mut sent = None;
         if let Some(kept) = kept {
-            match kept.send(address, request()?).await {
+            match kept.send(address, request()?, most).await {
                 // The server closed the kept connection in the meantime.
                 Err(SendError::Closed(_)) => {}
                 other => sent = Some(other),
@@ -268,7 +299,7 @@ impl Client {
         }
         let sent = match sent {
             Some(sent) => sent,
-            None => self.open().await?.send(address, request()?).await,
+            None => self.open().await?.send(address, request()?, most).await,
         };
         let (reply, connection) = sent.map_err(SendError::into_inner)?;
         *self.idle() = connection;
@@ -349,6 +380,8 @@ impl Client {
 /// The way in which a request is sent.
 struct Ask {
     action: &'static str,
+    /// The most bytes of the answer.
+    most: u64,
     timeout: Duration,
     fresh_connection: bool,
 }

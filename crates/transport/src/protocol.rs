@@ -166,6 +166,9 @@ pub struct ReadingsList {
 pub struct ColumnList {
     /// The columns, with their encodings, in the order of the upload.
     pub columns: Vec<Column>,
+    /// The number of rows of all the readings together. Absent in answers of servers of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
 }
 
 /// One upload in a [`ReadingsList`].

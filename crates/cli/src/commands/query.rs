@@ -12,7 +12,7 @@ use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
 use tfhe_sbc_query::request::{EncryptThresholds, Request};
 use tfhe_sbc_transport::client::{Client, ClientError, QueryReply};
-use tfhe_sbc_transport::protocol::Selection;
+use tfhe_sbc_transport::protocol::{ColumnList, Selection};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::definition::Definition;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
@@ -121,7 +121,7 @@ pub(crate) fn seal(
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let client = arguments.server.connect("owner")?;
-    let columns = match (
+    let list = match (
         client.columns(&arguments.readings),
         &arguments.questions.columns,
     ) {
@@ -129,12 +129,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         // query says so.
         (Err(ClientError::Refused { status: 404, .. }), Some(path)) => {
             let definitions = columns::load(Some(path))?;
-            definitions.iter().map(Definition::without_use).collect()
+            let columns = definitions.iter().map(Definition::without_use);
+            ColumnList {
+                columns: columns.collect(),
+                rows: None,
+            }
         }
         (columns, _) => columns.explain("no columns of the readings")?,
     };
-    let request = arguments.questions.seal(&columns)?;
-    let reply = ask(&client, &arguments.readings, &request)?;
+    let request = arguments.questions.seal(&list.columns)?;
+    let most = largest_result(&arguments.questions.questions, list.rows);
+    let reply = ask(&client, &arguments.readings, &request, most)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
@@ -146,8 +151,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Asks, and shows meanwhile the number of bootstraps that the server has done.
-pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outcome<QueryReply> {
+/// Returns the most bytes of a result that are read: at most 1 GiB, and less if no answers to the questions about so
+/// many rows are so long.
+pub(crate) fn largest_result(questions: &[Question], rows: Option<u64>) -> u64 {
+    const MOST: u64 = 1 << 30;
+    let rows = rows.unwrap_or(u64::MAX);
+    let answers = questions.iter().map(|q| q.largest_answer(rows));
+    answers.fold(0, u64::saturating_add).min(MOST)
+}
+
+/// Asks, and shows meanwhile the number of bootstraps that the server has done. A result of more than `most` bytes
+/// is refused.
+pub(crate) fn ask(
+    client: &Client,
+    readings: &Selection,
+    request: &[u8],
+    most: u64,
+) -> Outcome<QueryReply> {
     let spinner = progress::spinner("the server computes");
     let show = || {
         if let Ok(Some(query)) = client.running() {
@@ -155,6 +175,6 @@ pub(crate) fn ask(client: &Client, readings: &Selection, request: &[u8]) -> Outc
         }
     };
     progress::meanwhile(Duration::from_millis(500), show, || {
-        client.query(readings, request).explain("no answer")
+        client.query(readings, request, most).explain("no answer")
     })
 }

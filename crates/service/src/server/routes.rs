@@ -301,7 +301,8 @@ async fn list(
     }))
 }
 
-/// Tells the columns of the first of the readings. A query refuses readings of different columns.
+/// Tells the columns of the first of the readings, and the rows of all. A query refuses readings of different
+/// columns.
 async fn columns(
     State(application): Shared,
     Extension(peer): Extension<Subject>,
@@ -310,13 +311,22 @@ async fn columns(
     authorize(&peer, Action::Query)?;
     let Path(selection) = selection.map_err(Refusal::bad_id)?;
     let ids = application.select(selection).await?;
-    let columns = application
+    let list = application
         .blocking(move |this| {
             let first = ids.first().ok_or_else(Refusal::nothing_stored)?;
-            Ok(this.backend.columns(&this.store.get(first)?)?)
+            let columns = this.backend.columns(&this.store.get(first)?)?;
+            let mut rows = 0u64;
+            for id in &ids {
+                let stored = this.store.find(id)?;
+                rows = rows.saturating_add(stored.map_or(0, |stored| stored.summary.rows));
+            }
+            Ok(ColumnList {
+                columns,
+                rows: Some(rows),
+            })
         })
         .await?;
-    Ok(Json(ColumnList { columns }))
+    Ok(Json(list))
 }
 
 async fn query(

@@ -12,6 +12,7 @@ mod key_set;
 mod device_keys;
 mod keys;
 mod limits;
+mod long_answers;
 mod page;
 mod requests;
 mod revocation;

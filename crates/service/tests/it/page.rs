@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use crate::common::{Site, TestServer, eventually};
+use crate::common::{ANY_LENGTH, Site, TestServer, eventually};
 use tfhe_sbc_service::certificates::CertificateAuthority;
 use tfhe_sbc_service::server::{Limits, ServeError};
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -80,12 +80,15 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
         .upload(b"readings 3")
         .unwrap();
     server.device().upload(b"no such thing").unwrap_err();
-    server.owner().query(&Selection::Latest, b"what?").unwrap();
+    server
+        .owner()
+        .query(&Selection::Latest, b"what?", ANY_LENGTH)
+        .unwrap();
     let waiting = {
         let (url, identity) = (server.url(), server.site.identity(&server.site.tls.owner));
         thread::spawn(move || {
             let client = tfhe_sbc_transport::client::Client::connect(&url, &identity).unwrap();
-            client.query(&Selection::from(id), b"hold")
+            client.query(&Selection::from(id), b"hold", ANY_LENGTH)
         })
     };
     eventually("the query runs", || {
@@ -132,7 +135,7 @@ fn a_query_that_nobody_waited_for_is_remembered_as_such() {
     server.device().upload(b"readings").unwrap();
     server
         .owner()
-        .query(&Selection::Latest, b"nonsense")
+        .query(&Selection::Latest, b"nonsense", ANY_LENGTH)
         .unwrap_err();
     let text = read(split(&server.raw(ASK)).1.to_owned().as_str());
     assert!(text.contains("| invalid | "), "{text}");

@@ -16,7 +16,7 @@ use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_upload::short::{Definitions, MAX_SHORT_BYTES, shorten};
 
-use crate::common::{TestServer, metric, refused, summary};
+use crate::common::{ANY_LENGTH, TestServer, metric, refused, summary};
 
 const PARAMETERS: ParameterFingerprint = ParameterFingerprint([1; 16]);
 
@@ -67,7 +67,10 @@ fn a_short_upload_is_stored_and_answered_as_the_whole_one() {
     assert_eq!(receipt.id, BlobId::of(&second));
     assert_eq!(receipt.bytes, second.len() as u64);
     assert_eq!(server.store.get(&receipt.id).unwrap(), second);
-    let reply = server.owner().query(&Selection::Latest, b"?").unwrap();
+    let reply = server
+        .owner()
+        .query(&Selection::Latest, b"?", ANY_LENGTH)
+        .unwrap();
     assert_eq!(reply.result, [&second[..], b"?"].concat());
     // Whole and short are the same upload.
     for again in [&second, &short(&second)] {

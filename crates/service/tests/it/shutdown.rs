@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{FakeBackend, Site, TestServer, eventually, metric};
+use crate::common::{ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::Store;
@@ -24,7 +24,7 @@ fn a_query_under_way_is_finished() {
     let backend = Arc::clone(&server.backend);
     let (url, identity) = (server.url(), server.site.identity(&server.site.tls.owner));
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold", ANY_LENGTH));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
@@ -52,7 +52,7 @@ fn waiting_for_what_is_under_way_has_an_end() {
     owner.upload(b"readings").unwrap();
     let backend = Arc::clone(&server.backend);
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold", ANY_LENGTH));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
@@ -92,7 +92,7 @@ fn sigterm_stops_gently() {
     let owner = Client::connect(&url, &site.identity(&site.tls.owner)).unwrap();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold", ANY_LENGTH));
         eventually("it runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{TestServer, column, eventually, file_names, metric, refused};
+use crate::common::{ANY_LENGTH, TestServer, column, eventually, file_names, metric, refused};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
@@ -25,11 +25,13 @@ fn a_device_uploads_and_the_owner_queries() {
 
     let owner = server.owner();
     for selection in [Selection::Latest, receipt.id.into()] {
-        let reply = owner.query(&selection, b" + query").unwrap();
+        let reply = owner.query(&selection, b" + query", ANY_LENGTH).unwrap();
         assert_eq!(reply.result, b"readings of a day + query");
         assert_eq!(reply.bootstraps, 42);
         assert!((0.0..10.0).contains(&reply.seconds));
-        assert_eq!(owner.columns(&selection).unwrap(), [column(17)]);
+        let list = owner.columns(&selection).unwrap();
+        assert_eq!(list.columns, [column(17)]);
+        assert_eq!(list.rows, Some(8));
     }
     let unknown = BlobId::of(b"other readings").into();
     refused(owner.columns(&unknown), 404);
@@ -75,7 +77,11 @@ fn an_upload_counts_once_in_a_query() {
     let server = TestServer::start();
     let upload = |bytes: &[u8]| server.device().upload(bytes).unwrap().id;
     let (one, two) = (upload(b"readings 1"), upload(b"readings 2"));
-    let ask = |ids: &[BlobId]| server.owner().query(&Selection::Ids(ids.to_vec()), b"");
+    let ask = |ids: &[BlobId]| {
+        server
+            .owner()
+            .query(&Selection::Ids(ids.to_vec()), b"", ANY_LENGTH)
+    };
     assert_eq!(ask(&[one, two]).unwrap().result, b"readings 1readings 2");
     for ids in [&[one, one][..], &[one, two, one]] {
         let words = refused(ask(ids), 400);
@@ -88,7 +94,10 @@ fn a_device_may_neither_query_nor_list() {
     let server = TestServer::start();
     let device = server.device();
     device.upload(b"readings").unwrap();
-    let words = refused(device.query(&Selection::Latest, &[0; 1 << 20]), 403);
+    let words = refused(
+        device.query(&Selection::Latest, &[0; 1 << 20], ANY_LENGTH),
+        403,
+    );
     assert!(words.contains("pi-1") && words.contains("owner"), "{words}");
     refused(device.list(), 403);
     refused(device.columns(&Selection::Latest), 403);
@@ -160,7 +169,12 @@ fn oversized_uploads_are_refused_and_not_stored() {
     assert!(file_names(&server.site.store_directory().join("blobs")).is_empty());
     upload.truncate(100_000);
     device.upload(&upload).unwrap();
-    refused(server.owner().query(&Selection::Latest, &[0; 1001]), 413);
+    refused(
+        server
+            .owner()
+            .query(&Selection::Latest, &[0; 1001], ANY_LENGTH),
+        413,
+    );
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"too_large\"}"),
         3
@@ -195,17 +209,22 @@ fn rejected_uploads_are_not_stored() {
 fn queries_on_nothing_or_nonsense_say_what_is_wrong() {
     let server = TestServer::start();
     let owner = server.owner();
-    assert!(refused(owner.query(&Selection::Latest, b"q"), 404).contains("upload"));
+    assert!(refused(owner.query(&Selection::Latest, b"q", ANY_LENGTH), 404).contains("upload"));
     owner.upload(b"readings").unwrap();
     let unknown = BlobId::of(b"never uploaded");
-    assert!(refused(owner.query(&unknown.into(), b"q"), 404).contains(&unknown.to_string()));
+    assert!(
+        refused(owner.query(&unknown.into(), b"q", ANY_LENGTH), 404).contains(&unknown.to_string())
+    );
     assert_eq!(
-        refused(owner.query(&Selection::Latest, b"nonsense"), 422),
+        refused(
+            owner.query(&Selection::Latest, b"nonsense", ANY_LENGTH),
+            422
+        ),
         "no query | send a query"
     );
-    refused(owner.query(&Selection::Latest, b"panic"), 500);
+    refused(owner.query(&Selection::Latest, b"panic", ANY_LENGTH), 500);
     owner
-        .query(&Selection::Latest, b"and it still works")
+        .query(&Selection::Latest, b"and it still works", ANY_LENGTH)
         .unwrap();
 
     let post = |path: &str| {
@@ -237,7 +256,7 @@ fn damaged_readings_are_not_evaluated() {
     let owner = server.owner();
     let id = owner.upload(b"readings").unwrap().id;
     std::fs::write(server.store.blob_path(&id), b"readingz").unwrap();
-    let words = refused(owner.query(&Selection::Latest, b"q"), 500);
+    let words = refused(owner.query(&Selection::Latest, b"q", ANY_LENGTH), 500);
     assert!(
         words.contains("damaged") && words.contains("again"),
         "{words}"
@@ -247,7 +266,7 @@ fn damaged_readings_are_not_evaluated() {
         "{words}"
     );
     assert!(!owner.upload(b"readings").unwrap().created);
-    owner.query(&Selection::Latest, b"q").unwrap();
+    owner.query(&Selection::Latest, b"q", ANY_LENGTH).unwrap();
 }
 
 #[test]
@@ -259,7 +278,7 @@ fn a_full_queue_says_when_to_come_back() {
     let owner = server.owner();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold"));
+        let held = scope.spawn(|| owner.query(&Selection::Latest, b"hold", ANY_LENGTH));
         let watcher = server.owner();
         // Bootstraps move, also seen through the client that is waiting.
         eventually("bootstraps move", || {
@@ -275,7 +294,7 @@ fn a_full_queue_says_when_to_come_back() {
         assert!(watcher.running().unwrap().is_none());
         assert_eq!(watcher.status().unwrap().running.len(), 1);
         refused(server.device().status(), 403);
-        match watcher.query(&Selection::Latest, b"q") {
+        match watcher.query(&Selection::Latest, b"q", ANY_LENGTH) {
             Err(ClientError::Busy { retry_after, .. }) => assert_eq!(retry_after.as_secs(), 10),
             other => panic!("{other:?}"),
         }
@@ -285,7 +304,7 @@ fn a_full_queue_says_when_to_come_back() {
         eventually("it is no longer there", || {
             watcher.status().unwrap().running.is_empty()
         });
-        watcher.query(&Selection::Latest, b"q").unwrap();
+        watcher.query(&Selection::Latest, b"q", ANY_LENGTH).unwrap();
         assert_eq!(metric(&watcher, "tfhe_sbc_evaluations_running"), 0);
     });
 }
@@ -296,11 +315,15 @@ fn queries_wait_their_turn() {
     let owner = server.owner();
     owner.upload(b"readings").unwrap();
     thread::scope(|scope| {
-        let held = scope.spawn(|| server.owner().query(&Selection::Latest, b"hold"));
+        let held = scope.spawn(|| {
+            server
+                .owner()
+                .query(&Selection::Latest, b"hold", ANY_LENGTH)
+        });
         eventually("one runs", || {
             metric(&owner, "tfhe_sbc_evaluations_running") == 1
         });
-        let waiting = scope.spawn(|| server.owner().query(&Selection::Latest, b"q"));
+        let waiting = scope.spawn(|| server.owner().query(&Selection::Latest, b"q", ANY_LENGTH));
         eventually("one waits", || {
             metric(&owner, "tfhe_sbc_evaluations_waiting") == 1
         });
@@ -320,7 +343,7 @@ fn a_query_nobody_waits_for_is_called_off() {
         ..Timeouts::default()
     };
     let hasty = Client::connect_with(&server.url(), &identity, timeouts).unwrap();
-    let result = hasty.query(&Selection::Latest, b"hold");
+    let result = hasty.query(&Selection::Latest, b"hold", ANY_LENGTH);
     assert!(
         matches!(result, Err(ClientError::Timeout { .. })),
         "{result:?}"
@@ -330,7 +353,10 @@ fn a_query_nobody_waits_for_is_called_off() {
     eventually("the evaluation is told", || {
         server.backend.cancelled.load(Ordering::SeqCst)
     });
-    server.owner().query(&Selection::Latest, b"q").unwrap();
+    server
+        .owner()
+        .query(&Selection::Latest, b"q", ANY_LENGTH)
+        .unwrap();
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
@@ -20,8 +20,8 @@ use crate::identity::Identity;
 use crate::scheme::Scheme;
 use crate::tls;
 
-/// The largest answer that is read, in bytes.
-const MAXIMUM_RESPONSE: usize = 1 << 30;
+/// The most bytes of the answer of a server that refuses: a sentence and advice.
+const MAXIMUM_REFUSAL: u64 = 1 << 16;
 /// The server closes connections that are idle for long; younger ones are used again.
 const REUSED_WITHIN: Duration = Duration::from_secs(10);
 /// The time that a broken connection has to give its reason.
@@ -131,21 +131,36 @@ impl Connection {
         !self.sender.is_closed() && self.last_used.elapsed() < REUSED_WITHIN
     }
 
-    /// Sends a request and reads the whole answer. The connection comes back if it can be used
-    /// again.
+    /// Sends a request and reads the whole answer, which may have `most` bytes, or 64 KiB if the server refuses.
+    /// A longer one is not read to its end. The connection comes back if it can be used again.
     pub(super) async fn send(
         mut self,
         address: &str,
         request: Request<Full<Bytes>>,
+        most: u64,
     ) -> Result<(Response<Bytes>, Option<Self>), SendError> {
         let response = match self.sender.send_request(request).await {
             Ok(response) => response,
             Err(error) => return Err(self.explain(address, error).await),
         };
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAXIMUM_RESPONSE).collect().await;
-        let body =
-            body.map_err(|error| SendError::Other(ClientError::on_connection(address, error)))?;
+        let most = match head.status.is_success() {
+            true => most,
+            false => MAXIMUM_REFUSAL,
+        };
+        let too_long = || {
+            let address = address.to_owned();
+            SendError::Other(ClientError::TooLong { address, most })
+        };
+        if body.size_hint().lower() > most {
+            return Err(too_long());
+        }
+        let limit = usize::try_from(most).unwrap_or(usize::MAX);
+        let body = Limited::new(body, limit).collect().await;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => too_long(),
+            false => SendError::Other(ClientError::on_connection(address, error)),
+        })?;
         self.last_used = Instant::now();
         let reusable = self.sender.ready().await.is_ok();
         Ok((

@@ -130,6 +130,16 @@ pub enum ClientError {
         /// The reason why it cannot be used.
         reason: String,
     },
+    /// The server's answer is longer than any answer to what it was asked can be. It was not read to its end.
+    #[error(
+        "the answer of {address} is longer than {most} bytes, which is more than any answer to this request has. Is it a tfhe-sbc server of a matching version, and one to be trusted?"
+    )]
+    TooLong {
+        /// Host and port.
+        address: String,
+        /// The most bytes that such an answer has.
+        most: u64,
+    },
     /// The client could not be set up.
     #[error("cannot start the client: {0}")]
     Runtime(#[source] io::Error),

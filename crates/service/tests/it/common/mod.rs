@@ -305,6 +305,9 @@ impl Drop for TestServer {
     }
 }
 
+/// The most bytes of a result that tests read.
+pub(crate) const ANY_LENGTH: u64 = 1 << 20;
+
 /// Waits for something to come true.
 #[track_caller]
 pub(crate) fn eventually(what: &str, condition: impl Fn() -> bool) {
