@@ -239,10 +239,10 @@ pub(crate) fn load_result(
     let mut loaded = Vec::with_capacity(results.answers.len());
     for (answer, own) in results.answers.into_iter().zip(parts) {
         let count = answer.blocks as usize;
-        if own.is_packed() {
+        if own.is_for_decryption() {
             return Err(refused(
                 format!(
-                    "the answer '{}' is packed, for decryption only",
+                    "the answer '{}' is packed or cut, for decryption only",
                     answer.name
                 ),
                 "evaluate with `tfhe-sbc eval --unpacked`, or seal what a Server computed",

@@ -11,7 +11,7 @@ use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{ColumnTuple, Session, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::evaluate::{EvaluateError, evaluate, first_header};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate, first_header};
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_upload::definition::{Under, UploadKind};
 use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
@@ -161,8 +161,13 @@ impl Server {
             }
         };
         let request = request.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
+        // Without a packing key, answers are such as can be loaded and computed on again.
+        let form = match key.packing_key() {
+            Some(_) => Form::ForDecryption,
+            None => Form::Whole,
+        };
         let answered = watched(py, progress, |progress| {
-            evaluate(&self.0, &boxes, &request, max_bootstraps, progress)
+            evaluate(&self.0, &boxes, &request, form, max_bootstraps, progress)
         })?;
         let (result, _) = answered.map_err(query_error)?;
         Ok(PyBytes::new(py, &result))

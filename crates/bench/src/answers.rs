@@ -11,7 +11,7 @@ use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::evaluate::evaluate;
+use tfhe_sbc_query::evaluate::{Form, evaluate};
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{
     Answer, AnswerValue, Ciphertexts, Decryption, EncryptedAnswer, Meaning, Results,
@@ -51,7 +51,8 @@ fn linear(keys: &Keys<u64>) -> Result<Vec<Row>, BenchError> {
         let question: Question = text.parse().map_err(|error| wrong(&error))?;
         let request = Request::seal(&[question], &metadata, &parameters, fingerprint, None);
         let request = request.map_err(|error| wrong(&error))?;
-        let evaluated = evaluate(&server, &[&upload], &request, 0, &Progress::default());
+        let (form, progress) = (Form::ForDecryption, Progress::default());
+        let evaluated = evaluate(&server, &[&upload], &request, form, 0, &progress);
         let (result, _) = evaluated.map_err(|error| wrong(&error))?;
         let answers = Results::decrypt(&result, &keys.secret).and_then(Decryption::all);
         let answers = answers.map_err(|error| wrong(&error))?;
@@ -96,19 +97,23 @@ fn packed(keys: &Keys<u64>, budget: Duration) -> Result<Vec<Row>, BenchError> {
     let block =
         |value: i64| LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(value));
 
-    // A year's flags: that they are made for the purpose changes neither bytes nor time.
+    // A year's flags, as many in a block as it has bits: that they are made for the purpose changes neither bytes
+    // nor time.
     let labels = year::metadata(&parameters)?.rows;
     let flags: Vec<bool> = (0..labels.len()).map(|row| row % 7 < 3).collect();
-    let mut ciphertexts: Ciphertexts = flags
-        .iter()
-        .map(|&flag| block(i64::from(flag)))
-        .collect::<Vec<_>>()
-        .into();
-    ciphertexts.pack(&key);
+    let joined = flags.chunks(encoding.message_bits() as usize).map(|flags| {
+        let bits = flags.iter().zip(0..);
+        block(bits.map(|(&flag, bit)| i64::from(flag) << bit).sum())
+    });
+    let joined: Vec<_> = joined.collect();
+    let count = joined.len() as u32;
+    let mut ciphertexts: Ciphertexts = joined.into();
+    ciphertexts.shorten(&parameters, Some(&key));
     let answer = EncryptedAnswer {
         name: "rows(c10 > encrypted)".to_owned(),
-        blocks: flags.len() as u32,
+        blocks: count,
         compact: Vec::new(),
+        joined: true,
         meaning: Meaning::Rows(labels.clone()),
     };
     let result = Results::new(vec![answer], 0).seal(&parameters, fingerprint, &ciphertexts);

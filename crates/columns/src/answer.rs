@@ -1,10 +1,11 @@
 //! Computed values on their way to the key owner.
 
 use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::wire::WireError;
 
-use crate::compute::{Exported, export, joined};
+use crate::compute::{Exported, export, export_joined, joined};
 use crate::computed::Computed;
 use crate::decimal::Decoder;
 use crate::error::Error;
@@ -20,6 +21,21 @@ impl Computed {
     /// [`Error::NotComputed`], or an export that is called off.
     pub fn export(&self, progress: &Progress) -> Result<Exported, Error> {
         export(self.backend(), self.node(), progress)
+    }
+
+    /// Returns truth values as few blocks, for decryption only: value `i` of a block is bit `i` of its message.
+    /// `None` if this is a number, or if its truth values cannot share blocks.
+    ///
+    /// # Errors
+    /// An export that is called off.
+    pub fn export_joined(
+        &self,
+        progress: &Progress,
+    ) -> Result<Option<Vec<LweCiphertext<u32>>>, Error> {
+        match self {
+            Self::Number(_) => Ok(None),
+            Self::Mask(_) => export_joined(self.backend(), self.node(), progress),
+        }
     }
 
     /// The content and the blocks of each value.

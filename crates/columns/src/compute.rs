@@ -9,6 +9,8 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::circuit::{self, Block, Circuit};
 use tfhe_sbc_engine::lookup_table::LookupTable;
+use tfhe_sbc_engine::packing_key::join_flags;
+use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::backend::{Backend, Keys};
@@ -358,20 +360,56 @@ pub(crate) fn export(
             if let Some(switched) = known.switched.get() {
                 return Ok(Exported::Sealed(switched.clone()));
             }
-            let evaluator = Evaluator::new(&keys.key);
-            let mut switched = Vec::with_capacity(known.blocks.len());
-            for blocks in known.blocks.chunks(AT_A_TIME) {
-                check_wanted(progress)?;
-                let blocks: Vec<_> = blocks
-                    .iter()
-                    .map(|block| block.ciphertext.clone())
-                    .collect();
-                // They came out of an evaluation with this key's parameters.
-                let some = evaluator.key_switch_batch(&blocks);
-                switched.extend(some.map_err(|_| circuit::CircuitEvaluateError::Parameters)?);
-            }
+            let switched = switch(&keys.key, &known.blocks, 1, progress)?;
             Exported::Sealed(known.switched.get_or_init(|| switched).clone())
         }
         _ => return Err(Error::NotComputed),
     })
+}
+
+/// Returns the truth values of a computed node, as many in a block as a message has bits: value `i` of a block is its
+/// bit `i`. `None` if they are not ciphertexts under the big key, if only one has room in a block, or if their noise
+/// is too much for being joined: joined values have the noise of all of them, each times its weight.
+pub(crate) fn export_joined(
+    backend: &Backend,
+    node: &Node,
+    progress: &Progress,
+) -> Result<Option<Vec<LweCiphertext<u32>>>, Error> {
+    let (op, Backend::Server(keys)) = (node.op(), backend) else {
+        return Ok(None);
+    };
+    let Op::Known(known) = &*op else {
+        return Ok(None);
+    };
+    let parameters = keys.key.parameters();
+    let together = parameters.message_bits().0 as usize;
+    let weights = parameters.block_encoding().message_modulus() - 1;
+    let room = u64::from(parameters.max_noise_level());
+    let fits = |block: &KnownBlock| block.degree <= 1 && u64::from(block.level) * weights <= room;
+    if together == 1 || !known.blocks.iter().all(fits) {
+        return Ok(None);
+    }
+    switch(&keys.key, &known.blocks, together, progress).map(Some)
+}
+
+/// Switches blocks of an evaluation under this key to the small key, after `together` of them at a time were joined
+/// in one.
+fn switch(
+    key: &ServerKey<u64>,
+    blocks: &[KnownBlock],
+    together: usize,
+    progress: &Progress,
+) -> Result<Vec<LweCiphertext<u32>>, Error> {
+    let evaluator = Evaluator::new(key);
+    let mut switched = Vec::with_capacity(blocks.len().div_ceil(together));
+    for blocks in blocks.chunks(AT_A_TIME * together) {
+        check_wanted(progress)?;
+        let mut ciphertexts: Vec<_> = blocks.iter().map(|b| b.ciphertext.clone()).collect();
+        if together > 1 {
+            ciphertexts = join_flags(key.parameters(), &ciphertexts);
+        }
+        let some = evaluator.key_switch_batch(&ciphertexts);
+        switched.extend(some.map_err(|_| circuit::CircuitEvaluateError::Parameters)?);
+    }
+    Ok(switched)
 }

@@ -12,6 +12,7 @@ pub mod bits;
 pub mod bodies;
 pub mod card;
 pub mod columns;
+pub mod cut;
 mod error;
 pub mod glwe;
 mod header;

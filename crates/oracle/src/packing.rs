@@ -95,16 +95,29 @@ impl PackingNoise {
         slots: usize,
         input: SlotInput,
     ) -> Self {
+        let block = Self::of_block(parameters, input);
+        let switch = Self::of_switch(parameters, packing, slots);
+        Self {
+            input: block.input,
+            offset: block.offset,
+            rounding: switch.rounding + block.rounding,
+            ..switch
+        }
+    }
+
+    /// Returns the noise of a block, scaled to a slot, before it is packed or cut.
+    fn of_block(parameters: &Parameters, input: SlotInput) -> Self {
         let pbs = PbsParameters::from(parameters);
         let key_switch = NoiseBudget::new(&pbs).key_switch;
         let scale = f64::exp2(f64::from(slot_scale_log2(parameters)));
         let (gaussian, rounding) = input.noise(parameters);
-        let switch = Self::of_switch(parameters, packing, slots);
         Self {
             input: (gaussian + key_switch) * (scale * scale),
             offset: key_switch_offset_variance(&pbs) * (scale * scale),
-            rounding: switch.rounding + rounding * scale,
-            ..switch
+            decomposition: Variance::ZERO,
+            key: Variance::ZERO,
+            mask: Variance::ZERO,
+            rounding: rounding * scale,
         }
     }
 
@@ -170,6 +183,40 @@ fn cut_mask_variance(secret_dimension: usize, bits: u32) -> Variance {
         return Variance::ZERO;
     }
     truncation_variance(bits) * (GlweSecret::Binary.variance() * secret_dimension as f64)
+}
+
+/// Returns the bits of mask and body with which an answer of blocks under the small key, each a ciphertext of its
+/// own, takes the fewest bytes, if each may fail to decrypt as often as the parameter set states, and at most
+/// with probability 2^-128 unless the set itself permits more. `None` for gates, or if there are no such bits.
+///
+/// The noise of a block is that which enters a [packing key switch](PackingNoise), and that of the cut:
+/// `n μ (1-μ) 2^(-2 bits)/12` for coefficients of mean `μ`, compensated.
+pub fn cut_block_bits(parameters: &Parameters) -> Option<SlotBits> {
+    if parameters.plaintext() != PlaintextKind::Radix {
+        return None;
+    }
+    let most = TARGET_LOG2_P_FAIL.max(parameters.log2_p_fail());
+    let message_bits = parameters.message_bits().0;
+    let small = PbsParameters::from(parameters).small_key;
+    let unknown = small.mean_weight() * (1.0 - small.mean());
+    let p_fail = |bits: SlotBits| {
+        let p_fail = SlotInput::ALL.map(|input| {
+            let noise = PackingNoise {
+                mask: truncation_variance(bits.mask) * unknown,
+                ..PackingNoise::of_block(parameters, input)
+            };
+            let rounding = noise.rounding + rounding_bound(bits.body);
+            PackingNoise { rounding, ..noise }.log2_p_fail(message_bits)
+        });
+        p_fail.into_iter().fold(f64::NEG_INFINITY, f64::max)
+    };
+    let bits = (1..=TORUS_LOG2).filter_map(|mask| {
+        let body = fewest(message_bits + 1..=TORUS_LOG2, |body| {
+            p_fail(SlotBits { mask, body }) <= most
+        })?;
+        Some(SlotBits { mask, body })
+    });
+    bits.min_by_key(|bits| small.dimension * bits.mask as usize + bits.body as usize)
 }
 
 /// log2 of the failure probability of a slot of a full ciphertext, with the worst of all inputs.

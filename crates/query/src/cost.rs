@@ -101,6 +101,7 @@ pub fn rehearse(
             name: question.public_text(),
             blocks: blocks.len() as u32,
             compact: Vec::new(),
+            joined: false,
             meaning: asked.meaning,
         };
         Ok(answer.read(parameters, &blocks)?)

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use tfhe_sbc_columns::{self as columns, Computed, Progress, Server, Uploads};
+use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
@@ -17,8 +17,17 @@ use crate::cost;
 pub use crate::error::{EvaluateError, device_key_of};
 use crate::graph::{Asked, Graph, Thresholds};
 use crate::request::{Request, RequestError};
-use crate::results::{Ciphertexts, Results};
+use crate::results::{Ciphertexts, EncryptedAnswer, Meaning, Results};
 use crate::{Aggregate, Question};
+
+/// The form of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As short as decryption permits: packed with the server key's packing key, or cut if it has none.
+    ForDecryption,
+    /// Ciphertexts that can be computed on again.
+    Whole,
+}
 
 /// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
 /// result and the number of bootstraps. Uploads and request may each be under the evaluation key or
@@ -32,6 +41,7 @@ pub fn evaluate(
     server: &Server,
     uploads: &[&[u8]],
     request: &[u8],
+    form: Form,
     max_bootstraps: u64,
     progress: &Progress,
 ) -> Result<(Vec<u8>, u64), EvaluateError> {
@@ -75,20 +85,33 @@ pub fn evaluate(
     let parts = asked.iter().flat_map(|asked| asked.parts.iter().cloned());
     let parts: Vec<Computed> = parts.collect();
     let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
-    let packing = key.packing_key();
-    let mut ciphertexts = match packing {
-        Some(_) => Ciphertexts::for_decryption(),
-        None => Ciphertexts::default(),
+    let mut ciphertexts = match form {
+        Form::ForDecryption => Ciphertexts::for_decryption(),
+        Form::Whole => Ciphertexts::default(),
     };
     let mut answers = Vec::with_capacity(asked.len());
     for ((name, _), asked) in request.questions.iter().zip(asked) {
-        let parts = asked.parts.iter().map(|part| part.export(progress));
-        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let joined = match (&asked.meaning, &asked.parts[..], form) {
+            (Meaning::Rows(_), [flags], Form::ForDecryption) => flags.export_joined(progress)?,
+            _ => None,
+        };
+        let is_joined = joined.is_some();
+        let parts = match joined {
+            Some(flags) => vec![Exported::Sealed(flags)],
+            None => {
+                let parts = asked.parts.iter().map(|part| part.export(progress));
+                parts.collect::<Result<_, _>>()?
+            }
+        };
         let answer = ciphertexts.add(parameters, name.clone(), parts, asked.meaning);
-        answers.push(answer.ok_or(columns::Error::NoCiphertexts)?);
+        let answer = answer.ok_or(columns::Error::NoCiphertexts)?;
+        answers.push(EncryptedAnswer {
+            joined: is_joined,
+            ..answer
+        });
     }
-    if let Some(packing) = packing {
-        ciphertexts.pack(packing);
+    if form == Form::ForDecryption {
+        ciphertexts.shorten(parameters, key.packing_key());
     }
     let results = Results::new(answers, bootstraps);
     Ok((

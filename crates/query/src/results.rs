@@ -1,13 +1,14 @@
 //! Results: encrypted answers on their way back, and their decryption.
 //!
-//! A result is a metadata message ([`Results`]) and up to four lists, in any order: LWE ciphertexts under the small
-//! key, or the same packed into the slots of few ciphertexts, compact codes of answers that were added up on polynomials, and such answers without their masks, where
-//! the seeds of the uploads are shorter. The key owner
-//! computes everything that needs no secret after the decryption: quotients, roots, and formulas of an
-//! answer's number.
+//! A result is a metadata message ([`Results`]) and up to three lists, in any order: blocks under the small key,
+//! which are packed into the slots of few ciphertexts, cut to the bits that decryption needs, or whole; compact codes
+//! of answers that were added up on polynomials; and such answers without their masks, where the seeds of the
+//! uploads are shorter. The key owner computes everything that needs no secret after the decryption: quotients,
+//! roots, and formulas of an answer's number.
 
 mod answer;
 mod ciphertexts;
+mod short;
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPointError};
@@ -54,6 +55,10 @@ pub struct EncryptedAnswer {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compact: Vec<CompactPart>,
+    /// Whether as many truth values as a message has bits share a block, value `i` of a block being bit `i` of its
+    /// message. Only truth values of rows do so, and only in packed or cut blocks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
     /// The meaning of the blocks.
     pub meaning: Meaning,
 }

@@ -11,7 +11,7 @@ use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
-use tfhe_sbc_query::evaluate::{EvaluateError, device_key_of, evaluate, first_header};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, device_key_of, evaluate, first_header};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 
@@ -78,7 +78,8 @@ impl Backend for KeyBackend {
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
-        let evaluated = evaluate(&self.server, readings, query, self.max_bootstraps, progress);
+        let (form, most) = (Form::ForDecryption, self.max_bootstraps);
+        let evaluated = evaluate(&self.server, readings, query, form, most, progress);
         let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }

@@ -223,6 +223,7 @@ pub(super) const RESULT: Target = Target {
                 name: "of level".to_owned(),
                 blocks: 4,
                 compact: Vec::new(),
+                joined: false,
                 meaning,
             };
             let results = Results::new(vec![answer], 7);
@@ -251,6 +252,7 @@ fn linear_result() -> Vec<u8> {
             noise: -60.0,
             bodies: true,
         }],
+        joined: false,
         meaning: Meaning::Mean(readings(parameters.block_encoding()).columns.remove(0), 2),
     };
     let windows = [(3, 2, 1), (300, 1, -1)].map(|(first, count, weight)| MaskWindow {

@@ -9,7 +9,7 @@ use clap::Args;
 use tfhe_sbc_columns::{Server, joined_metadata};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
-use tfhe_sbc_query::evaluate::evaluate;
+use tfhe_sbc_query::evaluate::{Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
@@ -110,9 +110,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let uploads: Vec<&[u8]> = readings.uploads.iter().map(Vec::as_slice).collect();
     let request = arguments.questions.seal(&described.columns)?;
     let key = keys::read_server_key(&arguments.key)?;
-    let key = match arguments.unpacked {
-        true => key.without_packing_key(),
-        false => key,
+    let (key, form) = match arguments.unpacked {
+        true => (key.without_packing_key(), Form::Whole),
+        false => (key, Form::ForDecryption),
     };
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
     let server = Server::with_devices(key, devices);
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let show = || spinner.reach(counter.bootstraps(), counter.expected_bootstraps());
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
         let most = arguments.max_bootstraps;
-        evaluate(&server, &uploads, &request, most, &counter)
+        evaluate(&server, &uploads, &request, form, most, &counter)
     })
     .advise(
         "no answer",

@@ -253,6 +253,13 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                 say("mask bits kept", u64::from(header.mask_bits).into());
                 say("body bits kept", u64::from(header.body_bits).into());
             }
+            Kind::CutLweList => {
+                say("blocks", u64::from(header.element_count).into());
+                say("bits of a block", u64::from(header.message_bits).into());
+                say("LWE dimension", u64::from(header.dimension).into());
+                say("mask bits kept", u64::from(header.mask_bits).into());
+                say("body bits kept", u64::from(header.body_bits).into());
+            }
             Kind::LweList => {
                 say("elements", u64::from(header.element_count).into());
                 say("LWE dimension", u64::from(header.dimension).into());

@@ -187,6 +187,7 @@ impl Header {
     fn check_unused(&self) -> Result<(), WireError> {
         let values = matches!(self.kind, Kind::CompactValues | Kind::LinearBodies);
         let packed = self.kind == Kind::PackedList;
+        let cut = self.kind == Kind::CutLweList;
         let masked = values || packed || matches!(self.kind, Kind::GlweList | Kind::ColumnList);
         // Each segment of a column list has an encoding of its own.
         let columns = matches!(self.kind, Kind::SeededColumnList | Kind::ColumnList);
@@ -194,7 +195,7 @@ impl Header {
             self.kind,
             Kind::GlweList | Kind::SeededGlweList | Kind::LweList
         );
-        let ciphertexts = one_encoding || columns || values || packed;
+        let ciphertexts = one_encoding || columns || values || packed || cut;
         let seeded = self.kind.flags() & FLAG_SEEDED != 0;
         let check = |used, is_zero, what| {
             if used || is_zero {
@@ -210,12 +211,16 @@ impl Header {
         )?;
         check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
         check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
-        check(one_encoding || packed, self.body_bits == 0, "body bits")?;
-        check(masked, self.mask_bits == 0, "mask bits")?;
+        check(
+            one_encoding || packed || cut,
+            self.body_bits == 0,
+            "body bits",
+        )?;
+        check(masked || cut, self.mask_bits == 0, "mask bits")?;
         check(one_encoding, self.plaintext.is_none(), "plaintext kind")?;
         check(seeded, self.expander.is_none(), "expander")?;
         check(
-            one_encoding || packed,
+            one_encoding || packed || cut,
             self.message_bits == 0,
             "message bits",
         )?;

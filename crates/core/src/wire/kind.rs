@@ -45,6 +45,8 @@ pub enum Kind {
     PackedList = 15,
     /// Bodies of linear functions of uploaded codes, with the uploads' seeds in place of the masks.
     LinearBodies = 16,
+    /// Answers under the small key, cut to the bits that decryption needs.
+    CutLweList = 17,
 }
 
 impl Kind {
@@ -66,6 +68,7 @@ impl Kind {
             14 => Self::PackingKey,
             15 => Self::PackedList,
             16 => Self::LinearBodies,
+            17 => Self::CutLweList,
             _ => return None,
         })
     }
@@ -102,6 +105,7 @@ impl fmt::Display for Kind {
             Self::PackingKey => "packing key",
             Self::PackedList => "list of packed answers",
             Self::LinearBodies => "list of bodies of linear answers",
+            Self::CutLweList => "list of cut answers",
         })
     }
 }

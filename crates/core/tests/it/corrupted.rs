@@ -115,7 +115,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
             assert!(error.to_string().contains(&format!("version {version} ")));
         }
         assert_eq!(read(5, 1), Err(WireError::Version(257)));
-        for kind in [0, 17, 255] {
+        for kind in [0, 18, 255] {
             let error = read(6, kind).unwrap_err();
             assert_eq!(error, WireError::UnknownKind(kind));
             assert!(error.to_string().contains(&format!("kind {kind} ")));
@@ -129,9 +129,9 @@ fn unknown_versions_kinds_and_flags_are_named() {
         if flags & FLAG_SEEDED != 0 {
             assert_eq!(read(7, 0), Err(WireError::Field("flags")));
         }
-        // Packed answers may have any number of bits.
+        // Packed and cut answers may have any number of bits.
         let mask_bits = match sample.kind {
-            Kind::PackedList => 33,
+            Kind::PackedList | Kind::CutLweList => 33,
             _ => 1,
         };
         assert_eq!(read(54, mask_bits), Err(WireError::Field("mask bits")));
@@ -179,6 +179,7 @@ fn other_parameters_and_other_keys_are_refused() {
             | Kind::CompactValues
             | Kind::PackedList
             | Kind::LinearBodies
+            | Kind::CutLweList
             | Kind::LweList => assert!(matches!(
                 refused,
                 [
@@ -280,8 +281,10 @@ fn forged_header_fields_are_refused() {
             }
             match (sample.read)(&bytes, &key) {
                 Err(WireError::Field(found)) => assert_eq!(found, field, "{}", sample.kind),
-                // Packed answers have shapes and bits of their own.
-                Err(WireError::PayloadLength { .. }) if sample.kind == Kind::PackedList => {
+                // Packed and cut answers have shapes and bits of their own.
+                Err(WireError::PayloadLength { .. })
+                    if matches!(sample.kind, Kind::PackedList | Kind::CutLweList) =>
+                {
                     assert!(["dimension", "body bits", "element count"].contains(&field));
                 }
                 Err(WireError::PayloadLength { .. }) => assert_eq!(field, "element count"),

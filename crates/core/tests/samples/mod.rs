@@ -14,6 +14,7 @@ use tfhe_sbc_core::wire::columns::{
     ColumnList, ElementEncoding, ListMasks, Segment, header as column_header, mask_bits,
     payload_len, table_head,
 };
+use tfhe_sbc_core::wire::cut::CutList;
 use tfhe_sbc_core::wire::glwe::{
     self, GlweList, SeededGlweList, masked_header, masked_payload_len, message_len,
 };
@@ -122,6 +123,14 @@ fn make_samples() -> Vec<Sample> {
                 PackedList::read(message, key.parameters(), key.fingerprint()).map(drop)
             },
         },
+        Sample {
+            kind: Kind::CutLweList,
+            bytes: cut_list(&key, &[1, 0, 3, 2]),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::CutLweList)?;
+                CutList::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
     ]
 }
 
@@ -165,6 +174,17 @@ pub(crate) fn packed_list(key: &SecretKey, messages: &[u32]) -> Vec<u8> {
     let ciphertexts = vec![GlweCiphertext::from_vec(words, size).unwrap()];
     let list = PackedList::new(packing, messages.len(), ciphertexts).unwrap();
     list.write(key.parameters(), key.fingerprint())
+}
+
+/// A list of cut messages, encrypted by the key owner.
+pub(crate) fn cut_list(key: &SecretKey, messages: &[i64]) -> Vec<u8> {
+    let parameters = key.parameters();
+    let whole = lwe_list(key, messages, 5);
+    let (message, _) = Message::parse(&whole).unwrap();
+    let blocks = lwe::read(message, parameters, key.fingerprint()).unwrap();
+    let bits = SlotBits { mask: 10, body: 6 };
+    let list = CutList::new(parameters, bits, blocks).unwrap();
+    list.write(parameters, key.fingerprint())
 }
 
 /// Segments of all kinds. The last one begins in the first polynomial and ends in the second one, and

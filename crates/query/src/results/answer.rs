@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 use tfhe_sbc_columns::decimal::Decoder;
+use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
@@ -184,6 +185,11 @@ impl EncryptedAnswer {
     /// Returns an error for blocks that the answer cannot have.
     pub fn read(self, parameters: &Parameters, blocks: &[u64]) -> Result<Answer, ResultsError> {
         let encoding = parameters.block_encoding();
+        let apart = match self.joined {
+            true => Some(self.apart(encoding, blocks)?),
+            false => None,
+        };
+        let blocks = apart.as_deref().unwrap_or(blocks);
         let Self { name, meaning, .. } = self;
         let limit = match &meaning {
             Meaning::Rows(_) => 2,
@@ -214,6 +220,36 @@ impl EncryptedAnswer {
         match value(meaning, &mut blocks)? {
             Some(value) if blocks.left.is_empty() => Ok(Answer { name, value }),
             _ => Err(ResultsError::Implausible(name)),
+        }
+    }
+}
+
+impl EncryptedAnswer {
+    /// Returns the truth values of joined blocks, one block each.
+    ///
+    /// # Errors
+    /// Another number of blocks than the rows fill, a value that no message has, and bits behind the last row.
+    fn apart(&self, encoding: BlockEncoding, blocks: &[u64]) -> Result<Vec<u64>, ResultsError> {
+        let Meaning::Rows(labels) = &self.meaning else {
+            return Err(ResultsError::Implausible(self.name.clone()));
+        };
+        let together = encoding.message_bits();
+        let described = labels.len().div_ceil(together as usize) as u64;
+        if described != blocks.len() as u64 {
+            return Err(ResultsError::BlockCount {
+                described,
+                found: blocks.len() as u64,
+            });
+        }
+        let mut bits: Vec<u64> = blocks
+            .iter()
+            .flat_map(|block| (0..together).map(move |place| block >> place & 1))
+            .collect();
+        let beyond = bits.split_off(labels.len());
+        let is_message = |block: &u64| *block < encoding.message_modulus();
+        match blocks.iter().all(is_message) && beyond.iter().all(|bit| *bit == 0) {
+            true => Ok(bits),
+            false => Err(ResultsError::Implausible(self.name.clone())),
         }
     }
 }

@@ -11,14 +11,15 @@ use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::packing::PackingSecret;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::bodies::Bodies;
+use tfhe_sbc_core::wire::cut::CutList;
 use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError, bodies, lwe, values};
 use tfhe_sbc_engine::packing_key::PackingKey;
 use tfhe_sbc_upload::masks::MaskMaker;
 
+use super::short::ShortList;
 use super::{EncryptedAnswer, Meaning};
 
 /// A part of an answer that is compact codes in place of blocks.
@@ -50,8 +51,8 @@ pub struct Ciphertexts {
     blocks: Vec<LweCiphertext<u32>>,
     compact: Vec<Arc<CompactValues>>,
     bodies: Vec<Bodies>,
-    /// The blocks, once they are packed.
-    packed: Option<PackedList>,
+    /// The blocks, once they are packed or cut.
+    short: Option<ShortList>,
     /// The largest number of bits that a coefficient of the lists needs.
     bits: u32,
     /// Whether nothing is computed on the ciphertexts, so that they may be as short as decryption permits.
@@ -135,17 +136,17 @@ impl Ciphertexts {
             name,
             blocks,
             compact,
+            joined: false,
             meaning,
         })
     }
 
-    /// Packs the blocks with the key that servers have for that. Packed blocks can be decrypted, but not computed on.
-    pub fn pack(&mut self, key: &PackingKey) {
-        if let Some(packed) = key.pack(&self.blocks)
-            && !packed.is_empty()
-        {
+    /// Packs the blocks with the key that servers have for that, or cuts each of them if there is none. They can be
+    /// decrypted then, but not computed on.
+    pub fn shorten(&mut self, parameters: &Parameters, packing: Option<&PackingKey>) {
+        if let Some(short) = ShortList::new(parameters, packing, &self.blocks) {
             self.blocks.clear();
-            self.packed = Some(packed);
+            self.short = Some(short);
         }
     }
 
@@ -171,15 +172,15 @@ impl Ciphertexts {
         (is_shorter && polynomials <= bodies::MAX_POLYNOMIALS).then_some(new)
     }
 
-    /// Returns the messages behind the metadata: the lists of blocks, packed or not, of compact codes, and of bodies,
+    /// Returns the messages behind the metadata: the lists of blocks, packed, cut or whole, of compact codes, and of bodies,
     /// each if there are any.
     pub(super) fn seal(&self, parameters: &Parameters, key: KeyFingerprint) -> Vec<u8> {
         let mut bytes = Vec::new();
         if !self.blocks.is_empty() {
             bytes.extend(lwe::write(parameters, key, &self.blocks));
         }
-        if let Some(packed) = &self.packed {
-            bytes.extend(packed.write(parameters, key));
+        if let Some(short) = &self.short {
+            bytes.extend(short.write(parameters, key));
         }
         if !self.compact.is_empty() {
             let pieces = self.compact.iter().flat_map(|values| &values.pieces);
@@ -199,28 +200,27 @@ pub(super) struct Lists {
     blocks: vec::IntoIter<LweCiphertext<u32>>,
     compact: vec::IntoIter<(usize, GlweCiphertext<u64>)>,
     bodies: vec::IntoIter<Bodies>,
-    /// The packed blocks, and the number of those that were taken.
-    packed: Option<(Arc<Slots>, usize)>,
+    /// The packed or cut blocks, and the number of those that were taken.
+    short: Option<(Arc<ShortBlocks>, usize)>,
     block_count: usize,
 }
 
-/// Packed blocks, and their values once they are decrypted.
-struct Slots {
-    list: PackedList,
+/// Packed or cut blocks, and their values once they are decrypted.
+struct ShortBlocks {
+    list: ShortList,
     values: OnceLock<Vec<u8>>,
 }
 
-impl Slots {
+impl ShortBlocks {
     /// Decrypts all blocks, the first time.
     fn values(&self, secret: &SecretKey) -> &[u8] {
-        let decrypt = || PackingSecret::of_list(secret, &self.list).decrypt(&self.list);
-        self.values.get_or_init(decrypt)
+        self.values.get_or_init(|| self.list.decrypt(secret))
     }
 }
 
-impl fmt::Debug for Slots {
+impl fmt::Debug for ShortBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slots")
+        f.debug_struct("ShortBlocks")
             .field("len", &self.list.len())
             .finish_non_exhaustive()
     }
@@ -236,7 +236,7 @@ impl Lists {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
-        let (mut blocks, mut compact, mut bodies, mut packed) = (None, None, None, None);
+        let (mut blocks, mut compact, mut bodies, mut short) = (None, None, None, None);
         while !bytes.is_empty() {
             let (message, rest) = Message::parse(bytes)?;
             let is_second = match message.header.kind {
@@ -250,7 +250,11 @@ impl Lists {
                 }
                 Kind::PackedList => {
                     let read = PackedList::read(message, parameters, key)?;
-                    packed.replace(read).is_some()
+                    short.replace(ShortList::Packed(read)).is_some()
+                }
+                Kind::CutLweList => {
+                    let read = CutList::read(message, parameters, key)?;
+                    short.replace(ShortList::Cut(read)).is_some()
                 }
                 _ => {
                     let read = lwe::read(message, parameters, key)?;
@@ -263,14 +267,14 @@ impl Lists {
             bytes = rest;
         }
         let blocks = blocks.unwrap_or_default();
-        let packed_count = packed.as_ref().map_or(0, PackedList::len);
-        let slots = |list| {
+        let short_count = short.as_ref().map_or(0, ShortList::len);
+        let short_blocks = |list| {
             let values = OnceLock::new();
-            (Arc::new(Slots { list, values }), 0)
+            (Arc::new(ShortBlocks { list, values }), 0)
         };
         Ok(Self {
-            block_count: blocks.len() + packed_count,
-            packed: packed.map(slots),
+            block_count: blocks.len() + short_count,
+            short: short.map(short_blocks),
             blocks: blocks.into_iter(),
             compact: compact.unwrap_or_default().into_iter(),
             bodies: bodies.unwrap_or_default().into_iter(),
@@ -284,19 +288,19 @@ impl Lists {
 
     /// Whether all ciphertexts were taken.
     pub(super) fn is_empty(&self) -> bool {
-        let is_taken = |(slots, taken): &(Arc<Slots>, usize)| *taken == slots.list.len();
+        let is_taken = |(short, taken): &(Arc<ShortBlocks>, usize)| *taken == short.list.len();
         let (blocks, compact) = (self.blocks.len(), self.compact.len());
-        blocks + compact + self.bodies.len() == 0 && self.packed.as_ref().is_none_or(is_taken)
+        blocks + compact + self.bodies.len() == 0 && self.short.as_ref().is_none_or(is_taken)
     }
 
-    /// Takes blocks: from the list of packed ones, if there is one. Returns `None` if there are fewer.
+    /// Takes blocks: from the list of packed or cut ones, if there is one. Returns `None` if there are fewer.
     fn take_blocks(&mut self, count: usize) -> Option<Part> {
-        if let Some((slots, taken)) = &mut self.packed {
+        if let Some((short, taken)) = &mut self.short {
             let first = *taken;
             *taken = first.checked_add(count)?;
             let range = first..*taken;
-            let there = range.end <= slots.list.len();
-            return there.then(|| Part::Packed(Arc::clone(slots), range));
+            let there = range.end <= short.list.len();
+            return there.then(|| Part::Short(Arc::clone(short), range));
         }
         let blocks: Vec<_> = self.blocks.by_ref().take(count).collect();
         (blocks.len() == count).then_some(Part::Whole(Exported::Sealed(blocks)))
@@ -335,8 +339,8 @@ pub struct AnswerParts(Vec<Part>);
 enum Part {
     /// Ciphertexts that can be computed on.
     Whole(Exported),
-    /// Packed blocks.
-    Packed(Arc<Slots>, Range<usize>),
+    /// Packed or cut blocks.
+    Short(Arc<ShortBlocks>, Range<usize>),
 }
 
 impl AnswerParts {
@@ -348,6 +352,9 @@ impl AnswerParts {
         masks: &mut MaskMaker,
         lists: &mut Lists,
     ) -> Option<Self> {
+        if answer.joined && lists.short.is_none() {
+            return None;
+        }
         let mut parts = Vec::new();
         let mut at = 0;
         for part in &answer.compact {
@@ -383,8 +390,8 @@ impl AnswerParts {
         let mut blocks = Vec::new();
         for part in &self.0 {
             match part {
-                Part::Packed(slots, range) => {
-                    let values = slots.values(secret).get(range.clone())?;
+                Part::Short(short, range) => {
+                    let values = short.values(secret).get(range.clone())?;
                     blocks.extend(values.iter().map(|&value| u64::from(value)));
                 }
                 Part::Whole(Exported::Sealed(sealed)) => {
@@ -406,13 +413,13 @@ impl AnswerParts {
         Some(blocks)
     }
 
-    /// Returns whether blocks of it are packed, so that it can be decrypted but not computed on.
-    pub fn is_packed(&self) -> bool {
+    /// Returns whether blocks of it are packed or cut, so that it can be decrypted but not computed on.
+    pub fn is_for_decryption(&self) -> bool {
         let mut parts = self.0.iter();
-        parts.any(|part| matches!(part, Part::Packed(..)))
+        parts.any(|part| matches!(part, Part::Short(..)))
     }
 
-    /// Returns the only part, to compute on. `None` if there are several or none, or if it is packed.
+    /// Returns the only part, to compute on. `None` if there are several or none, or if it is packed or cut.
     pub fn into_one(self) -> Option<Exported> {
         let mut parts = self.0.into_iter();
         match (parts.next()?, parts.next()) {

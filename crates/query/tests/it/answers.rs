@@ -7,7 +7,7 @@ use tfhe_sbc_core::parameter_sets::packing_of;
 use tfhe_sbc_core::wire::{Header, Kind, Message};
 use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_query::evaluate::evaluate;
+use tfhe_sbc_query::evaluate::{Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::{
     AnswerParts, AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError,
@@ -113,8 +113,7 @@ fn linear_answers_about_public_key_uploads_have_cut_masks() {
     let upload = keys.upload_with(&UploadKey::Public(&public), &table);
     let request = keys.seal(&table, &questions(&["score(a)"])).unwrap();
     let progress = Progress::default();
-    let packed = evaluate(&packing_server(keys), &[&upload], &request, 0, &progress);
-    let (packed, _) = packed.unwrap();
+    let packed = decrypted_only(&packing_server(keys), &upload, &request);
     let bits = kept_bits(&packed);
     assert!((19 + 7..19 + 13).contains(&bits), "{bits}");
     let whole = keys.evaluate(&[&upload], &request, &progress).unwrap();
@@ -155,6 +154,7 @@ fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
         name: name.to_owned(),
         blocks: 1,
         compact: Vec::new(),
+        joined: false,
         meaning,
     };
     let rows = || Meaning::Rows(vec!["r".to_owned()]);
@@ -200,6 +200,20 @@ fn packing_server(keys: &KeySet) -> Server {
     Server::new(server.prepare(&|_| ()))
 }
 
+/// The result that a server returns to a key owner who only decrypts.
+fn decrypted_only(server: &Server, upload: &[u8], request: &[u8]) -> Vec<u8> {
+    let (most, progress) = (tfhe_sbc_query::cost::MAX_BOOTSTRAPS, Progress::default());
+    let evaluated = evaluate(
+        server,
+        &[upload],
+        request,
+        Form::ForDecryption,
+        most,
+        &progress,
+    );
+    evaluated.unwrap().0
+}
+
 #[test]
 fn answers_of_bootstraps_are_packed_if_the_server_can() {
     let keys = key_set();
@@ -213,10 +227,8 @@ fn answers_of_bootstraps_are_packed_if_the_server_can() {
     ]);
     let request = keys.seal(&table, &asked).unwrap();
     let upload = keys.upload(&table);
-    let packed = packing_server(keys);
     let progress = Progress::default();
-    let most = tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
-    let (packed, _) = evaluate(&packed, &[&upload], &request, most, &progress).unwrap();
+    let packed = decrypted_only(&packing_server(keys), &upload, &request);
     let whole = keys
         .evaluate(&[&upload], &request, &progress)
         .unwrap()
@@ -235,7 +247,7 @@ fn answers_of_bootstraps_are_packed_if_the_server_can() {
     // What is packed can be decrypted, but not computed on; what is linear can.
     let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
     let (_, parts) = Results::parse(&packed, parameters, key).unwrap();
-    let is_packed: Vec<bool> = parts.iter().map(AnswerParts::is_packed).collect();
+    let is_packed: Vec<bool> = parts.iter().map(AnswerParts::is_for_decryption).collect();
     assert_eq!(is_packed, [true, true, false, true, true]);
     let usable: Vec<bool> = parts
         .into_iter()
@@ -253,6 +265,123 @@ fn answers_of_bootstraps_are_packed_if_the_server_can() {
         matches!(refused, ResultsError::BlockCount { found: 0, .. }),
         "{refused}"
     );
+}
+
+/// The description of the first answer of a result.
+fn first_answer(keys: &KeySet, result: &[u8]) -> EncryptedAnswer {
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
+    let (results, _) = Results::parse(result, parameters, key).unwrap();
+    results.answers.into_iter().next().unwrap()
+}
+
+/// Two truth values share a block of two bits, packed or cut, unless their noise is too much for that.
+#[test]
+fn flags_share_blocks_that_are_only_decrypted() {
+    let keys = key_set();
+    let table = readings();
+    let rows = table.readings[0].len();
+    let upload = keys.upload(&table);
+    let with_key = packing_server(keys);
+    let mut shared = 0;
+    for text in ["rows(a > 20)", "rows(not a > 20)", "rows(a > 12 or b < 3)"] {
+        let request = keys.seal(&table, &questions(&[text])).unwrap();
+        let whole = keys.evaluate(&[&upload], &request, &Progress::default());
+        let whole = whole.unwrap().result;
+        assert!(!first_answer(keys, &whole).joined);
+        for (server, kind) in [
+            (&with_key, Kind::PackedList),
+            (&keys.computing, Kind::CutLweList),
+        ] {
+            let short = decrypted_only(server, &upload, &request);
+            assert_eq!(kinds(&short), [Kind::Metadata, kind], "{text}");
+            assert_eq!(values(keys, &short), values(keys, &whole), "{text}");
+            let answer = first_answer(keys, &short);
+            let blocks = if answer.joined {
+                rows.div_ceil(2)
+            } else {
+                rows
+            };
+            assert_eq!(answer.blocks as usize, blocks, "{text}");
+            shared += usize::from(answer.joined);
+        }
+    }
+    assert!(shared >= 4, "{shared}");
+}
+
+/// What a server without a packing key returns is a third of whole blocks, and each block still decrypts.
+#[test]
+fn answers_of_servers_without_a_packing_key_are_cut() {
+    let keys = key_set();
+    let table = readings();
+    let asked = questions(&["max(a)", "count(a > 12)", "argmin(b)"]);
+    let request = keys.seal(&table, &asked).unwrap();
+    let upload = keys.upload(&table);
+    let cut = decrypted_only(&keys.computing, &upload, &request);
+    let whole = keys.evaluate(&[&upload], &request, &Progress::default());
+    let whole = whole.unwrap().result;
+    assert_eq!(kinds(&cut), [Kind::Metadata, Kind::CutLweList]);
+    assert_eq!(values(keys, &cut), values(keys, &whole));
+    assert!(
+        3 * cut.len() < whole.len() + 1000,
+        "{} {}",
+        cut.len(),
+        whole.len()
+    );
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
+    let (_, parts) = Results::parse(&cut, parameters, key).unwrap();
+    assert!(parts.iter().all(AnswerParts::is_for_decryption));
+}
+
+/// Joined blocks of another number than the rows fill, with values behind the last row, or whole, are no answer.
+#[test]
+fn joined_flags_that_no_server_makes_are_refused() {
+    let keys = key_set();
+    let parameters = keys.secret.parameters();
+    let encoding = parameters.block_encoding();
+    let read = |meaning: Meaning, blocks: &[u64]| {
+        let answer = EncryptedAnswer {
+            name: "rows".to_owned(),
+            blocks: blocks.len() as u32,
+            compact: Vec::new(),
+            joined: true,
+            meaning,
+        };
+        answer.read(parameters, blocks).map(|answer| answer.value)
+    };
+    let labels: Vec<String> = ["x", "y", "z"].map(str::to_owned).to_vec();
+    let rows = || Meaning::Rows(labels.clone());
+    let met = |labels: &[&str]| AnswerValue::Rows(labels.iter().map(|&l| l.to_owned()).collect());
+    assert_eq!(read(rows(), &[2, 1]).unwrap(), met(&["y", "z"]));
+    assert_eq!(read(rows(), &[3, 0]).unwrap(), met(&["x", "y"]));
+    for (meaning, blocks) in [
+        (rows(), &[1, 2][..]),
+        (rows(), &[4, 0]),
+        (Meaning::Count, &[1]),
+    ] {
+        let refused = read(meaning, blocks).unwrap_err();
+        assert!(matches!(refused, ResultsError::Implausible(_)), "{refused}");
+    }
+    for blocks in [&[1][..], &[1, 1, 1], &[]] {
+        let refused = read(rows(), blocks).unwrap_err();
+        assert!(
+            matches!(refused, ResultsError::BlockCount { described: 2, .. }),
+            "{refused}"
+        );
+    }
+    let block = |value| LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(value));
+    let answer = EncryptedAnswer {
+        name: "rows".to_owned(),
+        blocks: 2,
+        compact: Vec::new(),
+        joined: true,
+        meaning: rows(),
+    };
+    let whole = Results::new(vec![answer], 0).seal(
+        parameters,
+        keys.secret.fingerprint(),
+        &vec![block(1), block(1)].into(),
+    );
+    assert!(Results::decrypt(&whole.unwrap(), &keys.secret).is_err());
 }
 
 fn message_len(bytes: &[u8]) -> usize {

@@ -88,6 +88,7 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
             name,
             blocks: blocks as u32,
             compact: Vec::new(),
+            joined: false,
             meaning,
         }
     });

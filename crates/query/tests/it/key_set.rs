@@ -17,7 +17,7 @@ use tfhe_sbc_device::{
 };
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::evaluate::{EvaluateError, evaluate};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{Answer, Results};
@@ -248,7 +248,9 @@ impl KeySet {
         progress: &Progress,
     ) -> Result<Evaluation, EvaluateError> {
         let most = tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
-        let (result, bootstraps) = evaluate(&self.computing, uploads, request, most, progress)?;
+        let whole = Form::Whole;
+        let (result, bootstraps) =
+            evaluate(&self.computing, uploads, request, whole, most, progress)?;
         Ok(Evaluation { result, bootstraps })
     }
 

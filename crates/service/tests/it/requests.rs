@@ -12,7 +12,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Message};
 use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
 use tfhe_sbc_query::device_keys::DeviceKeys;
-use tfhe_sbc_query::evaluate::{EvaluateError, evaluate};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate};
 use tfhe_sbc_query::expression::Expression;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::{Request, RequestError};
@@ -309,7 +309,7 @@ fn a_request_that_would_take_too_long_is_refused() {
     let ask = |most| {
         let progress = Progress::default();
         let uploads = [&keys.upload(&table)[..]];
-        let evaluated = evaluate(&server, &uploads, &request, most, &progress);
+        let evaluated = evaluate(&server, &uploads, &request, Form::Whole, most, &progress);
         evaluated.map(|(_, bootstraps)| bootstraps)
     };
     let taken = ask(1000).unwrap();
@@ -442,6 +442,7 @@ fn results_that_no_server_makes_are_refused() {
             name: "it".to_owned(),
             blocks: blocks.len() as u32,
             compact: Vec::new(),
+            joined: false,
             meaning,
         }];
         let ciphertexts: Vec<_> = blocks

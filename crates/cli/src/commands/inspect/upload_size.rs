@@ -102,6 +102,7 @@ impl Readings {
             | Kind::CompactValues
             | Kind::PackedList
             | Kind::LinearBodies
+            | Kind::CutLweList
             | Kind::LweList) => Err(failure(
                 format_args!(
                     "{} begins with a {kind}, which does not tell how large other uploads are",

@@ -142,6 +142,7 @@ pub(crate) fn result(secret: &SecretKey) -> Vec<u8> {
             name: question.to_owned(),
             blocks: (ciphertexts.len() - before) as u32,
             compact: Vec::new(),
+            joined: false,
             meaning,
         });
     }
