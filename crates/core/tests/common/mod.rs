@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
-use tfhe_sbc_core::dimensions::{CarryBits, GlweDimension, LweDimension, MessageBits};
+use tfhe_sbc_core::dimensions::{
+    CarryBits, GlweDimension, LweDimension, MessageBits, PolynomialSize,
+};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::packing::{PackingParameters, SlotBits};
 use tfhe_sbc_core::parameters::{
     Decomposition, GlweSecret, ModulusSwitch, ParameterName, ParameterSet, PlaintextKind,
 };
@@ -88,6 +91,21 @@ pub(crate) const FROZEN_TERNARY: ParameterSet = ParameterSet {
     name: ParameterName::new("frozen_ternary"),
     glwe_secret: GlweSecret::Ternary,
     ..FROZEN_PUBLIC_BOOLEAN
+};
+
+/// Packing parameters: small, and neither secure nor free of failures.
+pub(crate) const FROZEN_PACKING: PackingParameters = PackingParameters {
+    glwe_dimension: GlweDimension(2),
+    polynomial_size: match PolynomialSize::new(256) {
+        Ok(size) => size,
+        Err(_) => panic!("256 is a power of two"),
+    },
+    standard_deviation: 1.0 / 16777216.0,
+    decomposition: Decomposition::new(6, 2),
+    key_body_bits: 24,
+    slot_bits: SlotBits { mask: 9, body: 5 },
+    log2_p_fail: -40.25,
+    security_bits: 0.5,
 };
 
 /// A session of known seed.

@@ -17,18 +17,26 @@ the same only if the description is right. Prints a line for each key and messag
     column_list SEGMENT...
     lwe_list PLAINTEXT...
     metadata HEX
+    compact_codes PART...
+    linear_bodies PART...
+    packed_answers PLAINTEXT...
+    cut_answers PLAINTEXT...
+    packing_key K N BASE_LOG LEVELS KEY_BODY_BITS MASK_BITS BODY_BITS
 
-A segment is `radix PLAINTEXT...`, or `compact BITS HEADROOM BODY_BITS ROUNDING CODE...`.
+A segment is `radix PLAINTEXT...`, or `compact BITS HEADROOM BODY_BITS ROUNDING CODE...`. A part is
+`codes BITS PLAINTEXT_BITS CODE...`, as the metadata before the list describes it.
 """
 
 import sys
 
+from answers import Result, decrypt_compact_codes, decrypt_cut_answers, decrypt_linear_bodies, decrypt_packed_answers
 from column_lists import decrypt_column_list
 from expanders import EXPANDERS
 from key_material import check_device_public_key, check_device_switch_key
 from keys import Key
 from lists import decrypt_glwe_list, decrypt_lwe_list, decrypt_seeded_glwe_list
 from messages import messages
+from packing import check_packing_key
 
 
 def main(secret_path, device_path, *message_paths):
@@ -50,6 +58,7 @@ def main(secret_path, device_path, *message_paths):
         print("device_key", device.device, device.epoch, device.fingerprint.hex())
 
     for path in message_paths:
+        result = None
         for message in messages(path):
             if message.kind == "seeded_glwe_list":
                 print(message.kind, EXPANDERS[message.expander], *decrypt_seeded_glwe_list(message, device))
@@ -66,7 +75,19 @@ def main(secret_path, device_path, *message_paths):
                 print(message.kind, *check_device_switch_key(message, secret, device))
             elif message.kind == "lwe_list":
                 print(message.kind, *decrypt_lwe_list(message, secret))
+            elif message.kind == "compact_codes":
+                print(message.kind, *decrypt_compact_codes(message, secret, result.with_masks))
+            elif message.kind == "linear_bodies":
+                print(message.kind, *decrypt_linear_bodies(message, secret, result.without_masks))
+            elif message.kind == "packed_answers":
+                print(message.kind, *decrypt_packed_answers(message, secret))
+            elif message.kind == "cut_answers":
+                print(message.kind, *decrypt_cut_answers(message, secret))
+            elif message.kind == "packing_key":
+                print(message.kind, *check_packing_key(message, secret))
             else:
+                if message.kind == "metadata":
+                    result = Result(message.payload)
                 print(message.kind, message.payload.hex())
 
 

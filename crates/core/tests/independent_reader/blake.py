@@ -33,23 +33,48 @@ def blake3_compress(chaining, block, counter, flags):
     return tuple(v[i] ^ v[i + 8] for i in range(8)) + tuple(v[i + 8] ^ chaining[i] for i in range(8))
 
 
-def blake3(data):
-    """The 32-byte hash of at most 1024 bytes: one chunk."""
-    assert len(data) <= 1024
-    chaining = BLAKE3_IV
-    blocks = [data[i : i + 64] for i in range(0, len(data), 64)] or [b""]
-    for number, block in enumerate(blocks):
-        last = number == len(blocks) - 1
-        flags = (1 if number == 0 else 0) | (2 | 8 if last else 0)
-        chaining = blake3_compress(chaining, block, 0, flags)[:8]
-    return struct.pack("<8I", *chaining)
+CHUNK_START, CHUNK_END, PARENT, ROOT, KEYED_HASH, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL = (1 << i for i in range(7))
 
 
-def blake3_keyed_output(key, block, length):
-    """The extendable output of at most 64 bytes of input."""
-    key = struct.unpack("<8I", key)
-    blocks = (blake3_compress(key, block, i, 1 | 2 | 8 | 16) for i in range((length + 63) // 64))
+def blake3_node(data, number, key, mode):
+    """What the last compression of a subtree takes: that of one chunk, or of the two halves of several.
+
+    `number` is that of the first chunk."""
+    if len(data) > 1024:
+        # The left half is the largest power of two of whole chunks that leaves something.
+        chunks = 1 << (((len(data) - 1) // 1024).bit_length() - 1)
+        left = blake3_node(data[: 1024 * chunks], number, key, mode)
+        right = blake3_node(data[1024 * chunks :], number + chunks, key, mode)
+        block = b"".join(struct.pack("<8I", *blake3_compress(*half)[:8]) for half in (left, right))
+        return key, block, 0, mode | PARENT
+    chaining, flags = key, mode | CHUNK_START
+    while len(data) > 64:
+        chaining = blake3_compress(chaining, data[:64], number, flags)[:8]
+        data, flags = data[64:], mode
+    return chaining, data, number, flags | CHUNK_END
+
+
+def blake3_output(data, length, key=BLAKE3_IV, mode=0):
+    """The extendable output of a mode whose key is given as words."""
+    chaining, block, _, flags = blake3_node(data, 0, key, mode)
+    blocks = (blake3_compress(chaining, block, i, flags | ROOT) for i in range((length + 63) // 64))
     return b"".join(struct.pack("<16I", *words) for words in blocks)[:length]
+
+
+def blake3(data):
+    """The 32-byte hash."""
+    return blake3_output(data, 32)
+
+
+def blake3_keyed_output(key, data, length):
+    """The extendable output of the mode `keyed_hash`."""
+    return blake3_output(data, length, struct.unpack("<8I", key), KEYED_HASH)
+
+
+def blake3_derive_key(context, data, length):
+    """The extendable output of the mode `derive_key`."""
+    key = struct.unpack("<8I", blake3_output(context.encode("ascii"), 32, mode=DERIVE_KEY_CONTEXT))
+    return blake3_output(data, length, key, DERIVE_KEY_MATERIAL)
 
 
 MASK64 = 0xFFFFFFFFFFFFFFFF

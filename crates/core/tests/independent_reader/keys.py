@@ -90,12 +90,15 @@ def torus_scalars(parameters, data):
 
 
 def masked_phase(key, mask, body):
-    p = key.parameters
-    size = p.polynomial_size
+    return phase_under(key.glwe, key.parameters.polynomial_size, mask, body)
+
+
+def phase_under(secret, size, mask, body):
+    """Body minus mask times the coefficients of a secret; not reduced mod q."""
     phase = list(body) + [0] * (size - len(body))
-    for c in range(p.glwe_dimension):
-        part = slice(c * size, (c + 1) * size)
-        phase = [x - y for x, y in zip(phase, negacyclic_product(mask[part], key.glwe[part]))]
+    for start in range(0, len(secret), size):
+        part = slice(start, start + size)
+        phase = [x - y for x, y in zip(phase, negacyclic_product(mask[part], secret[part]))]
     return phase[: len(body)]
 
 

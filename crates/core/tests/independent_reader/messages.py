@@ -16,8 +16,13 @@ KINDS = {
     10: "card",
     11: "seeded_column_list",
     12: "column_list",
+    13: "compact_codes",
+    14: "packing_key",
+    15: "packed_answers",
+    16: "linear_bodies",
+    17: "cut_answers",
 }
-SEEDED = {2, 6, 7, 9, 11}
+SEEDED = {2, 6, 7, 9, 11, 14}
 
 
 class Message:

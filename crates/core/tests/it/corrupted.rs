@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{ExpanderKind, UnsupportedExpander};
-use tfhe_sbc_core::wire::columns::{MAX_SEGMENTS, Segment, payload_len, runs};
 use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, message_len};
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::{
@@ -12,10 +11,7 @@ use tfhe_sbc_core::wire::{
 };
 
 use crate::common::{self, FROZEN_RADIX, forged, issued_device_key, patched, resealed};
-use crate::samples::{
-    column_list, key, masked_list, read_column_list, read_masked_list, read_seeded_list, samples,
-    seeded_list, segments,
-};
+use crate::samples::{key, masked_list, read_masked_list, read_seeded_list, samples, seeded_list};
 
 #[test]
 fn the_samples_are_good() {
@@ -129,9 +125,10 @@ fn unknown_versions_kinds_and_flags_are_named() {
         if flags & FLAG_SEEDED != 0 {
             assert_eq!(read(7, 0), Err(WireError::Field("flags")));
         }
-        // Packed and cut answers may have any number of bits.
+        // Answers may have any number of bits that their torus has.
         let mask_bits = match sample.kind {
             Kind::PackedList | Kind::CutLweList => 33,
+            Kind::CompactValues | Kind::LinearBodies => 65,
             _ => 1,
         };
         assert_eq!(read(54, mask_bits), Err(WireError::Field("mask bits")));
@@ -344,9 +341,13 @@ fn forged_payload_lengths_are_refused() {
             &[],
         ] {
             let refused = (sample.read)(&resealed(&header, payload), &key);
+            let is_cut = payload.len() < sample.bytes.len() - ENVELOPE_BYTES;
             if payload.is_empty() && is_column_list(sample.kind) {
                 // The table is not there either.
                 assert_eq!(refused, Err(WireError::Field("number of segments")));
+            } else if is_cut && sample.kind == Kind::LinearBodies {
+                // Where the bodies begin follows from the numbers before them.
+                assert_eq!(refused, Err(WireError::Field("length of the bodies")));
             } else if !matches!(sample.kind, Kind::Metadata | Kind::ServerKey) {
                 assert!(
                     matches!(refused, Err(WireError::PayloadLength { .. })),
@@ -361,13 +362,17 @@ fn forged_payload_lengths_are_refused() {
 fn padding_is_zero() {
     let key = key();
     for sample in samples() {
-        // 13-bit bodies leave one bit behind 3 of them, 70 coefficients two, 18-bit bodies four behind 1.
+        // 13-bit bodies leave one bit behind 3 of them, 70 coefficients two, 18-bit bodies four behind 1, 35-bit
+        // bodies five behind 1 and seven behind 3, and 5-bit bodies one behind 3.
         if matches!(
             sample.kind,
             Kind::SeededGlweList
                 | Kind::GlweList
                 | Kind::SeededColumnList
                 | Kind::ColumnList
+                | Kind::CompactValues
+                | Kind::PackedList
+                | Kind::LinearBodies
                 | Kind::SecretKey
         ) {
             let last = sample.bytes.len() - CHECKSUM_BYTES - 1;
@@ -382,135 +387,6 @@ fn padding_is_zero() {
 
 fn is_column_list(kind: Kind) -> bool {
     matches!(kind, Kind::SeededColumnList | Kind::ColumnList)
-}
-
-/// Each run ends with a byte of its own, whose unused bits are zero.
-#[test]
-fn padding_of_every_run_is_zero() {
-    let key = key();
-    let parameters = key.parameters();
-    let of_segments = || segments().into_iter();
-    let seeded = column_list(&key, Kind::SeededColumnList, &segments());
-    let mut end = HEADER_BYTES + 2 + 8 * segments().len();
-    for run in runs(parameters, of_segments()) {
-        end += run.packed_len();
-        let padding = run.packed_len() * 8 - run.count * run.body_bits as usize;
-        for bit in 8 - padding..8 {
-            let bytes = patched(&seeded, end - 1, &[1 << bit]);
-            let refused = read_column_list(&bytes, Kind::SeededColumnList, &key);
-            assert_eq!(refused, Err(WireError::Field("padding")), "{run:?}");
-        }
-        let last_used = patched(&seeded, end - 1, &[1 << (7 - padding)]);
-        let read = read_column_list(&last_used, Kind::SeededColumnList, &key);
-        assert_eq!(read, Ok(()), "{run:?}");
-    }
-    assert_eq!(end, seeded.len() - CHECKSUM_BYTES);
-    let masked = payload_len(parameters, of_segments(), true);
-    let seeded = payload_len(parameters, of_segments(), false);
-    // Two ciphertexts of one mask polynomial of 35 bits a coefficient, 29 + 6.
-    assert_eq!(masked - seeded, 2 * 256 * 35 / 8);
-}
-
-/// The table of segments: each field has one value that is right under these parameters and this
-/// element count.
-#[test]
-fn forged_segment_tables_are_refused() {
-    let key = key();
-    let table = HEADER_BYTES + 2;
-    // A segment is its count in 4 bytes, kind, body bits, bits, and headroom.
-    let (compact, radix) = (table, table + 8);
-    let changes: [(&str, usize, &[u8]); 18] = [
-        ("number of segments", HEADER_BYTES, &[0, 0]),
-        ("number of segments", HEADER_BYTES, &[1, 4]),
-        ("number of segments", HEADER_BYTES, &[0xff, 0xff]),
-        ("element count", compact, &[0; 4]),
-        ("element count", compact, &[2]),
-        ("element count", radix, &[6]),
-        ("element count", compact, &[0xff; 4]),
-        (
-            "element count",
-            compact,
-            &(MAX_ELEMENTS as u32).to_le_bytes(),
-        ),
-        ("segment kind", compact + 4, &[0]),
-        ("segment kind", compact + 4, &[1]),
-        ("segment kind", radix + 4, &[5]),
-        ("segment kind", radix + 4, &[255]),
-        ("segment encoding", radix + 5, &[14]),
-        ("segment encoding", radix + 6, &[1, 3]),
-        // A body of 24 bits is no longer than a code with its headroom, 57 bits are too many.
-        ("segment encoding", compact + 5, &[24]),
-        ("segment encoding", compact + 5, &[57]),
-        ("segment encoding", compact + 6, &[0]),
-        ("segment encoding", compact + 7, &[19]),
-    ];
-    for kind in [Kind::SeededColumnList, Kind::ColumnList] {
-        let good = column_list(&key, kind, &segments());
-        for (field, at, bytes) in changes {
-            let refused = read_column_list(&patched(&good, at, bytes), kind, &key);
-            let expected = Err(WireError::Field(field));
-            assert_eq!(refused, expected, "{kind}: {bytes:?} at {at}");
-        }
-        // The rounding is free, and wider bodies need more bytes.
-        let nearest = patched(&good, compact + 4, &[3]);
-        assert_eq!(read_column_list(&nearest, kind, &key), Ok(()));
-        let wider = read_column_list(&patched(&good, compact + 5, &[30]), kind, &key);
-        match kind {
-            Kind::ColumnList => assert_eq!(wider, Err(WireError::Field("mask bits"))),
-            _ => assert!(matches!(wider, Err(WireError::PayloadLength { .. }))),
-        }
-    }
-}
-
-#[test]
-fn numbers_of_segments_at_the_limit() {
-    let key = key();
-    let [_, radix, compact] = segments();
-    let one = |segment| Segment {
-        count: 1,
-        ..segment
-    };
-    for kind in [Kind::SeededColumnList, Kind::ColumnList] {
-        for (len, expected) in [
-            (MAX_SEGMENTS, Ok(())),
-            (
-                MAX_SEGMENTS + 1,
-                Err(WireError::Field("number of segments")),
-            ),
-        ] {
-            let segments = [one(radix), one(compact)];
-            let segments: Vec<Segment> = segments.into_iter().cycle().take(len).collect();
-            let list = column_list(&key, kind, &segments);
-            assert_eq!(read_column_list(&list, kind, &key), expected, "{len}");
-        }
-        let all = Segment {
-            count: MAX_ELEMENTS as u32,
-            ..radix
-        };
-        let list = column_list(&key, kind, &[all]);
-        assert_eq!(read_column_list(&list, kind, &key), Ok(()));
-        let list = column_list(&key, kind, &[all, one(compact)]);
-        let refused = read_column_list(&list, kind, &key);
-        assert_eq!(refused, Err(WireError::Field("element count")));
-    }
-}
-
-/// Sets for booleans, or over the 32-bit torus, have no lists of columns, and sets without public-key
-/// uploads none with masks.
-#[test]
-fn sets_without_column_lists_refuse_them() {
-    let radix = common::secret_key(FROZEN_RADIX, 1);
-    let masked = column_list(&radix, Kind::ColumnList, &segments());
-    assert_eq!(
-        read_column_list(&masked, Kind::ColumnList, &radix),
-        Err(WireError::Field("mask bits"))
-    );
-    let boolean = common::secret_key(common::FROZEN_BOOLEAN, 2);
-    let seeded = column_list(&boolean, Kind::SeededColumnList, &segments());
-    assert_eq!(
-        read_column_list(&seeded, Kind::SeededColumnList, &boolean),
-        Err(WireError::Field("kind"))
-    );
 }
 
 /// A secret key whose small key is of blocks of 3: of 72 coefficients 18 may be 1, one in
@@ -567,7 +443,7 @@ proptest! {
 
     #[test]
     fn no_sealed_message_makes_a_reader_panic(
-        kind in 1u8..=12,
+        kind in 1u8..=17,
         fields in proptest::collection::vec(any::<u8>(), 20),
         ours in any::<bool>(),
         payload in proptest::collection::vec(any::<u8>(), 0..300),
@@ -577,7 +453,7 @@ proptest! {
             &Header::new(Kind::Metadata, key.parameters().fingerprint(), key.fingerprint()),
             &payload,
         );
-        bytes[7] = u8::from([2, 6, 7, 9, 11].contains(&kind)) * FLAG_SEEDED;
+        bytes[7] = u8::from([2, 6, 7, 9, 11, 14].contains(&kind)) * FLAG_SEEDED;
         if !ours {
             bytes[8..40].copy_from_slice(&[fields[0]; 32]);
         }
@@ -585,9 +461,30 @@ proptest! {
         // Values that pass the first checks.
         bytes[50] %= 3;
         bytes[51] %= 3;
-        bytes[54] = if [8, 12].contains(&kind) { fields[14] } else { 0 };
+        bytes[54] = if [8, 12, 13, 15, 16, 17].contains(&kind) { fields[14] } else { 0 };
         bytes[55] = 0;
         read_as_everything(&patched(&bytes, 6, &[kind]), &key);
+    }
+
+    /// The header is right, so that readers come to the changed bytes.
+    #[test]
+    fn no_change_of_a_payload_makes_a_reader_panic(
+        sample in 0..samples().len(),
+        at in any::<prop::sample::Index>(),
+        removed in 0usize..8,
+        added in proptest::collection::vec(any::<u8>(), 0..8),
+        element_count in prop::option::of(any::<u32>()),
+    ) {
+        let sample = &samples()[sample];
+        let Message { mut header, payload } = Message::parse(&sample.bytes).unwrap().0;
+        let mut payload = payload.to_vec();
+        let at = at.index(payload.len());
+        let end = payload.len().min(at + removed);
+        payload.splice(at..end, added);
+        if header.element_count > 0 {
+            header.element_count = element_count.unwrap_or(header.element_count);
+        }
+        let _ = (sample.read)(&resealed(&header, &payload), &key());
     }
 
     #[test]

@@ -1,22 +1,20 @@
-//! The bytes of every kind of message that this crate writes, recorded. Files of this
-//! format version must stay readable, so these never change without a new version.
+//! The bytes of keys, cards and uploads that this crate writes, recorded. Files of this format version must
+//! stay readable, so these never change without a new version.
 
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::packing::{PackingParameters, PackingSecret};
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterName, ParameterSet};
 use tfhe_sbc_core::wire::bits::pack_top_bits;
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::columns::{ColumnList, runs};
 use tfhe_sbc_core::wire::key::BINDING_BYTES;
-use tfhe_sbc_core::wire::packed::PackedList;
-use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Kind, Message, WireError, lwe};
+use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES, Kind, Message, WireError};
 
 use crate::common::{
     FROZEN_BOOLEAN, FROZEN_PUBLIC_BOOLEAN, FROZEN_PUBLIC_RADIX, FROZEN_RADIX, FROZEN_TERNARY,
-    assert_golden, card, device_public_key, issued_device_key, lwe_list, patched, resealed,
-    secret_key, seeds,
+    assert_golden, card, device_public_key, issued_device_key, patched, resealed, secret_key,
+    seeds,
 };
-use crate::samples::{FROZEN_PACKING, column_list, packed_list, segments};
+use crate::samples::{column_list, segments};
 
 #[test]
 fn device_keys() {
@@ -240,63 +238,6 @@ fn imported_keys() {
         payload(public.to_bytes().unwrap()),
         payload(same_seed.to_bytes().unwrap())
     );
-}
-
-#[test]
-fn lwe_lists() {
-    let key = secret_key(FROZEN_RADIX, 1);
-    let bytes = lwe_list(&key, &[0, 7, 15], 3);
-    assert_golden(
-        "LWE list",
-        &bytes,
-        &[
-            "545342430100030009ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
-            "b3ce324422af4b3e000000004600000020200200020200000300000000000000",
-            "0000000000000000000000000000000000000000000000000000000054030000",
-            "000000007c222d34f488c867412bd30910c43136a042312746f88d6453dd3add",
-        ],
-        Some("a2b2c4d0962fcaac70c48f57cd0111d4a1406afaa93d848ef91447d7aa000686"),
-    );
-    let (message, _) = Message::parse(&bytes).unwrap();
-    let read = lwe::read(message, key.parameters(), key.fingerprint()).unwrap();
-    let values: Vec<u64> = read.iter().map(|c| key.decrypt_block(c)).collect();
-    assert_eq!(values, [0, 7, 15]);
-}
-
-#[test]
-fn packed_lists() {
-    let key = secret_key(FROZEN_RADIX, 1);
-    let bytes = packed_list(&key, &[3, 0, 1, 2]);
-    assert_golden(
-        "list of packed answers",
-        &bytes,
-        &[
-            "5453424301000f0009ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
-            "b3ce324422af4b3e000100000200000020050000020009000400000000000000",
-            "0000000000000000000000000000000000000000000000000000000043020000",
-            "00000000014b96e8a771f43709af679766b5f1c7c652f1136ded18edcdbb3f57",
-        ],
-        Some("fd92836ff8e94a464f4759891e0463122188182d3408ca0dca568e42d7e00f81"),
-    );
-    let (message, _) = Message::parse(&bytes).unwrap();
-    let list = PackedList::read(message, key.parameters(), key.fingerprint()).unwrap();
-    let secret = PackingSecret::of_list(&key, &list);
-    assert_eq!(secret.decrypt(&list), [3, 0, 1, 2]);
-}
-
-#[test]
-fn packing_parameters() {
-    let bytes = FROZEN_PACKING.to_bytes();
-    assert_golden(
-        "packing parameters",
-        &bytes,
-        &[
-            "0200000000010000000000000000703e060002001800090500000000002044c0",
-            "000000000000e03f",
-        ],
-        None,
-    );
-    assert_eq!(PackingParameters::from_bytes(&bytes), Ok(FROZEN_PACKING));
 }
 
 /// Header, table of segments, and bodies that are known, behind masks that are zero.

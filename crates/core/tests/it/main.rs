@@ -13,5 +13,8 @@ mod samples;
 mod vectors;
 
 mod corrupted;
+mod corrupted_columns;
 mod golden;
+mod golden_answers;
+mod independent_reader;
 mod tfhepp_vectors;

@@ -1,13 +1,11 @@
 //! A good message of every kind, and what reads it: what other tests damage.
 
+pub(crate) mod answers;
+
 use std::sync::OnceLock;
 
-use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
-use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
-use tfhe_sbc_core::packing::{PackingParameters, PackingSecret, SlotBits};
-use tfhe_sbc_core::parameters::Decomposition;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
 use tfhe_sbc_core::wire::card::Card;
 use tfhe_sbc_core::wire::columns::{
@@ -21,11 +19,14 @@ use tfhe_sbc_core::wire::glwe::{
 use tfhe_sbc_core::wire::key::KeyBytes;
 use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError, lwe};
+use tfhe_sbc_core::wire::{ENVELOPE_BYTES, Header, Kind, Message, WireError, bodies, lwe, values};
 
 use crate::common::{
-    FROZEN_PUBLIC_RADIX, card, device_public_key, issued_device_key, lwe_list, resealed, secret_key,
+    FROZEN_PACKING, FROZEN_PUBLIC_RADIX, card, device_public_key, issued_device_key, lwe_list,
+    resealed, secret_key,
 };
+
+use answers::{bodies_list, codes_list, cut_list, linear_answers, packed_list};
 
 /// A good message and the reader of its kind.
 pub(crate) struct Sample {
@@ -116,11 +117,27 @@ fn make_samples() -> Vec<Sample> {
             read: |bytes, key| read_column_list(bytes, Kind::ColumnList, key),
         },
         Sample {
+            kind: Kind::CompactValues,
+            bytes: codes_list(&key, &[&[4000, 1], &[7]]),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::CompactValues)?;
+                values::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
+        Sample {
             kind: Kind::PackedList,
-            bytes: packed_list(&key, &[1, 0, 3]),
+            bytes: packed_list(&key, &FROZEN_PACKING, &[1, 0, 3]),
             read: |bytes, key| {
                 let message = Message::parse_only(bytes, Kind::PackedList)?;
                 PackedList::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
+        Sample {
+            kind: Kind::LinearBodies,
+            bytes: bodies_list(&key, &linear_answers(256)),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::LinearBodies)?;
+                bodies::read(message, key.parameters(), key.fingerprint()).map(drop)
             },
         },
         Sample {
@@ -132,59 +149,6 @@ fn make_samples() -> Vec<Sample> {
             },
         },
     ]
-}
-
-/// Packing parameters for tests of formats: small, and neither secure nor free of failures.
-pub(crate) const FROZEN_PACKING: PackingParameters = PackingParameters {
-    glwe_dimension: GlweDimension(2),
-    polynomial_size: match PolynomialSize::new(256) {
-        Ok(size) => size,
-        Err(_) => panic!("256 is a power of two"),
-    },
-    standard_deviation: 1.0 / 16777216.0,
-    decomposition: Decomposition::new(6, 2),
-    key_body_bits: 24,
-    slot_bits: SlotBits { mask: 9, body: 5 },
-    log2_p_fail: -40.25,
-    security_bits: 0.5,
-};
-
-/// A list of packed messages, fewer than 256, encrypted by the key owner.
-pub(crate) fn packed_list(key: &SecretKey, messages: &[u32]) -> Vec<u8> {
-    let packing = &FROZEN_PACKING;
-    let (k, size) = (packing.glwe_dimension, packing.polynomial_size);
-    let secret = PackingSecret::derive(key, packing).glwe().prepare();
-    let mut body = vec![0; size.get()];
-    for (b, message) in body.iter_mut().zip(messages) {
-        *b = message << (u32::BITS - key.parameters().message_bits().0);
-    }
-    let stream = |stream| ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), stream);
-    let expanded = GlweCiphertext::expand(
-        k,
-        size,
-        ExpanderKind::ChaCha20,
-        &MaskSeed([9; 32]),
-        0,
-        &body,
-    );
-    let mut words = expanded.as_slice().to_vec();
-    let (mask, body) = words.split_at_mut(k.0 * size.get());
-    let mut scratch = vec![0.0; secret.scratch_len::<u32>()];
-    secret.encrypt_body_into(body, mask, packing.noise(), &mut stream(1), &mut scratch);
-    let ciphertexts = vec![GlweCiphertext::from_vec(words, size).unwrap()];
-    let list = PackedList::new(packing, messages.len(), ciphertexts).unwrap();
-    list.write(key.parameters(), key.fingerprint())
-}
-
-/// A list of cut messages, encrypted by the key owner.
-pub(crate) fn cut_list(key: &SecretKey, messages: &[i64]) -> Vec<u8> {
-    let parameters = key.parameters();
-    let whole = lwe_list(key, messages, 5);
-    let (message, _) = Message::parse(&whole).unwrap();
-    let blocks = lwe::read(message, parameters, key.fingerprint()).unwrap();
-    let bits = SlotBits { mask: 10, body: 6 };
-    let list = CutList::new(parameters, bits, blocks).unwrap();
-    list.write(parameters, key.fingerprint())
 }
 
 /// Segments of all kinds. The last one begins in the first polynomial and ends in the second one, and
