@@ -12,6 +12,7 @@ pub mod bits;
 pub mod bodies;
 pub mod card;
 pub mod columns;
+#[cfg(feature = "alloc")]
 pub mod cut;
 mod error;
 pub mod glwe;
