@@ -7,11 +7,11 @@ use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::packing::PackingSecret;
-use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
-use tfhe_sbc_core::wire::bodies::{self, Bodies, MaskWindow, SeededMasks};
+use tfhe_sbc_core::random::ExpanderKind;
+use tfhe_sbc_core::wire::cut::CutList;
 use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
-use tfhe_sbc_core::wire::{Kind, Message};
+use tfhe_sbc_core::wire::{Kind, Message, bodies, values};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_engine::packing_key::SeededPackingKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
@@ -25,9 +25,14 @@ use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata, Upload};
 use tfhe_sbc_upload::short::{Definitions, ShortUpload, shorten};
 
 use super::Target;
-use crate::common::{FROZEN_BOOLEAN, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds};
+use crate::common::{
+    FROZEN_BOOLEAN, FROZEN_PACKING, FROZEN_PUBLIC_RADIX, lwe_list, secret_key, seeds,
+};
 use crate::messages::with_checksums;
-use crate::samples::{FROZEN_PACKING, column_list, key, masked_list, samples, seeded_list};
+use crate::samples::answers::{
+    PLAINTEXT_BITS, bodies_list, codes_list, cut_list, packed_list, seeded_masks, window,
+};
+use crate::samples::{column_list, key, masked_list, samples, seeded_list};
 
 /// Any sequence of messages, each read as its kind.
 pub(super) const FILE: Target = Target {
@@ -94,6 +99,22 @@ fn read(message: Message<'_>, whole: &[u8]) {
             let values = PackingSecret::of_list(known_key(), &list).decrypt(&list);
             assert_eq!(values.len(), list.len());
         }
+    }
+    if let Ok(list) = CutList::read(message, parameters, fingerprint) {
+        assert!(list.write(parameters, fingerprint) == whole);
+        assert_eq!(list.decrypt(known_key()).len(), list.len());
+    }
+    let bits = u32::from(message.header.mask_bits);
+    if let Ok(codes) = values::read(message, parameters, fingerprint) {
+        let codes = codes.iter().map(|(count, ciphertext)| (*count, ciphertext));
+        let codes: Vec<_> = codes.collect();
+        assert!(values::write(parameters, fingerprint, bits, &codes) == whole);
+    }
+    if let Ok(sums) = bodies::read(message, parameters, fingerprint) {
+        // The table of uploads may have more than the windows name, or one twice.
+        let again = bodies::write(parameters, fingerprint, bits, &sums);
+        let again = Message::parse_only(&again, Kind::LinearBodies).unwrap();
+        assert!(bodies::read(again, parameters, fingerprint).as_ref() == Ok(&sums));
     }
     let _ = Request::read(message);
     let _ = Results::read(message);
@@ -210,68 +231,83 @@ pub(super) const RESULT: Target = Target {
         let _ = Results::decrypt(&with_checksums(bytes), known_key());
     },
     seeds: || {
-        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
-        let column = || readings(parameters.block_encoding()).columns.remove(0);
         let meanings = [
-            Meaning::Reading(column()),
-            Meaning::Range(column()),
-            Meaning::Sum(column(), 2),
-            Meaning::Mean(column(), 2),
+            Meaning::Reading(level()),
+            Meaning::Range(level()),
+            Meaning::Sum(level(), 2),
+            Meaning::Mean(level(), 2),
         ];
         let results = meanings.into_iter().map(|meaning| {
-            let answer = EncryptedAnswer {
-                name: "of level".to_owned(),
-                blocks: 4,
-                compact: Vec::new(),
-                joined: false,
-                meaning,
-            };
-            let results = Results::new(vec![answer], 7);
-            let list = lwe_list(known_key(), &[1, 2, 3, 0], 5);
-            let mut bytes =
-                metadata::write(parameters.fingerprint(), fingerprint, &results).unwrap();
-            bytes.extend_from_slice(&list);
-            bytes
+            let list = lwe_list(known_key(), &[1, 2, 3, 3], 5);
+            result(vec![answer(4, meaning)], &[list])
         });
-        results.chain([linear_result()]).collect()
+        results
+            .chain(short_results())
+            .chain(compact_results())
+            .collect()
     },
 };
 
-/// A result whose answer has no masks.
-fn linear_result() -> Vec<u8> {
+/// A result of these answers, in these lists.
+fn result(answers: Vec<EncryptedAnswer>, lists: &[Vec<u8>]) -> Vec<u8> {
     let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
-    let answer = EncryptedAnswer {
-        name: "mean of level".to_owned(),
-        blocks: 4,
-        compact: vec![CompactPart {
-            first_block: 0,
-            codes: 1,
-            bits: 8,
-            plaintext_bits: 22,
-            ciphertexts: 1,
-            noise: -60.0,
-            bodies: true,
-        }],
-        joined: false,
-        meaning: Meaning::Mean(readings(parameters.block_encoding()).columns.remove(0), 2),
-    };
-    let windows = [(3, 2, 1), (300, 1, -1)].map(|(first, count, weight)| MaskWindow {
-        masks: SeededMasks {
-            expander: ExpanderKind::ChaCha20,
-            seed: MaskSeed([7; 32]),
-        },
-        first,
-        count,
-        weight,
-    });
-    let sum = Bodies {
-        codes: vec![1 << 50],
-        windows: windows.to_vec(),
-    };
-    let results = Results::new(vec![answer], 0);
+    let results = Results::new(answers, 7);
     let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &results).unwrap();
-    bytes.extend(bodies::write(parameters, fingerprint, 40, &[sum]));
+    bytes.extend(lists.concat());
     bytes
+}
+
+fn answer(blocks: u32, meaning: Meaning) -> EncryptedAnswer {
+    EncryptedAnswer {
+        name: "of level".to_owned(),
+        blocks,
+        compact: Vec::new(),
+        joined: false,
+        meaning,
+    }
+}
+
+/// Results whose blocks are packed or cut: a reading, and rows of which two share a block.
+fn short_results() -> [Vec<u8>; 2] {
+    let rows = ["2025-01-31", "2025-02-01", "2025-02-02"].map(str::to_owned);
+    let joined = EncryptedAnswer {
+        joined: true,
+        ..answer(2, Meaning::Rows(rows.to_vec()))
+    };
+    let answers = vec![answer(4, Meaning::Reading(level())), joined];
+    [
+        packed_list(known_key(), &FROZEN_PACKING, &[1, 2, 3, 0, 3, 1]),
+        cut_list(known_key(), &[1, 2, 3, 0, 3, 1]),
+    ]
+    .map(|list| result(answers.clone(), &[list]))
+}
+
+/// Results whose answers are compact codes: with their masks, without them, and both.
+fn compact_results() -> [Vec<u8>; 3] {
+    let encoding = known_key().parameters().block_encoding();
+    let sum = |bits: u32, bodies: bool| {
+        let blocks = encoding.block_count(bits) as u32;
+        EncryptedAnswer {
+            compact: vec![CompactPart {
+                first_block: 0,
+                codes: 1,
+                bits,
+                plaintext_bits: PLAINTEXT_BITS,
+                ciphertexts: 1,
+                noise: -60.0,
+                bodies,
+            }],
+            ..answer(blocks, Meaning::Sum(level(), 2))
+        }
+    };
+    let codes = codes_list(known_key(), &[&[200]]);
+    let windows = vec![window(seeded_masks(ExpanderKind::ChaCha20, 7), 3, 2, 1)];
+    let bodies = bodies_list(known_key(), &[(1, windows)]);
+    [
+        result(vec![sum(9, false)], &[codes.clone()]),
+        result(vec![sum(11, true)], &[bodies.clone()]),
+        result(vec![sum(11, true), sum(9, false)], &[bodies, codes]),
+    ]
 }
 
 /// The definitions of one of the uploads.
@@ -284,6 +320,13 @@ fn known_definitions() -> &'static Definitions {
 fn known_key() -> &'static SecretKey {
     static KEY: OnceLock<SecretKey> = OnceLock::new();
     KEY.get_or_init(key)
+}
+
+/// The first column of the readings.
+fn level() -> Column {
+    readings(known_key().parameters().block_encoding())
+        .columns
+        .remove(0)
 }
 
 fn readings(_: BlockEncoding) -> ReadingsMetadata {
