@@ -1,5 +1,7 @@
 //! The packing key switch: against a slow one, its noise against the oracle's formula, and its files.
 
+use std::path::Path;
+
 use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
@@ -18,6 +20,7 @@ use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKeyError};
 use tfhe_sbc_oracle::packing::PackingNoise;
 
 use crate::common::{Keys, small_set};
+use crate::frozen::{self, FROZEN_PACKING, FROZEN_RADIX};
 
 /// A packing of `k` polynomials for small sets, almost without noise.
 fn small_packing(k: usize, size: usize, decomposition: Decomposition) -> PackingParameters {
@@ -378,7 +381,68 @@ fn damaged_and_forged_packing_keys_are_refused() {
             "{len}"
         );
     }
-    let mut no_digits = payload.to_vec();
-    no_digits[PARAMETERS_BYTES + 18] = 0;
-    assert!(forged(&|_| (), &no_digits).is_some());
+    let parameters = forged(&|h| h.parameters.0[0] ^= 1, payload);
+    assert_eq!(parameters, field("parameter fingerprint"));
+    assert_eq!(
+        read(&[&bytes[..], &[0; 3]].concat()),
+        Some(WireError::TrailingBytes(3))
+    );
+    // Dimension, digits, key body bits, and the bits of packed answers.
+    for (at, byte) in [(0, 9), (18, 0), (20, 7), (22, 0), (22, 33), (23, 33)] {
+        let mut changed = payload.to_vec();
+        changed[PARAMETERS_BYTES + at] = byte;
+        let error = forged(&|_| (), &changed);
+        assert!(
+            matches!(error, Some(WireError::Parameters(_))),
+            "{at}: {error:?}"
+        );
+    }
+}
+
+/// Packing keys as the Python program reads them that knows `docs/wire-format.md` only: it derives the
+/// packing secret and decrypts every row to its multiple of a coefficient of the small key.
+fn an_independent_reader_agrees(set: ParameterSet, packing: &PackingParameters) {
+    let secret = frozen::secret_key(set, 79);
+    let key = SeededPackingKey::generate(&secret, packing, &mut seeds(80)).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("packing-{}", set.name));
+    std::fs::create_dir_all(&folder).unwrap();
+    let files = [
+        ("secret.key", secret.to_bytes().unwrap().to_vec()),
+        (
+            "device.key",
+            secret.device_key().to_bytes().unwrap().to_vec(),
+        ),
+        ("packing.key", key.to_bytes()),
+    ]
+    .map(|(name, bytes)| {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    });
+    let expected = format!(
+        "secret_key {} {} {}\ndevice_key shared\npacking_key {} {} {} {} {} {} {}\n",
+        set.name,
+        secret.parameters().fingerprint(),
+        secret.fingerprint(),
+        packing.glwe_dimension.0,
+        packing.polynomial_size.get(),
+        packing.decomposition.base_log.0,
+        packing.decomposition.level_count.0,
+        packing.key_body_bits,
+        packing.slot_bits.mask,
+        packing.slot_bits.body,
+    );
+    assert_eq!(frozen::independent_reader(&files), expected);
+}
+
+#[test]
+fn an_independent_reader_agrees_on_a_frozen_set() {
+    an_independent_reader_agrees(FROZEN_RADIX, &FROZEN_PACKING);
+}
+
+#[test]
+#[ignore = "a minute of Python"]
+fn an_independent_reader_agrees_on_a_shipped_set() {
+    let packing = packing_of(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap();
+    an_independent_reader_agrees(MESSAGE_2_CARRY_2, &packing);
 }
