@@ -1,5 +1,8 @@
-//! The table of answers: the bytes of results on their way back to the key owner, and the packing of what
-//! bootstraps compute. Every answer is decrypted and compared with what it should be.
+//! The table of answers: the bytes of results on their way back to the key owner, the packing of what
+//! bootstraps compute, and the frames of small radios. Every answer is decrypted and compared with what it
+//! should be.
+
+mod frames;
 
 use std::time::Duration;
 
@@ -32,6 +35,8 @@ pub(crate) fn rows(budget: Duration) -> Result<Vec<Row>, BenchError> {
     let keys = Keys::<u64>::generate(MESSAGE_2_CARRY_2)?;
     let mut rows = linear(&keys)?;
     rows.extend(packed(&keys, budget)?);
+    rows.extend(frames::rows(&keys.secret.device_key())?);
+    rows.extend(frames::demo()?);
     Ok(rows)
 }
 

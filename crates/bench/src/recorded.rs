@@ -17,6 +17,16 @@ struct Record {
     rows: BTreeMap<String, u64>,
 }
 
+/// The recorded figure of a name.
+///
+/// # Errors
+/// If the record is damaged or has no such figure.
+pub(crate) fn row(name: &str) -> Result<u64, BenchError> {
+    let record: Record = serde_json::from_str(RECORD)?;
+    let found = record.rows.get(name).copied();
+    found.ok_or_else(|| BenchError::WrongAnswer(format!("the record, which has no {name}")))
+}
+
 /// Every recorded figure.
 pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
     let record: Record = serde_json::from_str(RECORD)?;
