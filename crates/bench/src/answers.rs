@@ -11,8 +11,9 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::packing::PackingSecret;
 use tfhe_sbc_core::parameter_sets::{MESSAGE_2_CARRY_2, packing_of};
 use tfhe_sbc_core::wire::packed::PackedList;
-use tfhe_sbc_engine::packing_key::SeededPackingKey;
+use tfhe_sbc_engine::packing_key::{PackingKey, SeededPackingKey};
 use tfhe_sbc_engine::server_key::SeededServerKey;
+use tfhe_sbc_oracle::packing::{PackingRequest, find};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::{Form, evaluate};
 use tfhe_sbc_query::request::Request;
@@ -111,25 +112,35 @@ fn packed(keys: &Keys<u64>, budget: Duration) -> Result<Vec<Row>, BenchError> {
         block(bits.map(|(&flag, bit)| i64::from(flag) << bit).sum())
     });
     let joined: Vec<_> = joined.collect();
-    let count = joined.len() as u32;
-    let mut ciphertexts: Ciphertexts = joined.into();
-    ciphertexts.shorten(&parameters, Some(&key));
-    let answer = EncryptedAnswer {
-        name: "rows(c10 > encrypted)".to_owned(),
-        blocks: count,
-        compact: Vec::new(),
-        joined: true,
-        meaning: Meaning::Rows(labels.clone()),
+    let result_bytes = |key: &PackingKey| -> Result<usize, BenchError> {
+        let mut ciphertexts: Ciphertexts = joined.clone().into();
+        ciphertexts.shorten(&parameters, Some(key));
+        let answer = EncryptedAnswer {
+            name: "rows(c10 > encrypted)".to_owned(),
+            blocks: joined.len() as u32,
+            compact: Vec::new(),
+            joined: true,
+            meaning: Meaning::Rows(labels.clone()),
+        };
+        let result = Results::new(vec![answer], 0).seal(&parameters, fingerprint, &ciphertexts);
+        let result = result.map_err(|error| wrong(&error))?;
+        let met = labels.iter().zip(&flags).filter(|(_, met)| **met);
+        let met: Vec<String> = met.map(|(label, _)| label.clone()).collect();
+        let found = Results::decrypt(&result, &keys.secret).and_then(Decryption::all);
+        let found = found.map_err(|error| wrong(&error))?;
+        match &found[..] {
+            [
+                Answer {
+                    value: AnswerValue::Rows(rows),
+                    ..
+                },
+            ] if *rows == met => Ok(result.len()),
+            _ => Err(wrong(&"rows of a year")),
+        }
     };
-    let result = Results::new(vec![answer], 0).seal(&parameters, fingerprint, &ciphertexts);
-    let result = result.map_err(|error| wrong(&error))?;
-    let met = labels.iter().zip(&flags).filter(|(_, met)| **met);
-    let met: Vec<String> = met.map(|(label, _)| label.clone()).collect();
-    let found = Results::decrypt(&result, &keys.secret).and_then(Decryption::all);
-    let found = found.map_err(|error| wrong(&error))?;
-    if !matches!(&found[..], [Answer { value: AnswerValue::Rows(rows), .. }] if *rows == met) {
-        return Err(wrong(&"rows of a year"));
-    }
+    let request = PackingRequest::for_long_answers(&parameters);
+    let large = find(&parameters, &request).ok_or_else(|| wrong(&"no packing parameters"))?;
+    let large_key = SeededPackingKey::generate(&keys.secret, &large, &mut fresh_seeds()?)?;
 
     let values: Vec<u8> = (0..PACKED).map(|i| (i * 7 % 4) as u8).collect();
     let blocks: Vec<_> = values.iter().map(|&value| block(value.into())).collect();
@@ -151,8 +162,22 @@ fn packed(keys: &Keys<u64>, budget: Duration) -> Result<Vec<Row>, BenchError> {
     Ok(vec![
         bytes(
             "year_rows_answer_bytes",
-            result.len(),
+            result_bytes(&key)?,
             format!("The result with a flag for each of {} hours", flags.len()),
+        ),
+        bytes(
+            "year_rows_answer_bytes_large_key",
+            result_bytes(&large_key.prepare())?,
+            "The same with a packing key of `keygen --large-packing`".to_owned(),
+        ),
+        bytes(
+            "packing_key_bytes_large",
+            SeededPackingKey::message_len(&parameters, &large),
+            format!(
+                "That packing key: k = {}, N = {}",
+                large.glwe_dimension.0,
+                large.polynomial_size.get()
+            ),
         ),
         bytes(
             "packing_key_bytes",

@@ -272,6 +272,16 @@ impl PackingRequest {
             log2_p_fail: TARGET_LOG2_P_FAIL.max(parameters.log2_p_fail()),
         }
     }
+
+    /// The question for answers of thousands of values, such as the flags of a year of hours: 4,096 slots, and a
+    /// key of 6 MB.
+    pub fn for_long_answers(parameters: &Parameters) -> Self {
+        Self {
+            slots: 4096,
+            most_key_bytes: 6_000_000,
+            ..Self::for_set(parameters)
+        }
+    }
 }
 
 /// Returns the packing parameters with which the answer takes the fewest bytes, and among those the ones

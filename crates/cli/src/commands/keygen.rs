@@ -35,6 +35,9 @@ pub(crate) struct Arguments {
     /// Leave out the packing key: the server key is smaller, answers are longer
     #[arg(long)]
     no_packing: bool,
+    /// Make a larger packing key, of up to 6 MB: answers of thousands of values are shorter
+    #[arg(long, conflicts_with = "no_packing")]
+    large_packing: bool,
     /// Make keys even for a set that is too weak to use
     #[arg(long)]
     insecure_for_tests: bool,
@@ -64,9 +67,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let parameters = &arguments
         .parameters
         .for_keys(arguments.insecure_for_tests)?;
-    let packing = match arguments.no_packing {
-        true => None,
-        false => packing_for(parameters),
+    let packing = match (arguments.no_packing, arguments.large_packing) {
+        (true, _) => None,
+        (false, true) => packing::find(parameters, &PackingRequest::for_long_answers(parameters)),
+        (false, false) => packing_for(parameters),
     };
     let paths = KeyFiles::in_directory(&arguments.out);
     let files = new_files(parameters, packing.as_ref(), &paths)?;

@@ -43,6 +43,19 @@ fn a_server_key_has_a_packing_key_unless_it_is_left_out() {
     }
 }
 
+#[test]
+fn a_large_packing_key_is_found_and_said() {
+    let desk = tempfile::tempdir().unwrap();
+    let keygen = ["keygen", "--parameters", SET, "--large-packing"];
+    let made = tfhe_sbc(desk.path(), &keygen).succeeded();
+    assert!(made.stderr.contains("packing key"), "{}", made.stderr);
+    let messages = tfhe_sbc(desk.path(), &["inspect", "keys/server.tsbc", "--json"]).succeeded();
+    let bytes = messages.json()[1]["bytes"].as_u64().unwrap();
+    assert!((2_000_000..6_001_000).contains(&bytes), "{bytes}");
+    let both = [&keygen[..], &["--no-packing", "--out", "other"]].concat();
+    tfhe_sbc(desk.path(), &both).refused(&["--no-packing"]);
+}
+
 /// The bytes that a release promises for the default set.
 #[test]
 fn the_default_packing_key_is_small() {
