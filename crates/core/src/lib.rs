@@ -51,6 +51,7 @@ pub mod padded_text;
 pub mod parameter_sets;
 pub mod parameters;
 pub mod polynomial;
+pub mod process;
 pub mod random;
 pub mod sample_extract;
 pub mod simd;

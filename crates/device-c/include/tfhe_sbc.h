@@ -5,7 +5,8 @@
  * A program starts a session with a key file from the key owner, a workspace that the program
  * provides, and a source of entropy. The session encrypts bits, or radix blocks that
  * tfhe_sbc_encode_readings makes of readings, into the bytes of a message, in a buffer or piece
- * by piece. At the end the session is wiped. Nothing allocates, and nothing is global.
+ * by piece. At the end the session is wiped. Nothing allocates, and nothing is global, but for a
+ * page of memory on Linux that tells a child of fork() from its parent.
  *
  *     static tfhe_sbc_encryptor encryptor;
  *     ...
@@ -54,6 +55,9 @@
  *   - callbacks return: they neither throw exceptions nor call longjmp;
  *   - memory with a session is not restored to an earlier state (from a snapshot or a
  *     hibernation): two messages would get the same seeds.
+ *
+ * A child that fork() made cannot use its parent's sessions: functions that encrypt return
+ * TFHE_SBC_STATUS_FORKED there, and it starts sessions of its own.
  *
  * An encryptor must be wiped before its memory is released. Encryption is constant-time: it takes
  * the same time for all values, keys and seeds. Exceptions: the plan `fast` where doubles are
@@ -288,6 +292,8 @@ typedef enum tfhe_sbc_status {
     // What is derived from a column is not usable: the column is not compact, or the codes of its flags do not
     // increase or do not divide its codes.
     TFHE_SBC_STATUS_DERIVED = -36,
+    // The session was copied by `fork()`: the parent process goes on with it, and this process starts its own.
+    TFHE_SBC_STATUS_FORKED = -37,
     // Another error, which a later version may give a number of its own.
     TFHE_SBC_STATUS_OTHER = -128,
 } tfhe_sbc_status;

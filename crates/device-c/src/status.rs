@@ -85,6 +85,8 @@ pub enum Status {
     /// What is derived from a column is not usable: the column is not compact, or the codes of its flags do not
     /// increase or do not divide its codes.
     Derived = -36,
+    /// The session was copied by `fork()`: the parent process goes on with it, and this process starts its own.
+    Forked = -37,
     /// Another error, which a later version may give a number of its own.
     Other = -128,
 }
@@ -147,11 +149,12 @@ impl Status {
             Self::Derived => {
                 "squares or flags of a column that is not compact, or flags that do not increase\0"
             }
+            Self::Forked => "the session belongs to the parent process: start one in this process\0",
             Self::Other => "something else went wrong\0",
         }
     }
 
-    const ALL: [Self; 38] = [
+    const ALL: [Self; 39] = [
         Self::Ok,
         Self::Null,
         Self::Misaligned,
@@ -189,6 +192,7 @@ impl Status {
         Self::Compact,
         Self::ColumnCount,
         Self::Derived,
+        Self::Forked,
         Self::Other,
     ];
 }
@@ -215,6 +219,7 @@ impl From<EntropyError> for Status {
             EntropyError::Constant | EntropyError::Biased | EntropyError::Repeated => {
                 Self::EntropyWeak
             }
+            EntropyError::Forked => Self::Forked,
             _ => Self::EntropyFailed,
         }
     }

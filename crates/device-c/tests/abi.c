@@ -7,6 +7,12 @@
 #include "keys.h"
 #include "tfhe_sbc.h"
 
+#if defined(__unix__)
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #define CHECK(status, expected)                                                                \
     do {                                                                                       \
         const int32_t got = (status);                                                          \
@@ -57,6 +63,31 @@ static int take(void *context, const uint8_t *piece, size_t len) {
     memcpy(stream->bytes + stream->len, piece, len);
     stream->len += len;
     return 0;
+}
+
+/* A child that fork() made cannot go on with the session, whose seeds its parent uses. */
+static void not_in_a_child(int is_boolean, const uint8_t *blocks, uint8_t *message, size_t upload_len) {
+#if defined(__unix__)
+    size_t len;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int32_t status = is_boolean
+            ? tfhe_sbc_encrypt_bits(&encryptor, blocks, 1, message, upload_len, &len)
+            : tfhe_sbc_encrypt_blocks(&encryptor, blocks, 1, message, upload_len, &len);
+        _exit(status == TFHE_SBC_STATUS_FORKED ? 0 : 1);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 0) {
+        fprintf(stderr, "a child used its parent's session\n");
+        exit(1);
+    }
+    CHECK_OK(is_boolean ? tfhe_sbc_encrypt_bits(&encryptor, blocks, 1, message, upload_len, &len)
+                        : tfhe_sbc_encrypt_blocks(&encryptor, blocks, 1, message, upload_len, &len));
+#else
+    (void)is_boolean, (void)blocks, (void)message, (void)upload_len;
+#endif
 }
 
 /* Columns of codes, blocks and readings, some with squares and flags, in a buffer of the exact size and
@@ -200,6 +231,8 @@ static void session(const uint8_t *file, size_t file_len, uint32_t plan) {
         compact_columns(&celsius);
     }
     free(described);
+
+    not_in_a_child(info.is_boolean, blocks, message, upload_len);
 
     /* A copy holds no session: its seeds would be given twice. */
     tfhe_sbc_encryptor copy = encryptor;

@@ -345,6 +345,8 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
                 out: &mut *out,
                 bits: parameters.public_key_mask_bits(),
             };
+            // The sink may have forked.
+            self.seeds.check_process()?;
             self.mode
                 .encrypt_polynomial(&mut self.state, seeds, index, &plaintexts, masks)?;
             out.packed(&self.state.body[..used], parameters.body_bits())?;
@@ -378,6 +380,7 @@ impl<T: ProductTorus, M: SessionMode<T>, S: EntropySource> Session<'_, T, M, S> 
                 out: &mut *out,
                 bits,
             };
+            self.seeds.check_process()?;
             self.mode
                 .encrypt_polynomial(&mut self.state, seeds, index, &plaintexts, masks)?;
             polynomial.write(&mut feedback, self.state.body, out)?;

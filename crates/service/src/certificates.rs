@@ -387,6 +387,10 @@ fn check_name(name: &str) -> Result<(), CertificateError> {
         refused("it is longer than 64 bytes")
     } else if name.chars().any(char::is_control) {
         refused("it has control characters")
+    } else if name.contains(['+', '#']) {
+        refused(
+            "'+' and '#' are wildcards in the topics of a broker, where boards are known by their names",
+        )
     } else {
         Ok(())
     }
@@ -399,4 +403,20 @@ fn distinguished_name(common_name: &str, role: Option<Role>) -> DistinguishedNam
     }
     name.push(DnType::CommonName, common_name);
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_broker_would_read_as_patterns_are_refused() {
+        for name in ["+", "hill/#", "#", "a+b"] {
+            let refused = check_name(name).unwrap_err();
+            assert!(refused.to_string().contains("broker"), "{refused}");
+        }
+        for name in ["hill", "station-7.north", "Zürich 3"] {
+            check_name(name).unwrap();
+        }
+    }
 }

@@ -91,6 +91,8 @@ pub struct Limits {
     pub body_idle_timeout: Duration,
     /// The time for a body to arrive whole.
     pub body_timeout: Duration,
+    /// The time for a client to take the next piece of an answer.
+    pub answer_idle_timeout: Duration,
     /// The time that work under way has to finish once the server is told to stop.
     pub drain_timeout: Duration,
 }
@@ -109,6 +111,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(30),
             body_idle_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(300),
+            answer_idle_timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(600),
         }
     }

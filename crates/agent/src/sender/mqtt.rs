@@ -58,7 +58,7 @@ impl Mqtt {
         Ok(Self {
             runtime,
             broker,
-            part_bytes: config.mqtt.max_packet - publish_overhead(&up) - HEADER_BYTES,
+            part_bytes: part_bytes(config.mqtt.max_packet, &up)?,
             answers: answer_topic(&config.mqtt.topic, &device),
             up,
             device,
@@ -158,6 +158,23 @@ impl Mqtt {
     }
 }
 
+/// Returns the bytes of an upload that a packet of at most `max_packet` bytes has room for.
+///
+/// # Errors
+/// If the topic leaves no room worth a packet, 64 bytes.
+fn part_bytes(max_packet: usize, topic: &str) -> Result<usize, AgentError> {
+    const LEAST: usize = 64;
+    let taken = publish_overhead(topic) + HEADER_BYTES;
+    match max_packet.checked_sub(taken) {
+        Some(room) if room >= LEAST => Ok(room),
+        _ => Err(AgentError::setting(
+            "mqtt.max_packet",
+            format_args!("the topic and the header of a part take {taken} of {max_packet} bytes"),
+            "set a larger one, or a shorter mqtt.topic",
+        )),
+    }
+}
+
 fn outcome(answer: &Answer) -> Result<Acknowledged, SendFailure> {
     let Answer {
         status,
@@ -179,5 +196,21 @@ fn outcome(answer: &Answer) -> Result<Acknowledged, SendFailure> {
                 .retry_after
                 .map(|seconds| Duration::from_secs(seconds.into())),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_fills_its_packets_is_refused() {
+        let topic = |bytes| "t".repeat(bytes);
+        let room = part_bytes(512, &topic(100)).unwrap();
+        assert_eq!(room, 512 - publish_overhead(&topic(100)) - HEADER_BYTES);
+        assert!(part_bytes(512, &topic(400)).is_err());
+        let refused = part_bytes(512, &topic(600)).unwrap_err();
+        assert!(refused.to_string().contains("mqtt.max_packet"), "{refused}");
+        assert!(refused.advice().contains("mqtt.topic"));
     }
 }

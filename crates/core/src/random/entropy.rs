@@ -22,6 +22,11 @@ pub enum EntropyError {
     /// The session has given 2^64 - 1 pairs of seeds, and has no source for another root seed.
     #[error("the session seed is used up; start a session with fresh entropy")]
     Exhausted,
+    /// The session was copied by `fork()`: the parent process goes on with it.
+    #[error(
+        "the session belongs to the process that this one was forked from; start a session here"
+    )]
+    Forked,
 }
 
 /// A source of entropy: the operating system, or the board's TRNG. Every

@@ -8,6 +8,7 @@ use super::chacha20::ChaCha20Blocks;
 use super::entropy::{EntropyError, EntropySource, NoSource};
 use super::health::{Remembered, SAMPLE_BYTES};
 use super::keystream::{BlockSource, Scratch};
+use crate::process::Process;
 use crate::workspace::wipe;
 
 macro_rules! secret_seed {
@@ -107,7 +108,9 @@ impl Default for ReseedPolicy {
 /// would give the same pairs: use each root seed for one sequence only. For that reason a sequence
 /// cannot be saved and resumed: nothing could distinguish a second resumption of the same file from
 /// the first. A board draws a new root at every start.
-/// the first. A board draws a new root at every start.
+///
+/// A child that `fork()` made has a copy of the sequence, which gives it nothing but
+/// [`EntropyError::Forked`] ([`Process`] says how far that is seen).
 pub struct SeedSequence<S = NoSource> {
     root: Seed,
     next: u64,
@@ -115,6 +118,8 @@ pub struct SeedSequence<S = NoSource> {
     limit: u64,
     remembered: Remembered,
     source: S,
+    /// The process that started the session.
+    process: Process,
 }
 
 impl SeedSequence {
@@ -126,6 +131,7 @@ impl SeedSequence {
             limit: u64::MAX,
             remembered: Remembered::default(),
             source: NoSource,
+            process: Process::current(),
         }
     }
 
@@ -167,6 +173,7 @@ impl<S: FnMut(&mut [u8]) -> Result<(), EntropyError>> SeedSequence<S> {
             limit: policy.max_ciphertexts.get(),
             remembered: Remembered::default(),
             source,
+            process: Process::current(),
         };
         session.reseed()?;
         session.reseed()?;
@@ -180,8 +187,9 @@ impl<S: EntropySource> SeedSequence<S> {
     /// # Errors
     ///
     /// Those of [`with_reseeding`](SeedSequence::with_reseeding); the root is then unchanged.
-    /// [`EntropyError::Exhausted`] without a source.
+    /// [`EntropyError::Exhausted`] without a source, [`EntropyError::Forked`] in a child.
     pub fn reseed(&mut self) -> Result<(), EntropyError> {
+        self.check_process()?;
         let mut fresh = Scratch::<u8, SAMPLE_BYTES>::new();
         self.source.fill(&mut *fresh)?;
         self.remembered.check(&fresh)?;
@@ -197,8 +205,10 @@ impl<S: EntropySource> SeedSequence<S> {
     ///
     /// # Errors
     ///
-    /// Those of [`reseed`](Self::reseed), if the root has given as many pairs as the policy allows.
+    /// Those of [`reseed`](Self::reseed), if the root has given as many pairs as the policy allows;
+    /// [`EntropyError::Forked`] in a child.
     pub fn next_pair(&mut self) -> Result<(MaskSeed, NoiseSeed), EntropyError> {
+        self.check_process()?;
         if self.next >= self.limit {
             self.reseed()?;
         }
@@ -211,6 +221,18 @@ impl<S: EntropySource> SeedSequence<S> {
         mask.0.copy_from_slice(&block[..32]);
         noise.0.copy_from_slice(&block[32..]);
         Ok((mask, noise))
+    }
+
+    /// Checks that the session was started in this process.
+    ///
+    /// # Errors
+    ///
+    /// [`EntropyError::Forked`] in a child that `fork()` made.
+    pub fn check_process(&self) -> Result<(), EntropyError> {
+        match self.process == Process::current() {
+            true => Ok(()),
+            false => Err(EntropyError::Forked),
+        }
     }
 
     /// Replaces the root by one that reveals nothing about the pairs given so far: bytes 0..32

@@ -388,7 +388,10 @@ fn histogram(unit: String, edges: &[f64], counts: &[u128], rows: u32) -> Option<
         to: edges[1],
         count: count as u64,
     });
-    let outside = u128::from(rows).checked_sub(counts.iter().sum())?;
+    let counted = counts
+        .iter()
+        .try_fold(0, |sum: u128, &count| sum.checked_add(count))?;
+    let outside = u128::from(rows).checked_sub(counted)?;
     Some(AnswerValue::Histogram {
         bins: bins.collect(),
         outside: outside as u64,

@@ -1,5 +1,6 @@
 //! The life of one connection: handshake, caller, requests.
 
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::Instrument as _;
@@ -21,6 +23,7 @@ use super::counted::{Counted, Heard};
 use super::peers::Peers;
 use crate::client_verifier::ClientVerifier;
 use crate::metrics::{HandshakeFailure, Metrics, Rejection};
+use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::role::Subject;
 
 /// The bytes that a refused client may still send before it is cut off.
@@ -134,13 +137,16 @@ impl ConnectionHandler {
         let router = router
             .layer(Extension(heard.clone()))
             .layer(Extension(peer.clone()));
+        // A client that takes nothing of its answer would hold its place for ever.
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.limits.answer_idle_timeout));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(header_timeout)
             .max_buf_size(MAXIMUM_BUFFER)
             .keep_alive(place.is_some())
             .serve_connection(
-                TokioIo::new(Counted::new(stream, heard.clone())),
+                TokioIo::new(Counted::new(Box::pin(stream), heard.clone())),
                 TowerToHyperService::new(router),
             );
         let overstayed = async {
@@ -170,6 +176,12 @@ impl ConnectionHandler {
             }
         };
         let Err(error) = served else { return };
+        let of_stream = error_chain::find::<io::Error>(&error).map(io::Error::kind);
+        if of_stream == Some(ErrorKind::TimedOut) {
+            self.metrics.count_rejection(Rejection::TooSlow);
+            tracing::warn!(peer = ?peer.name, "closed a connection whose client does not take its answer");
+            return;
+        }
         let reason = if error.is_timeout() && heard.is_in_request() {
             Rejection::TooSlow
         } else if error.is_parse() {

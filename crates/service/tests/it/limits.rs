@@ -8,6 +8,7 @@ use crate::common::{TestServer, eventually, metric};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::client::{Client, ClientError};
+use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::role::Role;
 
 fn rejected(client: &Client, reason: &str) -> u64 {
@@ -128,6 +129,29 @@ fn a_head_that_does_not_end_is_refused_and_silence_is_not() {
     let _ = slow_writer.read_to_end(&mut Vec::new());
     assert!(started.elapsed() < Duration::from_secs(8));
     assert_eq!(rejected(&server.owner(), "too_slow"), 1);
+}
+
+/// Its connection would count against its certificate for ever.
+#[test]
+fn a_client_that_does_not_take_its_answer_is_cut_off() {
+    let server = TestServer::with_limits(Limits {
+        answer_idle_timeout: Duration::from_millis(300),
+        ..Limits::default()
+    });
+    // More than the network holds on both sides.
+    let large = [&b"readings"[..], &vec![7; 32 << 20]].concat();
+    server.device().upload(&large).unwrap();
+    let observer = observer(&server);
+    let mut stuck = server.raw_stream();
+    let ask = b"POST /v1/query/latest HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nq";
+    stuck.write_all(ask).unwrap();
+    eventually("it is cut off", || rejected(&observer, "too_slow") == 1);
+    // One that reads gets all of it.
+    let reply = server
+        .owner()
+        .query(&Selection::Latest, b"q", 1 << 30)
+        .unwrap();
+    assert_eq!(reply.result.len(), large.len() + 1);
 }
 
 #[test]
