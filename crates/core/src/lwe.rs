@@ -132,22 +132,40 @@ fn is_made_of_blocks(dimension: usize, block_size: u32) -> bool {
     block_size > 0 && dimension.is_multiple_of(block_size as usize)
 }
 
-/// Returns whether a key has more ones than the mean.
+/// Returns whether a key of zeros and ones has more ones than the mean. Constant-time, except for
+/// the outcome.
 fn is_heavy(coefficients: &[i8], block_size: u32) -> bool {
-    let weight = coefficients.iter().filter(|&&bit| bit == 1).count();
+    let weight: usize = coefficients.iter().map(|&bit| usize::from(bit as u8)).sum();
     weight * (block_size as usize + 1) > coefficients.len()
 }
 
 /// Draws a uniform number below `bound`, 1 to 256: reads bytes of the stream until one is below the
-/// largest multiple of `bound`.
-fn draw_below(bound: u32, expander: &mut impl Expander) -> usize {
+/// largest multiple of `bound`. Constant-time in the result; the bytes that are passed over are not
+/// part of it.
+fn draw_below(bound: u32, expander: &mut impl Expander) -> u32 {
     let mut byte = Zeroizing::new([0]);
     loop {
         expander.fill(&mut *byte);
         let drawn = u32::from(byte[0]);
         if drawn < 256 - 256 % bound {
-            return (drawn % bound) as usize;
+            return remainder(drawn, bound);
         }
+    }
+}
+
+/// Returns `value % bound` for a value below 256 and a bound of 1 to 256, without dividing the value:
+/// the multiplication by ⌊2^16/bound⌋ + 1 is off by less than 1/bound. Constant-time in the value.
+fn remainder(value: u32, bound: u32) -> u32 {
+    let reciprocal = (1 << 16) / bound + 1;
+    value - ((value * reciprocal) >> 16) * bound
+}
+
+/// Overwrites a block with zeros and a 1 at `place`; with zeros only if the block ends before it.
+/// Constant-time in the place.
+fn fill_block(block: &mut [i8], place: u32) {
+    for (i, coefficient) in (0u32..).zip(block) {
+        // The top bit of 0 - 1, and of no other difference.
+        *coefficient = ((i ^ place).wrapping_sub(1) >> 31) as i8;
     }
 }
 
@@ -165,7 +183,9 @@ impl LweSecretKey {
     /// Keys of larger blocks are drawn until they are not too heavy ([`LweKeyError::Weight`]), twice on
     /// average, which costs about one bit of entropy.
     ///
-    /// Not constant-time for blocks larger than 1.
+    /// Constant-time in the key. Keys that are too heavy are drawn again, and for block sizes other
+    /// than 1 and 3 bytes of the stream are passed over, which takes time but depends on nothing
+    /// that is in the key.
     ///
     /// # Panics
     /// If the dimension is not a multiple of `block_size`.
@@ -186,10 +206,7 @@ impl LweSecretKey {
         }
         loop {
             for block in coefficients.chunks_exact_mut(block_size as usize) {
-                block.fill(0);
-                if let Some(bit) = block.get_mut(draw_below(block_size + 1, expander)) {
-                    *bit = 1;
-                }
+                fill_block(block, draw_below(block_size + 1, expander));
             }
             if !is_heavy(&coefficients, block_size) {
                 return Self { coefficients };
@@ -199,7 +216,7 @@ impl LweSecretKey {
 
     /// Makes a key from coefficients in `{0, 1}`, in blocks of `block_size`.
     ///
-    /// Not constant-time for blocks larger than 1.
+    /// Constant-time, except that the key may be refused.
     ///
     /// # Errors
     /// A [`LweKeyError`] that says what is wrong with the coefficients.
@@ -210,14 +227,16 @@ impl LweSecretKey {
         if !is_made_of_blocks(coefficients.len(), block_size) {
             return Err(LweKeyError::Dimension);
         }
-        if coefficients.iter().any(|bit| !(0..=1).contains(bit)) {
+        // All bits but the lowest of all coefficients, and of the numbers of ones of all blocks.
+        let other_bits = |all: i8, value: i8| all | (value & !1);
+        if coefficients.iter().copied().fold(0, other_bits) != 0 {
             return Err(LweKeyError::Coefficient);
         }
-        let ones = |block: &[i8]| block.iter().filter(|&&bit| bit == 1).count();
-        if coefficients
+        let in_one_block = coefficients
             .chunks_exact(block_size as usize)
-            .any(|b| ones(b) > 1)
-        {
+            .map(|block| block.iter().map(|&bit| u32::from(bit as u8)).sum::<u32>())
+            .fold(0, |all, ones| all | (ones >> 1));
+        if in_one_block != 0 {
             return Err(LweKeyError::Block);
         }
         if block_size > 1 && is_heavy(&coefficients, block_size) {
@@ -361,6 +380,55 @@ mod tests {
         assert!((130..230).contains(&heavy), "{heavy}");
     }
 
+    /// The forms with branches, which these were before.
+    #[test]
+    fn forms_without_branches_agree_with_those_with_branches() {
+        for bound in 1..=256 {
+            for value in 0..256 {
+                assert_eq!(remainder(value, bound), value % bound, "{value} % {bound}");
+            }
+        }
+        for size in 1..=5usize {
+            for place in 0..=size {
+                let mut block = alloc::vec![7i8; size];
+                fill_block(&mut block, place as u32);
+                let mut expected = alloc::vec![0; size];
+                if let Some(bit) = expected.get_mut(place) {
+                    *bit = 1;
+                }
+                assert_eq!(block, expected);
+            }
+        }
+    }
+
+    /// Every key of four coefficients with values from -2 to 2, judged with branches.
+    #[test]
+    fn keys_are_refused_as_they_were_with_branches() {
+        fn judge(bits: &[i8], block_size: u32) -> Result<(), LweKeyError> {
+            let ones = |part: &[i8]| part.iter().filter(|&&bit| bit == 1).count();
+            if bits.iter().any(|bit| !(0..=1).contains(bit)) {
+                return Err(LweKeyError::Coefficient);
+            }
+            if bits
+                .chunks(block_size as usize)
+                .any(|block| ones(block) > 1)
+            {
+                return Err(LweKeyError::Block);
+            }
+            if block_size > 1 && ones(bits) * (block_size as usize + 1) > bits.len() {
+                return Err(LweKeyError::Weight);
+            }
+            Ok(())
+        }
+        for block_size in [1, 2, 4] {
+            for number in 0..5u32.pow(4) {
+                let bits = [0, 1, 2, 3].map(|at| (number / 5u32.pow(at) % 5) as i8 - 2);
+                let found = from(&bits, block_size).map(|_| ());
+                assert_eq!(found, judge(&bits, block_size), "{bits:?}");
+            }
+        }
+    }
+
     #[test]
     fn coefficients_that_are_no_key_are_told_apart() {
         assert!(from(&[1, 1, 1, 1], 1).is_ok());
@@ -392,7 +460,7 @@ mod tests {
             let mut seen = [0; 6];
             let mut bytes = Bytes(0);
             for _ in 0..256 / bound * bound {
-                seen[draw_below(bound, &mut bytes)] += 1;
+                seen[draw_below(bound, &mut bytes) as usize] += 1;
             }
             assert!(
                 seen[..bound as usize]
