@@ -15,15 +15,6 @@ pub(crate) struct Parameters {
     pub(crate) set: Set,
 }
 
-impl Parameters {
-    /// Returns whether the set comes with the library.
-    pub(crate) fn is_shipped(&self) -> bool {
-        parameter_sets::by_name(self.set.name().as_str())
-            .and_then(Result::ok)
-            .is_some_and(|shipped| shipped == self.set)
-    }
-}
-
 #[pymethods]
 impl Parameters {
     /// A shipped one by its name.

@@ -51,15 +51,12 @@ impl Chosen {
         self.0
     }
 
-    /// Returns the set to make keys for. A weak set needs the user's word; the names of the sets
-    /// that are shipped for comparison give it.
+    /// Returns the set to make keys for. A weak set needs the user's word, also if it is shipped for
+    /// comparison.
     pub(crate) fn for_keys(self, insecure_for_tests: bool) -> Outcome<Parameters> {
         let set = self.0;
-        let shipped = parameter_sets::by_name(set.name().as_str())
-            .and_then(Result::ok)
-            .is_some_and(|shipped| shipped == set);
         match weakness(&set) {
-            Some(weakness) if !insecure_for_tests && !shipped => Err(failure(
+            Some(weakness) if !insecure_for_tests => Err(failure(
                 format_args!("no keys for {}: {weakness}", set.name()),
                 "ask `tfhe-sbc params find` for another set; for tests, not for readings that \
                  matter, add --insecure-for-tests",

@@ -21,6 +21,7 @@ mod instance;
 mod primal;
 mod reduction;
 mod search;
+mod strict;
 
 use crate::security::attack::Attack;
 
@@ -31,6 +32,9 @@ pub use instance::{
 };
 pub use primal::{BddCost, UsvpCost};
 pub use reduction::CostModel;
+#[cfg(test)]
+pub(crate) use strict::strict_log2_cost;
+pub use strict::{StrictAttack, StrictCost, StrictEstimate, StrictKey, strict_estimate};
 
 /// The costs of the attacks on an instance under one model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,10 +3,13 @@
 
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 
+use crate::estimator::{StrictCost, StrictEstimate};
 use crate::failure::{DecisionHalfWidth, log2_p_fail, log2_p_fail_with_rounding};
 use crate::noise::{KeyBlocks, Variance};
 use crate::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
-use crate::security::{OutOfTable, SecretKind, SecurityEstimate, security_level};
+use crate::security::{
+    OutOfTable, SecretKind, SecurityEstimate, StrictKind, security_level, strict_level,
+};
 use crate::upload::{LOPSIDED, key_switch_offset_variance};
 
 /// Noise and failure probability of a parameter set.
@@ -111,5 +114,53 @@ impl KeySecurity {
         let lwe = self.lwe.lambda_with_margin.lower_bound()?;
         let glwe = self.glwe.lambda_with_margin.lower_bound()?;
         Some(lwe.min(glwe))
+    }
+}
+
+/// The costs of all attacks of the strict count on both keys of a parameter set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StrictSecurity {
+    /// The attacks on the small LWE key.
+    pub lwe: StrictEstimate,
+    /// The attacks on the GLWE key.
+    pub glwe: StrictEstimate,
+}
+
+impl StrictSecurity {
+    /// Prices the attacks on the keys of `parameters`, in about a fifth of a second. `None` if a key
+    /// is out of the estimator's range.
+    pub fn new(parameters: &Parameters) -> Option<Self> {
+        let noise = PbsParameters::from(parameters);
+        let log2_sigma = |variance: Variance| 0.5 * variance.log2();
+        let KeyBlocks {
+            dimension,
+            block_size,
+        } = noise.small_key;
+        Some(Self {
+            lwe: strict_level(
+                dimension,
+                log2_sigma(noise.lwe_variance),
+                StrictKind::Blocks(block_size),
+            )?,
+            glwe: strict_level(
+                parameters.big_lwe_dimension().0,
+                log2_sigma(noise.glwe_variance),
+                parameters.glwe_secret().into(),
+            )?,
+        })
+    }
+
+    /// The cheapest attack on either key.
+    pub fn cheapest(&self) -> StrictCost {
+        let (lwe, glwe) = (self.lwe.cheapest(), self.glwe.cheapest());
+        match glwe.log2_cost < lwe.log2_cost {
+            true => glwe,
+            false => lwe,
+        }
+    }
+
+    /// The smaller level of the two keys in bits.
+    pub fn bits(&self) -> f64 {
+        self.cheapest().log2_cost
     }
 }

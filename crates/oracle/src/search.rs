@@ -22,8 +22,9 @@ pub(crate) use keys::least_gaussian;
 pub use candidate::{Candidate, KeyLevels, Price, Pricing};
 pub use impossible::{Binding, Impossible, Metric, NotFound};
 pub use request::{
-    BadRequest, Bounds, Engine, LAMBDAS, LOG2_P_FAILS, MAX_GLWE_DIMENSION, MAX_LWE_DIMENSION,
-    MAX_POLYNOMIAL_SIZE, MAX_PRECISION, NoiseKind, Request, Secrets, Shape, Weights,
+    BadRequest, Bounds, Count, Engine, LAMBDAS, LOG2_P_FAILS, MAX_GLWE_DIMENSION,
+    MAX_LWE_DIMENSION, MAX_POLYNOMIAL_SIZE, MAX_PRECISION, NoiseKind, Request, Secrets, Shape,
+    Weights,
 };
 
 /// The answer to a request.

@@ -37,6 +37,8 @@
 pub(crate) mod attack;
 // It inverts the table that is read here, and is shown as a part of this module.
 mod least_noise;
+mod strict;
+mod strict_curve;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -47,6 +49,8 @@ use crate::noise::{GlweSecret, KeyBlocks};
 
 pub use attack::Attack;
 pub use least_noise::{ReliableLevel, Source, least_log2_sigma, reliable_level};
+pub use strict::{StrictKind, strict_level};
+pub use strict_curve::strict_least_log2_sigma;
 
 /// The margin by which log2 σ should exceed the interpolated minimum. The estimator's levels are
 /// staircases in σ, and the curves are not exactly straight between rows. Around 128 bits the

@@ -127,6 +127,71 @@ fn what_cannot_be_priced_is_refused_with_the_range() {
 }
 
 #[test]
+fn the_strict_count_is_beside_the_customary_one() {
+    let gates = ["--n", "726", "--q-log2", "32", "--sigma-log2=-15.297"];
+    let blocks = ["--secret", "blocks", "--block-size", "3"];
+    let answer = security(&[&gates[..], &blocks, &["--json"]].concat())
+        .succeeded()
+        .json();
+    let strict = &answer["strict"];
+    assert!((bits(&strict["lambda"]) - 124.6).abs() < 0.1, "{strict}");
+    assert_eq!(strict["limiting_attack"], "dual_hybrid");
+    assert!(bits(&strict["lambda"]) < bits(&answer["lambda"]) - 3.0);
+    for attack in ["bdd_hybrid", "bdd_mitm_hybrid", "dual_mitm_hybrid", "mitm"] {
+        assert!(bits(&strict["attacks"][attack]["cost_log2"]) > 128.0);
+    }
+    let run = security(&[&gates[..], &blocks].concat()).succeeded();
+    assert!(
+        run.text().contains("the strict count: lambda 124."),
+        "{}",
+        run.text()
+    );
+    // The guesses of such keys are not priced, and the count has one cost model.
+    for other in [
+        &["--secret", "gaussian", "--secret-sigma", "3.2"][..],
+        &["--model", "bdgl16"],
+    ] {
+        let answer = security(&[&gates[..], other, &["--json"]].concat())
+            .succeeded()
+            .json();
+        assert!(answer["strict"].is_null(), "{answer}");
+    }
+}
+
+#[test]
+fn sets_have_both_counts() {
+    let answer = security(&["gates", "message_1_carry_1", "--json"])
+        .succeeded()
+        .json();
+    let sets = answer.as_array().unwrap();
+    assert_eq!(sets.len(), 2);
+    for (set, name) in sets.iter().zip(["gates", "message_1_carry_1"]) {
+        assert_eq!(set["name"], name);
+        assert!(bits(&set["customary_bits"]) >= 128.0);
+        let levels = ["small_key", "glwe_key"].map(|key| bits(&set[key]["strict"]["lambda"]));
+        assert_eq!(bits(&set["strict_bits"]), levels[0].min(levels[1]));
+    }
+    let run = security(&[]).succeeded();
+    for words in [
+        "strict",
+        "customary",
+        "paper_n1024_lambda_122",
+        "dual_hybrid",
+    ] {
+        assert!(run.text().contains(words), "{}", run.text());
+    }
+}
+
+#[test]
+fn a_key_and_sets_exclude_each_other() {
+    security(&[&["gates"], &KEY[..]].concat()).refused(&["cannot be used with"]);
+    security(&["--n", "630"]).refused(&["--q-log2"]);
+    security(&["--sigma-log2=-13"]).refused(&["--n <N>"]);
+    security(&["--secret", "binary"]).refused(&["--n <N>"]);
+    security(&["no_such_set"]).refused(&["no_such_set", "message_2_carry_2"]);
+}
+
+#[test]
 fn noise_below_the_floor_is_named() {
     let key = ["--n", "2048", "--q-log2", "64", "--sigma-log2=-64"];
     let run = security(&key).succeeded();

@@ -284,6 +284,38 @@ fn weak_sets_are_for_who_says_so() {
 }
 
 #[test]
+fn the_strict_count_is_the_default_and_costs_a_longer_key() {
+    let answer = |count: &[&str]| {
+        let options = [&SMALL[..], &["--json"], count].concat();
+        find(Path::new("."), &options).succeeded().json()
+    };
+    let (strict, customary) = (answer(&[]), answer(&["--count", "customary"]));
+    assert_eq!(strict["best"], answer(&["--count", "strict"])["best"]);
+    let bits = |answer: &Value| answer["strict_bits"].as_f64().unwrap();
+    assert!(bits(&strict) >= 128.0, "{}", strict["strict_bits"]);
+    assert!(bits(&customary) < 127.0, "{}", customary["strict_bits"]);
+    let dimension = |answer: &Value| answer["best"]["lwe_dimension"].as_u64();
+    assert!(dimension(&strict) > dimension(&customary));
+    for answer in [&strict, &customary] {
+        assert!(answer["best"]["lambda"].as_f64().unwrap() >= 128.0 - 1e-6);
+    }
+    let run = find(Path::new("."), &SMALL).succeeded();
+    assert!(run.text().contains("strict count 128."), "{}", run.text());
+}
+
+#[test]
+fn keys_of_the_sets_for_comparison_need_the_user_s_word() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let paper = "paper_n1024_lambda_122";
+    let keygen = ["keygen", "--parameters", paper, "--out", "keys"];
+    tfhe_sbc(at, &keygen).refused(&[paper, "121.8 bits", "below 128", "--insecure-for-tests"]);
+    assert!(!at.join("keys").exists());
+    tfhe_sbc(at, &[&keygen[..], &["--insecure-for-tests"]].concat()).succeeded();
+    assert!(at.join("keys").exists());
+}
+
+#[test]
 fn shipped_sets_are_answers_of_the_search() {
     let rows = tfhe_sbc(Path::new("."), &["params", "shipped", "--json"])
         .succeeded()

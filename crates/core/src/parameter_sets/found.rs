@@ -6,7 +6,7 @@ use super::{
     NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,
 };
 
-/// `tfhe-sbc params find --message 2 --carry 2 --max-body-bits 12 --max-mask-bits 19 --name message_2_carry_2 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 2 --carry 2 --max-body-bits 12 --max-mask-bits 19 --name message_2_carry_2 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2"),
     torus_bits: 64,
@@ -35,7 +35,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 1 --carry 1 --max-body-bits 9 --max-mask-bits 16 --name message_1_carry_1 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 1 --carry 1 --max-body-bits 9 --max-mask-bits 16 --name message_1_carry_1 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1"),
     torus_bits: 64,
@@ -64,7 +64,7 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1024 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1024 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     name: ParameterName::new("message_3_carry_3"),
     torus_bits: 64,
@@ -93,7 +93,7 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2_p_fail_2m40"),
     torus_bits: 64,
@@ -122,7 +122,7 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --message 1 --carry 1 --p-fail 2^-40 --max-body-bits 8 --max-mask-bits 14 --name message_1_carry_1_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 1 --carry 1 --p-fail 2^-40 --max-body-bits 8 --max-mask-bits 14 --name message_1_carry_1_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1_p_fail_2m40"),
     torus_bits: 64,
@@ -151,7 +151,7 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
 pub(super) const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 64,
@@ -180,7 +180,7 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 7.87e-8 --name boolean_1024 --minimise latency --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 7.87e-8 --name boolean_1024 --minimise latency --cost built-in --count customary`
 pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024"),
     torus_bits: 32,
@@ -209,7 +209,7 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in --count customary`
 pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024_tuniform"),
     torus_bits: 32,
@@ -236,7 +236,7 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     security_bits: 128.0,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --insecure-for-tests --name paper_n1024_lambda_122 --minimise latency --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --insecure-for-tests --name paper_n1024_lambda_122 --minimise latency --cost built-in --count customary`
 pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_lambda_122"),
     torus_bits: 32,
@@ -265,7 +265,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     security_bits: 121.8,
 };
 
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --noise tuniform --insecure-for-tests --name paper_n1024_tuniform_lambda_122 --minimise latency --cost built-in`
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --noise tuniform --insecure-for-tests --name paper_n1024_tuniform_lambda_122 --minimise latency --cost built-in --count customary`
 pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_tuniform_lambda_122"),
     torus_bits: 32,

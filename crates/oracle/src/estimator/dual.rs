@@ -74,40 +74,71 @@ pub(super) fn dual_hybrid(lwe: &NormalForm, model: CostModel) -> DualHybridCost 
     })
 }
 
-/// An instance with what guesses of its secret cost.
-pub(super) struct DualHybrid<'a> {
-    lwe: &'a NormalForm,
-    model: CostModel,
-    secret_sigma: f64,
-    /// The entropy of a coefficient in bits, as a Gaussian of its deviation.
-    entropy: f64,
+/// The price of guesses of coefficients of a secret.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guessing {
+    /// The standard deviation of a coefficient.
+    pub(super) secret_sigma: f64,
+    /// The logarithm of the number of candidates that a guessed coefficient adds, as it enters the
+    /// number of short vectors.
+    pub(super) ln_candidates: f64,
     /// log2 of the tries that a guessed coefficient adds.
-    log2_tries: f64,
+    pub(super) log2_tries: f64,
     /// log2 of a factor whatever ζ is.
-    log2_overhead: f64,
+    pub(super) log2_overhead: f64,
 }
 
-impl<'a> DualHybrid<'a> {
-    pub(super) fn new(lwe: &'a NormalForm, model: CostModel) -> Self {
-        let secret_sigma = lwe.ln_secret_sigma().exp();
+impl Guessing {
+    /// The price for a discrete Gaussian of the standard deviation `secret_sigma`: MATZOV's expected
+    /// number of tries, and the entropy as the lattice estimator has it, in
+    /// bits.
+    fn gaussian(secret_sigma: f64) -> Self {
         let variance = secret_sigma * secret_sigma;
         let alpha = PI * PI * variance;
         let ln_coth = -alpha.tanh().ln();
         let entropy = (0.5 + 0.5 * (2.0 * PI * variance).ln() + ln_coth) / LN_2;
         let ln_a = 8.0 * alpha * (-2.0 * alpha).exp() * alpha.tanh();
         Self {
-            lwe,
-            model,
             secret_sigma,
-            entropy,
+            ln_candidates: entropy,
             log2_tries: 1.0 + (ln_a - 0.5) / LN_2 + entropy,
             log2_overhead: -(-(-0.5 / variance).exp_m1()).log2(),
+        }
+    }
+}
+
+/// An instance with the price of guesses of its secret.
+pub(super) struct DualHybrid<'a> {
+    lwe: &'a NormalForm,
+    model: CostModel,
+    guessing: Guessing,
+}
+
+impl<'a> DualHybrid<'a> {
+    /// The attack as the lattice estimator prices it: guesses cost what they would on a Gaussian
+    /// secret of the same standard deviation.
+    pub(super) fn new(lwe: &'a NormalForm, model: CostModel) -> Self {
+        let guessing = Guessing::gaussian(lwe.ln_secret_sigma().exp());
+        Self::with_guessing(lwe, model, guessing)
+    }
+
+    /// The attack with another price of guesses. The lattice part still has the standard deviation
+    /// of `lwe`.
+    pub(super) fn with_guessing(lwe: &'a NormalForm, model: CostModel, guessing: Guessing) -> Self {
+        Self {
+            lwe,
+            model,
+            guessing,
         }
     }
 
     /// The attack with block size `beta`, `zeta` guesses, and `t` more modulo `p`.
     pub(super) fn cost(&self, beta: usize, p: usize, zeta: usize, t: usize) -> DualHybridCost {
-        let lwe = self.lwe;
+        let Self {
+            lwe,
+            model,
+            guessing,
+        } = self;
         let d = 2 * lwe.dimension - zeta - t;
         let share = lwe.dimension as f64 / d as f64;
         let (b, modulus, transformed) = (beta as f64, p as f64, t as f64);
@@ -118,13 +149,13 @@ impl<'a> DualHybrid<'a> {
             + ln_root_hermite(beta) * (d as f64 - b);
         // The number of short vectors that distinguish the right guess from all others (p. 29).
         let ln_count = 4.0 * (ln_length.exp() * PI).powi(2)
-            + transformed / 3.0 * (self.secret_sigma * PI / modulus).powi(2)
-            + (zeta as f64 * self.entropy + transformed * modulus.ln() + LN_2).ln();
+            + transformed / 3.0 * (guessing.secret_sigma * PI / modulus).powi(2)
+            + (zeta as f64 * guessing.ln_candidates + transformed * modulus.ln() + LN_2).ln();
         let transform =
             (MULTIPLICATION * transformed).log2() + (transformed + 1.0) * modulus.log2();
         let table = (4.0 * ADDITION).log2() + ln_count / LN_2;
-        let guesses = self.log2_overhead + zeta as f64 * self.log2_tries;
-        let vectors = self.model.log2_short_vectors(beta, d, ln_count);
+        let guesses = guessing.log2_overhead + zeta as f64 * guessing.log2_tries;
+        let vectors = model.log2_short_vectors(beta, d, ln_count);
         DualHybridCost {
             log2_cost: log2_sum(vectors, guesses + log2_sum(transform, table)),
             block_size: beta,

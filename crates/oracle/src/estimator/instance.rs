@@ -193,6 +193,14 @@ pub enum NotEstimated {
         /// The dimension that was given.
         dimension: usize,
     },
+    /// A dimension that is not a number of whole blocks.
+    #[error("a key of dimension {dimension} has no whole blocks of {block_size}")]
+    BlockSize {
+        /// The block size that was given.
+        block_size: u32,
+        /// The dimension that was given.
+        dimension: usize,
+    },
     /// A Gaussian secret is too narrow or as wide as the modulus.
     #[error(
         "a Gaussian secret of standard deviation {sigma} is not estimated, only from {MIN_GAUSSIAN} to a quarter of the modulus"

@@ -114,7 +114,7 @@ fn dimensions_for_free(beta: usize) -> f64 {
 
 /// The dimension in which one sieve costs about as much as the whole reduction: Guo and
 /// Johansson (Asiacrypt 2021), MATZOV p. 18.
-fn matzov_sieve_dimension(beta: usize, dimension: usize) -> usize {
+pub(super) fn matzov_sieve_dimension(beta: usize, dimension: usize) -> usize {
     let solved = beta - dimensions_for_free(beta) as usize;
     if beta >= dimension {
         return solved;

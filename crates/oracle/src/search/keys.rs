@@ -7,11 +7,11 @@ use tfhe_sbc_core::random::NoiseDistribution;
 
 use crate::noise::{GlweSecret, KeyBlocks, Variance};
 use crate::search::request::{
-    Engine, MAX_GLWE_DIMENSION, MAX_LWE_DIMENSION, NoiseKind, Request, Secrets,
+    Count, Engine, MAX_GLWE_DIMENSION, MAX_LWE_DIMENSION, NoiseKind, Request, Secrets,
 };
 use crate::security::{
-    MARGIN_LOG2_SIGMA, SecretKind, least_log2_sigma, log2_sigma_floor, minimal_log2_sigma,
-    reliable_level,
+    MARGIN_LOG2_SIGMA, SecretKind, StrictKind, least_log2_sigma, log2_sigma_floor,
+    minimal_log2_sigma, reliable_level, strict_least_log2_sigma,
 };
 
 /// The smallest small key that is searched.
@@ -121,7 +121,8 @@ pub(super) fn glwe_secret(request: &Request) -> GlweSecret {
 
 /// The GLWE keys of the request's shape.
 fn glwe_keys(request: &Request) -> Vec<GlweKey> {
-    let secret = glwe_secret(request).into();
+    let glwe_secret = glwe_secret(request);
+    let secret = glwe_secret.into();
     let shape = &request.shape;
     let mut found = Vec::new();
     let precision = request.message_bits + request.carry_bits;
@@ -152,6 +153,9 @@ fn glwe_keys(request: &Request) -> Vec<GlweKey> {
                     request.torus_bits,
                 )),
                 (None, kind) => least_log2_sigma(request.lambda, dimension, secret)
+                    .and_then(|customary| {
+                        in_count(request, dimension, glwe_secret.into(), customary)
+                    })
                     .map(|log2_sigma| distribution(kind, log2_sigma, request.torus_bits)),
             };
             if let Some(noise) = noise {
@@ -202,7 +206,14 @@ fn small_keys(request: &Request, block_size: u32) -> Vec<SmallKey> {
     (MIN_LWE_DIMENSION.next_multiple_of(step)..=MAX_LWE_DIMENSION)
         .step_by(step)
         .filter_map(|dimension| {
-            let noise = distribution(kind, curve.log2_sigma(dimension)?, torus_bits);
+            let customary = curve.log2_sigma(dimension)?;
+            let log2_sigma = in_count(
+                request,
+                dimension,
+                StrictKind::Blocks(block_size),
+                customary,
+            )?;
+            let noise = distribution(kind, log2_sigma, torus_bits);
             Some(SmallKey {
                 blocks: KeyBlocks {
                     dimension,
@@ -213,6 +224,15 @@ fn small_keys(request: &Request, block_size: u32) -> Vec<SmallKey> {
             })
         })
         .collect()
+}
+
+/// Returns the least noise in the count of the request, where `customary` is that of the customary one.
+/// `None` if the strict one has none for the dimension.
+fn in_count(request: &Request, n: usize, kind: StrictKind, customary: f64) -> Option<f64> {
+    match request.count {
+        Count::Customary => Some(customary),
+        Count::Strict => strict_least_log2_sigma(request.lambda, n, kind, customary),
+    }
 }
 
 /// The least noise by dimension: the table's wherever it has the level, and where it has not the

@@ -32,6 +32,16 @@ pub enum Secrets {
     Shared,
 }
 
+/// The count of attacks in which keys must have the level of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// That of the lattice estimator, as the security table has it.
+    Customary,
+    /// That one and the strict one: guesses at the entropy of the key, the covariance of blocks, more
+    /// attacks.
+    Strict,
+}
+
 /// The distribution of noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseKind {
@@ -150,6 +160,8 @@ pub struct Request {
     /// The noise of GLWE ciphertexts, and for other engines of the small key's too. This
     /// engine's small key is always Gaussian: no device draws its noise.
     pub noise: NoiseKind,
+    /// The count in which both keys reach the level.
+    pub count: Count,
     /// The noise of GLWE ciphertexts, σ/q, where it is given: for comparison with what others
     /// publish, or because it is in use. The search then keeps only the small key to the level asked
     /// for; what the set states is the level of both.
@@ -251,6 +263,7 @@ impl Request {
             noise_level,
             log2_p_fail: -128.0,
             lambda: 128.0,
+            count: Count::Strict,
             torus_bits: 64,
             noise: NoiseKind::Gaussian,
             glwe_sigma: None,

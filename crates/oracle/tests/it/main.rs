@@ -9,6 +9,7 @@ mod estimator;
 mod packing;
 mod parameter_file;
 mod search;
+mod security_page;
 mod security_table;
 mod shipped_sets;
 mod splitting;

@@ -11,7 +11,7 @@ use tfhe_sbc_oracle::estimator::{CostModel, LweInstance, SecretDistribution, est
 use tfhe_sbc_oracle::failure::{log2_bootstrap_failure, log2_p_fail};
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
-use tfhe_sbc_oracle::search::{Bounds, Candidate, Pricing, Request, find};
+use tfhe_sbc_oracle::search::{Bounds, Candidate, Count, Pricing, Request, find};
 
 /// The tolerance of his noise model against his own figures, in percent of the largest error.
 const ETA_COMPUTED: Tolerance = Tolerance::Absolute(0.5);
@@ -168,6 +168,8 @@ fn request(task: Task) -> Request {
         bits => (PlaintextKind::Radix, bits.saturating_sub(1), weights.sqrt()),
     };
     Request {
+        // His sets are judged by the estimator, too.
+        count: Count::Customary,
         noise_level: level.ceil() as u32,
         bounds: Bounds {
             polynomial_size: 4096,

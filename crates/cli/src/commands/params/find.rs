@@ -16,7 +16,7 @@ use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::parameter_file::{name_suffix, to_toml, weakness};
 use tfhe_sbc_oracle::search::{
-    Bounds, Candidate, Engine, Found, NoiseKind, NotFound, Pricing, Request, Secrets, Shape,
+    Bounds, Candidate, Count, Engine, Found, NoiseKind, NotFound, Pricing, Request, Secrets, Shape,
     Weights, find_beside,
 };
 
@@ -114,6 +114,9 @@ pub(crate) struct Arguments {
     /// comparison with published sets, or because it is in use
     #[arg(long, value_name = "SIGMA", value_parser = deviation)]
     glwe_sigma: Option<f64>,
+    /// The count of attacks in which the keys reach --lambda
+    #[arg(long, value_enum, default_value = "strict")]
+    count: CountOption,
     /// Allow a set that is too weak to use
     #[arg(long)]
     insecure_for_tests: bool,
@@ -153,6 +156,14 @@ enum NoiseOption {
     Gaussian,
     /// Bounded and almost uniform
     Tuniform,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CountOption {
+    /// The lattice estimator's
+    Customary,
+    /// The lattice estimator's, and the strict one
+    Strict,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -227,6 +238,10 @@ impl Arguments {
         request.log2_p_fail = self.p_fail;
         request.lambda = self.lambda;
         request.torus_bits = self.torus;
+        request.count = match self.count {
+            CountOption::Customary => Count::Customary,
+            CountOption::Strict => Count::Strict,
+        };
         request.noise = match self.noise {
             NoiseOption::Gaussian => NoiseKind::Gaussian,
             NoiseOption::Tuniform => NoiseKind::TUniform,

@@ -1,54 +1,99 @@
-//! `params security`: the attacks on an LWE key, by the estimator and by the table.
+//! `params security`: the attacks on an LWE key, by the estimator and by the table, and on the keys
+//! of parameter sets, in the customary count and in the strict one.
+
+mod sets;
+mod strict;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tfhe_sbc_oracle::estimator::{CostModel, Estimate, LweInstance, SecretDistribution, estimate};
+use tfhe_sbc_oracle::estimator::{
+    CostModel, Estimate, LweInstance, SecretDistribution, StrictEstimate, estimate,
+};
 use tfhe_sbc_oracle::security::{
-    Attack, Level, MARGIN_LOG2_SIGMA, SecretKind, log2_sigma_floor, security_level,
+    Attack, Level, MARGIN_LOG2_SIGMA, SecretKind, StrictKind, log2_sigma_floor, security_level,
+    strict_level,
 };
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::output;
+use crate::parameters::{Chosen, chosen};
 
-/// Prices the known attacks on an LWE key: primal uSVP, primal BDD and dual hybrid.
+/// Prices the known attacks on the keys of parameter sets, or on any LWE key, in two counts.
 ///
-/// lambda is log2 of the cost of the cheapest attack, by the formulas and searches of the lattice
-/// estimator of June 2026. If the table by which the shipped parameter sets are judged covers the
-/// key, its level is printed beside it: interpolated, and with the margin to rely on.
+/// lambda is log2 of the cost of the cheapest attack. The customary count is that of the lattice
+/// estimator of June 2026: primal uSVP, primal BDD and dual hybrid. If the table by which parameter
+/// sets are judged covers the key, its level is printed beside it: interpolated, and with the
+/// margin to rely on. The strict count prices guesses of binary keys and of keys of blocks at their
+/// entropy, takes the covariance of a block into account, and has more hybrid attacks.
+///
+/// Without a key and without names, all shipped sets are priced.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4"
+    after_help = "Example:\n  tfhe-sbc params security message_2_carry_2\n  tfhe-sbc params security --n 630 --q-log2 32 --secret binary --sigma-log2=-13.4"
 )]
 pub(crate) struct Arguments {
-    /// The dimension n of the key, k times N for a GLWE key
-    #[arg(long)]
-    n: usize,
-    /// log2 of the modulus q
-    #[arg(long, value_name = "BITS")]
-    q_log2: f64,
-    /// log2 of the noise's standard deviation over q, as in --sigma-log2=-13.4
-    #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
-    sigma_log2: f64,
-    /// The distribution of the key's coefficients
-    #[arg(long, value_enum, default_value = "binary")]
-    secret: Secret,
-    /// The number of ones of a sparse key
-    #[arg(long, value_name = "ONES", required_if_eq("secret", "sparse"))]
-    weight: Option<usize>,
-    /// The block size of a key of blocks, 1 to 3
-    #[arg(long, value_name = "BITS", required_if_eq("secret", "blocks"))]
-    block_size: Option<u32>,
-    /// The standard deviation of a Gaussian key, in integers
-    #[arg(long, value_name = "SIGMA", required_if_eq("secret", "gaussian"))]
-    secret_sigma: Option<f64>,
-    /// The cost model of lattice reduction: matzov (the table's), bdgl16, core-svp, or all
-    #[arg(long, default_value = "matzov", value_parser = models())]
-    model: Models,
+    /// Parameter sets: names of shipped ones, or files
+    #[arg(value_name = "NAME|FILE", value_parser = chosen)]
+    sets: Vec<Chosen>,
+    /// The key to price instead of sets
+    #[command(flatten)]
+    key: Option<Key>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A key that is given by its numbers.
+#[derive(Args)]
+#[group(id = "key", conflicts_with = "sets")]
+struct Key {
+    /// The dimension n of the key, k times N for a GLWE key
+    #[arg(long, required = false, requires_all = ["q_log2", "sigma_log2"])]
+    n: usize,
+    /// log2 of the modulus q
+    #[arg(long, value_name = "BITS", required = false, requires = "n")]
+    q_log2: f64,
+    /// log2 of the noise's standard deviation over q, as in --sigma-log2=-13.4
+    #[arg(
+        long,
+        value_name = "BITS",
+        required = false,
+        requires = "n",
+        allow_negative_numbers = true
+    )]
+    sigma_log2: f64,
+    /// The distribution of the key's coefficients
+    #[arg(long, value_enum, default_value = "binary", requires = "n")]
+    secret: Secret,
+    /// The number of ones of a sparse key
+    #[arg(
+        long,
+        value_name = "ONES",
+        required_if_eq("secret", "sparse"),
+        requires = "n"
+    )]
+    weight: Option<usize>,
+    /// The block size of a key of blocks, 1 to 3
+    #[arg(
+        long,
+        value_name = "BITS",
+        required_if_eq("secret", "blocks"),
+        requires = "n"
+    )]
+    block_size: Option<u32>,
+    /// The standard deviation of a Gaussian key, in integers
+    #[arg(
+        long,
+        value_name = "SIGMA",
+        required_if_eq("secret", "gaussian"),
+        requires = "n"
+    )]
+    secret_sigma: Option<f64>,
+    /// The cost model of lattice reduction: matzov (the table's), bdgl16, core-svp, or all
+    #[arg(long, default_value = "matzov", value_parser = models(), requires = "n")]
+    model: Models,
 }
 
 /// The kinds of keys.
@@ -85,14 +130,23 @@ fn models() -> impl TypedValueParser<Value = Models> {
 
 /// The question and the outcome.
 struct Answer<'a> {
-    arguments: &'a Arguments,
+    key: &'a Key,
     estimates: Vec<(CostModel, Estimate)>,
     /// The table's level, and the level with its margin.
     table: Option<(Level, Level, Attack)>,
+    /// The strict count of the same cost model, for keys whose parts are independent.
+    strict: Option<StrictEstimate>,
     below_floor: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    match &arguments.key {
+        Some(key) => price_key(key, arguments.json),
+        None => sets::run(&arguments.sets, arguments.json),
+    }
+}
+
+fn price_key(arguments: &Key, as_json: bool) -> Outcome<()> {
     let (distribution, in_table) = arguments.secret()?;
     let lwe = LweInstance::new(
         arguments.n,
@@ -116,20 +170,36 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
                 found.limiting_attack,
             )
         });
+    let strict = arguments
+        .strict_kind()
+        .filter(|_| arguments.model.0.contains(&CostModel::Matzov))
+        .and_then(|kind| strict_level(arguments.n, arguments.sigma_log2, kind));
     let floor = log2_sigma_floor(0) - arguments.q_log2;
     let answer = Answer {
-        arguments,
+        key: arguments,
         estimates: arguments.model.0.iter().map(price).collect(),
         table,
+        strict,
         below_floor: arguments.sigma_log2 < floor,
     };
-    match arguments.json {
+    match as_json {
         true => output::print_json(&answer.json()),
         false => answer.print(),
     }
 }
 
-impl Arguments {
+impl Key {
+    /// The kind of the key in the strict count; `None` for sparse and Gaussian keys, whose guesses it
+    /// does not price.
+    fn strict_kind(&self) -> Option<StrictKind> {
+        match self.secret {
+            Secret::Binary => Some(StrictKind::Blocks(1)),
+            Secret::Ternary => Some(StrictKind::Ternary),
+            Secret::Blocks => Some(StrictKind::Blocks(self.block_size?)),
+            Secret::Sparse | Secret::Gaussian => None,
+        }
+    }
+
     /// Returns the key as the estimator has it, and as the table has it.
     fn secret(&self) -> Outcome<(SecretDistribution, Option<SecretKind>)> {
         let given = |option: bool, name: &str, kind: &str| match option {
@@ -183,10 +253,10 @@ impl Answer<'_> {
         let (model, first) = &self.estimates[0];
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-        put("n", json!(self.arguments.n));
-        put("q_log2", json!(self.arguments.q_log2));
-        put("sigma_log2", json!(self.arguments.sigma_log2));
-        put("secret", json!(self.arguments.secret));
+        put("n", json!(self.key.n));
+        put("q_log2", json!(self.key.q_log2));
+        put("sigma_log2", json!(self.key.sigma_log2));
+        put("secret", json!(self.key.secret));
         put("model", json!(model.name()));
         put("lambda", json!(finite(first.lambda())));
         put("limiting_attack", json!(first.limiting_attack().name()));
@@ -204,6 +274,7 @@ impl Answer<'_> {
             })
         });
         put("table", json!(table));
+        put("strict", json!(self.strict.as_ref().map(strict::json)));
         put("noise_below_floor", json!(self.below_floor));
         Value::Object(object)
     }
@@ -219,6 +290,14 @@ impl Answer<'_> {
                 attack.name()
             ));
         }
+        if let Some(estimate) = &self.strict {
+            let cheapest = estimate.cheapest();
+            lines.push(format!(
+                "the strict count: lambda {} by {}",
+                bits(cheapest.log2_cost),
+                cheapest.attack.name()
+            ));
+        }
         let mut table = output::text_table();
         table.set_header(["model", "attack", "log2 cost", "parameters"]);
         for (model, estimate) in &self.estimates {
@@ -230,6 +309,14 @@ impl Answer<'_> {
                     parameters(estimate, attack),
                 ]);
             }
+        }
+        for cost in self.strict.iter().flat_map(StrictEstimate::costs) {
+            table.add_row([
+                "strict".to_owned(),
+                cost.attack.name().to_owned(),
+                bits(cost.log2_cost),
+                strict::parameters(cost),
+            ]);
         }
         lines.push(table.to_string());
         if self.below_floor {

@@ -77,8 +77,8 @@ const QUESTIONS: [(&str, &str); 10] = [
 /// travel; sets over 2^32 are for small polynomials and a single answer.
 fn minimise(question: &str) -> &'static str {
     match question.contains("--torus 32") {
-        true => "--minimise latency --cost built-in",
-        false => "--minimise latency:1,throughput:1,key:1 --cost built-in",
+        true => "--minimise latency --cost built-in --count customary",
+        false => "--minimise latency:1,throughput:1,key:1 --cost built-in --count customary",
     }
 }
 

@@ -8,6 +8,7 @@ use tfhe_sbc_oracle::cost::{CostModel, bootstrap_key_bytes, key_switch_key_bytes
 use tfhe_sbc_oracle::failure::safe_variance;
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
+use tfhe_sbc_oracle::prediction::StrictSecurity;
 use tfhe_sbc_oracle::search::{Candidate, Engine, Price, Secrets};
 use tfhe_sbc_oracle::security::ReliableLevel;
 
@@ -329,8 +330,17 @@ fn security(candidate: &Candidate) -> String {
         )
     };
     let levels = &candidate.levels;
+    let strict = candidate.set.as_ref().and_then(StrictSecurity::new);
+    let strict = strict.map_or_else(String::new, |strict| {
+        let cheapest = strict.cheapest();
+        format!(
+            "; strict count {:.1} bits by {}",
+            cheapest.log2_cost,
+            cheapest.attack.name()
+        )
+    });
     format!(
-        "{:.1} bits: small key {}, GLWE key {}, with the margin",
+        "{:.1} bits: small key {}, GLWE key {}, with the margin{strict}",
         levels.bits(),
         level(&levels.lwe),
         level(&levels.glwe)

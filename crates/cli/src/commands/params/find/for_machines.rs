@@ -5,6 +5,7 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_oracle::noise_budget::BootstrapOrder;
 use tfhe_sbc_oracle::parameter_file::to_rust;
+use tfhe_sbc_oracle::prediction::StrictSecurity;
 use tfhe_sbc_oracle::search::Candidate;
 use tfhe_sbc_oracle::security::ReliableLevel;
 
@@ -38,6 +39,7 @@ impl Answer<'_> {
                 "unit": if self.is_foreign() { "million operations" } else { "seconds" },
             },
             "best": self.candidate_json(&found.best, self.answered.set.as_ref()),
+            "strict_bits": self.answered.set.as_ref().and_then(StrictSecurity::new).map(|strict| strict.bits()),
             "front": found
                 .front
                 .iter()

@@ -1,0 +1,141 @@
+//! The primal attacks of the strict count.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use super::super::instance::NormalForm;
+use super::super::primal;
+use super::super::reduction::{CostModel, MIN_BLOCK_SIZE, ln_root_hermite, log2_sum};
+use super::key::StrictKey;
+use super::search::{Point, least};
+use super::{StrictAttack, StrictCost};
+use crate::special_functions::erfc;
+
+const MODEL: CostModel = CostModel::Matzov;
+
+/// Starts of the search, as β and guessed parts.
+const STARTS: [Point; 3] = [[400, 0, 0], [380, 30, 0], [300, 90, 0]];
+
+/// Unique-SVP, with the key's covariance.
+pub(super) fn usvp(lwe: &NormalForm) -> StrictCost {
+    let found = primal::usvp(lwe, MODEL);
+    StrictCost {
+        log2_cost: found.log2_cost,
+        block_size: found.block_size,
+        ..StrictCost::failed(StrictAttack::PrimalUsvp)
+    }
+}
+
+/// Bounded distance decoding, with the key's covariance.
+pub(super) fn bdd(lwe: &NormalForm) -> StrictCost {
+    let found = primal::bdd(lwe, MODEL, &primal::usvp(lwe, MODEL));
+    StrictCost {
+        log2_cost: found.log2_cost,
+        block_size: found.block_size,
+        ..StrictCost::failed(StrictAttack::PrimalBdd)
+    }
+}
+
+/// The instance without the guessed coefficients.
+fn rest(lwe: &NormalForm, guessed: usize) -> Option<NormalForm> {
+    let dimension = lwe.dimension.checked_sub(guessed).filter(|&n| n > 1)?;
+    Some(NormalForm { dimension, ..*lwe })
+}
+
+/// The logarithms of the Gram–Schmidt norms of a reduced basis, over the noise, from the last to the
+/// first: they rise.
+fn profile(lwe: &NormalForm, beta: usize, d: usize) -> impl Iterator<Item = f64> {
+    let (n, size) = (lwe.dimension as f64, d as f64);
+    let ln_volume = (size - n) * lwe.ln_q + n * lwe.ln_stretch;
+    let ln_delta = ln_root_hermite(beta);
+    let first = ln_volume / size - lwe.ln_sigma;
+    (0..d).map(move |from_last| first - (size - 1.0 - 2.0 * from_last as f64) * ln_delta)
+}
+
+/// log2 of the probability that Babai's algorithm decodes Gaussian noise in the dimensions of
+/// `profile` (Lindner and Peikert, CT-RSA 2011).
+fn log2_babai(profile: impl Iterator<Item = f64>) -> f64 {
+    let mut ln_probability = 0.0;
+    for ln_norm in profile {
+        // Half the norm over √2 standard deviations.
+        let x = ln_norm.exp() / (2.0 * SQRT_2);
+        if x > 6.0 {
+            break;
+        }
+        ln_probability += (-erfc(x)).ln_1p();
+    }
+    ln_probability / std::f64::consts::LN_2
+}
+
+/// log2 of the probability that both halves of a target in the middle are rounded alike (Son and
+/// Cheon, WAHC 2019, Lemma 4.2).
+fn log2_admissible(profile: impl Iterator<Item = f64>) -> f64 {
+    let ln_probability: f64 = profile
+        .map(|ln_norm| {
+            let x = ln_norm.exp() / SQRT_2;
+            let missed = erfc(x) - (-x * x).exp_m1() / (x * PI.sqrt());
+            (-missed.min(1.0)).ln_1p()
+        })
+        .sum();
+    ln_probability / std::f64::consts::LN_2
+}
+
+/// Guesses of whole blocks, and an SVP call for each.
+pub(super) fn bdd_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
+    let failed = StrictCost::failed(StrictAttack::BddHybrid);
+    let price = |[beta, parts, _]: Point| {
+        let guessed = parts * key.part();
+        let Some(rest) = rest(lwe, guessed).filter(|_| beta >= MIN_BLOCK_SIZE) else {
+            return failed;
+        };
+        let d = primal::bdd_dimension(&rest, beta);
+        let found = primal::bdd_cost(&rest, MODEL, beta, d, None);
+        if found.log2_cost.is_infinite() {
+            return failed;
+        }
+        let eta = found.svp_dimension;
+        let lift = 2.0 * (d.saturating_sub(eta).max(1) as f64).log2();
+        let decoding = log2_sum(MODEL.log2_reduction(eta + 1, eta + 1), lift);
+        let log2_success = log2_babai(profile(&rest, beta, d).skip(eta));
+        let once = log2_sum(
+            MODEL.log2_reduction(beta, d),
+            key.entropy_of(guessed) + decoding,
+        );
+        StrictCost {
+            log2_cost: once - log2_success,
+            block_size: beta,
+            guessed,
+            ..failed
+        }
+    };
+    least(&STARTS, [1, 1, 0], price).unwrap_or(failed)
+}
+
+/// Guesses that meet in the middle, decoded by Babai's algorithm.
+pub(super) fn bdd_mitm_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
+    let failed = StrictCost::failed(StrictAttack::BddMitmHybrid);
+    let price = |[beta, parts, _]: Point| {
+        let guessed = parts * key.part();
+        let Some(rest) = rest(lwe, guessed).filter(|_| beta >= MIN_BLOCK_SIZE) else {
+            return failed;
+        };
+        let d = primal::bdd_dimension(&rest, beta);
+        let decoding = 2.0 * (d as f64).log2();
+        let log2_success = log2_babai(profile(&rest, beta, d))
+            + if guessed > 0 {
+                log2_admissible(profile(&rest, beta, d))
+            } else {
+                0.0
+            };
+        let once = log2_sum(
+            MODEL.log2_reduction(beta, d),
+            0.5 * key.entropy_of(guessed) + decoding,
+        );
+        StrictCost {
+            log2_cost: once - log2_success,
+            block_size: beta,
+            guessed,
+            ..failed
+        }
+    };
+    least(&STARTS, [1, 1, 0], price).unwrap_or(failed)
+}
