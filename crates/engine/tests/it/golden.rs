@@ -1,11 +1,13 @@
-//! The recorded bytes of device switch keys, which must stay readable.
+//! The recorded bytes of device switch keys and packing keys, which must stay readable.
 
 use crate::frozen::{
-    FROZEN_BOOLEAN, FROZEN_RADIX, assert_golden, issued_device_key, secret_key, seeds,
+    FROZEN_BOOLEAN, FROZEN_PACKING, FROZEN_RADIX, assert_golden, issued_device_key, secret_key,
+    seeds,
 };
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
+use tfhe_sbc_engine::packing_key::SeededPackingKey;
 
 fn switch_key<T: ProductTorus>(
     set: ParameterSet,
@@ -54,4 +56,23 @@ fn device_switch_keys() {
         ],
         Some("2167f3ab231dce54caa58acec11b52329512a5c98029e19ffbe1f17b98f054e8"),
     );
+}
+
+#[test]
+fn packing_keys() {
+    let secret = secret_key(FROZEN_RADIX, 1);
+    let key = SeededPackingKey::generate(&secret, &FROZEN_PACKING, &mut seeds(63)).unwrap();
+    let bytes = key.to_bytes();
+    assert_golden(
+        "packing key",
+        &bytes,
+        &[
+            "5453424301000e0109ee08bbab7ad9898b0a3d51262fd24b53b231844d9072af",
+            "b3ce324422af4b3e00010000020000002000000100000000000000006512f8b5",
+            "831323aa317b8a4523e66944033594b4dbd9574704c2cbedad75898eb4a40100",
+            "0000000066726f7a656e5f726164697800000000000000000000000000000000",
+        ],
+        Some("cd5e1ccfee947a15ac7a48aa8b0c3c41ea6bdf0746f56779e711afee1510b03d"),
+    );
+    assert_eq!(SeededPackingKey::from_bytes(&bytes), Ok(key));
 }
