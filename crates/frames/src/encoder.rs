@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::acknowledgement::Acknowledgement;
 use crate::bits::BitWriter;
 use crate::counter::{Counter, CounterError, CounterStore};
 use crate::format::{Form, Format};
@@ -53,6 +54,12 @@ impl<S: CounterStore> Encoder<S> {
     /// The format of the frames.
     pub const fn format(&self) -> &Format {
         &self.format
+    }
+
+    /// The acknowledgement that the server sends of a frame that this board has made. `None` if the bytes are too
+    /// short to be one.
+    pub fn acknowledgement(&self, frame: &[u8]) -> Option<Acknowledgement> {
+        Acknowledgement::of(&self.format, &self.mac_key, frame)
     }
 
     /// Makes a frame of its codes, row by row, and returns the part of `buffer` that it takes.

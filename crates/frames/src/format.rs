@@ -1,6 +1,7 @@
 //! The format of a board's frames: everything that both ends have to know and that is not secret.
 
 use core::fmt;
+use core::str::FromStr;
 
 use thiserror::Error;
 
@@ -14,6 +15,23 @@ pub struct DeviceId(pub [u8; 8]);
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A text that names no board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a board is named by 16 hexadecimal digits")]
+pub struct ParseDeviceIdError;
+
+impl FromStr for DeviceId {
+    type Err = ParseDeviceIdError;
+
+    /// Reads 16 hexadecimal digits, the first byte first, as a DevEUI is written.
+    fn from_str(digits: &str) -> Result<Self, ParseDeviceIdError> {
+        let is_hex = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
+        let number = number.ok_or(ParseDeviceIdError)?;
+        Ok(Self(number.to_be_bytes()))
     }
 }
 
@@ -194,6 +212,12 @@ impl Format {
     pub fn frame_bytes(&self) -> usize {
         self.codes_at() + self.code_bits().div_ceil(8) + Self::TAG_BYTES
     }
+
+    /// The length in bytes of the longest frame of any format.
+    pub const MAX_FRAME_BYTES: usize = {
+        let codes = u8::MAX as usize * Self::MAX_COLUMNS * Column::MAX_WIDTH as usize;
+        8 + Self::COUNTER_BYTES + codes.div_ceil(8) + Self::TAG_BYTES
+    };
 
     /// The number of bits of all masked codes.
     pub(crate) fn code_bits(&self) -> usize {

@@ -14,6 +14,7 @@
 //! | `counter`, `journal` | the counter, and its place in flash |
 //! | `encoder` | a board's end |
 //! | `receiver`, `arrivals` | the server's end |
+//! | `acknowledgement` | the server's answer, where the network has none |
 //!
 //! Encoding is constant-time in codes and keys, and allocates nothing.
 //!
@@ -51,6 +52,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod acknowledgement;
 #[cfg(feature = "alloc")]
 mod arrivals;
 mod bits;
@@ -64,11 +66,12 @@ mod pads;
 mod receiver;
 mod siphash;
 
+pub use acknowledgement::Acknowledgement;
 #[cfg(feature = "alloc")]
 pub use arrivals::{Arrival, Arrivals, PadUsedTwice};
 pub use counter::{Counter, CounterError, CounterStore};
 pub use encoder::{EncodeError, Encoder};
-pub use format::{Column, DeviceId, Form, Format, FormatError};
+pub use format::{Column, DeviceId, Form, Format, FormatError, ParseDeviceIdError};
 pub use journal::{Flash, Journal};
 pub use key::{BoardKey, MacKey};
 pub use pads::Pads;

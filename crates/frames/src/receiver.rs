@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::acknowledgement::Acknowledgement;
 use crate::bits::BitReader;
 use crate::format::{DeviceId, Form, Format};
 use crate::key::MacKey;
@@ -46,6 +47,12 @@ impl Receiver {
     /// The format of the frames.
     pub const fn format(&self) -> &Format {
         &self.format
+    }
+
+    /// Makes the acknowledgement of a frame that [`read`](Self::read) has accepted. `None` if the bytes are too short
+    /// to be a frame.
+    pub fn acknowledge(&self, frame: &[u8]) -> Option<Acknowledgement> {
+        Acknowledgement::of(&self.format, &self.mac_key, frame)
     }
 
     /// The id at the beginning of a frame of [`Form::Named`], by which a server finds the board's reader. Nothing

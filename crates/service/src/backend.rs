@@ -3,6 +3,7 @@
 
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::Column;
 
 /// The cryptographic half of the service. Its methods block and may take long: the server calls
@@ -11,6 +12,9 @@ pub trait Backend: Send + Sync + 'static {
     /// Checks an upload before it is stored: kind, parameter and key
     /// fingerprints, checksum, sizes.
     fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError>;
+
+    /// Reads a file of pads, and checks that uploads made with them are ones that this server computes on.
+    fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError>;
 
     /// Returns the columns of an upload that was checked.
     fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError>;

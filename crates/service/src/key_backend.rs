@@ -1,10 +1,11 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
-use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
@@ -42,11 +43,19 @@ impl KeyBackend {
 
     fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {
         let header = first_header(bytes).map_err(ReadingsError::from)?;
-        if let Some(devices) = self.server.devices() {
-            let checked = devices.check_upload(&header);
-            checked.map_err(device_key_of("readings"))?;
-        }
+        self.check_key(&header)?;
         Ok(Upload::parse(bytes, self.server.parameters(), header.key)?)
+    }
+
+    /// Checks that a device may upload under the key that a header names.
+    fn check_key(&self, header: &Header) -> Result<(), EvaluateError> {
+        match self.server.devices() {
+            Some(devices) => {
+                let checked = devices.check_upload(header);
+                Ok(checked.map_err(device_key_of("readings"))?)
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -63,6 +72,32 @@ impl Backend for KeyBackend {
                 .map(|c| c.name)
                 .collect(),
         })
+    }
+
+    fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError> {
+        let pads = PadFile::read(file).map_err(|error| BackendError {
+            message: error.to_string(),
+            hint: "send a file of pads that `tfhe-sbc pads make` made".to_owned(),
+            kind: BackendErrorKind::BadInput,
+        })?;
+        let checked = first_header(file)
+            .map_err(ReadingsError::from)
+            .map_err(EvaluateError::from)
+            .and_then(|header| self.check_key(&header));
+        checked.map_err(|error| {
+            let refused = refuse(&error);
+            match refused.kind {
+                BackendErrorKind::WrongKey => BackendError {
+                    hint: "make pads with a device key of the key set that this server has the server key \
+                           of; if it is one that `tfhe-sbc device-key` issued, copy the switch key beside it into \
+                           the directory that the server's --device-keys names"
+                        .to_owned(),
+                    ..refused
+                },
+                _ => refused,
+            }
+        })?;
+        Ok(pads)
     }
 
     fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::frames::FrameReason;
 use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
@@ -138,6 +139,9 @@ pub(crate) struct Metrics {
     uploads_new: AtomicU64,
     uploads_repeated: AtomicU64,
     upload_bytes: AtomicU64,
+    frames_new: AtomicU64,
+    frames_repeated: AtomicU64,
+    refused_frames: [AtomicU64; FrameReason::ALL.len()],
     rejections: [AtomicU64; Rejection::ALL.len()],
     handshake_failures: [AtomicU64; HandshakeFailure::ALL.len()],
     revoked: AtomicU64,
@@ -160,6 +164,18 @@ impl Metrics {
         };
         uploads.fetch_add(1, Ordering::Relaxed);
         self.upload_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_frame(&self, new: bool) {
+        let frames = match new {
+            true => &self.frames_new,
+            false => &self.frames_repeated,
+        };
+        frames.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_refused_frame(&self, reason: FrameReason) {
+        self.refused_frames[reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_rejection(&self, reason: Rejection) {
@@ -219,6 +235,19 @@ impl Metrics {
             .collect()
     }
 
+    /// Returns the number of frames refused, by reason.
+    pub(crate) fn refused_frames(&self) -> Vec<(&'static str, u64)> {
+        FrameReason::ALL
+            .iter()
+            .map(|reason| reason.label())
+            .zip(
+                self.refused_frames
+                    .iter()
+                    .map(|n| n.load(Ordering::Relaxed)),
+            )
+            .collect()
+    }
+
     /// Returns the number of connections that failed to prove themselves, by reason.
     pub(crate) fn handshake_failures(&self) -> Vec<(&'static str, u64)> {
         let counts = self.handshake_failures.iter();
@@ -250,7 +279,22 @@ impl Metrics {
             "Bytes of uploads acknowledged.",
             read(&self.upload_bytes),
         );
+        page.add_labelled(
+            "tfhe_sbc_frames_total",
+            Counter,
+            "Frames acknowledged.",
+            "stored",
+            [
+                ("new", read(&self.frames_new)),
+                ("repeated", read(&self.frames_repeated)),
+            ],
+        );
         for (name, help, reasons) in [
+            (
+                "tfhe_sbc_frames_refused_total",
+                "Frames refused, by reason.",
+                self.refused_frames(),
+            ),
             (
                 "tfhe_sbc_rejected_total",
                 "Requests turned away, by reason.",

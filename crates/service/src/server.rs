@@ -10,6 +10,7 @@ mod counted;
 mod error;
 mod evaluation;
 mod files_limit;
+mod frames;
 mod history;
 mod page;
 mod peers;
@@ -24,16 +25,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::backend::Backend;
 use crate::client_verifier::ClientVerifier;
+use crate::frames::{Frames, FramesConfig, broker, udp};
 use crate::ingest::{self, IngestConfig, IngestLimits};
 use crate::metrics::Metrics;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use peers::Peers;
@@ -60,6 +62,8 @@ pub struct ServerConfig {
     pub status: Option<SocketAddr>,
     /// The broker that devices may upload over.
     pub broker: Option<IngestConfig>,
+    /// The networks beside HTTPS that frames come over.
+    pub frames: FramesConfig,
     /// The bounds of what it takes on.
     pub limits: Limits,
 }
@@ -171,6 +175,9 @@ pub enum ServeError {
         /// The part of it that large bodies may take.
         room: usize,
     },
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -248,10 +255,17 @@ pub async fn serve(
         config.revoked.as_deref(),
         Arc::clone(&metrics),
     )?);
+    let frames = Frames::new(
+        Arc::clone(&store),
+        Arc::clone(&backend),
+        Arc::clone(&metrics),
+    )?;
+    let frames = Arc::new(frames);
     let application = Application::new(
         limits.clone(),
         store,
         backend,
+        Arc::clone(&frames),
         Arc::clone(&metrics),
         Arc::clone(&clients),
     );
@@ -277,8 +291,19 @@ pub async fn serve(
         };
         let application = Arc::clone(&application);
         let take_in = move |device, id, upload| Arc::clone(&application).answer(device, id, upload);
-        let task = connections.spawn(ingest::run(broker, limits, take_in, stopping));
+        let task = connections.spawn(ingest::run(broker, limits, take_in, stopping.clone()));
         ingest = Some(task.id());
+    }
+    if let Some(address) = config.frames.udp {
+        let failed = |source| ServeError::Listen { address, source };
+        let socket = UdpSocket::bind(address).await.map_err(failed)?;
+        if let Ok(address) = socket.local_addr() {
+            tracing::info!("frames over UDP at {address}");
+        }
+        connections.spawn(udp::run(socket, Arc::clone(&frames), stopping.clone()));
+    }
+    for broker in config.frames.brokers.iter().cloned() {
+        connections.spawn(broker::run(broker, Arc::clone(&frames), stopping.clone()));
     }
 
     let status_page = match config.status {

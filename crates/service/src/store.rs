@@ -8,6 +8,7 @@
 
 mod commits;
 mod definitions;
+mod pads;
 mod uploaders;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -20,8 +21,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use tfhe_sbc_transport::{BlobId, BlobIdError};
 
 use commits::{Commits, NewEntry};
+pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::metadata::MetadataError;
+use tfhe_sbc_upload::pads::PadUsedTwice;
 use tfhe_sbc_upload::short::{Definitions, DefinitionsId};
 pub use uploaders::Uploader;
 use uploaders::Uploaders;
@@ -66,6 +70,24 @@ pub enum StoreError {
         id: BlobId,
         /// The file that should be there.
         path: PathBuf,
+    },
+    /// There are other pads that were made with the same key.
+    #[error("other pads of the same key are stored: a board's key is of one file of pads")]
+    PadsOfSameKey,
+    /// A file of pads that the index knows is gone or damaged.
+    #[error("the file of pads {id} is missing or damaged; sending it again repairs it")]
+    NoPads {
+        /// The id of the file.
+        id: BlobId,
+    },
+    /// The index cannot hold what is needed of a file of pads.
+    #[error("the pads cannot be stored: {0}")]
+    PadHead(#[source] MetadataError),
+    /// Another frame of the same counter has arrived.
+    #[error("{}", PadUsedTwice(*counter))]
+    PadUsedTwice {
+        /// The counter.
+        counter: u32,
     },
     /// Another process uses the store.
     #[error("the store {} is in use by another process; stop that server or choose another directory", directory.display())]
@@ -133,6 +155,8 @@ pub struct StoredReadings {
 /// its threads.
 pub struct Store {
     blobs: PathBuf,
+    /// The directory of the files of pads.
+    pads: PathBuf,
     index: Mutex<Connection>,
     /// The connection that reads while the other one waits for the disk.
     reader: Mutex<Connection>,
@@ -150,13 +174,17 @@ impl Store {
         let lock = lock(directory)?;
         let blobs = directory.join("blobs");
         files::create_private_directory(&blobs)?;
+        let pads = directory.join("pads");
+        files::create_private_directory(&pads)?;
         sweep(&blobs)?;
+        sweep(&pads)?;
         let index = Mutex::new(open_index(directory)?);
         let reader = open_index(directory)?;
         let uploaders = Uploaders::read(&reader)?;
         files::flush_directory(directory)?;
         Ok(Self {
             blobs,
+            pads,
             index,
             reader: Mutex::new(reader),
             commits: Commits::default(),
@@ -175,6 +203,22 @@ impl Store {
         summary: &UploadSummary,
         definitions: Option<&Definitions>,
     ) -> Result<(StoredReadings, Stored), StoreError> {
+        self.put_entry(bytes, |id| NewEntry {
+            id,
+            bytes: bytes.len() as u64,
+            uploader: uploader.to_owned(),
+            summary: summary.clone(),
+            definitions: definitions.cloned(),
+            frame: None,
+        })
+    }
+
+    /// Writes the file of an upload, and commits its entry.
+    fn put_entry(
+        &self,
+        bytes: &[u8],
+        entry: impl FnOnce(BlobId) -> NewEntry,
+    ) -> Result<(StoredReadings, Stored), StoreError> {
         let id = BlobId::of(bytes);
         match self.get(&id) {
             Ok(_) => {}
@@ -187,13 +231,7 @@ impl Store {
             }
             Err(error) => return Err(error),
         }
-        let new = NewEntry {
-            id,
-            bytes: bytes.len() as u64,
-            uploader: uploader.to_owned(),
-            summary: summary.clone(),
-            definitions: definitions.cloned(),
-        };
+        let new = entry(id);
         // The names of all files of a commit reach the disk together, before the commit.
         let names = || Ok(files::flush_directory(&self.blobs)?);
         let (readings, stored) = self.commits.commit(&self.index, new, names)?;
@@ -326,6 +364,7 @@ fn open_index(directory: &Path) -> Result<Connection, StoreError> {
         }
     }
     index.execute_batch(definitions::LAYOUT)?;
+    index.execute_batch(pads::LAYOUT)?;
     Ok(index)
 }
 
@@ -349,11 +388,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredReadings> {
     let conversion = |column, kind, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, kind, error)
     };
-    let id: BlobId = row
-        .get_ref(0)?
-        .as_str()?
-        .parse()
-        .map_err(|error: BlobIdError| conversion(0, Type::Text, error.into()))?;
+    let id = id_at(row, 0)?;
     let bytes: i64 = row.get(1)?;
     let created_at: i64 = row.get(2)?;
     let summary = serde_json::from_str(row.get_ref(4)?.as_str()?)
@@ -364,6 +399,15 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredReadings> {
         created_at: UNIX_EPOCH + Duration::from_secs(u64::try_from(created_at).unwrap_or(0)),
         uploader: row.get(3)?,
         summary,
+    })
+}
+
+/// Returns the id in a column of a row.
+fn id_at(row: &Row<'_>, column: usize) -> rusqlite::Result<BlobId> {
+    let text = row.get_ref(column)?.as_str()?;
+    text.parse().map_err(|error: BlobIdError| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(column, kind, error.into())
     })
 }
 

@@ -4,6 +4,7 @@
 
 mod connection;
 mod error;
+mod frames;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -3,7 +3,8 @@
 //! - Identity: [`identity`] loads certificates and keys, [`role`] reads from a certificate who its
 //!   holder is and what it may do, [`tls`] makes the settings of a
 //!   client's TLS connection, [`scheme`] lists the schemes of addresses.
-//! - HTTP: [`protocol`] defines paths, headers and bodies; [`client`] is a blocking client.
+//! - HTTP: [`protocol`] defines paths, headers and bodies, [`frames`] those of frames and pads; [`client`] is a
+//!   blocking client.
 //! - MQTT: [`mqtt`] defines packets, a connection to a broker, and how an upload is cut into parts.
 //! - Metrics: [`exposition`] writes the text that Prometheus reads.
 //! - Names and files: [`BlobId`] names stored bytes; [`files`] writes keys and data so that a
@@ -17,6 +18,7 @@ pub mod client;
 pub mod error_chain;
 pub mod exposition;
 pub mod files;
+pub mod frames;
 pub mod identity;
 pub mod mqtt;
 pub mod protocol;

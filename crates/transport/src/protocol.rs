@@ -5,7 +5,7 @@
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
 //! | `GET /v1/readings` | owner | [`ReadingsList`] |
 //! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
-//! | `POST /v1/query/{id}` (binary), `id` a [`BlobId`], several with commas between, or `latest` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `POST /v1/query/{id}` (binary), `id` a [`Selection`] | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
@@ -18,6 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+pub use tfhe_sbc_upload::pads::DeviceId;
 use tfhe_sbc_upload::readings::Column;
 
 use crate::{BlobId, BlobIdError};
@@ -68,7 +69,31 @@ pub enum Selection {
     /// The uploads of these names, the rows of one after the rows of the other: 1 to
     /// [`MAX_SELECTED`] names, each once. The uploads must have the same columns.
     Ids(Vec<BlobId>),
+    /// What became of the frames of a board, in the order of their counters: `board:BOARD`, or
+    /// `board:BOARD:FIRST-LAST` for those of the counters `FIRST` to `LAST`. The board's newest pads of which frames have
+    /// arrived count.
+    Board(DeviceId, FrameSpan),
 }
+
+/// The counters of frames from `first` to `last`, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSpan {
+    /// The first counter.
+    pub first: u32,
+    /// The last counter.
+    pub last: u32,
+}
+
+impl FrameSpan {
+    /// All counters.
+    pub const ALL: Self = Self {
+        first: 0,
+        last: u32::MAX,
+    };
+}
+
+/// The beginning of a selection of a board's frames.
+const BOARD: &str = "board:";
 
 impl From<BlobId> for Selection {
     fn from(id: BlobId) -> Self {
@@ -84,6 +109,10 @@ impl fmt::Display for Selection {
                 let comma = if i == 0 { "" } else { "," };
                 write!(f, "{comma}{id}")
             }),
+            Self::Board(board, FrameSpan::ALL) => write!(f, "{BOARD}{board}"),
+            Self::Board(board, FrameSpan { first, last }) => {
+                write!(f, "{BOARD}{board}:{first}-{last}")
+            }
         }
     }
 }
@@ -100,6 +129,21 @@ pub enum SelectionError {
     /// There are more than [`MAX_SELECTED`] ids.
     #[error("a query is about at most {MAX_SELECTED} uploads")]
     Count,
+    /// The board or its frames are not named as they should be.
+    #[error(
+        "a board's frames are board:BOARD or board:BOARD:FIRST-LAST, with 16 hexadecimal digits and two counters"
+    )]
+    Board,
+}
+
+/// Reads what follows [`BOARD`].
+fn frames_of_board(text: &str) -> Option<(DeviceId, FrameSpan)> {
+    let Some((board, counters)) = text.split_once(':') else {
+        return Some((text.parse().ok()?, FrameSpan::ALL));
+    };
+    let (first, last) = counters.split_once('-')?;
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some((board.parse().ok()?, FrameSpan { first, last }))
 }
 
 impl FromStr for Selection {
@@ -108,6 +152,10 @@ impl FromStr for Selection {
     fn from_str(text: &str) -> Result<Self, SelectionError> {
         if text == "latest" {
             return Ok(Self::Latest);
+        }
+        if let Some(board) = text.strip_prefix(BOARD) {
+            let (board, span) = frames_of_board(board).ok_or(SelectionError::Board)?;
+            return Ok(Self::Board(board, span));
         }
         let mut ids = Vec::new();
         for id in text.split(',') {

@@ -24,6 +24,8 @@ pub enum Action {
     List,
     /// Have a query evaluated on stored readings.
     Query,
+    /// Store, list and end the pads of boards that send frames.
+    ManagePads,
     /// Ask for health and metrics.
     Observe,
 }
@@ -34,7 +36,7 @@ impl Role {
         match (self, action) {
             (Self::Owner, _) => true,
             (Self::Device, Action::Upload | Action::Observe) => true,
-            (Self::Device, Action::List | Action::Query) => false,
+            (Self::Device, Action::List | Action::Query | Action::ManagePads) => false,
         }
     }
 
@@ -68,6 +70,7 @@ impl fmt::Display for Action {
             Self::Upload => "upload readings",
             Self::List => "list the stored readings",
             Self::Query => "query the stored readings",
+            Self::ManagePads => "manage the pads of boards",
             Self::Observe => "observe the server",
         })
     }

@@ -9,6 +9,8 @@
 //! from one public seed and the counter: BLAKE3 with the seed as key, of the counter in 4 bytes, little-endian.
 
 #[cfg(feature = "session")]
+mod board;
+#[cfg(feature = "session")]
 mod make;
 
 use serde::{Deserialize, Serialize};
@@ -21,13 +23,16 @@ use tfhe_sbc_core::wire::columns::{
 };
 use tfhe_sbc_core::wire::{HEADER_BYTES, Kind, Message, WireError};
 use tfhe_sbc_frames::{
-    Column as FrameColumn, DeviceId, Form, Format, FormatError, FrameError, MacKey, Receiver,
+    Column as FrameColumn, Form, Format, FormatError, FrameError, MacKey, Receiver,
 };
+pub use tfhe_sbc_frames::{DeviceId, PadUsedTwice};
 use thiserror::Error;
 
 use crate::metadata::{self, MetadataError};
 use crate::readings::{Column, ReadingsError, ReadingsMetadata};
 
+#[cfg(feature = "session")]
+pub use board::BoardFile;
 #[cfg(feature = "session")]
 pub use make::make_pads;
 
@@ -142,6 +147,52 @@ struct Content {
     bodies: Vec<u8>,
 }
 
+/// What a server needs of a file of pads to check frames, without the pads themselves. It holds the key of
+/// the frames' tags.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PadHead {
+    /// The frames that there are pads for.
+    pub plan: FramePlan,
+    #[serde(with = "byte_string")]
+    mac_key: [u8; 16],
+}
+
+impl PadHead {
+    /// Returns the bytes, which [`from_bytes`](Self::from_bytes) reads.
+    ///
+    /// # Errors
+    /// If the plan cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, MetadataError> {
+        let mut bytes = Vec::new();
+        ciborium::into_writer(self, &mut bytes)
+            .map_err(|error| MetadataError::Content(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// If the bytes are something else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MetadataError> {
+        ciborium::from_reader(bytes).map_err(|error| MetadataError::Content(error.to_string()))
+    }
+
+    /// The key of the tags. No two boards and no two files of pads have the same.
+    pub const fn mac_key(&self) -> &[u8; 16] {
+        &self.mac_key
+    }
+
+    /// Makes the reader of the board's frames.
+    ///
+    /// # Errors
+    /// If frames of the plan are not possible.
+    pub fn receiver(&self) -> Result<Receiver, PadsError> {
+        let mac_key = MacKey::from_bytes(self.mac_key);
+        Ok(Receiver::new(self.plan.format()?, mac_key))
+    }
+}
+
 /// The server's pads for one board.
 ///
 /// They hold the key of the frames' tags, with which frames can be forged, and nothing that reveals a reading.
@@ -219,6 +270,14 @@ impl PadFile {
     pub fn to_bytes(&self) -> Result<Vec<u8>, PadsError> {
         let parameters = self.list.parameters.fingerprint();
         Ok(metadata::write(parameters, self.key, &self.content)?)
+    }
+
+    /// The part of the file without which no frame can be checked.
+    pub fn head(&self) -> PadHead {
+        PadHead {
+            plan: self.content.plan.clone(),
+            mac_key: self.content.mac_key,
+        }
     }
 
     /// The frames that there are pads for.

@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed, several ids with commas between, or latest
+    /// The readings: the id that `send` printed, several ids with commas between, latest, or what a board
+    /// sent in frames: board:BOARD, or board:BOARD:FIRST-LAST for those of these counters
     #[arg(long, default_value = "latest")]
     readings: Selection,
     /// The file for the encrypted result [default: stdout]

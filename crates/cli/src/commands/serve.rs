@@ -2,13 +2,15 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_service::frames::FramesConfig;
+use tfhe_sbc_service::frames::broker::{FrameBroker, FrameMessages};
 use tfhe_sbc_service::ingest::IngestConfig;
 use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
@@ -22,7 +24,7 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output};
 
 /// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
-/// /v1/readings, POST /v1/query/ID, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
+/// /v1/readings, POST /v1/frames/BOARD, POST /v1/query/ID, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
 /// server key. Prints one line, "listening on ADDRESS", when it is ready; logs go to
 /// stderr (RUST_LOG sets how much). SIGTERM or ctrl-c lets it finish what is under way.
 #[derive(Args)]
@@ -84,25 +86,119 @@ pub(crate) struct Arguments {
     /// The beginning of the topics
     #[arg(long, value_name = "PREFIX", default_value = "tfhe-sbc")]
     mqtt_topic: String,
+    /// Take frames of small boards from the broker of --mqtt, under PREFIX/NAME/frame
+    #[arg(long, requires = "mqtt")]
+    mqtt_frames: bool,
+    /// Take frames of small boards over UDP at this address
+    #[arg(long, value_name = "ADDRESS")]
+    udp_frames: Option<SocketAddr>,
+    #[command(flatten)]
+    chirpstack: ChirpStack,
     /// Stop when stdin ends, as it does when the process that holds its other end does
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
 }
 
-impl Arguments {
-    fn broker(&self, tls: &TlsFiles) -> Outcome<Option<IngestConfig>> {
-        let Some(url) = &self.mqtt else {
+/// A network server of LoRaWAN whose events carry frames.
+#[derive(Args)]
+struct ChirpStack {
+    /// Take frames of small boards from the broker of a ChirpStack: mqtt://HOST:PORT, or mqtts://HOST:PORT
+    #[arg(long = "chirpstack", value_name = "URL")]
+    url: Option<String>,
+    /// The topics of its events; name your application to leave out other devices
+    #[arg(
+        long = "chirpstack-topic",
+        value_name = "TOPIC",
+        default_value = "application/+/device/+/event/up"
+    )]
+    topic: String,
+    /// The FPort that frames come from [default: all]
+    #[arg(long = "chirpstack-port", value_name = "FPORT")]
+    port: Option<u8>,
+    /// A file with USER:PASSWORD for the broker
+    #[arg(long = "chirpstack-login", value_name = "FILE")]
+    login: Option<PathBuf>,
+    /// The server's name at the broker, which no other client may have
+    #[arg(
+        long = "chirpstack-client",
+        value_name = "NAME",
+        default_value = "tfhe-sbc-frames"
+    )]
+    client: String,
+}
+
+impl ChirpStack {
+    fn broker(&self, arguments: &Arguments, tls: &TlsFiles) -> Outcome<Option<FrameBroker>> {
+        let Some(url) = &self.url else {
             return Ok(None);
         };
+        let login = self.login.as_deref().map(read_login).transpose()?;
+        let identity = match url.starts_with("mqtts://") {
+            true => Some(arguments.broker_identity(tls)?),
+            false => None,
+        };
+        Ok(Some(FrameBroker {
+            broker: Broker::new(url, identity.as_ref(), login).explain("--chirpstack")?,
+            client: self.client.clone(),
+            messages: FrameMessages::ChirpStack {
+                topic: self.topic.clone(),
+                port: self.port,
+            },
+        }))
+    }
+}
+
+/// Reads a user and a password.
+fn read_login(path: &Path) -> Outcome<(String, String)> {
+    let advice = "write USER:PASSWORD into a file that only the server may read";
+    let text = std::fs::read_to_string(path)
+        .advise(format_args!("cannot read {}", path.display()), advice)?;
+    let login = text.trim_end_matches(['\r', '\n']).split_once(':');
+    let (user, password) = login.ok_or_else(|| {
+        failure(
+            format_args!("{} has no USER:PASSWORD", path.display()),
+            advice,
+        )
+    })?;
+    Ok((user.to_owned(), password.to_owned()))
+}
+
+impl Arguments {
+    fn broker_identity(&self, tls: &TlsFiles) -> Outcome<Identity> {
         let own = CertificateFiles::named(&self.tls, &self.mqtt_identity);
-        let identity = Identity::load(&tls.ca.certificate, &own).advise(
+        Identity::load(&tls.ca.certificate, &own).advise(
             "no identity to show the broker",
             format_args!(
                 "make one with `tfhe-sbc certs --out {} --add {} --role owner`",
                 self.tls.display(),
                 self.mqtt_identity
             ),
-        )?;
+        )
+    }
+
+    /// The networks that frames come over, where `ingest` is the broker of uploads.
+    fn frames(&self, tls: &TlsFiles, ingest: Option<&IngestConfig>) -> Outcome<FramesConfig> {
+        let direct = ingest
+            .filter(|_| self.mqtt_frames)
+            .map(|ingest| FrameBroker {
+                broker: ingest.broker.clone(),
+                client: format!("{}-frames", ingest.client),
+                messages: FrameMessages::Frames {
+                    prefix: ingest.prefix.clone(),
+                },
+            });
+        let chirpstack = self.chirpstack.broker(self, tls)?;
+        Ok(FramesConfig {
+            udp: self.udp_frames,
+            brokers: direct.into_iter().chain(chirpstack).collect(),
+        })
+    }
+
+    fn broker(&self, tls: &TlsFiles) -> Outcome<Option<IngestConfig>> {
+        let Some(url) = &self.mqtt else {
+            return Ok(None);
+        };
+        let identity = self.broker_identity(tls)?;
         if !url.starts_with("mqtts://") {
             return Err(failure(
                 format_args!("{url:?} is no address of a broker with TLS"),
@@ -143,11 +239,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         "no store",
         "choose a directory that you can write to with --store",
     )?;
+    let broker = arguments.broker(&tls)?;
     let config = ServerConfig {
         identity,
         revoked: Some(tls.revoked.clone()),
         status: arguments.status,
-        broker: arguments.broker(&tls)?,
+        frames: arguments.frames(&tls, broker.as_ref())?,
+        broker,
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             buffered_bytes: arguments.max_buffered_bytes,

@@ -4,79 +4,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::board::agent;
-use crate::common::{Server, command, shared, tfhe_sbc};
+use crate::common::mosquitto::{Mosquitto, desk};
+use crate::common::{Server, command};
 use serde_json::json;
-
-/// The settings in the manual that begin so.
-fn block(beginning: &str) -> String {
-    let manual = include_str!("../../../../docs/agent.md");
-    let mut blocks = manual.split("```conf\n").skip(1);
-    let block = blocks.find(|block| block.starts_with(beginning)).unwrap();
-    block.split("```").next().unwrap().to_owned()
-}
-
-/// A broker; dropped, it is killed.
-struct Mosquitto {
-    child: Child,
-    address: String,
-}
-
-impl Mosquitto {
-    /// Starts the broker, with TLS and the rules if `tls` is set, and otherwise for readings only.
-    fn start(directory: &Path, tls: bool) -> Self {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        Self::start_at(directory, tls, port)
-    }
-
-    fn start_at(directory: &Path, tls: bool, port: u16) -> Self {
-        fs::write(directory.join("rules"), block("user ingest")).unwrap();
-        let secure =
-            block("listener 8883").replace("/etc/mosquitto", &directory.display().to_string());
-        let settings = match tls {
-            true => secure.replace("listener 8883", &format!("listener {port} 127.0.0.1")),
-            false => format!("listener {port} 127.0.0.1\nallow_anonymous true\n"),
-        };
-        let settings = format!("user root\n{settings}");
-        let file = directory.join(format!("mosquitto-{port}.conf"));
-        fs::write(&file, settings).unwrap();
-        let log = fs::File::create(directory.join("mosquitto.log")).unwrap();
-        let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap());
-        let child = Command::new("mosquitto")
-            .env("PATH", path)
-            .arg("-c")
-            .arg(&file)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("these tests need the broker mosquitto: apt-get install mosquitto");
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let log = fs::read_to_string(directory.join("mosquitto.log")).unwrap_or_default();
-            assert!(
-                Instant::now() < deadline,
-                "mosquitto does not start:\n{log}"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self {
-            child,
-            address: format!("127.0.0.1:{port}"),
-        }
-    }
-}
-
-impl Drop for Mosquitto {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn settings(desk: &Path, url: &str, device: &str, more: &str) {
     let text = format!(
@@ -117,18 +51,6 @@ fn blobs(desk: &Path) -> Vec<String> {
     let files = fs::read_dir(desk.join("store/blobs")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.len() == 64).collect()
-}
-
-/// A desk with certificates of its own.
-fn desk() -> tempfile::TempDir {
-    let desk = shared().desk();
-    let directory = desk.path();
-    fs::remove_dir_all(directory.join("tls")).unwrap();
-    tfhe_sbc(directory, &["certs"]).succeeded();
-    for (name, role) in [("ingest", "owner"), ("hill", "device")] {
-        tfhe_sbc(directory, &["certs", "--add", name, "--role", role]).succeeded();
-    }
-    desk
 }
 
 fn serve(directory: &Path, broker: &str) -> Server {

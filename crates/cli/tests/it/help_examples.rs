@@ -229,6 +229,14 @@ fn the_examples_of_serve_send_and_query_work_together() {
     for question in ["max(temperature_c)", "count(illuminance_lx > encrypted(…))"] {
         assert!(answers.text().contains(question), "{}", answers.text());
     }
+    run_example(directory.path(), "pads make");
+    run("pads send");
+    let board = "70b3d57ed0001234";
+    for (subcommand, state) in [("pads list", "takes frames"), ("pads end", "ended")] {
+        let listed = run(subcommand);
+        let shows = |word| listed.text().contains(word);
+        assert!(shows(board) && shows(state), "{}", listed.text());
+    }
     let (status, log) = server.terminate();
     assert!(status.success(), "{status}\n{log}");
     assert!(log.contains("stopped"), "{log}");

@@ -19,6 +19,7 @@ mod compact_columns;
 mod demo;
 mod derived_columns;
 mod device_keys;
+mod frames_server;
 mod help_examples;
 mod packing_keys;
 mod pads;

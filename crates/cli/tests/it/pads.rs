@@ -1,30 +1,15 @@
 //! `pads`: a board that makes frames, and a server's computation on what became of them.
 
-use std::convert::Infallible;
 use std::path::Path;
 
-use tfhe_sbc_frames::{BoardKey, Column, Counter, CounterStore, DeviceId, Encoder, Form, Format};
+use tfhe_sbc_frames::{BoardKey, Column, Counter, DeviceId, Encoder, Form, Format};
 
+use crate::common::frames::Ram;
 use crate::common::{shared, tfhe_sbc, tfhe_sbc_fed};
 
 const BOARD: &str = "70b3d57ed0001234";
 /// Level and flow of each row, as codes: -1.5 m, 2.0 m, 0.5 m, then -2.0 m, 1.0 m, 5.5 m.
 const FRAMES: [[u8; 6]; 2] = [[1, 60, 8, 3, 5, 17], [0, 17, 6, 63, 15, 0]];
-
-struct Ram(u32);
-
-impl CounterStore for Ram {
-    type Error = Infallible;
-
-    fn read(&mut self) -> Result<Option<u32>, Infallible> {
-        Ok(Some(self.0))
-    }
-
-    fn write(&mut self, limit: u32) -> Result<(), Infallible> {
-        self.0 = limit;
-        Ok(())
-    }
-}
 
 /// The numbers of an entry `.name = {0x.., …},` of a board's header.
 fn key_in(header: &str) -> [u8; 32] {

@@ -1,6 +1,6 @@
 //! Which formats and codes there are, and the lengths of their frames.
 
-use tfhe_sbc_frames::{Column, EncodeError, Form, Format, FormatError};
+use tfhe_sbc_frames::{Column, DeviceId, EncodeError, Form, Format, FormatError};
 
 use crate::support::{ID, day, encoder, format, key};
 
@@ -52,4 +52,20 @@ fn refused_codes_use_no_counter() {
     assert_eq!(encode(&[0; 4], 17), Err(EncodeError::Buffer(18)));
     let frame = encode(&[4095, 255, 0, 0], 64).unwrap();
     assert_eq!(frame[..4], 5_u32.to_le_bytes());
+}
+
+#[test]
+fn boards_are_named_by_hexadecimal_digits() {
+    let id: DeviceId = "70B3d57ed0001234".parse().unwrap();
+    assert_eq!(id, ID);
+    assert_eq!(id.to_string(), "70b3d57ed0001234");
+    for text in [
+        "",
+        "70b3d57ed000123",
+        "70b3d57ed00012345",
+        "70b3d57ed000123g",
+        "+0b3d57ed0001234",
+    ] {
+        assert!(text.parse::<DeviceId>().is_err(), "{text}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Frames whose bytes must never change, as another implementation, in Python, has made them. The first is in
 //! docs/frames.md.
 
-use tfhe_sbc_frames::Form;
+use tfhe_sbc_frames::{Acknowledgement, Form};
 
 use crate::support::{day, example_codes, format, frame, key};
 
@@ -45,4 +45,30 @@ fn the_key_of_the_tags() {
         hex(key(1).mac_key().as_bytes()),
         "12ccd13d4fd618c4ed426a9833f74619"
     );
+}
+
+#[test]
+fn the_acknowledgement_of_a_frame() {
+    let codes = example_codes();
+    let expected = "70b3d57ed00012346d01000048671427a64c5b50";
+    for form in [Form::Bare, Form::Named] {
+        let sent = frame(day(form), key(1), 365, &codes);
+        let acknowledgement = Acknowledgement::of(&day(form), &key(1).mac_key(), &sent).unwrap();
+        assert_eq!(hex(acknowledgement.as_bytes()), expected);
+        assert!(acknowledgement.is(acknowledgement.as_bytes()));
+        for bit in 0..8 * Acknowledgement::BYTES {
+            let mut flipped = *acknowledgement.as_bytes();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(!acknowledgement.is(&flipped));
+        }
+        assert!(!acknowledgement.is(&acknowledgement.as_bytes()[..19]));
+        // Every other frame has another.
+        let other = frame(day(form), key(1), 366, &codes);
+        let other = Acknowledgement::of(&day(form), &key(1).mac_key(), &other).unwrap();
+        assert!(!acknowledgement.is(other.as_bytes()));
+        assert_eq!(
+            Acknowledgement::of(&day(form), &key(1).mac_key(), &sent[..11]),
+            None
+        );
+    }
 }

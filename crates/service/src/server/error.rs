@@ -5,11 +5,12 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::backend::{BackendError, BackendErrorKind};
+use crate::frames::FrameRefusal;
 use crate::metrics::Rejection;
 use crate::store::StoreError;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::mqtt::answer::Answer;
-use tfhe_sbc_transport::protocol::ErrorBody;
+use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody};
 use tfhe_sbc_transport::role::{Action, Subject};
 use tfhe_sbc_upload::short::ShortError;
 
@@ -143,8 +144,7 @@ impl Refusal {
     }
 
     pub(super) fn bad_id(message: impl ToString) -> Self {
-        let hint =
-            "take ids from the receipts of uploads, with commas between several, or say 'latest'";
+        let hint = "take ids from the receipts of uploads, with commas between several, or say 'latest', or board:BOARD for a board's frames";
         Self::new(
             StatusCode::BAD_REQUEST,
             Rejection::Invalid,
@@ -164,6 +164,25 @@ impl Refusal {
         )
     }
 
+    pub(super) fn bad_board(message: impl ToString) -> Self {
+        let hint = "name the board by 16 hexadecimal digits, such as its DevEUI";
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            Rejection::Invalid,
+            message.to_string(),
+            hint,
+        )
+    }
+
+    pub(super) fn no_frames(board: DeviceId) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            format!("no frames of the board {board} are stored that you ask about"),
+            "`tfhe-sbc pads list` shows how many frames of each board have arrived",
+        )
+    }
+
     pub(super) fn nothing_stored() -> Self {
         let message = "no readings are stored yet";
         Self::new(
@@ -176,13 +195,13 @@ impl Refusal {
 
     pub(super) fn no_such_path() -> Self {
         let message = "there is nothing at this path";
-        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/status, /healthz, /readyz and /metrics";
+        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
         Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
     }
 
     pub(super) fn wrong_method() -> Self {
         let message = "this path does not take this method";
-        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, GET everything else";
+        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, POST /v1/frames/{board}, POST and GET /v1/pads, DELETE /v1/pads/{board}, GET everything else";
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             Rejection::Invalid,
@@ -242,6 +261,35 @@ impl From<BackendError> for Refusal {
             BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),
         };
         Self::new(status, reason, error.message, error.hint)
+    }
+}
+
+impl From<FrameRefusal> for Refusal {
+    fn from(refused: FrameRefusal) -> Self {
+        let status = StatusCode::from_u16(refused.status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let reason = match refused {
+            FrameRefusal::Store(StoreError::PadsOfSameKey) => {
+                return Self::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    Rejection::Invalid,
+                    StoreError::PadsOfSameKey.to_string(),
+                    "make new pads with `tfhe-sbc pads make`; each run draws a key of its own",
+                );
+            }
+            FrameRefusal::Store(error) => return error.into(),
+            FrameRefusal::Backend(error) => return error.into(),
+            FrameRefusal::Pads(error) => {
+                tracing::error!(%error, "stored pads cannot be used");
+                return Self::internal("the board's pads cannot be used; nothing was stored");
+            }
+            FrameRefusal::UnknownBoard(_) => Rejection::NotFound,
+            FrameRefusal::Busy => {
+                return Self::busy(&refused.to_string(), MEMORY_RETRY_AFTER_SECONDS);
+            }
+            _ => Rejection::Invalid,
+        };
+        Self::new(status, reason, refused.to_string(), refused.hint())
     }
 }
 

@@ -14,16 +14,18 @@ use axum::{Extension, Json, Router};
 use serde_json::json;
 
 use super::Limits;
-use super::body::{self, BodyReader};
+use super::body::{self, BodyReader, Received};
 use super::counted::Heard;
 use super::error::Refusal;
 use super::evaluation::EvaluationQueue;
+use super::frames;
 use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
 use super::replies;
 use super::short_uploads;
 use crate::backend::Backend;
 use crate::client_verifier::ClientVerifier;
+use crate::frames::Frames;
 use crate::metrics::{Metrics, Rejection};
 use crate::store::{Store, StoreError, Stored};
 use tfhe_sbc_transport::BlobId;
@@ -46,6 +48,7 @@ pub(super) struct Application {
     limits: Limits,
     store: Arc<Store>,
     backend: Arc<dyn Backend>,
+    frames: Arc<Frames>,
     metrics: Arc<Metrics>,
     bodies: BodyReader,
     queue: EvaluationQueue,
@@ -54,13 +57,14 @@ pub(super) struct Application {
     started: Instant,
 }
 
-type Shared = State<Arc<Application>>;
+pub(super) type Shared = State<Arc<Application>>;
 
 impl Application {
     pub(super) fn new(
         limits: Limits,
         store: Arc<Store>,
         backend: Arc<dyn Backend>,
+        frames: Arc<Frames>,
         metrics: Arc<Metrics>,
         clients: Arc<ClientVerifier>,
     ) -> Self {
@@ -75,6 +79,7 @@ impl Application {
             limits,
             store,
             backend,
+            frames,
             metrics,
             bodies,
             queue,
@@ -82,6 +87,23 @@ impl Application {
             history: Arc::default(),
             started: Instant::now(),
         }
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    pub(super) fn bodies(&self) -> &BodyReader {
+        &self.bodies
+    }
+
+    /// Reads a body that may be as large as an upload.
+    pub(super) async fn read_upload(&self, request: Request) -> Result<Received, Refusal> {
+        self.bodies.read(request, self.limits.upload_bytes).await
     }
 
     /// Returns whether so many connections are open that each should be closed after its answer.
@@ -172,7 +194,7 @@ impl Application {
     }
 
     /// Runs work on the disk or on large inputs away from the network threads.
-    async fn blocking<T: Send + 'static>(
+    pub(super) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -198,6 +220,13 @@ impl Application {
                     };
                 }
                 Selection::Ids(ids) => ids,
+                Selection::Board(board, span) => {
+                    let ids = this.store.readings_of_board(board, span)?;
+                    match ids.is_empty() {
+                        true => return Err(Refusal::no_frames(board)),
+                        false => ids,
+                    }
+                }
             };
             let mut bytes = 0;
             for &id in &ids {
@@ -225,6 +254,7 @@ pub(super) fn router(application: Arc<Application>) -> Router {
         .route(HEALTH_PATH, get(health))
         .route(READY_PATH, get(ready))
         .route(METRICS_PATH, get(metrics))
+        .merge(frames::routes())
         .fallback(async || Refusal::no_such_path())
         .method_not_allowed_fallback(async || Refusal::wrong_method())
         .layer(middleware::from_fn_with_state(
@@ -276,9 +306,7 @@ async fn upload(
     if let Err(refusal) = authorize(&peer, Action::Upload) {
         return Err(bodies.refuse(request, refusal).await);
     }
-    let body = bodies
-        .read(request, application.limits.upload_bytes)
-        .await?;
+    let body = application.read_upload(request).await?;
     let receipt = application.take_in(peer.name, body).await?;
     let status = if receipt.created {
         StatusCode::CREATED
@@ -428,7 +456,7 @@ async fn metrics(
     Ok((format, application.metrics.render()).into_response())
 }
 
-fn authorize(peer: &Subject, action: Action) -> Result<(), Refusal> {
+pub(super) fn authorize(peer: &Subject, action: Action) -> Result<(), Refusal> {
     if peer.may(action) {
         Ok(())
     } else {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
+use super::pads::{self, ArrivingFrame};
 use super::{StoreError, Stored, StoredReadings, as_i64, definitions, entry, now, to_json};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::protocol::UploadSummary;
@@ -24,6 +25,8 @@ pub(super) struct NewEntry {
     pub(super) summary: UploadSummary,
     /// The definitions to keep for the uploader.
     pub(super) definitions: Option<Definitions>,
+    /// The frame that the upload was made of.
+    pub(super) frame: Option<ArrivingFrame>,
 }
 
 type Committed = (StoredReadings, Stored);
@@ -129,6 +132,9 @@ fn together(
 }
 
 fn insert(index: &Connection, new: &NewEntry) -> Result<Committed, StoreError> {
+    if let Some(frame) = &new.frame {
+        pads::record(index, frame, &new.id)?;
+    }
     let mut statement = index.prepare_cached(
         "INSERT INTO readings (id, bytes, created_at, uploader, summary) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (id) DO NOTHING",
@@ -152,7 +158,7 @@ fn insert(index: &Connection, new: &NewEntry) -> Result<Committed, StoreError> {
     Ok((readings, stored))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Each use leaves what it guards whole; a transaction that panics is rolled back.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

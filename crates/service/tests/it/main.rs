@@ -10,6 +10,7 @@ mod common;
 mod key_set;
 
 mod device_keys;
+mod frames;
 mod keys;
 mod limits;
 mod long_answers;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::common::{ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
+use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -123,6 +124,7 @@ fn serve_until_told(directory: &Path) -> ! {
         revoked: None,
         status: None,
         broker: None,
+        frames: FramesConfig::default(),
         limits: Limits::default(),
     };
     let served = server::run(

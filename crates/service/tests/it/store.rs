@@ -195,9 +195,11 @@ fn nobody_else_may_look() {
     store.put(b"readings", "pi", &summary(1), None).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
-    assert_eq!(mode(&directory.join("blobs")), 0o700);
+    for folder in ["blobs", "pads"] {
+        assert_eq!(mode(&directory.join(folder)), 0o700);
+    }
     for name in file_names(&directory) {
-        if name != "blobs" {
+        if !["blobs", "pads"].contains(&name.as_str()) {
             assert_eq!(mode(&directory.join(&name)), 0o600, "{name}");
         }
     }

@@ -156,6 +156,46 @@ impl Connection {
         keep_alive: Duration,
         topics: &[&str],
     ) -> Result<Self, MqttError> {
+        let mut connection = Self::begin(broker, client, keep_alive, false).await?;
+        if !topics.is_empty() {
+            let id = connection.id();
+            connection.send(Outgoing::Subscribe { topics, id }).await?;
+            let answer = timeout(PATIENCE, connection.next()).await;
+            let answer = answer.map_err(|_| MqttError::Late {
+                address: broker.address(),
+            })?;
+            match answer? {
+                Incoming::SubAck { granted: true } => {}
+                _ => return Err(connection.no_subscription()),
+            }
+        }
+        Ok(connection)
+    }
+
+    /// Goes on with the session under the name `client`, for which the broker has kept messages, or begins it, and
+    /// asks for `topics`. The answer comes among the messages: `Incoming::SubAck`.
+    ///
+    /// # Errors
+    /// If the broker cannot be reached, or refuses.
+    pub async fn resume(
+        broker: &Broker,
+        client: &str,
+        keep_alive: Duration,
+        topics: &[&str],
+    ) -> Result<Self, MqttError> {
+        let mut connection = Self::begin(broker, client, keep_alive, true).await?;
+        let id = connection.id();
+        connection.send(Outgoing::Subscribe { topics, id }).await?;
+        Ok(connection)
+    }
+
+    /// Begins or resumes a session.
+    async fn begin(
+        broker: &Broker,
+        client: &str,
+        keep_alive: Duration,
+        resume: bool,
+    ) -> Result<Self, MqttError> {
         let address = broker.address();
         let late = |_| MqttError::Late {
             address: address.clone(),
@@ -172,6 +212,7 @@ impl Connection {
         let login = broker.login.as_ref();
         connection
             .send(Outgoing::Connect {
+                resume,
                 client,
                 login: login.map(|(user, password)| (user.as_str(), password.as_str())),
                 keep_alive: u16::try_from(keep_alive.as_secs()).unwrap_or(u16::MAX),
@@ -194,14 +235,6 @@ impl Connection {
                 }));
             }
             _ => return Err(refused("it does not begin with an answer")),
-        }
-        if !topics.is_empty() {
-            let id = connection.id();
-            connection.send(Outgoing::Subscribe { topics, id }).await?;
-            match timeout(PATIENCE, connection.next()).await.map_err(late)?? {
-                Incoming::SubAck { granted: true } => {}
-                _ => return Err(MqttError::Subscription { address }),
-            }
         }
         Ok(connection)
     }
@@ -235,6 +268,13 @@ impl Connection {
     /// Returns the error for a broker that sends nothing.
     pub fn silent(&self) -> MqttError {
         MqttError::Late {
+            address: self.address.clone(),
+        }
+    }
+
+    /// Returns the error for a broker that refuses the subscription.
+    pub fn no_subscription(&self) -> MqttError {
+        MqttError::Subscription {
             address: self.address.clone(),
         }
     }

@@ -6,8 +6,10 @@ const MAX_REMAINING: usize = 268_435_455;
 /// A packet that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub enum Outgoing<'a> {
-    /// Begins a session that knows nothing of earlier ones.
+    /// Begins a session.
     Connect {
+        /// Whether the broker goes on with the session that this client had, whose messages it has kept.
+        resume: bool,
         /// The client's name, which no other client may have.
         client: &'a str,
         /// The client's user and password, if it has them.
@@ -90,12 +92,14 @@ impl Outgoing<'_> {
         let mut body = Vec::new();
         let head = match self {
             Self::Connect {
+                resume,
                 client,
                 login,
                 keep_alive,
             } => {
                 text(&mut body, "MQTT");
-                let flags = 0b10 | if login.is_some() { 0b1100_0000 } else { 0 };
+                let clean = if resume { 0 } else { 0b10 };
+                let flags = clean | if login.is_some() { 0b1100_0000 } else { 0 };
                 body.extend_from_slice(&[4, flags]);
                 body.extend_from_slice(&keep_alive.to_be_bytes());
                 text(&mut body, client);
@@ -269,11 +273,20 @@ mod tests {
     #[test]
     fn packets_are_as_in_the_standard() {
         let connect = Outgoing::Connect {
+            resume: false,
             client: "pi",
             login: Some(("u", "p")),
             keep_alive: 60,
         };
         let bytes = b"\x10\x14\0\x04MQTT\x04\xc2\0\x3c\0\x02pi\0\x01u\0\x01p";
+        assert_eq!(connect.to_bytes(), bytes);
+        let connect = Outgoing::Connect {
+            resume: true,
+            client: "pi",
+            login: None,
+            keep_alive: 60,
+        };
+        let bytes = b"\x10\x0e\0\x04MQTT\x04\0\0\x3c\0\x02pi";
         assert_eq!(connect.to_bytes(), bytes);
         let subscribe = Outgoing::Subscribe {
             topics: &["a/b", "c"],

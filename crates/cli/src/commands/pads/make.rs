@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tfhe_sbc_core::keys::DeviceKey;
-use tfhe_sbc_frames::{BoardKey, Format};
+use tfhe_sbc_frames::{BoardKey, DeviceId, Format};
 use tfhe_sbc_oracle::compact::Profile;
 use tfhe_sbc_oracle::upload::UploadKind;
 use tfhe_sbc_upload::definition::{Definition, Under, Use};
-use tfhe_sbc_upload::pads::{FramePlan, make_pads};
+use tfhe_sbc_upload::pads::{BoardFile, FramePlan, make_pads};
 use zeroize::Zeroizing;
 
 use super::header::board_header;
@@ -17,8 +17,8 @@ use crate::failure::{Explain, Outcome};
 use crate::keys::new_files::NewFiles;
 use crate::{columns, keys, output, report};
 
-/// Makes a key for a board, and pads for the rows that it will send. The board's key goes into a C header and
-/// nowhere else: flash the board with it and delete it. The pads go to the server. They hold the key of the
+/// Makes a key for a board, and pads for the rows that it will send. The board's key goes into a C header, or with
+/// --agent into a file for the agent, and nowhere else: give it to the board and delete it. The pads go to the server. They hold the key of the
 /// frames' tags, with which frames can be forged, and nothing that reveals a reading.
 ///
 /// Columns are made for alarms unless their definitions say otherwise.
@@ -28,8 +28,7 @@ use crate::{columns, keys, output, report};
 )]
 pub(crate) struct Arguments {
     /// The 8 bytes that name the board, such as its DevEUI, in hexadecimal digits
-    #[arg(value_parser = device_id)]
-    board: [u8; 8],
+    board: DeviceId,
     /// The number of rows that the board will send
     #[arg(long)]
     rows: NonZeroU32,
@@ -51,26 +50,25 @@ pub(crate) struct Arguments {
     /// The C header with the key, for the board [default: BOARD.h]
     #[arg(long, value_name = "FILE")]
     out_board: Option<PathBuf>,
+    /// Write the key as a file for `tfhe-sbc agent` instead of a C header [default name: BOARD.board.tsbc]
+    #[arg(long)]
+    agent: bool,
 }
 
 /// The smallest frame of LoRaWAN.
 const FRAME_BYTES: usize = 51;
 
-fn device_id(digits: &str) -> Result<[u8; 8], String> {
-    let is_hex = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let number = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
-    let number = number.ok_or("a board is named by 16 hexadecimal digits")?;
-    Ok(number.to_be_bytes())
-}
-
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let name = format!("{:016x}", u64::from_be_bytes(arguments.board));
+    let name = arguments.board.to_string();
     let out = |path: &Option<PathBuf>, ending| {
         let default = || PathBuf::from(format!("{name}.{ending}"));
         path.clone().unwrap_or_else(default)
     };
     let out_server = out(&arguments.out_server, "pads.tsbc");
-    let out_board = out(&arguments.out_board, "h");
+    let out_board = match arguments.agent {
+        true => out(&arguments.out_board, "board.tsbc"),
+        false => out(&arguments.out_board, "h"),
+    };
     output::check_file(&out_server)?;
     output::check_file(&out_board)?;
 
@@ -94,7 +92,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         "make them for fewer rows at a time; each file has a key of its own",
     )?;
 
-    let text = Zeroizing::new(board_header(pads.plan(), format, &board).into_bytes());
+    let text = match arguments.agent {
+        true => BoardFile::new(pads.plan().clone(), board)
+            .to_bytes(pads.parameters().fingerprint(), pads.key())
+            .explain("no key")?,
+        false => Zeroizing::new(board_header(pads.plan(), format, &board).into_bytes()),
+    };
     let mut files = NewFiles::default();
     files.add_secret(
         &out_board,
@@ -127,7 +130,7 @@ fn plan(arguments: &Arguments, key: &DeviceKey) -> Outcome<FramePlan> {
         kind: UploadKind::Symmetric,
     };
     let mut plan = FramePlan {
-        device: arguments.board,
+        device: arguments.board.0,
         named: arguments.named,
         columns: columns::under(&definitions, under)?,
         rows: 1,

@@ -1,6 +1,8 @@
 //! The program as people run it: commands in directories, a server process, and the output of both.
 
 pub(crate) mod board;
+pub(crate) mod frames;
+pub(crate) mod mosquitto;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -12,6 +12,7 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
+use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -19,6 +20,7 @@ use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_transport::tls;
+use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, Compact};
 use tokio::sync::oneshot;
 
@@ -48,6 +50,11 @@ impl Backend for FakeBackend {
                 BackendErrorKind::BadInput,
             ))
         }
+    }
+
+    fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError> {
+        PadFile::read(file)
+            .map_err(|_| error("these are no pads", "send pads", BackendErrorKind::BadInput))
     }
 
     fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError> {
@@ -186,6 +193,7 @@ impl TestServer {
             revoked: Some(site.tls.revoked.clone()),
             status,
             broker: None,
+            frames: FramesConfig::default(),
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -234,6 +242,7 @@ impl TestServer {
             revoked: Some(site.tls.revoked.clone()),
             status,
             broker: None,
+            frames: FramesConfig::default(),
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
