@@ -2,6 +2,7 @@
 
 mod agent;
 mod ckks;
+mod frames;
 mod messages;
 mod texts;
 mod tfhe_rs;
@@ -30,6 +31,10 @@ pub(crate) const TARGETS: &[Target] = &[
     agent::CURSOR,
     agent::PARTS,
     agent::PACKETS,
+    frames::PADS,
+    frames::FRAMES,
+    frames::BOARD_FILE,
+    frames::EVENT,
     ckks::PARAMETERS,
     ckks::SECRET_KEY,
     ckks::PUBLIC_KEY,

@@ -1,5 +1,7 @@
 //! The agent's loop: rows become batches, and batches go to the spool.
 
+mod encryptor;
+mod frames;
 mod signals;
 
 use std::sync::Arc;
@@ -7,18 +9,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tfhe_sbc_core::description::{MAX_TEXT, is_plain_text};
 use tfhe_sbc_upload::readings::Column;
-use tfhe_sbc_upload::{DeviceSession, UploadError};
 use zeroize::Zeroizing;
 
 use crate::batch::{Batch, Row};
 use crate::clock::{Schedule, Stop, label};
-use crate::config::Config;
+use crate::config::{Config, Transport};
 use crate::error::AgentError;
 use crate::metrics::{self, Metrics};
 use crate::range::Gate;
 use crate::sender::{self, Drained, Link};
 use crate::source::{RawRow, Source};
 use crate::spool::{Pushed, Spool};
+use encryptor::Encryptor;
+pub(crate) use frames::board_file;
 
 /// The time that an upload under way has to end when the agent stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -55,47 +58,6 @@ pub struct Test {
     pub batch_rows: usize,
     /// The bytes of an upload of a full batch.
     pub full_batch: usize,
-}
-
-/// The session that encrypts, and the columns that it encrypts.
-struct Encryptor {
-    session: DeviceSession,
-    columns: Vec<Column>,
-}
-
-impl Encryptor {
-    fn new(config: &Config) -> Result<Self, AgentError> {
-        let bytes = config.key_bytes()?;
-        let session = DeviceSession::new(bytes, config.plan()).map_err(|error| {
-            let advice =
-                "give the device's key, as `tfhe-sbc device-key` or `tfhe-sbc provision` made it";
-            AgentError::setting("device.key", &error, error.advice().unwrap_or(advice))
-        })?;
-        let columns = config.columns_under(session.under())?;
-        Ok(Self { session, columns })
-    }
-
-    fn encrypt(
-        &mut self,
-        config: &Config,
-        labels: &[String],
-        readings: &[impl AsRef<[f64]>],
-    ) -> Result<Vec<u8>, UploadError> {
-        let (session, columns) = (&mut self.session, &self.columns);
-        session.encrypt_table(config.expander(), columns, labels, readings)
-    }
-
-    /// Returns the size in bytes of an upload of `rows` rows with the longest labels.
-    fn trial(&mut self, config: &Config, rows: usize) -> Result<usize, AgentError> {
-        let labels = vec!["x".repeat(MAX_TEXT); rows];
-        let columns = self.columns.iter();
-        let readings: Vec<_> = columns.map(|c| vec![c.offset; rows]).collect();
-        let upload = self.encrypt(config, &labels, &readings).map_err(|error| {
-            let advice = error.advice().unwrap_or("encrypt fewer rows at a time");
-            AgentError::setting("batch.rows", &error, advice)
-        })?;
-        Ok(upload.len())
-    }
 }
 
 /// A source, and the checks of its rows.
@@ -191,7 +153,8 @@ impl Agent {
         let metrics = Arc::<Metrics>::default();
         let mut encryptor = Encryptor::new(&config)?;
         let link = Link::new(&config)?;
-        let full = encryptor.trial(&config, config.batch.rows)? as u64;
+        let rows = encryptor.batch_rows(&config);
+        let full = encryptor.trial(&config, rows)? as u64;
         if config.spool.max_bytes < 2 * full {
             return Err(AgentError::setting(
                 "spool.max_bytes",
@@ -205,8 +168,10 @@ impl Agent {
         if config.reads_csv() {
             spool.require_cursor()?;
         }
+        encryptor.open(&config, &spool)?;
         let reader = Reader::new(&config, spool.cursor().as_deref(), &metrics)?;
-        let mut batch = Batch::new(config.columns.len(), config.batch.rows, config.batch.every);
+        let every = (!encryptor.takes_full_batches_only()).then_some(config.batch.every);
+        let mut batch = Batch::new(config.columns.len(), rows, every);
         batch.moved_to(reader.source.cursor());
         Ok(Self {
             batch,
@@ -296,13 +261,19 @@ impl Agent {
             return Ok(true);
         }
         let (labels, readings) = (self.batch.labels(), self.batch.readings());
-        let encrypted = self.encryptor.encrypt(&self.config, labels, &readings);
-        let upload = encrypted.map_err(|error| {
-            let advice = error
-                .advice()
-                .unwrap_or("report this as an error of the agent");
-            AgentError::new(format_args!("a batch was not encrypted: {error}"), advice)
-        })?;
+        if self.encryptor.takes_full_batches_only() && self.batch.room() > 0 {
+            let (rows, of) = (labels.len(), labels.len() + self.batch.room());
+            match self.reader.source.is_file() {
+                true => tracing::info!(
+                    rows,
+                    of,
+                    "too few rows for a frame: they are read again at the next start"
+                ),
+                false => tracing::warn!(rows, of, "too few rows for a frame: they are lost"),
+            }
+            return Ok(false);
+        }
+        let upload = self.encryptor.encrypt(&self.config, labels, &readings)?;
         let rows = u32::try_from(labels.len()).unwrap_or(u32::MAX);
         self.batch.clear();
         let cursor = self.batch.cursor().to_vec();
@@ -363,7 +334,19 @@ pub fn once(config: Config) -> Result<Once, AgentError> {
         true => agent.batch.room(),
         false => 1,
     };
+    let needed = agent.batch.room();
+    let whole_frames = agent.encryptor.takes_full_batches_only();
+    if whole_frames && most < needed {
+        return Err(AgentError::new(
+            format_args!("--once reads one row, and a frame of this board has {needed}"),
+            "let the agent run, or make pads for frames of one row (`tfhe-sbc pads make --frame 1`)",
+        ));
+    }
     let filled = agent.reader.fill(&mut agent.batch, most);
+    if whole_frames && agent.batch.room() > 0 {
+        // The file's cursor stays where it was, so the rows are read again.
+        agent.batch.clear();
+    }
     let rows = agent.batch.labels().len();
     let mut drained = Drained::default();
     let mut link = agent.link.take();
@@ -411,13 +394,36 @@ pub fn test(config: &Config) -> Result<Test, AgentError> {
             "start the program that writes it, or correct the path",
         ));
     };
-    let columns = encryptor.columns.iter().cloned().zip(row.values);
+    let columns = encryptor.columns().iter().cloned().zip(row.values);
+    let (columns, batch_rows) = (columns.collect(), encryptor.batch_rows(config));
     Ok(Test {
-        columns: columns.collect(),
+        columns,
         one_row: encryptor.trial(config, 1)?,
-        batch_rows: config.batch.rows,
-        full_batch: encryptor.trial(config, config.batch.rows)?,
+        batch_rows,
+        full_batch: encryptor.trial(config, batch_rows)?,
     })
+}
+
+/// Begins with the pads of a new key: writes the counter of frames into the spool, once for each key.
+///
+/// # Errors
+/// If the settings are for uploads, the board has a counter for its key already, another agent uses the spool, or the
+/// disk fails.
+pub fn begin(config: &Config) -> Result<(), AgentError> {
+    if config.server.transport != Transport::Frames {
+        return Err(AgentError::setting(
+            "server.transport",
+            "only frames have a counter",
+            "set it to \"frames\", or start the agent, which sends uploads",
+        ));
+    }
+    let spool = Spool::open(
+        &config.spool_directory(),
+        config.spool.max_bytes,
+        config.spool.when_full,
+        Arc::default(),
+    )?;
+    frames::begin(config, &spool)
 }
 
 #[cfg(test)]

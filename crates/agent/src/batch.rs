@@ -16,7 +16,8 @@ pub(crate) struct Batch {
     /// The readings, column by column.
     readings: Vec<Zeroizing<Vec<f64>>>,
     most: usize,
-    oldest: Duration,
+    /// Without it, a batch that is not full is never due.
+    oldest: Option<Duration>,
     since: Option<Instant>,
     /// The source's cursor behind these rows.
     cursor: Vec<u8>,
@@ -24,8 +25,8 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Returns an empty batch of `columns` columns and at most `most` rows, of which none waits
-    /// longer than `oldest`.
-    pub(crate) fn new(columns: usize, most: usize, oldest: Duration) -> Self {
+    /// longer than `oldest`; without it, rows wait until the batch is full.
+    pub(crate) fn new(columns: usize, most: usize, oldest: Option<Duration>) -> Self {
         Self {
             labels: Vec::with_capacity(most.min(4096)),
             // The memory is never grown, which would leave copies behind.
@@ -69,10 +70,11 @@ impl Batch {
 
     /// Returns the time at which the batch is to be encrypted, full or not.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.since.map(|since| match self.room() {
-            0 => since,
-            _ => since + self.oldest,
-        })
+        let since = self.since?;
+        match self.room() {
+            0 => Some(since),
+            _ => self.oldest.map(|oldest| since + oldest),
+        }
     }
 
     pub(crate) fn labels(&self) -> &[String] {

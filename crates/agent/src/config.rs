@@ -28,8 +28,9 @@ pub use embedded::base64_lines;
 use keys::Encryption;
 pub use keys::{DeviceSettings, Secret, TlsSettings};
 pub use settings::{
-    BatchSettings, ColumnSettings, CsvSettings, MetricsSettings, MqttSettings, SampleSettings,
-    SendSettings, ServerSettings, SpoolSettings, TopicsSettings, WhenFull,
+    BatchSettings, ColumnSettings, CsvSettings, FramesSettings, MetricsSettings, MqttSettings,
+    SampleSettings, SendSettings, ServerSettings, SpoolSettings, TopicsSettings, Transport,
+    WhenFull,
 };
 pub use source::SourceConfig;
 pub use template::{Provision, SYSTEMD_UNIT, template};
@@ -42,7 +43,8 @@ pub struct Config {
     pub device: DeviceSettings,
     /// The server or broker that batches go to.
     pub server: ServerSettings,
-    /// The agent's certificate and the trusted authority.
+    /// The agent's certificate and the trusted authority, which UDP needs not.
+    #[serde(default)]
     pub tls: TlsSettings,
     /// The schedule of sensors.
     #[serde(default)]
@@ -59,6 +61,9 @@ pub struct Config {
     /// The parts of uploads over MQTT.
     #[serde(default)]
     pub mqtt: MqttSettings,
+    /// The counter of frames.
+    #[serde(default)]
+    pub frames: FramesSettings,
     /// The file or address of the metrics.
     #[serde(default)]
     pub metrics: MetricsSettings,
@@ -127,13 +132,21 @@ impl Config {
 
     fn check(&self) -> Result<(), AgentError> {
         self.server.check()?;
-        self.tls.check()?;
+        if !self.server.is_udp()
+            || self
+                .topics
+                .as_ref()
+                .is_some_and(TopicsSettings::is_encrypted)
+        {
+            self.tls.check()?;
+        }
         self.device.check()?;
         self.sample.check()?;
         self.batch.check()?;
         self.spool.check()?;
         self.send.check()?;
         self.mqtt.check()?;
+        self.frames.check()?;
         self.metrics.check()?;
         if self.columns.is_empty() {
             return Err(AgentError::setting(

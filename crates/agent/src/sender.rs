@@ -5,12 +5,14 @@ mod backoff;
 mod https;
 mod mqtt;
 mod short_form;
+mod udp;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::agent::board_file;
 use crate::clock::Stop;
-use crate::config::{Config, SendSettings};
+use crate::config::{Config, SendSettings, Transport};
 use crate::error::AgentError;
 use crate::metrics::Metrics;
 use crate::spool::{Spool, Waiting};
@@ -18,7 +20,9 @@ use backoff::Backoff;
 use https::Https;
 use mqtt::Mqtt;
 use short_form::ShortForm;
+use tfhe_sbc_frames::{DeviceId, Form};
 use tfhe_sbc_transport::BlobId;
+use udp::Udp;
 
 /// The time that the sender sleeps if nothing wakes it.
 const IDLE: Duration = Duration::from_secs(60);
@@ -71,9 +75,19 @@ struct Acknowledged {
 }
 
 /// The connection to the server, and what it is known to have.
-pub(crate) struct Link {
-    carrier: Carrier,
-    short_form: ShortForm,
+pub(crate) struct Link(Batches);
+
+/// What batches are, and their way to the server.
+enum Batches {
+    /// Batches are uploads.
+    Uploads {
+        carrier: Carrier,
+        short_form: ShortForm,
+    },
+    /// Batches are frames of a board.
+    Frames { carrier: Carrier, board: DeviceId },
+    /// Batches are frames, and there is no connection.
+    Datagrams(Udp),
 }
 
 /// A connection by HTTPS or over a broker.
@@ -82,25 +96,75 @@ enum Carrier {
     Mqtt(Mqtt),
 }
 
+impl Carrier {
+    fn new(config: &Config) -> Result<Self, AgentError> {
+        let identity = config.identity()?;
+        Ok(match config.server.is_mqtt() {
+            true => Self::Mqtt(Mqtt::new(config, &identity)?),
+            false => Self::Https(Https::new(&config.server, identity)),
+        })
+    }
+}
+
 impl Link {
     pub(crate) fn new(config: &Config) -> Result<Self, AgentError> {
-        let identity = config.identity()?;
-        Ok(Self {
-            carrier: match config.server.is_mqtt() {
-                true => Carrier::Mqtt(Mqtt::new(config, &identity)?),
-                false => Carrier::Https(Https::new(&config.server, identity)),
-            },
-            short_form: ShortForm::open(&config.spool_directory()),
-        })
+        if config.server.transport == Transport::Uploads {
+            return Ok(Self(Batches::Uploads {
+                carrier: Carrier::new(config)?,
+                short_form: ShortForm::open(&config.spool_directory()),
+            }));
+        }
+        let file = board_file(config)?;
+        let mac_key = file.key().mac_key();
+        let (format, ..) = file.into_parts().map_err(|error| {
+            AgentError::setting(
+                "device.key",
+                error,
+                "make new pads with `tfhe-sbc pads make`",
+            )
+        })?;
+        if config.server.is_udp() {
+            let udp = Udp::new(&config.server, format, mac_key);
+            return Ok(Self(Batches::Datagrams(udp)));
+        }
+        let carrier = Carrier::new(config)?;
+        if let Carrier::Mqtt(mqtt) = &carrier
+            && format.form() == Form::Bare
+            && !mqtt.is_named(format.id())
+        {
+            return Err(AgentError::setting(
+                "tls.certificate",
+                format_args!(
+                    "over a broker the frames of this key are found by the certificate's name, which is not {}",
+                    format.id()
+                ),
+                "make the pads with `tfhe-sbc pads make --named`, or a certificate of the board's name",
+            ));
+        }
+        let board = format.id();
+        Ok(Self(Batches::Frames { carrier, board }))
     }
 
     /// Sends a batch. Returns the number of bytes that the server has accepted for it.
     fn send(&mut self, waiting: &Waiting) -> Result<usize, SendFailure> {
-        let carrier = &mut self.carrier;
-        self.short_form.send(waiting, |upload| match carrier {
-            Carrier::Https(https) => https.send(upload),
-            Carrier::Mqtt(mqtt) => mqtt.send(upload),
-        })
+        let bytes = &waiting.bytes;
+        match &mut self.0 {
+            Batches::Uploads {
+                carrier,
+                short_form,
+            } => {
+                return short_form.send(waiting, |upload| match carrier {
+                    Carrier::Https(https) => https.send(upload),
+                    Carrier::Mqtt(mqtt) => mqtt.send(upload),
+                });
+            }
+            Batches::Frames { carrier, board } => match carrier {
+                Carrier::Https(https) => https.send_frame(*board, bytes)?,
+                Carrier::Mqtt(mqtt) => mqtt.send_frame(bytes)?,
+            },
+            Batches::Datagrams(udp) => udp.send(bytes)?,
+        }
+        Ok(bytes.len())
     }
 }
 

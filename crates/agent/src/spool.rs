@@ -10,6 +10,7 @@
 //! that cannot be read goes to `damaged/`. Refused and damaged files count towards the bound too,
 //! and are the first to be removed.
 
+pub(crate) mod counter;
 pub mod record;
 mod recovery;
 mod survey;

@@ -83,7 +83,7 @@ impl Frames {
             match BoardPads::new(&pads) {
                 Some((board, pads)) => boards.entry(board).or_default().push(pads),
                 None => {
-                    tracing::error!(id = %pads.id, "stored pads are of no possible format and are left out")
+                    tracing::error!(id = %pads.id, "stored pads are of no possible format and are left out");
                 }
             }
         }

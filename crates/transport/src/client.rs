@@ -65,6 +65,8 @@ mod most {
     pub(super) const COLUMNS: u64 = 4 << 20;
     /// The queries that the server evaluates.
     pub(super) const STATUS: u64 = 1 << 20;
+    /// The pads of a hundred thousand boards.
+    pub(super) const PADS: u64 = 64 << 20;
     /// The metrics, with a few lines for each uploader.
     pub(super) const METRICS: u64 = 16 << 20;
 }

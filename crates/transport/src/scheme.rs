@@ -9,10 +9,12 @@ pub enum Scheme {
     Mqtts,
     /// MQTT without TLS: a broker.
     Mqtt,
+    /// Datagrams: a server that takes frames.
+    Udp,
 }
 
 impl Scheme {
-    const ALL: [Self; 3] = [Self::Https, Self::Mqtts, Self::Mqtt];
+    const ALL: [Self; 4] = [Self::Https, Self::Mqtts, Self::Mqtt, Self::Udp];
 
     /// Returns the scheme's name, as it stands before `://`.
     pub fn name(self) -> &'static str {
@@ -20,15 +22,18 @@ impl Scheme {
             Self::Https => "https",
             Self::Mqtts => "mqtts",
             Self::Mqtt => "mqtt",
+            Self::Udp => "udp",
         }
     }
 
-    /// Returns the port of an address that names none.
+    /// Returns the port of an address that names none. Over UDP there is none that people agree on, and 0 stands
+    /// for that.
     pub fn default_port(self) -> u16 {
         match self {
             Self::Https => 443,
             Self::Mqtts => 8883,
             Self::Mqtt => 1883,
+            Self::Udp => 0,
         }
     }
 

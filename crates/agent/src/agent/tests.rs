@@ -31,7 +31,7 @@ fn config(directory: &std::path::Path, out_of_range: &str) -> Config {
 }
 
 fn batch() -> Batch {
-    Batch::new(1, 100, Duration::from_secs(1))
+    Batch::new(1, 100, Some(Duration::from_secs(1)))
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn named<T: Copy>(
 
 /// `[tls]`: the agent's certificate and the trusted authority. Each is given as a file's name or as
 /// PEM.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     ca: Option<PathBuf>,

@@ -16,12 +16,27 @@ use super::text::in_one_line;
 use crate::error::AgentError;
 use crate::range::OutOfRange;
 
+/// What travels to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Uploads of ciphertexts.
+    #[default]
+    Uploads,
+    /// Frames of masked readings, for which the server has pads.
+    Frames,
+}
+
 /// `[server]`: the server or broker that batches go to.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSettings {
-    /// `https://HOST:PORT` of the server, or `mqtts://HOST:PORT` of a broker that it listens to.
+    /// `https://HOST:PORT` of the server, or `mqtts://HOST:PORT` of a broker that it listens to, or, for frames,
+    /// `udp://HOST:PORT`.
     pub url: String,
+    /// What travels.
+    #[serde(default)]
+    pub transport: Transport,
     /// The time that an upload has to be acknowledged.
     #[serde(default = "two_minutes", deserialize_with = "duration")]
     pub timeout: Duration,
@@ -30,16 +45,37 @@ pub struct ServerSettings {
 impl ServerSettings {
     pub(super) fn check(&self) -> Result<(), AgentError> {
         let is_host = |address: &str| !address.is_empty() && !address.contains(['/', '?', ' ']);
-        if let Some((Scheme::Https | Scheme::Mqtts, address)) = Scheme::split(&self.url)
-            && is_host(address)
-        {
-            return positive("server.timeout", self.timeout);
+        match Scheme::split(&self.url) {
+            Some((Scheme::Https | Scheme::Mqtts, address)) if is_host(address) => {
+                return positive("server.timeout", self.timeout);
+            }
+            Some((Scheme::Udp, address)) if is_host(address) && address.contains(':') => {
+                if self.transport == Transport::Frames {
+                    return positive("server.timeout", self.timeout);
+                }
+                return Err(AgentError::setting(
+                    "server.url",
+                    "uploads do not travel over UDP",
+                    "set server.transport = \"frames\", with a key of `tfhe-sbc pads make --agent`; or write https://HOST:PORT",
+                ));
+            }
+            _ => {}
         }
         Err(AgentError::setting(
             "server.url",
             format_args!("{:?} is no address of a server", self.url),
-            "write https://HOST:PORT of the server, or mqtts://HOST:PORT of a broker, and nothing behind",
+            "write https://HOST:PORT of the server, or mqtts://HOST:PORT of a broker, or udp://HOST:PORT for frames, and nothing behind",
         ))
+    }
+
+    /// Returns whether batches travel over UDP.
+    pub fn is_udp(&self) -> bool {
+        matches!(Scheme::split(&self.url), Some((Scheme::Udp, _)))
+    }
+
+    /// Returns host and port.
+    pub(crate) fn address(&self) -> &str {
+        Scheme::split(&self.url).map_or("", |(_, address)| address)
     }
 
     /// Returns whether a broker is between the agent and the server.
@@ -230,6 +266,33 @@ impl MqttSettings {
             ));
         }
         Ok(())
+    }
+}
+
+/// `[frames]`: the counter of frames.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FramesSettings {
+    /// The number of counters that are reserved on the disk at a time. A start skips up to as many.
+    pub leap: u32,
+}
+
+impl Default for FramesSettings {
+    fn default() -> Self {
+        Self { leap: 16 }
+    }
+}
+
+impl FramesSettings {
+    pub(super) fn check(&self) -> Result<(), AgentError> {
+        match self.leap {
+            1..=65_536 => Ok(()),
+            leap => Err(AgentError::setting(
+                "frames.leap",
+                format_args!("{leap} is not between 1 and 65536"),
+                "give the number of counters to reserve at a time, such as 16",
+            )),
+        }
     }
 }
 

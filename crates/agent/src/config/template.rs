@@ -21,9 +21,10 @@ key = "device.tsbc"
 # plan = "fast"
 
 # Where batches go: https://HOST:PORT of the server, or mqtts://HOST:PORT of a broker that it
-# listens to.
+# listens to. With transport = "frames" and a key of `tfhe-sbc pads make --agent` also udp://HOST:PORT.
 [server]
 url = "https://server.example:8443"
+# transport = "uploads"
 # timeout = "2m"
 
 # Who the board is, and whom it trusts: of `tfhe-sbc certs --add NAME --role device`.

@@ -11,7 +11,7 @@ pub(super) const KEYS_ADVICE: &str = "`tfhe-sbc agent init` prints all keys with
 /// The keys that the environment may set: section, texts, numbers.
 const OVERRIDES: &[(&str, &[&str], &[&str])] = &[
     ("device", &["key", "key_base64", "expander", "plan"], &[]),
-    ("server", &["url", "timeout"], &[]),
+    ("server", &["url", "transport", "timeout"], &[]),
     (
         "tls",
         &[
@@ -29,6 +29,7 @@ const OVERRIDES: &[(&str, &[&str], &[&str])] = &[
     ("spool", &["directory", "when_full"], &["max_bytes"]),
     ("send", &["retry_first", "retry_most"], &[]),
     ("mqtt", &["topic"], &["max_packet"]),
+    ("frames", &[], &["leap"]),
     ("metrics", &["file", "listen"], &[]),
     ("csv", &["path", "label", "every"], &[]),
     ("topics", &["broker", "user", "password", "max_age"], &[]),

@@ -2,7 +2,7 @@
 
 use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
 use tfhe_sbc_transport::identity::Identity;
-use tfhe_sbc_transport::protocol::UNKNOWN_DEFINITIONS;
+use tfhe_sbc_transport::protocol::{DeviceId, UNKNOWN_DEFINITIONS};
 
 use super::{Acknowledged, SendFailure};
 use crate::config::ServerSettings;
@@ -30,11 +30,7 @@ impl Https {
 
     /// Sends an upload, whole or short.
     pub(super) fn send(&mut self, upload: &[u8]) -> Result<Acknowledged, SendFailure> {
-        let client = match self.client.take() {
-            Some(client) => client,
-            None => Client::connect_with(&self.url, &self.identity, self.timeouts.clone())
-                .map_err(|error| failure(&error))?,
-        };
+        let client = self.connect()?;
         let receipt = client.upload(upload);
         if matches!(
             receipt,
@@ -51,6 +47,25 @@ impl Https {
             id: receipt.id,
             definitions_kept: receipt.definitions_kept,
         })
+    }
+
+    /// Sends a frame of a board.
+    pub(super) fn send_frame(&mut self, board: DeviceId, frame: &[u8]) -> Result<(), SendFailure> {
+        let client = self.connect()?;
+        client
+            .send_frame(board, frame)
+            .map_err(|error| failure(&error))?;
+        self.client = Some(client);
+        Ok(())
+    }
+
+    /// Returns the connection that there is, or a new one.
+    fn connect(&mut self) -> Result<Client, SendFailure> {
+        match self.client.take() {
+            Some(client) => Ok(client),
+            None => Client::connect_with(&self.url, &self.identity, self.timeouts.clone())
+                .map_err(|error| failure(&error)),
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use tfhe_sbc_transport::mqtt::answer::{Answer, CONTINUE};
 use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
 use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing, publish_overhead};
 use tfhe_sbc_transport::mqtt::part::{HEADER_BYTES, Part};
-use tfhe_sbc_transport::mqtt::topics::{answer_topic, up_topic};
+use tfhe_sbc_transport::mqtt::topics::{answer_topic, frame_topic, up_topic};
+use tfhe_sbc_transport::protocol::DeviceId;
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, timeout_at};
 
@@ -31,6 +32,7 @@ pub(crate) struct Mqtt {
     broker: Broker,
     device: String,
     up: String,
+    frames: String,
     answers: String,
     part_bytes: usize,
     timeout: Duration,
@@ -60,6 +62,7 @@ impl Mqtt {
             broker,
             part_bytes: part_bytes(config.mqtt.max_packet, &up)?,
             answers: answer_topic(&config.mqtt.topic, &device),
+            frames: frame_topic(&config.mqtt.topic, &device),
             up,
             device,
             timeout: config.server.timeout,
@@ -69,19 +72,48 @@ impl Mqtt {
 
     /// Sends an upload, whole or short.
     pub(super) fn send(&mut self, upload: &[u8]) -> Result<Acknowledged, SendFailure> {
+        let size = self.part_bytes;
+        let parts = || Part::cut(upload, size).map(|part| part.to_bytes());
+        self.publish(Way::Uploads, BlobId::of(upload), parts)
+    }
+
+    /// Sends a frame.
+    pub(super) fn send_frame(&mut self, frame: &[u8]) -> Result<(), SendFailure> {
+        let message = || std::iter::once(frame.to_vec());
+        let answered = self.publish(Way::Frames, BlobId::of(frame), message);
+        answered.map(drop)
+    }
+
+    /// Returns whether the broker knows this agent under the name of a board.
+    pub(super) fn is_named(&self, board: DeviceId) -> bool {
+        self.device == board.to_string()
+    }
+
+    /// Publishes what is named `sent`, and waits for the server's answer.
+    fn publish<M: Iterator<Item = Vec<u8>>>(
+        &mut self,
+        way: Way,
+        sent: BlobId,
+        messages: impl Fn() -> M,
+    ) -> Result<Acknowledged, SendFailure> {
         let kept = self.connection.take();
         let kept = kept.filter(|(_, used)| used.elapsed() < KEPT);
         let kept = kept.map(|(connection, _)| connection);
         let was_kept = kept.is_some();
-        let sent = self.runtime.block_on(self.transfer(kept, upload));
-        let sent = match sent {
+        let topic = match way {
+            Way::Uploads => self.up.as_str(),
+            Way::Frames => self.frames.as_str(),
+        };
+        let transfer = |kept| {
+            self.runtime
+                .block_on(self.transfer(kept, topic, sent, messages()))
+        };
+        let done = match transfer(kept) {
             // The broker closed the connection in the meantime.
-            Err(MqttError::Io { .. }) if was_kept => {
-                self.runtime.block_on(self.transfer(None, upload))
-            }
+            Err(MqttError::Io { .. }) if was_kept => transfer(None),
             other => other,
         };
-        let (connection, outcome) = sent.map_err(|error| match error {
+        let (connection, outcome) = done.map_err(|error| match error {
             MqttError::Refused { .. } => SendFailure::unwelcome(error),
             error => SendFailure::later(error),
         })?;
@@ -89,11 +121,13 @@ impl Mqtt {
         outcome
     }
 
-    /// Publishes the parts of an upload, and waits for the server's answer.
+    /// Publishes messages, and waits for the server's answer.
     async fn transfer(
         &self,
         kept: Option<Connection>,
-        upload: &[u8],
+        topic: &str,
+        sent: BlobId,
+        mut messages: impl Iterator<Item = Vec<u8>>,
     ) -> Result<(Option<Connection>, Result<Acknowledged, SendFailure>), MqttError> {
         let mut connection = match kept {
             Some(connection) => connection,
@@ -105,18 +139,15 @@ impl Mqtt {
                 Connection::open(&self.broker, &self.device, keep_alive, &topics).await?
             }
         };
-        let sent = BlobId::of(upload);
-        let mut parts = Part::cut(upload, self.part_bytes);
         let (mut published, mut known, mut unacknowledged) = (0, 0_u32, 0);
         let mut deadline = Instant::now() + self.timeout;
         loop {
             while unacknowledged < WINDOW
                 && published < known.saturating_add(AHEAD)
-                && let Some(part) = parts.next()
+                && let Some(payload) = messages.next()
             {
-                let payload = part.to_bytes();
                 let id = connection.id();
-                let (topic, payload) = (self.up.as_str(), payload.as_slice());
+                let payload = payload.as_slice();
                 let message = Outgoing::Publish { topic, payload, id };
                 connection.send(message).await?;
                 published += 1;
@@ -124,7 +155,7 @@ impl Mqtt {
             }
             let Ok(packet) = timeout_at(deadline, connection.next()).await else {
                 let words = format!(
-                    "the server behind the broker did not answer within {:?}. Does it run, with --mqtt and the same topic?",
+                    "the server behind the broker did not answer within {:?}. Does it run, with --mqtt (and --mqtt-frames for frames) and the same topic?",
                     self.timeout
                 );
                 return Ok((None, Err(SendFailure::later(words))));
@@ -173,6 +204,13 @@ fn part_bytes(max_packet: usize, topic: &str) -> Result<usize, AgentError> {
             "set a larger one, or a shorter mqtt.topic",
         )),
     }
+}
+
+/// What the messages are.
+#[derive(Clone, Copy)]
+enum Way {
+    Uploads,
+    Frames,
 }
 
 fn outcome(answer: &Answer) -> Result<Acknowledged, SendFailure> {

@@ -63,8 +63,17 @@ struct ConfigFile {
 enum Command {
     /// Write settings with comments
     Init(Init),
+    /// Begin with the pads of a new key: write the counter of frames into the spool, once for each key
+    Begin(BeginArguments),
     /// Show what waits in the spool
     Status(StatusArguments),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  tfhe-sbc agent begin --config agent.toml")]
+struct BeginArguments {
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 #[derive(Args)]
@@ -93,6 +102,10 @@ struct StatusArguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome<ExitCode> {
     match &arguments.command {
         Some(Command::Init(init)) => write_settings(init)?,
+        Some(Command::Begin(begin)) => {
+            agent::begin(&begin.config.load()?).agent("the counter")?;
+            output::note("the counter is on the disk: the agent can start");
+        }
         Some(Command::Status(status)) => print_status(status)?,
         None => {
             let run = &arguments.run;

@@ -3,7 +3,7 @@
 use hyper::Method;
 use hyper::body::Bytes;
 
-use super::{Ask, Client, ClientError};
+use super::{Ask, Client, ClientError, most};
 use crate::frames::{FRAMES_PATH, FrameReceipt, PADS_PATH, PadsEntry, PadsList};
 use crate::protocol::DeviceId;
 
@@ -17,6 +17,7 @@ impl Client {
         let asked = Ask {
             action: "store the pads",
             timeout: self.timeouts.upload,
+            most: most::RECEIPT,
             fresh_connection: false,
         };
         let body = Bytes::copy_from_slice(file);
@@ -50,6 +51,7 @@ impl Client {
         let asked = Ask {
             action,
             timeout: self.timeouts.small,
+            most: most::PADS,
             fresh_connection: false,
         };
         let reply = self.ask(asked, method, path, Bytes::new())?;
@@ -64,6 +66,7 @@ impl Client {
         let asked = Ask {
             action: "acknowledge the frame",
             timeout: self.timeouts.upload,
+            most: most::RECEIPT,
             fresh_connection: false,
         };
         let (path, body) = (

@@ -108,7 +108,7 @@ impl Broker {
         let identity = match scheme {
             Scheme::Mqtts => Some(identity.ok_or_else(wrong)?.clone()),
             Scheme::Mqtt => None,
-            Scheme::Https => return Err(wrong()),
+            Scheme::Https | Scheme::Udp => return Err(wrong()),
         };
         let (host, port) = match address.rsplit_once(':') {
             Some((host, digits)) if !digits.contains(']') => {

@@ -2,13 +2,17 @@
 
 use std::convert::Infallible;
 
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{Seed, SeedSequence};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_core::wire::columns::{ColumnList, ElementEncoding};
 use tfhe_sbc_frames::{BoardKey, Counter, CounterStore, Encoder, FrameError};
-use tfhe_sbc_upload::pads::{FramePlan, PadFile, PadsError, make_pads};
+use tfhe_sbc_oracle::compact::CompactNoise;
+use tfhe_sbc_oracle::statistics::{mean_interval, variance, variance_interval};
+use tfhe_sbc_oracle::upload::UploadKind;
+use tfhe_sbc_upload::pads::{BoardFile, FramePlan, PadFile, PadHead, PadsError, make_pads};
 use tfhe_sbc_upload::readings::{Column, Compact, Upload};
 
 struct Ram(u32);
@@ -91,8 +95,8 @@ fn frame(plan: &FramePlan, key: BoardKey, counter: u32) -> Vec<u8> {
         .to_vec()
 }
 
-/// The codes of an upload, row by row, and the largest error in units of a code.
-fn decrypt(secret: &SecretKey, upload: &[u8]) -> (Vec<u64>, f64) {
+/// The codes of an upload and their errors as parts of the torus, column by column.
+fn phases(secret: &SecretKey, upload: &[u8]) -> Vec<Vec<(u64, f64)>> {
     let (_, list) = Message::parse(upload).unwrap();
     let (list, _) = Message::parse(list).unwrap();
     let list = ColumnList::check(list, secret.parameters(), secret.fingerprint()).unwrap();
@@ -101,7 +105,6 @@ fn decrypt(secret: &SecretKey, upload: &[u8]) -> (Vec<u64>, f64) {
         .map(|index| key.phase(&list.ciphertext::<u64>(index).unwrap()))
         .collect();
     let mut columns = vec![Vec::new(); list.segments().count()];
-    let mut worst = 0.0_f64;
     for (run, _) in list.runs() {
         let ElementEncoding::Compact(encoding) = run.encoding else {
             panic!("all columns are compact");
@@ -109,13 +112,25 @@ fn decrypt(secret: &SecretKey, upload: &[u8]) -> (Vec<u64>, f64) {
         for phase in &phases[run.polynomial][run.start..][..run.count] {
             let code = encoding.decode(*phase);
             let error = phase.wrapping_sub(encoding.encode(code)).cast_signed();
-            let unit = 2.0_f64.powi(64 - encoding.plaintext_bits() as i32);
-            worst = worst.max((error as f64 / unit).abs());
-            columns[run.segment].push(code);
+            columns[run.segment].push((code, error as f64 / 2.0_f64.powi(64)));
         }
     }
+    columns
+}
+
+/// The codes of an upload, row by row, and the largest error in units of a code.
+fn decrypt(secret: &SecretKey, plan: &FramePlan, upload: &[u8]) -> (Vec<u64>, f64) {
+    let columns = phases(secret, upload);
+    let mut worst = 0.0_f64;
+    for (column, defined) in columns.iter().zip(&plan.columns) {
+        let width = defined.bits + defined.compact.unwrap().headroom;
+        let in_units = column
+            .iter()
+            .map(|(_, error)| error * 2.0_f64.powi(width as i32));
+        worst = in_units.fold(worst, |worst, error| worst.max(error.abs()));
+    }
     let rows = columns[0].len();
-    let by_row = (0..rows).flat_map(|row| columns.iter().map(move |column| column[row]));
+    let by_row = (0..rows).flat_map(|row| columns.iter().map(move |column| column[row].0));
     (by_row.collect(), worst)
 }
 
@@ -164,10 +179,60 @@ fn completed_frames_decrypt_to_the_codes_of_the_board() {
             assert_eq!(upload.metadata.rows[0], first.to_string());
             assert_eq!(upload.metadata.rows.len(), usize::from(plan.rows));
 
-            let (decrypted, worst) = decrypt(&secret, &completed.upload);
+            let (decrypted, worst) = decrypt(&secret, &plan, &completed.upload);
             assert_eq!(decrypted, codes(&plan, counter));
             // Rounding to B bits, and no other error that is near it.
             assert!(worst < 0.25, "an error of {worst} units");
+        }
+    }
+}
+
+/// The error of completed rows against the oracle's prediction for the same number of body bits: once where the rounding
+/// of bodies is most of it, and once where the noise of the ciphertexts is. Chance fails an interval with a
+/// probability below 2^-30; one body bit more or less, and a noise that is 1.2 times as wide, have to be noticed.
+#[test]
+fn the_error_of_completed_rows_is_the_predicted_one() {
+    const CONFIDENCE: f64 = 1.0 - 1e-9;
+    let secret = secret(1);
+    let parameters = secret.parameters();
+    for (bits, body_bits) in [(12, 16), (12, 18), (30, 56)] {
+        let plan = plan(vec![column("a", bits, 1, body_bits)], 255, 60);
+        let pads = make_pads(
+            &secret.device_key(),
+            &board_key(),
+            plan.clone(),
+            &mut seeds(2),
+        );
+        let pads = pads.unwrap();
+        let errors = (0..plan.frames).flat_map(|counter| {
+            let completed = pads.complete(&frame(&plan, board_key(), counter)).unwrap();
+            phases(&secret, &completed.upload).remove(0)
+        });
+        let errors: Vec<f64> = errors.map(|(_, error)| error).collect();
+        assert_eq!(errors.len(), 255 * 60);
+        let predicted = |body_bits| {
+            let nearest = BodyRounding::Nearest;
+            let encoding = CompactEncoding::new(bits, 1, body_bits, nearest).unwrap();
+            let noise = CompactNoise::upload(parameters, UploadKind::Symmetric, &encoding);
+            noise.variance()
+        };
+        let measured = variance(&errors);
+        let interval = variance_interval(errors.len(), measured, CONFIDENCE);
+        let expected = predicted(body_bits);
+        assert!(
+            interval.contains(expected.0),
+            "{measured:?} {expected:?}, {body_bits} bits"
+        );
+        assert!(
+            mean_interval(&errors, CONFIDENCE).contains(0.0),
+            "{body_bits} bits"
+        );
+        // What has to be noticed.
+        assert!(!interval.contains((expected * 1.44).0) && !interval.contains((expected * 0.7).0));
+        if body_bits < 30 {
+            for wrong in [body_bits - 1, body_bits + 1] {
+                assert!(!interval.contains(predicted(wrong).0), "{wrong} bits");
+            }
         }
     }
 }
@@ -283,4 +348,33 @@ fn damaged_pads_and_pads_of_others_are_refused() {
     let longer = FramePlan { frames: 6, ..plan };
     let refused = made.complete(&frame(&longer, board_key(), 5)).unwrap_err();
     assert!(matches!(refused, PadsError::Frame(FrameError::Counter(5))));
+}
+
+#[test]
+fn the_file_of_a_board_comes_back_and_damage_is_noticed() {
+    let secret = secret(1);
+    let [plan, ..] = plans();
+    let parameters = secret.parameters().fingerprint();
+    let file = BoardFile::new(plan.clone(), board_key());
+    let file = file.to_bytes(parameters, secret.fingerprint()).unwrap();
+    let (format, read, key) = BoardFile::read(&file).unwrap().into_parts().unwrap();
+    assert_eq!((&read, format), (&plan, plan.format().unwrap()));
+    assert_eq!(key.as_bytes(), board_key().as_bytes());
+    for bit in 0..8 * file.len() {
+        let mut flipped = file.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(BoardFile::read(&flipped).is_err(), "bit {bit}");
+    }
+    for len in 0..file.len() {
+        assert!(BoardFile::read(&file[..len]).is_err(), "{len} bytes");
+    }
+    // Neither file is taken for the other.
+    let pads = make_pads(&secret.device_key(), &board_key(), plan, &mut seeds(2)).unwrap();
+    assert!(BoardFile::read(&pads.to_bytes().unwrap()).is_err());
+    assert!(PadFile::read(&file).is_err());
+    // The part that a server keeps in its index makes the same reader of frames.
+    let head = PadHead::from_bytes(&pads.head().to_bytes().unwrap()).unwrap();
+    let sent = frame(&head.plan, board_key(), 1);
+    assert_eq!(head.receiver().unwrap().read(&sent).unwrap().counter(), 1);
+    assert!(PadHead::from_bytes(&file).is_err());
 }

@@ -26,8 +26,14 @@ impl CounterStore for Ram {
 
 /// Makes pads for 7 frames of 3 rows, with the board's key in a file.
 pub(crate) fn make_pads(desk: &Path, board: &str, more: &[&str]) {
+    make_pads_for(desk, board, 20, more);
+}
+
+/// Makes pads for so many rows, 3 to a frame, with the board's key in a file.
+pub(crate) fn make_pads_for(desk: &Path, board: &str, rows: u32, more: &[&str]) {
+    let rows = rows.to_string();
     let make = [
-        "pads", "make", board, "--rows", "20", "--frame", "3", "--agent",
+        "pads", "make", board, "--rows", &rows, "--frame", "3", "--agent",
     ];
     let columns = ["--columns", "columns.toml"];
     tfhe_sbc(desk, &[&make[..], &columns, more].concat()).succeeded();
