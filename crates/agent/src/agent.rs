@@ -328,7 +328,9 @@ fn write_metrics(metrics: &Metrics, path: &std::path::Path) {
 ///
 /// # Errors
 /// If something is not as the settings say, or cannot be read or written.
-pub fn once(config: Config) -> Result<Once, AgentError> {
+pub fn once(mut config: Config) -> Result<Once, AgentError> {
+    // There is one frame at most, so that no counter is skipped.
+    config.frames.leap = 1;
     let mut agent = Agent::open(config)?;
     let most = match agent.reader.source.is_file() {
         true => agent.batch.room(),

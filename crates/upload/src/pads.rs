@@ -240,7 +240,14 @@ impl PadFile {
     /// # Errors
     /// If the file is damaged, or no file of pads.
     pub fn read(bytes: &[u8]) -> Result<Self, PadsError> {
-        let message = Message::parse_only(bytes, Kind::Metadata)?;
+        Self::of(Message::parse_only(bytes, Kind::Metadata)?)
+    }
+
+    /// Does what [`read`](Self::read) does with the message that the file is.
+    ///
+    /// # Errors
+    /// If the message holds no pads.
+    pub fn of(message: Message<'_>) -> Result<Self, PadsError> {
         let content: Content = metadata::read(message)?;
         let stated = content.parameters.first_chunk();
         let stated = stated.filter(|bytes| bytes.len() == content.parameters.len());

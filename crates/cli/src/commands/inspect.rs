@@ -19,6 +19,7 @@ use tfhe_sbc_foreign as foreign;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results};
 use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::pads::{BoardFile, DeviceId, FramePlan, PadFile};
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::columns::{encoding_text, feedback_text};
@@ -408,6 +409,20 @@ fn answer_text(answer: &EncryptedAnswer, encoding: Option<BlockEncoding>) -> Str
     format!("{} in {}", answer.name, parts.join(" and "))
 }
 
+/// Describes the frames of a board.
+fn describe_plan(plan: &FramePlan, say: &mut impl FnMut(&'static str, DetailValue)) {
+    say("board", DeviceId(plan.device).to_string().into());
+    say("frames", u64::from(plan.frames).into());
+    say("rows of a frame", u64::from(plan.rows).into());
+    if let Ok(format) = plan.format() {
+        say("bytes of a frame", (format.frame_bytes() as u64).into());
+    }
+    for column in &plan.columns {
+        let text = format!("{} {}", column.name, encoding_text(column));
+        say("column", text.into());
+    }
+}
+
 fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, DetailValue)) {
     if let Ok(readings) = metadata::read::<ReadingsMetadata>(message) {
         say("is about", "readings".to_owned().into());
@@ -431,6 +446,20 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
         for answer in results.answers {
             say("answer", answer_text(&answer, encoding).into());
         }
+    } else if let Ok(pads) = PadFile::of(message) {
+        say(
+            "is about",
+            "pads for the frames of a board".to_owned().into(),
+        );
+        describe_plan(pads.plan(), say);
+    } else if let Ok(board) = BoardFile::of(message) {
+        say(
+            "is about",
+            "the frames of a board, with its SECRET key"
+                .to_owned()
+                .into(),
+        );
+        describe_plan(board.plan(), say);
     } else {
         say(
             "is about",

@@ -129,6 +129,23 @@ fn frames_that_no_board_should_send_are_refused() {
 }
 
 #[test]
+fn files_of_pads_and_boards_are_described_without_their_secrets() {
+    let desk = shared().desk();
+    let desk = desk.path();
+    tfhe_sbc(desk, &[&MAKE[..], &["--agent"]].concat()).succeeded();
+    for (ending, about) in [
+        ("pads.tsbc", "pads for the frames"),
+        ("board.tsbc", "SECRET"),
+    ] {
+        let file = format!("{BOARD}.{ending}");
+        let run = tfhe_sbc(desk, &["inspect", &file]).succeeded();
+        for words in [about, BOARD, "level"] {
+            assert!(run.text().contains(words), "{words} in {}", run.text());
+        }
+    }
+}
+
+#[test]
 fn keys_are_not_overwritten_and_arguments_are_checked() {
     let desk = shared().desk();
     let desk = desk.path();

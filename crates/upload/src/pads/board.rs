@@ -68,7 +68,14 @@ impl BoardFile {
     /// # Errors
     /// If the file is damaged, or is another file, or frames of its plan are not possible.
     pub fn read(bytes: &[u8]) -> Result<Self, PadsError> {
-        let message = Message::parse_only(bytes, Kind::Metadata)?;
+        Self::of(Message::parse_only(bytes, Kind::Metadata)?)
+    }
+
+    /// Does what [`read`](Self::read) does with the message that the file is.
+    ///
+    /// # Errors
+    /// If the message is another.
+    pub fn of(message: Message<'_>) -> Result<Self, PadsError> {
         let mut content: Content = metadata::read(message)?;
         content.plan.format()?;
         let plan = FramePlan {
