@@ -327,8 +327,8 @@ fn no_row_is_lost_or_doubled_by_kills_of_agent_and_server() {
     done.send(()).unwrap();
     let rows: usize = writer.join().unwrap();
     loop {
-        let run = agent(&directory, &["--once", "--json"]).succeeded();
-        assert_eq!(run.json()["waiting"], 0);
+        let run = agent(&directory, &["--once", "--json"]);
+        assert_eq!(run.json()["waiting"], 0, "{}", run.json());
         if run.json()["rows"] == 0 {
             break;
         }

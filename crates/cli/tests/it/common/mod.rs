@@ -255,7 +255,8 @@ impl Shared {
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
-    stderr: Option<std::process::ChildStderr>,
+    /// Reads the log, for a server whose log nobody reads stops once a pipe is full.
+    log: Option<std::thread::JoinHandle<String>>,
 }
 
 impl Server {
@@ -271,14 +272,19 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let stderr = child.stderr.take();
+        let mut stderr = child.stderr.take().unwrap();
+        let log = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
         let mut server = Self {
             child,
             url: String::new(),
-            stderr,
+            log: Some(log),
         };
         match line.trim().strip_prefix("listening on ") {
             Some(address) => server.url = format!("https://{address}"),
@@ -318,11 +324,8 @@ impl Server {
     }
 
     fn last_words(&mut self) -> String {
-        let mut text = String::new();
-        if let Some(mut stderr) = self.stderr.take() {
-            stderr.read_to_string(&mut text).unwrap();
-        }
-        text
+        let log = self.log.take();
+        log.map_or_else(String::new, |log| log.join().unwrap())
     }
 }
 
