@@ -1,7 +1,7 @@
 //! Frames of boards that are too small for ciphertexts: checked, completed with the board's pads, and stored as
 //! uploads, in one transaction with their arrival.
 //!
-//! A frame is authenticated by its tag and by nothing else, so it may come over any network: [`udp`], a broker
+//! A frame is authenticated by its tag and by nothing else, so it may come over any network: UDP, a broker
 //! ([`broker`]), or HTTPS. Nothing is read from the disk for bytes without a right tag.
 
 pub mod broker;
