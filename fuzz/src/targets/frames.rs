@@ -19,17 +19,15 @@ use crate::common::seeds;
 use crate::messages::with_checksums;
 use crate::samples::key;
 
-mod event {
-    /// As in the crate `service`.
-    #[derive(Debug)]
-    pub(super) enum FrameRefusal {
-        Event(&'static str),
-    }
-
-    #[allow(dead_code)]
-    #[path = "../../../../../crates/service/src/frames/chirpstack.rs"]
-    pub(super) mod chirpstack;
+/// The one of the crate `service`, as far as the reader of events needs it.
+#[derive(Debug)]
+enum FrameRefusal {
+    Event(&'static str),
 }
+
+#[allow(dead_code)]
+#[path = "../../../crates/service/src/frames/chirpstack.rs"]
+mod chirpstack;
 
 /// A store of a counter that is never used up.
 struct Ram(u32);
@@ -108,7 +106,10 @@ pub(super) const PADS: Target = Target {
         let head = PadHead::from_bytes(&head).expect("the head of pads");
         let receiver = head.receiver().expect("the format of pads");
         if let Ok(completed) = pads.complete(frame) {
-            assert_eq!(receiver.read(frame).map(|frame| frame.counter()), Ok(completed.counter));
+            assert_eq!(
+                receiver.read(frame).map(|frame| frame.counter()),
+                Ok(completed.counter)
+            );
             let upload = Upload::parse(&completed.upload, pads.parameters(), pads.key());
             let upload = upload.expect("a completed frame is an upload");
             assert_eq!(upload.metadata.rows.len(), usize::from(head.plan.rows));
@@ -130,7 +131,10 @@ pub(super) const FRAMES: Target = Target {
         let format = format(which);
         let receiver = Receiver::new(format, board_key().mac_key());
         let acknowledgement = receiver.acknowledge(frame);
-        assert_eq!(acknowledgement, Acknowledgement::of(&format, &board_key().mac_key(), frame));
+        assert_eq!(
+            acknowledgement,
+            Acknowledgement::of(&format, &board_key().mac_key(), frame)
+        );
         if let Ok(read) = receiver.read(frame) {
             assert!(read.counter() < format.frames());
             assert_eq!(read.codes().count(), format.codes());
@@ -158,7 +162,9 @@ fn format(which: u8) -> Format {
         2 => &[(40, 8)],
         _ => &[(8, 0); 16],
     };
-    let columns = columns.iter().map(|&(bits, headroom)| FrameColumn::new(bits, headroom));
+    let columns = columns
+        .iter()
+        .map(|&(bits, headroom)| FrameColumn::new(bits, headroom));
     let columns: Vec<FrameColumn> = columns.collect::<Result<_, _>>().expect("columns");
     Format::new(DeviceId([3; 8]), form, &columns, 5, 100).expect("a format")
 }
@@ -186,11 +192,11 @@ pub(super) const BOARD_FILE: Target = Target {
 pub(super) const EVENT: Target = Target {
     name: "chirpstack_event",
     run: |bytes| {
-        let any = event::chirpstack::uplink(bytes, None);
-        match (event::chirpstack::uplink(bytes, Some(85)), any) {
+        let any = chirpstack::uplink(bytes, None);
+        match (chirpstack::uplink(bytes, Some(85)), any) {
             (Ok(Some(one)), Ok(Some(other))) => assert!(one == other),
             (Ok(Some(_)), _) => panic!("a port more refuses less"),
-            (Err(event::FrameRefusal::Event(words)), _) => assert!(!words.is_empty()),
+            (Err(FrameRefusal::Event(words)), _) => assert!(!words.is_empty()),
             (Ok(None), _) => {}
         }
     },
