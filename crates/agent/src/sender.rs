@@ -77,7 +77,7 @@ struct Acknowledged {
 /// The connection to the server, and what it is known to have.
 pub(crate) struct Link(Batches);
 
-/// What batches are, and their way to the server.
+/// The form of batches, with their way to the server.
 enum Batches {
     /// Batches are uploads.
     Uploads {

@@ -37,7 +37,7 @@ const TORUS_LOG2: u32 = 32;
 /// The level that the packing key has at least, in bits.
 const LAMBDA: f64 = 128.0;
 
-/// What enters a slot, with the largest weights that may enter a bootstrap.
+/// The ciphertexts that enter a slot, with the largest weights that may enter a bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotInput {
     /// A combination of bootstrap outputs.

@@ -131,7 +131,7 @@ impl FramePlan {
     }
 }
 
-/// What a file of pads holds, apart from the fingerprints of its envelope.
+/// The content of a file of pads, apart from the fingerprints of its envelope.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -147,7 +147,7 @@ struct Content {
     bodies: Vec<u8>,
 }
 
-/// What a server needs of a file of pads to check frames, without the pads themselves. It holds the key of
+/// The part of a file of pads with which a server checks frames: all but the pads themselves. It holds the key of
 /// the frames' tags.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! What becomes of a full batch: an upload, or a frame.
+//! The encryption of a full batch, which becomes an upload or a frame.
 
 use tfhe_sbc_core::description::MAX_TEXT;
 use tfhe_sbc_upload::readings::Column;
@@ -9,7 +9,7 @@ use crate::config::{Config, Transport};
 use crate::error::AgentError;
 use crate::spool::Spool;
 
-/// What encrypts batches, and the columns that it encrypts.
+/// The encryptor of batches, with the columns that it encrypts.
 pub(super) enum Encryptor {
     /// Batches become uploads.
     Uploads(UploadEncryptor),

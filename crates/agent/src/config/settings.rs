@@ -16,7 +16,7 @@ use super::text::in_one_line;
 use crate::error::AgentError;
 use crate::range::OutOfRange;
 
-/// What travels to the server.
+/// The form in which readings travel to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -34,7 +34,7 @@ pub struct ServerSettings {
     /// `https://HOST:PORT` of the server, or `mqtts://HOST:PORT` of a broker that it listens to, or, for frames,
     /// `udp://HOST:PORT`.
     pub url: String,
-    /// What travels.
+    /// The form in which readings travel.
     #[serde(default)]
     pub transport: Transport,
     /// The time that an upload has to be acknowledged.

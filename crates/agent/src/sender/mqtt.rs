@@ -206,7 +206,7 @@ fn part_bytes(max_packet: usize, topic: &str) -> Result<usize, AgentError> {
     }
 }
 
-/// What the messages are.
+/// The content of the messages.
 #[derive(Clone, Copy)]
 enum Way {
     Uploads,

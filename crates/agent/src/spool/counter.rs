@@ -20,7 +20,8 @@ use super::Spool;
 
 const MAGIC: &[u8; 8] = b"TSBCOUNT";
 const BYTES: usize = 16;
-/// What the hash of a key in a file's name is for.
+/// The context of the derivation of a file's name from a key (BLAKE3's mode `derive_key`), so that the hash is of no
+/// use elsewhere.
 const CONTEXT: &str = "tfhe-sbc agent, name of the counter of frames, 2026";
 /// The bytes of the hash in the name.
 const NAME_BYTES: usize = 8;

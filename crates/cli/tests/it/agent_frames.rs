@@ -203,7 +203,7 @@ fn frames_of_the_agent_travel_over_a_broker() {
     );
 }
 
-/// What a network between board and server saw: the bytes of each counter.
+/// The frames that a network between board and server saw: the bytes of each counter.
 type Seen = Arc<Mutex<BTreeMap<u32, Vec<u8>>>>;
 
 /// A network that loses every fifth datagram in both directions, and remembers what boards sent.

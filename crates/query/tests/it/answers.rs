@@ -308,7 +308,7 @@ fn flags_share_blocks_that_are_only_decrypted() {
     assert!(shared >= 4, "{shared}");
 }
 
-/// What a server without a packing key returns is a third of whole blocks, and each block still decrypts.
+/// The answers of a server without a packing key are a third of whole blocks, and each block still decrypts.
 #[test]
 fn answers_of_servers_without_a_packing_key_are_cut() {
     let keys = key_set();

@@ -34,11 +34,11 @@ pub struct FrameBroker {
     pub broker: Broker,
     /// The server's name at the broker, which no other client may have and which stays the same.
     pub client: String,
-    /// What the messages are.
+    /// The form of the messages.
     pub messages: FrameMessages,
 }
 
-/// What the messages of a broker are.
+/// The form of a broker's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FrameMessages {
     /// Each is a frame, published under `PREFIX/NAME/frame`. A bare frame is of the board `NAME`. The server answers
@@ -111,7 +111,7 @@ impl FrameMessages {
     }
 }
 
-/// What happens after a frame: the number under which the broker wants to hear of it, and the answer.
+/// The outcome of a frame: the number under which the broker wants to hear of it, and the answer.
 struct Done {
     id: Option<u16>,
     answer: Option<(String, Answer)>,

@@ -94,7 +94,7 @@ async fn store(frames: Arc<Frames>, frame: CheckedFrame) -> Option<Vec<u8>> {
     })
 }
 
-/// How many frames each board may send at the moment: a bucket for each, filled by the second (the token bucket of RFC
+/// The numbers of frames that boards may send at the moment: a bucket for each, filled by the second (the token bucket of RFC
 /// 2697, section 3, with one rate). Only boards whose frames had right tags are in it, so their number is bounded.
 #[derive(Default)]
 struct Rates(HashMap<DeviceId, Bucket>);

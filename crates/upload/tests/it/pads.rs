@@ -83,7 +83,7 @@ fn codes(plan: &FramePlan, counter: u32) -> Vec<u64> {
         .collect()
 }
 
-/// What a board sends as its frame `counter`.
+/// The bytes of a board's frame `counter`.
 fn frame(plan: &FramePlan, key: BoardKey, counter: u32) -> Vec<u8> {
     let format = plan.format().unwrap();
     let counters = Counter::open(Ram(counter), 1, &format).unwrap();
