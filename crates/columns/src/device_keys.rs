@@ -130,10 +130,14 @@ impl DeviceKeys {
         Ok(keys)
     }
 
-    /// Checks that something new may come under this header's key.
-    pub fn check_upload(&self, header: &Header) -> Result<(), DeviceKeyError> {
+    /// Checks that something new may come under this header's key. Returns the issue of that key; `None` for the key
+    /// set's own, which any device may have.
+    ///
+    /// # Errors
+    /// If the key is not known here, or is not the current one of its device.
+    pub fn check_upload(&self, header: &Header) -> Result<Option<DeviceIssue>, DeviceKeyError> {
         let Some((_, issue)) = self.find(header)? else {
-            return Ok(());
+            return Ok(None);
         };
         match self.lock().current.get(&issue.device) {
             Some(&(current, _)) if current > issue.epoch => Err(DeviceKeyError::Superseded {
@@ -141,7 +145,7 @@ impl DeviceKeys {
                 current,
             }),
             Some(&(_, key)) if key != header.key => Err(DeviceKeyError::Second(issue)),
-            _ => Ok(()),
+            _ => Ok(Some(issue)),
         }
     }
 

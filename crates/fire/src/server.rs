@@ -65,7 +65,12 @@ impl Server {
     ) -> Result<Self, Failure> {
         let stderr = OpenOptions::new().create(true).append(true).open(log)?;
         let mut child = program
-            .args(["serve", "--until-stdin-ends", "--listen"])
+            .args([
+                "serve",
+                "--until-stdin-ends",
+                "--allow-shared-key",
+                "--listen",
+            ])
             .arg(listen.to_string())
             .arg("--key")
             .arg(site.key("server.tsbc"))

@@ -9,9 +9,13 @@ use tfhe_sbc_upload::readings::Column;
 /// The cryptographic half of the service. Its methods block and may take long: the server calls
 /// them away from its network threads.
 pub trait Backend: Send + Sync + 'static {
-    /// Checks an upload before it is stored: kind, parameter and key
-    /// fingerprints, checksum, sizes.
-    fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError>;
+    /// Checks an upload before it is stored: kind, parameter and key fingerprints, checksum, sizes, and that
+    /// `uploader` may upload under the key that it names.
+    fn check_upload(
+        &self,
+        bytes: &[u8],
+        uploader: Uploader<'_>,
+    ) -> Result<UploadSummary, BackendError>;
 
     /// Reads a file of pads, and checks that uploads made with them are ones that this server computes on.
     fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError>;
@@ -28,6 +32,16 @@ pub trait Backend: Send + Sync + 'static {
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError>;
+}
+
+/// The party in whose name an upload comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uploader<'a> {
+    /// A device, by the name in its certificate or, over a broker, in its topic.
+    Device(&'a str),
+    /// A key owner, who may upload under every key. A board's frames are completed with pads that the owner stored, so
+    /// they count as the owner's.
+    Owner,
 }
 
 /// An encrypted answer.
@@ -59,6 +73,8 @@ pub enum BackendErrorKind {
     BadInput,
     /// The bytes are fine but were made under other keys or parameters.
     WrongKey,
+    /// The bytes are fine but came in a name that may not upload under their key.
+    WrongName,
     /// The server failed.
     Internal,
     /// The evaluation stopped because nobody waits for it any more.

@@ -19,7 +19,7 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::frames::FrameReceipt;
 use tfhe_sbc_upload::pads::{PadFile, PadUsedTwice};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Uploader};
 use crate::metrics::Metrics;
 use crate::store::{ArrivingFrame, PadsNumber, Store, StoreError, Stored, StoredPads};
 use broker::FrameBroker;
@@ -190,7 +190,9 @@ impl Frames {
         let file = PadFile::read(&self.store.pads_file(&pads.id)?)?;
         let completed = file.complete(bytes)?;
         // The key may have been superseded since the pads were stored.
-        let summary = self.backend.check_upload(&completed.upload)?;
+        let summary = self
+            .backend
+            .check_upload(&completed.upload, Uploader::Owner)?;
         let arriving = ArrivingFrame {
             pads: pads.number,
             counter: *counter,

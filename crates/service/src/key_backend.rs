@@ -1,5 +1,6 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
+use tfhe_sbc_core::device_issue::DeviceIssue;
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
@@ -8,7 +9,7 @@ use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
-use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
+use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
@@ -16,10 +17,70 @@ use tfhe_sbc_query::evaluate::{EvaluateError, Form, device_key_of, evaluate, fir
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 
+/// The uploads that any device may send because their keys tell nothing about who made them. A key owner may send
+/// them at any time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpenKeys {
+    /// Uploads under the key set's own device key, which every device that has it shares.
+    pub shared_key: bool,
+    /// Uploads with masks of their own, which whoever has a public key makes. The fingerprint in them binds nobody: the
+    /// key of a list with masks of zeros, or nearly so, is any key.
+    pub public_key: bool,
+}
+
 /// A backend that computes with a server key on the uploads of its devices.
 pub struct KeyBackend {
     server: Server,
     max_bootstraps: u64,
+    open: OpenKeys,
+}
+
+/// The reason why a device may not upload what it sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum WrongName {
+    #[error("the upload is under the key of {issue} and came in the name of '{uploader}'")]
+    OtherDevice {
+        issue: DeviceIssue,
+        uploader: String,
+    },
+    #[error(
+        "the upload is under the key set's own device key, which '{0}' shares with others, and this server takes \
+         such uploads from the key owner only"
+    )]
+    SharedKey(String),
+    #[error(
+        "the upload of '{0}' was made with a public key, which everybody may have, and this server takes such \
+         uploads from the key owner only"
+    )]
+    PublicKey(String),
+}
+
+impl WrongName {
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::OtherDevice { .. } => {
+                "show the certificate that has the name of the key's device; `tfhe-sbc provision` issues both"
+            }
+            Self::SharedKey(_) => {
+                "give the device a key of its own with `tfhe-sbc provision`, or let the server take uploads under the \
+                 shared key from every device with --allow-shared-key"
+            }
+            Self::PublicKey(_) => {
+                "give the device a key of its own with `tfhe-sbc provision`, or let the server take uploads with \
+                 public keys from every device with --allow-public-key"
+            }
+        }
+    }
+}
+
+impl From<WrongName> for BackendError {
+    fn from(wrong: WrongName) -> Self {
+        Self {
+            message: wrong.to_string(),
+            hint: wrong.hint().to_owned(),
+            kind: BackendErrorKind::WrongName,
+        }
+    }
 }
 
 impl KeyBackend {
@@ -29,7 +90,14 @@ impl KeyBackend {
         Self {
             server: Server::with_devices(key, devices),
             max_bootstraps: MAX_BOOTSTRAPS,
+            open: OpenKeys::default(),
         }
+    }
+
+    /// Sets the uploads that any device may send; by default there are none.
+    #[must_use]
+    pub fn with_open_keys(self, open: OpenKeys) -> Self {
+        Self { open, ..self }
     }
 
     /// Sets another bound on the bootstraps of one query than [`MAX_BOOTSTRAPS`].
@@ -41,27 +109,64 @@ impl KeyBackend {
         }
     }
 
-    fn parse_upload<'a>(&self, bytes: &'a [u8]) -> Result<Upload<'a>, EvaluateError> {
-        let header = first_header(bytes).map_err(ReadingsError::from)?;
-        self.check_key(&header)?;
-        Ok(Upload::parse(bytes, self.server.parameters(), header.key)?)
-    }
-
-    /// Checks that a device may upload under the key that a header names.
-    fn check_key(&self, header: &Header) -> Result<(), EvaluateError> {
+    /// Returns the issue of the key that a header names; `None` for the key set's own device key.
+    ///
+    /// # Errors
+    /// If the key is not known here, or is not the current one of its device.
+    fn issue_of(&self, header: &Header) -> Result<Option<DeviceIssue>, EvaluateError> {
         match self.server.devices() {
             Some(devices) => {
                 let checked = devices.check_upload(header);
                 Ok(checked.map_err(device_key_of("readings"))?)
             }
-            None => Ok(()),
+            None => Ok(None),
+        }
+    }
+
+    fn parse_upload<'a>(
+        &self,
+        bytes: &'a [u8],
+    ) -> Result<(Upload<'a>, Option<DeviceIssue>), EvaluateError> {
+        let header = first_header(bytes).map_err(ReadingsError::from)?;
+        let issue = self.issue_of(&header)?;
+        let upload = Upload::parse(bytes, self.server.parameters(), header.key)?;
+        Ok((upload, issue))
+    }
+
+    /// Checks that `uploader` may send an upload under the key of `issue`. A device may use its own key and no other
+    /// device's, and those of [`OpenKeys`].
+    fn check_name(
+        &self,
+        upload: &Upload<'_>,
+        issue: Option<DeviceIssue>,
+        uploader: Uploader<'_>,
+    ) -> Result<(), WrongName> {
+        let Uploader::Device(name) = uploader else {
+            return Ok(());
+        };
+        match issue {
+            Some(issue) if issue.device.as_str() != name => Err(WrongName::OtherDevice {
+                issue,
+                uploader: name.to_owned(),
+            }),
+            _ if upload.list.is_masked() => match self.open.public_key {
+                true => Ok(()),
+                false => Err(WrongName::PublicKey(name.to_owned())),
+            },
+            None if !self.open.shared_key => Err(WrongName::SharedKey(name.to_owned())),
+            _ => Ok(()),
         }
     }
 }
 
 impl Backend for KeyBackend {
-    fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError> {
-        let upload = self.parse_upload(bytes).map_err(|error| refuse(&error))?;
+    fn check_upload(
+        &self,
+        bytes: &[u8],
+        uploader: Uploader<'_>,
+    ) -> Result<UploadSummary, BackendError> {
+        let (upload, issue) = self.parse_upload(bytes).map_err(|error| refuse(&error))?;
+        self.check_name(&upload, issue, uploader)?;
         Ok(UploadSummary {
             elements: upload.list.element_count() as u64,
             rows: upload.metadata.rows.len() as u64,
@@ -83,7 +188,7 @@ impl Backend for KeyBackend {
         let checked = first_header(file)
             .map_err(ReadingsError::from)
             .map_err(EvaluateError::from)
-            .and_then(|header| self.check_key(&header));
+            .and_then(|header| self.issue_of(&header).map(drop));
         checked.map_err(|error| {
             let refused = refuse(&error);
             match refused.kind {

@@ -20,6 +20,7 @@ pub(crate) enum Rejection {
     TooSlow,
     Invalid,
     WrongKey,
+    WrongName,
     UnknownDefinitions,
     NotFound,
     Busy,
@@ -29,13 +30,14 @@ pub(crate) enum Rejection {
 }
 
 impl Rejection {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Forbidden,
         Self::Revoked,
         Self::TooLarge,
         Self::TooSlow,
         Self::Invalid,
         Self::WrongKey,
+        Self::WrongName,
         Self::UnknownDefinitions,
         Self::NotFound,
         Self::Busy,
@@ -52,6 +54,7 @@ impl Rejection {
             Self::TooSlow => "too_slow",
             Self::Invalid => "invalid",
             Self::WrongKey => "wrong_key",
+            Self::WrongName => "wrong_name",
             Self::UnknownDefinitions => "unknown_definitions",
             Self::NotFound => "not_found",
             Self::Busy => "busy",

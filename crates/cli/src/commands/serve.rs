@@ -12,7 +12,7 @@ use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::frames::broker::{FrameBroker, FrameMessages};
 use tfhe_sbc_service::ingest::IngestConfig;
-use tfhe_sbc_service::key_backend::KeyBackend;
+use tfhe_sbc_service::key_backend::{KeyBackend, OpenKeys};
 use tfhe_sbc_service::server::{self, Limits, ServerConfig};
 use tfhe_sbc_service::store::Store;
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -29,7 +29,7 @@ use crate::{keys, output};
 /// stderr (RUST_LOG sets how much). SIGTERM or ctrl-c lets it finish what is under way.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tfhe-sbc keygen --out keys && tfhe-sbc certs --out tls\n  tfhe-sbc serve --key keys/server.tsbc --tls tls --store store --listen 127.0.0.1:8443"
+    after_help = "Example:\n  tfhe-sbc keygen --out keys && tfhe-sbc certs --out tls\n  tfhe-sbc serve --key keys/server.tsbc --tls tls --store store --listen 127.0.0.1:8443 --allow-shared-key"
 )]
 pub(crate) struct Arguments {
     /// The server key
@@ -39,6 +39,14 @@ pub(crate) struct Arguments {
     /// that `device-key` adds to it count at once
     #[arg(long, value_name = "DIRECTORY")]
     device_keys: Option<PathBuf>,
+    /// Take uploads under the key set's own device key from every device. Whoever has that key and any device's
+    /// certificate can then upload, in its own name, what it likes
+    #[arg(long)]
+    allow_shared_key: bool,
+    /// Take uploads that were made with a public key from every device. Whoever has any device's certificate can
+    /// then upload values of its choice without a key
+    #[arg(long)]
+    allow_public_key: bool,
     /// The directory with ca.pem, server.pem, server.key and, once there are any, the revoked
     /// certificates of `certs revoke` in revoked.pem
     #[arg(long, default_value = "tls")]
@@ -234,7 +242,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     let key = keys::read_server_key(&arguments.key)?;
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
-    let backend = KeyBackend::new(key, devices).with_max_bootstraps(arguments.max_bootstraps);
+    let open = OpenKeys {
+        shared_key: arguments.allow_shared_key,
+        public_key: arguments.allow_public_key,
+    };
+    let backend = KeyBackend::new(key, devices)
+        .with_max_bootstraps(arguments.max_bootstraps)
+        .with_open_keys(open);
     let store = Store::open(&arguments.store).advise(
         "no store",
         "choose a directory that you can write to with --store",

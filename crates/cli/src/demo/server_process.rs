@@ -23,6 +23,7 @@ impl ServerProcess {
             .args([
                 "serve",
                 "--until-stdin-ends",
+                "--allow-shared-key",
                 "--listen",
                 "127.0.0.1:0",
                 "--key",

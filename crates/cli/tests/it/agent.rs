@@ -16,7 +16,10 @@ use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 fn start_server_at(desk: &Path, address: &str) -> Server {
-    Server::from_command(&mut command(desk, &["serve", "--listen", address]))
+    Server::from_command(&mut command(
+        desk,
+        &["serve", "--listen", address, "--allow-shared-key"],
+    ))
 }
 
 /// Starts an agent, whose log goes to a file.

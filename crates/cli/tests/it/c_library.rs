@@ -190,7 +190,7 @@ fn a_server_answers_questions_about_an_upload_in_c() {
     let public = ["device-key", "--public", "--out-device", "public.tsbc"];
     tfhe_sbc(directory, &public).succeeded();
     let public_key = std::fs::read(directory.join("public.tsbc")).unwrap();
-    let server = Server::start(directory, &[]);
+    let server = Server::start(directory, &["--allow-public-key"]);
     for (key, public) in [(shared.read("keys/device.tsbc"), false), (public_key, true)] {
         let upload = with_session(&key, public, upload);
         std::fs::write(directory.join("board.tsbc"), upload).unwrap();
@@ -303,7 +303,7 @@ fn squares_and_flags_of_a_board_in_c_are_asked_about_without_a_bootstrap() {
     let public = ["device-key", "--public", "--out-device", "public.tsbc"];
     tfhe_sbc(directory, &public).succeeded();
     definitions(directory, "derived.toml", DERIVED);
-    let server = Server::start(directory, &[]);
+    let server = Server::start(directory, &["--allow-public-key"]);
     let [(_, first), (_, second), _] = UPLOADS;
     let all = [first, second].concat();
     for (key, public) in [("keys/device.tsbc", false), ("public.tsbc", true)] {

@@ -129,9 +129,14 @@ fn variances_histograms_and_declared_counts_take_no_bootstrap() {
     assert_eq!(decrypted["bootstraps"], 0);
 
     // Three uploads under three keys, through a server.
-    let server = Server::start(directory, &["--device-keys", "switches"]);
+    let server = Server::start_strict(directory, &["--device-keys", "switches"]);
     let ids = uploads.map(|upload| {
-        let sent = tfhe_sbc_fed(directory, &["send", "--to", &server.url], &upload).succeeded();
+        let sent = tfhe_sbc_fed(
+            directory,
+            &["send", "--to", &server.url, "--identity", "owner"],
+            &upload,
+        )
+        .succeeded();
         sent.text().trim().to_owned()
     });
     let ids = ids.join(",");

@@ -3,8 +3,12 @@
 
 use std::path::Path;
 
-use crate::common::{Server, encrypt, shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{Run, Server, encrypt, shared, tfhe_sbc, tfhe_sbc_fed};
 use serde_json::json;
+use tfhe_sbc_core::parameters::KeyFingerprint;
+use tfhe_sbc_core::wire::{Header, Message};
+use tfhe_sbc_transport::client::Client;
+use tfhe_sbc_transport::identity::{CertificateFiles, Identity};
 
 /// Issues a key, whose files are called as the device and the epoch.
 fn issue(directory: &Path, device: &str, epoch: &str, switches: &str) {
@@ -27,6 +31,92 @@ fn issue(directory: &Path, device: &str, epoch: &str, switches: &str) {
     .succeeded();
 }
 
+/// Gives devices certificates.
+fn certify(directory: &Path, names: &[&str]) {
+    for name in names {
+        tfhe_sbc(directory, &["certs", "--out", "tls", "--add", name]).succeeded();
+    }
+}
+
+/// Sends an upload with the certificate of this name.
+fn send(server: &Server, directory: &Path, name: &str, upload: &[u8]) -> Run {
+    let arguments = ["send", "--to", &server.url, "--identity", name];
+    tfhe_sbc_fed(directory, &arguments, upload)
+}
+
+/// An upload counts for the board whose certificate it came with, and no board gets values into another's.
+#[test]
+fn uploads_in_another_name_are_refused_counted_and_logged() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    std::fs::create_dir(directory.join("switches")).unwrap();
+    issue(directory, "hill", "1", "switches");
+    issue(directory, "valley", "1", "switches");
+    certify(directory, &["hill", "valley"]);
+    let public = ["device-key", "--public", "--out-device", "public.tsbc"];
+    tfhe_sbc(directory, &public).succeeded();
+    let csv = "timestamp,level,flow\nforged,4.5,3\n";
+    let upload = |key: &str, csv: &str| encrypt(directory, &["--key", key], csv);
+    let (hill, valley) = (upload("hill-1.tsbc", csv), upload("valley-1.tsbc", csv));
+    let (shared, public) = (upload("keys/device.tsbc", csv), upload("public.tsbc", csv));
+    // What a public key made, said to be valley's: the fingerprint is in the headers alone.
+    let mut pretended = public.clone();
+    let valley_key: [u8; 16] = valley[24..40].try_into().unwrap();
+    rename_key(&mut pretended, valley_key);
+
+    let server = Server::start_strict(directory, &["--device-keys", "switches"]);
+    let other = [
+        "(403)",
+        "device 'valley', epoch 1",
+        "'hill'",
+        "tfhe-sbc provision",
+    ];
+    send(&server, directory, "hill", &valley).refused(&other);
+    send(&server, directory, "hill", &pretended).refused(&other);
+    send(&server, directory, "hill", &shared).refused(&["(403)", "--allow-shared-key"]);
+    send(&server, directory, "hill", &public).refused(&["(403)", "--allow-public-key"]);
+    send(&server, directory, "valley", &pretended).refused(&["(403)", "--allow-public-key"]);
+    for (name, upload) in [("hill", &hill), ("valley", &valley), ("owner", &public)] {
+        send(&server, directory, name, upload).succeeded();
+    }
+    let tls = directory.join("tls");
+    let owner = CertificateFiles::named(&tls, "owner");
+    let owner = Identity::load(&tls.join("ca.pem"), &owner).unwrap();
+    let metrics = Client::connect(&server.url, &owner)
+        .unwrap()
+        .metrics()
+        .unwrap();
+    let counted = "tfhe_sbc_rejected_total{reason=\"wrong_name\"} 5";
+    assert!(metrics.contains(counted), "{metrics}");
+    let (_, log) = server.terminate();
+    assert_eq!(log.matches("wrong_name").count(), 5, "{log}");
+
+    let open = [
+        "--device-keys",
+        "switches",
+        "--allow-shared-key",
+        "--allow-public-key",
+    ];
+    let server = Server::start_strict(directory, &open);
+    send(&server, directory, "hill", &shared).succeeded();
+    send(&server, directory, "hill", &upload("public.tsbc", csv)).succeeded();
+    send(&server, directory, "hill", &pretended).refused(&other);
+}
+
+/// Writes another key's fingerprint into the headers of an upload.
+fn rename_key(upload: &mut [u8], key: [u8; 16]) {
+    let (_, rest) = Message::parse(upload).unwrap();
+    let first = upload.len() - rest.len();
+    for message in <[&mut [u8]; 2]>::from(upload.split_at_mut(first)) {
+        let (parsed, _) = Message::parse(message).unwrap();
+        let header = Header {
+            key: KeyFingerprint(key),
+            ..parsed.header
+        };
+        header.seal(message).unwrap();
+    }
+}
+
 #[test]
 fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     let desk = shared().desk();
@@ -35,9 +125,11 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     std::fs::create_dir(directory.join("later")).unwrap();
     issue(directory, "hill", "1", "switches");
     issue(directory, "lake", "4", "switches");
-    let server = Server::start(directory, &["--device-keys", "switches"]);
-    let send = |upload: &[u8]| tfhe_sbc_fed(directory, &["send", "--to", &server.url], upload);
-    let stored = |upload: &[u8]| send(upload).succeeded().text().trim().to_owned();
+    certify(directory, &["hill", "lake", "moor"]);
+    let server = Server::start_strict(directory, &["--device-keys", "switches"]);
+    let send = |name: &str, upload: &[u8]| send(&server, directory, name, upload);
+    let stored =
+        |name: &str, upload: &[u8]| send(name, upload).succeeded().text().trim().to_owned();
 
     let hill = encrypt(
         directory,
@@ -54,8 +146,8 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
         &["--key", "keys/device.tsbc"],
         "timestamp,level,flow\nsea,0.5,17\n",
     );
-    let ids = [&hill, &lake, &shared]
-        .map(|upload| stored(upload))
+    let ids = [("hill", &hill), ("lake", &lake), ("owner", &shared)]
+        .map(|(name, upload)| stored(name, upload))
         .join(",");
 
     // A key that is not registered, until its switch key is copied.
@@ -65,7 +157,7 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
         &["--key", "moor-1.tsbc"],
         "timestamp,level,flow\nmoor,1.0,5\n",
     );
-    send(&moor).refused(&[
+    send("moor", &moor).refused(&[
         "(422)",
         "not registered",
         "tfhe-sbc device-key",
@@ -73,7 +165,7 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
     ]);
     let moor_switch = directory.join("later/moor-1.tsbc");
     std::fs::copy(moor_switch, directory.join("switches/moor-1.tsbc")).unwrap();
-    stored(&moor);
+    stored("moor", &moor);
 
     // A new key for the hill: the old one sends no more.
     issue(directory, "hill", "2", "switches");
@@ -82,13 +174,13 @@ fn boards_with_their_own_keys_are_computed_on_together_and_get_new_keys() {
         &["--key", "hill-1.tsbc"],
         "timestamp,level,flow\nlate,1.0,9\n",
     );
-    send(&late).refused(&["(422)", "device 'hill', epoch 1", "epoch 2 is current"]);
+    send("hill", &late).refused(&["(422)", "device 'hill', epoch 1", "epoch 2 is current"]);
     let new = encrypt(
         directory,
         &["--key", "hill-2.tsbc"],
         "timestamp,level,flow\nnew,-2.0,8\n",
     );
-    let ids = format!("{ids},{}", stored(&new));
+    let ids = format!("{ids},{}", stored("hill", &new));
 
     // Thresholds under the hill's new key, readings under four others.
     let asked = [

@@ -17,7 +17,7 @@ fn a_provisioned_file_is_all_that_a_board_needs() {
     fs::remove_dir_all(directory.join("tls")).unwrap();
     tfhe_sbc(directory, &["certs"]).succeeded();
     fs::create_dir(directory.join("device-keys")).unwrap();
-    let server = Server::start(directory, &["--device-keys", "device-keys"]);
+    let server = Server::start_strict(directory, &["--device-keys", "device-keys"]);
     let column = format!("{LEVEL}\nsource = {{ kind = \"command\", run = [\"echo\", \"1.5\"] }}");
     fs::write(directory.join("sources.toml"), column).unwrap();
     let provision = |name: &str, more: &[&str]| {

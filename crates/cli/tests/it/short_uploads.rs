@@ -113,7 +113,7 @@ impl Board<'_> {
 }
 
 fn serve(directory: &Path, address: &str) -> Server {
-    let arguments = ["serve", "--listen", address];
+    let arguments = ["serve", "--listen", address, "--allow-shared-key"];
     Server::from_command(command(directory, &arguments).env("RUST_LOG", "info"))
 }
 

@@ -36,7 +36,7 @@ fn uploads_with_a_public_key_are_stored_asked_about_and_decrypted() {
     let details = radix["details"].as_array().unwrap();
     assert!(details.contains(&json!({"name": "mask bits kept", "value": 19})));
 
-    let server = Server::start(directory, &[]);
+    let server = Server::start(directory, &["--allow-public-key"]);
     let send = ["send", "--to", &server.url];
     let id = tfhe_sbc_fed(directory, &send, &upload).succeeded();
     // With another upload of the same rows, under the device key.

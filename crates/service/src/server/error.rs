@@ -257,6 +257,8 @@ impl From<BackendError> for Refusal {
         let (status, reason) = match error.kind {
             BackendErrorKind::BadInput => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::Invalid),
             BackendErrorKind::WrongKey => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::WrongKey),
+            // The operator can permit it, so a board keeps what it has.
+            BackendErrorKind::WrongName => (StatusCode::FORBIDDEN, Rejection::WrongName),
             BackendErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, Rejection::Internal),
             BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),
         };

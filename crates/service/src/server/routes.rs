@@ -23,7 +23,7 @@ use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
 use super::replies;
 use super::short_uploads;
-use crate::backend::Backend;
+use crate::backend::{Backend, Uploader};
 use crate::client_verifier::ClientVerifier;
 use crate::frames::Frames;
 use crate::metrics::{Metrics, Rejection};
@@ -36,7 +36,7 @@ use tfhe_sbc_transport::protocol::{
     QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection,
     Status, TAG_HEADER, UploadReceipt,
 };
-use tfhe_sbc_transport::role::{Action, Subject};
+use tfhe_sbc_transport::role::{Action, Role, Subject};
 use tfhe_sbc_upload::short::Definitions;
 
 const LISTED_AT_MOST: usize = 1000;
@@ -140,10 +140,11 @@ impl Application {
         })
     }
 
-    /// Checks and stores an upload, which may be in the short form.
+    /// Checks and stores an upload, which may be in the short form, in the name of `role`'s holder `uploader`.
     async fn take_in<B: AsRef<[u8]> + Send + 'static>(
         self: &Arc<Self>,
         uploader: Arc<str>,
+        role: Role,
         upload: B,
     ) -> Result<UploadReceipt, Refusal> {
         let receipt = self
@@ -151,7 +152,11 @@ impl Application {
                 let sent = upload.as_ref();
                 let limit = this.limits.upload_bytes;
                 let upload = &*short_uploads::restored(&this.store, &uploader, sent, limit)?;
-                let summary = this.backend.check_upload(upload)?;
+                let name = match role {
+                    Role::Device => Uploader::Device(&uploader),
+                    Role::Owner => Uploader::Owner,
+                };
+                let summary = this.backend.check_upload(upload, name)?;
                 let definitions = Definitions::of(upload);
                 let (readings, stored) =
                     this.store
@@ -172,7 +177,7 @@ impl Application {
         upload: Vec<u8>,
     ) -> Answer {
         let name = Arc::clone(&device);
-        let answer = match self.take_in(device, upload).await {
+        let answer = match self.take_in(device, Role::Device, upload).await {
             Ok(receipt) => {
                 let status = match receipt.created {
                     true => StatusCode::CREATED,
@@ -307,7 +312,9 @@ async fn upload(
         return Err(bodies.refuse(request, refusal).await);
     }
     let body = application.read_upload(request).await?;
-    let receipt = application.take_in(peer.name, body).await?;
+    // Only a holder of a role may upload.
+    let role = peer.role.unwrap_or(Role::Device);
+    let receipt = application.take_in(peer.name, role, body).await?;
     let status = if receipt.created {
         StatusCode::CREATED
     } else {

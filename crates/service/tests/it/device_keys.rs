@@ -10,11 +10,18 @@ use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_query::device_keys::DeviceKeys;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::{AnswerValue, Results};
-use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind};
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Uploader};
 use tfhe_sbc_service::key_backend::KeyBackend;
 
+const PI: Uploader<'_> = Uploader::Device("pi");
+
 /// Issues a key and puts its switch key into the directory.
-fn issue(secret: &SecretKey, device: &'static str, epoch: u32, directory: &Path) -> DeviceKey {
+pub(crate) fn issue(
+    secret: &SecretKey,
+    device: &'static str,
+    epoch: u32,
+    directory: &Path,
+) -> DeviceKey {
     let issue = DeviceIssue {
         device: DeviceId::new(device),
         epoch: Epoch::new(epoch).unwrap(),
@@ -26,13 +33,13 @@ fn issue(secret: &SecretKey, device: &'static str, epoch: u32, directory: &Path)
     key
 }
 
-fn backend(keys: &KeySet, directory: &Path) -> KeyBackend {
+pub(crate) fn backend(keys: &KeySet, directory: &Path) -> KeyBackend {
     let key = keys.server.prepare(&|_| ());
     let devices = DeviceKeys::in_directory(&key, directory).unwrap();
     KeyBackend::new(key, devices)
 }
 
-fn readings(values: &[f64]) -> Table {
+pub(crate) fn readings(values: &[f64]) -> Table {
     table(&[("a", 0.0, 1.0, 6)], vec![values.to_vec()])
 }
 
@@ -61,7 +68,7 @@ fn readings_under_different_keys_are_rows_of_one_table() {
         keys.upload(&readings(&[9.0, 2.0])),
     ];
     for upload in &uploads {
-        backend.check_upload(upload).unwrap();
+        backend.check_upload(upload, Uploader::Owner).unwrap();
     }
     // The thresholds come under yet another of the keys than the readings.
     let asked = questions(&[
@@ -116,22 +123,23 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
     let old = issue(&keys.secret, "pi", 1, folder.path());
     let backend = backend(keys, folder.path());
     let before = keys.upload_under(&old, &readings(&[5.0]));
-    backend.check_upload(&before).unwrap();
+    backend.check_upload(&before, PI).unwrap();
 
     // Registered while the server runs, also once it has no cause to look again.
     std::thread::sleep(std::time::Duration::from_millis(2100));
-    backend.check_upload(&before).unwrap();
+    backend.check_upload(&before, PI).unwrap();
     let new = issue(&keys.secret, "pi", 2, folder.path());
     let after = keys.upload_under(&new, &readings(&[8.0]));
-    backend.check_upload(&after).unwrap();
+    backend.check_upload(&after, PI).unwrap();
     refused(
-        backend.check_upload(&before),
+        backend.check_upload(&before, PI),
         &["device 'pi', epoch 1", "epoch 2 is current", "newest key"],
     );
     // Another device is not concerned.
     let other = issue(&keys.secret, "po", 1, folder.path());
     let upload = keys.upload_under(&other, &readings(&[1.0]));
-    backend.check_upload(&upload).unwrap();
+    let po = Uploader::Device("po");
+    backend.check_upload(&upload, po).unwrap();
 
     let request = keys.seal(&readings(&[]), &questions(&["sum(a)"])).unwrap();
     let evaluation = backend
@@ -145,7 +153,7 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
 
     // Taken away, a key leads nowhere.
     std::fs::remove_file(folder.path().join("po-1.tsbc")).unwrap();
-    refused(backend.check_upload(&upload), &["not registered"]);
+    refused(backend.check_upload(&upload, po), &["not registered"]);
 }
 
 /// Two keys of one device and epoch: the first stays current, and what is stored stays readable.
@@ -164,9 +172,9 @@ fn a_second_key_of_an_epoch_is_refused() {
     let backend = backend(keys, folder.path());
     let second = issue(&keys.secret, "pi", 1, folder.path());
     let uploads = [&first, &second].map(|key| keys.upload_under(key, &readings(&[4.0])));
-    backend.check_upload(&uploads[0]).unwrap();
+    backend.check_upload(&uploads[0], PI).unwrap();
     refused(
-        backend.check_upload(&uploads[1]),
+        backend.check_upload(&uploads[1], PI),
         &["second key", "device 'pi', epoch 1", "higher epoch"],
     );
     let request = keys.seal(&readings(&[]), &questions(&["max(a)"])).unwrap();
@@ -177,7 +185,7 @@ fn a_second_key_of_an_epoch_is_refused() {
     // The same file twice is one key.
     std::fs::remove_file(&file).unwrap();
     std::fs::copy(folder.path().join("z.tsbc"), &file).unwrap();
-    backend.check_upload(&uploads[0]).unwrap();
+    backend.check_upload(&uploads[0], PI).unwrap();
 }
 
 #[test]
@@ -205,14 +213,14 @@ fn unknown_keys_and_useless_files_are_told_and_left_out() {
             "device-key",
             "--device-keys",
         ];
-        refused(backend.check_upload(upload), &words);
+        refused(backend.check_upload(upload, PI), &words);
         let request = keys.seal(&readings(&[]), &questions(&["max(a)"])).unwrap();
         let evaluated = backend.evaluate(&[upload], &request, &Progress::default());
         refused(evaluated, &["the readings: it was made under"]);
     }
     // The half file, whole at last.
     write("half.tsbc", &switch);
-    backend.check_upload(&uploads[0]).unwrap();
+    backend.check_upload(&uploads[0], PI).unwrap();
 
     let key = keys.server.prepare(&|_| ());
     assert!(DeviceKeys::in_directory(&key, &folder.path().join("none")).is_err());

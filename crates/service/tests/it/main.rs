@@ -14,6 +14,7 @@ mod frames;
 mod keys;
 mod limits;
 mod long_answers;
+mod names;
 mod page;
 mod requests;
 mod revocation;

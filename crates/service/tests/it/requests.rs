@@ -19,7 +19,7 @@ use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, ResultsError};
 use tfhe_sbc_query::tree::{Branch, Tree};
 use tfhe_sbc_query::{Aggregate, Question};
-use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind};
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Uploader};
 use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::readings::Column;
@@ -118,7 +118,7 @@ fn requests_with_other_encrypted_thresholds_look_the_same() {
 fn an_upload_shows_its_outline_only() {
     let keys = key_set();
     let summary = backend()
-        .check_upload(&keys.upload(&small_table()))
+        .check_upload(&keys.upload(&small_table()), Uploader::Owner)
         .unwrap();
     let columns = vec!["a".to_owned(), "b".to_owned()];
     assert_eq!(
@@ -408,7 +408,9 @@ fn what_another_key_set_made_is_told_from_what_is_damaged() {
     assert_eq!(error.kind, BackendErrorKind::WrongKey);
     let mut damaged = upload.clone();
     damaged[HEADER_BYTES + 3] ^= 1;
-    let error = backend().check_upload(&damaged).unwrap_err();
+    let error = backend()
+        .check_upload(&damaged, Uploader::Owner)
+        .unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
 }
 

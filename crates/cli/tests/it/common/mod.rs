@@ -260,8 +260,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `serve` on a free port and waits until it listens.
+    /// Starts `serve` on a free port, for devices that share a key, and waits until it listens.
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
+        Self::start_strict(directory, &[&["--allow-shared-key"], arguments].concat())
+    }
+
+    /// Starts `serve` on a free port, for devices with keys of their own unless the arguments say otherwise, and
+    /// waits until it listens.
+    pub(crate) fn start_strict(directory: &Path, arguments: &[&str]) -> Self {
         let all = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
         Self::from_command(command(directory, &all).env("RUST_LOG", "info"))
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation};
+use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
@@ -34,7 +34,7 @@ pub(crate) struct FakeBackend {
 }
 
 impl Backend for FakeBackend {
-    fn check_upload(&self, bytes: &[u8]) -> Result<UploadSummary, BackendError> {
+    fn check_upload(&self, bytes: &[u8], _: Uploader<'_>) -> Result<UploadSummary, BackendError> {
         if bytes.starts_with(b"readings") || is_upload(bytes) {
             Ok(summary(bytes.len() as u64))
         } else if bytes.starts_with(b"foreign") {
