@@ -11,6 +11,7 @@ mod settings;
 mod source;
 mod template;
 mod text;
+mod wiped;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use serde::Deserialize;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::signature::SigningKey;
 use tfhe_sbc_upload::definition::{Definition, Under};
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use zeroize::Zeroizing;
@@ -33,6 +35,8 @@ pub use settings::{
     WhenFull,
 };
 pub use source::SourceConfig;
+use wiped::Secrets;
+
 pub use template::{Provision, SYSTEMD_UNIT, template};
 
 /// All settings.
@@ -120,10 +124,13 @@ impl Config {
         let mut table: toml::Table = toml::from_str(text).map_err(|error| {
             AgentError::new(text::without_content(&error, text), text::SYNTAX_ADVICE)
         })?;
-        text::lay_over(&mut table, environment)?;
+        let overlaid = text::lay_over(&mut table, environment);
+        let secrets = Secrets::take(&mut table);
+        overlaid?;
         let mut config: Self = table.try_into().map_err(|error: toml::de::Error| {
             AgentError::new(text::in_one_line(&error), text::KEYS_ADVICE)
         })?;
+        secrets.put(&mut config);
         config.base = base.to_owned();
         config.encryption = config.device.encryption()?;
         config.check()?;
@@ -278,6 +285,14 @@ impl Config {
     /// If the key's file cannot be read, or the key is no base64.
     pub(crate) fn key_bytes(&self) -> Result<Zeroizing<Vec<u8>>, AgentError> {
         self.device.key_bytes(&self.base)
+    }
+
+    /// Returns the key with which uploads are signed, if there is one.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or is no such key.
+    pub(crate) fn signing_key(&self) -> Result<Option<SigningKey>, AgentError> {
+        self.device.signing_key(&self.base)
     }
 
     /// Returns the generator of masks and noise.

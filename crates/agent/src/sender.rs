@@ -22,6 +22,7 @@ use mqtt::Mqtt;
 use short_form::ShortForm;
 use tfhe_sbc_frames::{DeviceId, Form};
 use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::signature::SigningKey;
 use udp::Udp;
 
 /// The time that the sender sleeps if nothing wakes it.
@@ -83,6 +84,7 @@ enum Batches {
     Uploads {
         carrier: Carrier,
         short_form: ShortForm,
+        signer: Option<Signer>,
     },
     /// Batches are frames of a board.
     Frames { carrier: Carrier, board: DeviceId },
@@ -106,12 +108,41 @@ impl Carrier {
     }
 }
 
+/// The key with which a board signs, and the name that it signs for: the one in its certificate.
+struct Signer {
+    key: SigningKey,
+    name: Arc<str>,
+}
+
+impl Signer {
+    fn new(config: &Config) -> Result<Option<Self>, AgentError> {
+        let Some(key) = config.signing_key()? else {
+            return Ok(None);
+        };
+        let subject = config.identity()?.subject();
+        let name = subject.map(|subject| subject.name).ok_or_else(|| {
+            AgentError::setting(
+                "tls.certificate",
+                "it names nobody to sign uploads for",
+                "give the certificate that `tfhe-sbc provision` or `tfhe-sbc certs` made",
+            )
+        })?;
+        Ok(Some(Self { key, name }))
+    }
+
+    fn sign(&self, upload: &[u8]) -> Result<Vec<u8>, SendFailure> {
+        let signed = self.key.sign(&self.name, upload);
+        signed.map_err(SendFailure::later)
+    }
+}
+
 impl Link {
     pub(crate) fn new(config: &Config) -> Result<Self, AgentError> {
         if config.server.transport == Transport::Uploads {
             return Ok(Self(Batches::Uploads {
                 carrier: Carrier::new(config)?,
                 short_form: ShortForm::open(&config.spool_directory()),
+                signer: Signer::new(config)?,
             }));
         }
         let file = board_file(config)?;
@@ -152,10 +183,16 @@ impl Link {
             Batches::Uploads {
                 carrier,
                 short_form,
+                signer,
             } => {
-                return short_form.send(waiting, |upload| match carrier {
-                    Carrier::Https(https) => https.send(upload),
-                    Carrier::Mqtt(mqtt) => mqtt.send(upload),
+                return short_form.send(waiting, |upload| {
+                    let signed = signer.as_ref().map(|signer| signer.sign(upload));
+                    let signed = signed.transpose()?;
+                    let sent = signed.as_deref().unwrap_or(upload);
+                    match carrier {
+                        Carrier::Https(https) => https.send(sent),
+                        Carrier::Mqtt(mqtt) => mqtt.send(sent),
+                    }
                 });
             }
             Batches::Frames { carrier, board } => match carrier {

@@ -130,6 +130,19 @@ impl DeviceKeys {
         Ok(keys)
     }
 
+    /// Returns the directory of the switch keys; `None` if no devices have keys of their own.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns the epoch of a device's current key; `None` if the device has no key of its own.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn current_epoch(&self, device: &DeviceId) -> Result<Option<Epoch>, DeviceKeyError> {
+        Ok(self.look()?.current.get(device).map(|&(epoch, _)| epoch))
+    }
+
     /// Checks that something new may come under this header's key. Returns the issue of that key; `None` for the key
     /// set's own, which any device may have.
     ///

@@ -9,6 +9,9 @@ use tfhe_sbc_upload::readings::Column;
 /// The cryptographic half of the service. Its methods block and may take long: the server calls
 /// them away from its network threads.
 pub trait Backend: Send + Sync + 'static {
+    /// Returns the upload in what `uploader` sent: checks the signature of a device that signs, and takes it off.
+    fn open<'a>(&self, sent: &'a [u8], uploader: Uploader<'_>) -> Result<&'a [u8], BackendError>;
+
     /// Checks an upload before it is stored: kind, parameter and key fingerprints, checksum, sizes, and that
     /// `uploader` may upload under the key that it names.
     fn check_upload(
@@ -37,8 +40,10 @@ pub trait Backend: Send + Sync + 'static {
 /// The party in whose name an upload comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uploader<'a> {
-    /// A device, by the name in its certificate or, over a broker, in its topic.
+    /// A device, by the name in its certificate.
     Device(&'a str),
+    /// A device behind a broker, by the name in the topic, for which the server has the broker's word.
+    Topic(&'a str),
     /// A key owner, who may upload under every key. A board's frames are completed with pads that the owner stored, so
     /// they count as the owner's.
     Owner,
@@ -75,6 +80,8 @@ pub enum BackendErrorKind {
     WrongKey,
     /// The bytes are fine but came in a name that may not upload under their key.
     WrongName,
+    /// A signature is missing, wrong, or cannot be checked.
+    BadSignature,
     /// The server failed.
     Internal,
     /// The evaluation stopped because nobody waits for it any more.

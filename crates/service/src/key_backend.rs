@@ -10,6 +10,7 @@ use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
+use crate::signers;
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
@@ -33,6 +34,7 @@ pub struct KeyBackend {
     server: Server,
     max_bootstraps: u64,
     open: OpenKeys,
+    signed_over_brokers: bool,
 }
 
 /// The reason why a device may not upload what it sent.
@@ -91,6 +93,7 @@ impl KeyBackend {
             server: Server::with_devices(key, devices),
             max_bootstraps: MAX_BOOTSTRAPS,
             open: OpenKeys::default(),
+            signed_over_brokers: false,
         }
     }
 
@@ -105,6 +108,15 @@ impl KeyBackend {
     pub fn with_max_bootstraps(self, max_bootstraps: u64) -> Self {
         Self {
             max_bootstraps,
+            ..self
+        }
+    }
+
+    /// Sets whether every upload over a broker has to be signed, also those of boards that have no key for signatures.
+    #[must_use]
+    pub fn with_signatures_over_brokers(self, signed_over_brokers: bool) -> Self {
+        Self {
+            signed_over_brokers,
             ..self
         }
     }
@@ -141,7 +153,7 @@ impl KeyBackend {
         issue: Option<DeviceIssue>,
         uploader: Uploader<'_>,
     ) -> Result<(), WrongName> {
-        let Uploader::Device(name) = uploader else {
+        let (Uploader::Device(name) | Uploader::Topic(name)) = uploader else {
             return Ok(());
         };
         match issue {
@@ -160,6 +172,15 @@ impl KeyBackend {
 }
 
 impl Backend for KeyBackend {
+    fn open<'a>(&self, sent: &'a [u8], uploader: Uploader<'_>) -> Result<&'a [u8], BackendError> {
+        signers::open(
+            self.server.devices(),
+            self.signed_over_brokers,
+            sent,
+            uploader,
+        )
+    }
+
     fn check_upload(
         &self,
         bytes: &[u8],

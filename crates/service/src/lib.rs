@@ -29,5 +29,6 @@ pub mod key_backend;
 mod metrics;
 pub mod revocation;
 pub mod server;
+pub mod signers;
 pub mod store;
 pub mod tls;

@@ -21,6 +21,7 @@ pub(crate) enum Rejection {
     Invalid,
     WrongKey,
     WrongName,
+    Signature,
     UnknownDefinitions,
     NotFound,
     Busy,
@@ -30,7 +31,7 @@ pub(crate) enum Rejection {
 }
 
 impl Rejection {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Forbidden,
         Self::Revoked,
         Self::TooLarge,
@@ -38,6 +39,7 @@ impl Rejection {
         Self::Invalid,
         Self::WrongKey,
         Self::WrongName,
+        Self::Signature,
         Self::UnknownDefinitions,
         Self::NotFound,
         Self::Busy,
@@ -55,6 +57,7 @@ impl Rejection {
             Self::Invalid => "invalid",
             Self::WrongKey => "wrong_key",
             Self::WrongName => "wrong_name",
+            Self::Signature => "signature",
             Self::UnknownDefinitions => "unknown_definitions",
             Self::NotFound => "not_found",
             Self::Busy => "busy",

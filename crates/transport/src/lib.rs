@@ -6,6 +6,7 @@
 //! - HTTP: [`protocol`] defines paths, headers and bodies, [`frames`] those of frames and pads; [`client`] is a
 //!   blocking client.
 //! - MQTT: [`mqtt`] defines packets, a connection to a broker, and how an upload is cut into parts.
+//! - Signatures: [`signature`] signs uploads and checks the signatures.
 //! - Metrics: [`exposition`] writes the text that Prometheus reads.
 //! - Names and files: [`BlobId`] names stored bytes; [`files`] writes keys and data so that a
 //!   crash leaves no half-written file.
@@ -25,6 +26,7 @@ pub mod protocol;
 pub mod provider;
 pub mod role;
 pub mod scheme;
+pub mod signature;
 pub mod tls;
 
 pub use blob_id::{BlobId, BlobIdError};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_transport::signature::SigningKey;
 use zeroize::Zeroizing;
 
 use super::embedded::from_base64;
@@ -18,6 +19,12 @@ pub struct Secret(Zeroizing<String>);
 impl From<String> for Secret {
     fn from(text: String) -> Self {
         Self(Zeroizing::new(text))
+    }
+}
+
+impl From<Zeroizing<String>> for Secret {
+    fn from(text: Zeroizing<String>) -> Self {
+        Self(text)
     }
 }
 
@@ -40,6 +47,8 @@ impl std::fmt::Debug for Secret {
 pub struct DeviceSettings {
     key: Option<PathBuf>,
     key_base64: Option<Secret>,
+    signing_key: Option<PathBuf>,
+    signing_key_pem: Option<Secret>,
     expander: Option<String>,
     plan: Option<String>,
 }
@@ -53,7 +62,36 @@ impl DeviceSettings {
             self.key_base64.is_some(),
         )?;
         check_path("device.key", self.key.as_deref())?;
-        Ok(())
+        if let (Some(_), Some(_)) = (&self.signing_key, &self.signing_key_pem) {
+            return Err(given_twice("device.signing_key", "device.signing_key_pem"));
+        }
+        check_path("device.signing_key", self.signing_key.as_deref())
+    }
+
+    /// Returns the place of the secret that this key of the section sets.
+    pub(super) fn secret_mut(&mut self, key: &str) -> Option<&mut Option<Secret>> {
+        match key {
+            "key_base64" => Some(&mut self.key_base64),
+            "signing_key_pem" => Some(&mut self.signing_key_pem),
+            _ => None,
+        }
+    }
+
+    /// Returns the key with which uploads are signed, if there is one. A relative path starts from `base`.
+    pub(super) fn signing_key(&self, base: &Path) -> Result<Option<SigningKey>, AgentError> {
+        let pem = match (&self.signing_key, &self.signing_key_pem) {
+            (Some(path), _) => read("device.signing_key", &base.join(path))?,
+            (None, Some(pem)) => Zeroizing::new(pem.text().as_bytes().to_vec()),
+            (None, None) => return Ok(None),
+        };
+        let key = SigningKey::from_pem(&pem).map_err(|error| {
+            AgentError::setting(
+                "device.signing_key",
+                error,
+                "provision the device again with `tfhe-sbc provision --sign`, or make a key with `openssl genpkey -algorithm ed25519`",
+            )
+        })?;
+        Ok(Some(key))
     }
 
     /// Returns the generator and the plan that the settings name, or the defaults.
@@ -154,6 +192,16 @@ pub(crate) struct NamedPem {
 }
 
 impl TlsSettings {
+    /// Returns the place of the secret that this key of the section sets.
+    pub(super) fn secret_mut(&mut self, key: &str) -> Option<&mut Option<Secret>> {
+        match key {
+            "ca_pem" => Some(&mut self.ca_pem),
+            "certificate_pem" => Some(&mut self.certificate_pem),
+            "key_pem" => Some(&mut self.key_pem),
+            _ => None,
+        }
+    }
+
     fn all(&self) -> [(&'static str, &Option<PathBuf>, &Option<Secret>); 3] {
         [
             ("tls.ca", &self.ca, &self.ca_pem),
@@ -211,13 +259,15 @@ fn check_path(key: &str, path: Option<&Path>) -> Result<(), AgentError> {
     }
 }
 
+fn given_twice(file: &str, content: &str) -> AgentError {
+    let problem = format!("{content} is given too");
+    AgentError::setting(file, problem, "remove one of them")
+}
+
 fn one_of(file: &str, content: &str, has_file: bool, has_content: bool) -> Result<(), AgentError> {
     match (has_file, has_content) {
         (true, false) | (false, true) => Ok(()),
-        (true, true) => {
-            let problem = format!("{content} is given too");
-            Err(AgentError::setting(file, problem, "remove one of them"))
-        }
+        (true, true) => Err(given_twice(file, content)),
         (false, false) => {
             let advice = format!("name the file, or give its content as {content}");
             Err(AgentError::setting(file, "it is missing", advice))

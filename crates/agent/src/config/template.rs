@@ -17,6 +17,7 @@ const BY_FILES: &str = r#"# Settings of `tfhe-sbc agent`. `tfhe-sbc agent --conf
 # The board's own key, of `tfhe-sbc device-key`: it encrypts, and reads what it encrypted.
 [device]
 key = "device.tsbc"
+# signing_key = "device.sign.key"
 # expander = "ChaCha20"
 # plan = "fast"
 
@@ -54,6 +55,8 @@ pub struct Provision<'a> {
     pub certificate: &'a str,
     /// The certificate's key, PEM.
     pub key: &'a str,
+    /// Its key for signatures, PEM, if it signs.
+    pub signing_key: Option<&'a str>,
     /// `[[column]]` tables with sources, or nothing for an example.
     pub columns: Option<&'a str>,
 }
@@ -62,6 +65,10 @@ impl Provision<'_> {
     /// Returns settings with all keys inside, with which the agent runs as they are.
     pub fn settings(&self) -> Zeroizing<String> {
         let key = base64_lines(self.device_key);
+        let signing = match self.signing_key {
+            Some(key) => ["signing_key_pem = \"\"\"\n", key.trim(), "\n\"\"\"\n"],
+            None => ["", "", ""],
+        };
         let parts = [
             "# The settings, the key and the certificate of the board '",
             self.name,
@@ -72,7 +79,11 @@ impl Provision<'_> {
             "\"\n# timeout = \"2m\"\n\n",
             "[device]\n# expander = \"ChaCha20\"\n# plan = \"fast\"\nkey_base64 = \"\"\"\n",
             &key,
-            "\"\"\"\n\n[tls]\nca_pem = \"\"\"\n",
+            "\"\"\"\n",
+            signing[0],
+            signing[1],
+            signing[2],
+            "\n[tls]\nca_pem = \"\"\"\n",
             self.ca.trim(),
             "\n\"\"\"\ncertificate_pem = \"\"\"\n",
             self.certificate.trim(),

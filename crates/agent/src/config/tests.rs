@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_transport::signature::Algorithm;
 use tfhe_sbc_upload::definition::UploadKind;
 use tfhe_sbc_upload::readings::Compact;
 
@@ -266,6 +267,7 @@ fn a_boards_file_holds_all_that_it_needs() {
         ca: "-----BEGIN A-----\nx\n-----END A-----\n",
         certificate: "cert",
         key: "secret",
+        signing_key: None,
         columns: None,
     };
     let config = parse(&provision.settings()).unwrap();
@@ -273,6 +275,31 @@ fn a_boards_file_holds_all_that_it_needs() {
     let pems = config.tls.pems(&config.base).unwrap();
     let pems = pems.map(|named| String::from_utf8(named.pem.to_vec()).unwrap());
     assert_eq!(pems, [provision.ca, "cert\n", "secret\n"]);
+    assert!(config.signing_key().unwrap().is_none());
+
+    for algorithm in Algorithm::ALL {
+        let key = SigningKey::generate(algorithm).unwrap().to_pem().unwrap();
+        let signing = Provision {
+            signing_key: Some(&key),
+            ..provision
+        };
+        let config = parse(&signing.settings()).unwrap();
+        let read = config.signing_key().unwrap().unwrap();
+        assert_eq!(read.algorithm(), algorithm);
+        assert_eq!(*read.to_pem().unwrap(), *key);
+    }
+}
+
+#[test]
+fn secrets_are_taken_out_of_the_table_and_come_back() {
+    let text = format!("{GOOD}\n[topics]\nbroker = 'mqtt://h'\nuser = 'u'\npassword = 'secret'\n");
+    let mut table: toml::Table = toml::from_str(&text).unwrap();
+    let secrets = Secrets::take(&mut table);
+    assert!(!format!("{table:?}").contains("secret"));
+    let mut config: Config = table.try_into().unwrap();
+    secrets.put(&mut config);
+    let password = config.topics.unwrap().password.unwrap();
+    assert_eq!(password.text(), "secret");
 }
 
 #[test]

@@ -10,7 +10,18 @@ pub(super) const KEYS_ADVICE: &str = "`tfhe-sbc agent init` prints all keys with
 
 /// The keys that the environment may set: section, texts, numbers.
 const OVERRIDES: &[(&str, &[&str], &[&str])] = &[
-    ("device", &["key", "key_base64", "expander", "plan"], &[]),
+    (
+        "device",
+        &[
+            "key",
+            "key_base64",
+            "signing_key",
+            "signing_key_pem",
+            "expander",
+            "plan",
+        ],
+        &[],
+    ),
     ("server", &["url", "transport", "timeout"], &[]),
     (
         "tls",
@@ -123,10 +134,8 @@ pub(super) fn lay_over(
 
 /// Returns the other key for the same setting: a file's name or its content.
 fn twin(section: &str, key: &str) -> String {
-    let suffix = match section {
-        "device" => "_base64",
-        _ => "_pem",
-    };
+    let is_device_key = section == "device" && key.starts_with("key");
+    let suffix = if is_device_key { "_base64" } else { "_pem" };
     match key.strip_suffix(suffix) {
         Some(file) => file.to_owned(),
         None => format!("{key}{suffix}"),

@@ -7,8 +7,10 @@ use tfhe_sbc_agent::AgentError;
 use tfhe_sbc_agent::config::{Config, Provision};
 use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_service::certificates::{TlsFiles, Validity, issue_client_for};
+use tfhe_sbc_service::signers::signer_file;
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::role::Role;
+use tfhe_sbc_transport::signature::{Algorithm, SigningKey};
 use tfhe_sbc_upload::definition::{Under, UploadKind};
 
 use super::device_key::{self, Issued};
@@ -49,12 +51,47 @@ pub(crate) struct Arguments {
     /// to change on the board]
     #[arg(long, value_name = "FILE")]
     columns: Option<PathBuf>,
+    /// The way in which the board signs its uploads, so that nobody between it and the server need be believed:
+    /// ed25519 (72 bytes more an upload), ml-dsa-65 (3.3 kB more, safe against quantum computers) or none [default:
+    /// ed25519 over a broker, else none]
+    #[arg(long, value_name = "ALGORITHM", value_parser = signing)]
+    sign: Option<Signing>,
     /// The number of the key among the board's keys; the highest is current
     #[arg(long, default_value_t = Epoch::FIRST, value_parser = device_key::epoch)]
     epoch: Epoch,
     /// The days for which the certificate is good [default: ten years]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     days: Option<u16>,
+}
+
+/// The choice of [`Arguments::sign`].
+#[derive(Clone, Copy)]
+enum Signing {
+    None,
+    With(Algorithm),
+}
+
+fn signing(text: &str) -> Result<Signing, String> {
+    match text {
+        "none" => Ok(Signing::None),
+        name => name
+            .parse()
+            .map(Signing::With)
+            .map_err(|error: String| format!("{error}; none is without")),
+    }
+}
+
+impl Arguments {
+    /// Returns a new key for signatures, if the board is to sign.
+    fn signing_key(&self) -> Outcome<Option<SigningKey>> {
+        let algorithm = match self.sign {
+            Some(Signing::With(algorithm)) => algorithm,
+            None if self.server.starts_with("mqtts://") => Algorithm::Ed25519,
+            Some(Signing::None) | None => return Ok(None),
+        };
+        let key = SigningKey::generate(algorithm).explain("a key for signatures")?;
+        Ok(Some(key))
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -78,8 +115,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         file_name = format!("{name}-{}", arguments.epoch);
         files = CertificateFiles::named(&arguments.tls, &file_name);
     }
+    let signer = arguments
+        .device_keys
+        .join(signer_file(&name, arguments.epoch));
     output::check_file(&out)?;
-    refuse_existing([out.as_path(), &switch, &files.certificate])?;
+    refuse_existing([out.as_path(), &switch, &signer, &files.certificate])?;
+    let signing_key = arguments.signing_key()?;
+    let signing_pem = signing_key.as_ref().map(SigningKey::to_pem);
+    let signing_pem = signing_pem.transpose().explain("a key for signatures")?;
     let ca = TlsFiles::in_directory(&arguments.tls).ca.certificate;
     let ca = read_text(&ca)?;
     let columns = arguments.columns.as_deref().map(read_text).transpose()?;
@@ -91,6 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             ca: &ca,
             certificate: &certificate.certificate_pem,
             key: &certificate.key_pem,
+            signing_key: signing_pem.as_deref().map(String::as_str),
             columns: columns.as_deref(),
         }
         .settings()
@@ -130,6 +174,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         switch_key,
         "switch key: stays where the server reads it",
     );
+    if let Some(key) = &signing_key {
+        let public = key.public_pem().explain("a key for signatures")?;
+        new.add_public(
+            &signer,
+            public.into_bytes(),
+            format_args!(
+                "public key of its signatures ({}): stays there, too",
+                key.algorithm()
+            ),
+        );
+    }
     new.add_public(
         &files.certificate,
         certificate.certificate_pem.into_bytes(),

@@ -1,6 +1,7 @@
 //! `send`: an upload to a server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -8,8 +9,10 @@ use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
+use tfhe_sbc_transport::signature::SigningKey;
+use zeroize::Zeroizing;
 
-use crate::failure::{Explain, Outcome};
+use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress, report};
 
 /// Sends encrypted readings to a server and prints the id that it stored them under. When this
@@ -24,6 +27,10 @@ pub(crate) struct Arguments {
     readings: PathBuf,
     #[command(flatten)]
     server: Server,
+    /// Sign for the board that the certificate names with this private key: PEM of Ed25519 or ML-DSA-65. The
+    /// server needs the public half as NAME-EPOCH.sign.pem in its --device-keys
+    #[arg(long, value_name = "FILE")]
+    sign: Option<PathBuf>,
     /// Print the server's receipt as JSON
     #[arg(long)]
     json: bool,
@@ -47,14 +54,29 @@ pub(crate) struct Server {
 impl Server {
     /// Connects as `identity` unless another is named.
     pub(crate) fn connect(&self, identity: &str) -> Outcome<Client> {
+        let identity = self.identity(identity)?;
+        Client::connect(&self.to, &identity).explain(format_args!("no connection to {}", self.to))
+    }
+
+    /// Returns the name in the certificate of `identity`, unless another is named.
+    fn name(&self, identity: &str) -> Outcome<Arc<str>> {
+        let subject = self.identity(identity)?.subject();
+        subject.map(|subject| subject.name).ok_or_else(|| {
+            failure(
+                "the certificate names nobody to sign for",
+                "make one with `tfhe-sbc certs --add NAME`",
+            )
+        })
+    }
+
+    fn identity(&self, identity: &str) -> Outcome<Identity> {
         let name = self.identity.as_deref().unwrap_or(identity);
         let own = CertificateFiles::named(&self.tls, name);
         let authority = TlsFiles::in_directory(&self.tls).ca.certificate;
-        let identity = Identity::load(&authority, &own).advise(
+        Identity::load(&authority, &own).advise(
             "no identity to show the server",
             "make certificates with `tfhe-sbc certs`",
-        )?;
-        Client::connect(&self.to, &identity).explain(format_args!("no connection to {}", self.to))
+        )
     }
 }
 
@@ -67,8 +89,20 @@ struct Receipt<'a> {
     columns: &'a [String],
 }
 
+/// Returns readings with the signature of the board `name`.
+fn sign(key: &Path, name: Arc<str>, readings: &[u8]) -> Outcome<Vec<u8>> {
+    let advice = "make a key with `openssl genpkey -algorithm ed25519 -out FILE`, and its public half for the server with `openssl pkey -pubout`";
+    let pem = std::fs::read(key).map(Zeroizing::new);
+    let pem = pem.advise(format_args!("cannot read {}", key.display()), advice)?;
+    let key = SigningKey::from_pem(&pem).advise(key.display(), advice)?;
+    key.sign(&name, readings).explain("the signature")
+}
+
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let readings = output::read_input(&arguments.readings)?;
+    let mut readings = output::read_input(&arguments.readings)?;
+    if let Some(key) = &arguments.sign {
+        readings = sign(key, arguments.server.name("device")?, &readings)?;
+    }
     let receipt = {
         let _spinner = progress::spinner("sending");
         arguments

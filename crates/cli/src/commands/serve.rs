@@ -94,6 +94,10 @@ pub(crate) struct Arguments {
     /// The beginning of the topics
     #[arg(long, value_name = "PREFIX", default_value = "tfhe-sbc")]
     mqtt_topic: String,
+    /// Take from the broker of --mqtt only uploads that are signed, so that it need not be believed. Boards whose
+    /// NAME-EPOCH.sign.pem is in --device-keys have to sign in any case
+    #[arg(long, requires = "mqtt")]
+    mqtt_signed: bool,
     /// Take frames of small boards from the broker of --mqtt, under PREFIX/NAME/frame
     #[arg(long, requires = "mqtt")]
     mqtt_frames: bool,
@@ -248,7 +252,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     };
     let backend = KeyBackend::new(key, devices)
         .with_max_bootstraps(arguments.max_bootstraps)
-        .with_open_keys(open);
+        .with_open_keys(open)
+        .with_signatures_over_brokers(arguments.mqtt_signed);
     let store = Store::open(&arguments.store).advise(
         "no store",
         "choose a directory that you can write to with --store",

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::board::agent;
 use crate::common::mosquitto::{Mosquitto, desk};
-use crate::common::{Server, command};
+use crate::common::{Server, command, tfhe_sbc};
 use serde_json::json;
+use tfhe_sbc_transport::signature::{Algorithm, SigningKey};
 
 fn settings(desk: &Path, url: &str, device: &str, more: &str) {
     let text = format!(
@@ -303,4 +304,103 @@ fn topics_are_sources() {
         "{}",
         run.text()
     );
+}
+
+/// A broker that is not believed: what it could publish in a board's name is refused without the board's signature.
+#[test]
+fn uploads_that_a_broker_could_forge_are_refused() {
+    let desk = desk();
+    let directory = desk.path();
+    let broker = Mosquitto::start(directory, true);
+    let url = format!("mqtts://{}", broker.address);
+    let source = r#"
+        [[column]]
+        name = "level"
+        unit = "m"
+        offset = -2.0
+        scale = 0.5
+        bits = 4
+        source = { kind = "command", run = ["echo", "1.5"] }
+    "#;
+    fs::write(directory.join("sources.toml"), source).unwrap();
+    let provision = [
+        "provision",
+        "moor",
+        "--server",
+        &url,
+        "--columns",
+        "sources.toml",
+    ];
+    tfhe_sbc(directory, &provision).succeeded();
+    let signer = directory.join("device-keys/moor-1.sign.pem");
+    assert!(fs::read_to_string(&signer).unwrap().contains("PUBLIC KEY"));
+    let settings_file = directory.join("moor.toml");
+    let signed = fs::read_to_string(&settings_file).unwrap();
+    let options = [
+        "--device-keys",
+        "device-keys",
+        "--mqtt",
+        &url,
+        "--mqtt-signed",
+    ];
+    let server = Server::start(directory, &options);
+
+    let once = |file: &str| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let run = tfhe_sbc(directory, &["agent", "--config", file, "--once", "--json"]);
+            let failed = run.json()["failed"].as_str().unwrap_or_default().to_owned();
+            // The server may not listen to the broker yet.
+            if !failed.contains("behind the broker") {
+                return (run.status.code(), failed);
+            }
+            assert!(Instant::now() < deadline, "{failed}");
+        }
+    };
+    assert_eq!(once("moor.toml").0, Some(0));
+    assert_eq!(blobs(directory).len(), 1);
+
+    // The same key and the same topic, without the signature, and with that of somebody else.
+    let start = signed.find("signing_key_pem").unwrap();
+    let end = start + signed[start..].find("-----END").unwrap();
+    let end = end + signed[end..].find("\"\"\"\n").unwrap() + 4;
+    let unsigned = format!("{}{}", &signed[..start], &signed[end..]);
+    fs::write(directory.join("unsigned.toml"), &unsigned).unwrap();
+    let (code, words) = once("unsigned.toml");
+    assert_eq!(code, Some(75), "{words}");
+    assert!(
+        words.contains("(403)") && words.contains("not signed"),
+        "{words}"
+    );
+    let other = SigningKey::generate(Algorithm::MlDsa65).unwrap();
+    fs::write(
+        directory.join("other.key"),
+        other.to_pem().unwrap().as_bytes(),
+    )
+    .unwrap();
+    let signed_by_other = unsigned.replace("key_base64", "signing_key = \"other.key\"\nkey_base64");
+    fs::write(directory.join("other.toml"), signed_by_other).unwrap();
+    let (code, words) = once("other.toml");
+    assert_eq!(code, Some(75), "{words}");
+    assert!(
+        words.contains("(403)") && words.contains("ml-dsa-65"),
+        "{words}"
+    );
+    // A board without a key for signatures.
+    settings(directory, &url, "hill", CSV);
+    fs::write(directory.join("log.csv"), "flow\n1\n").unwrap();
+    let (code, words) = once("agent.toml");
+    assert_eq!(code, Some(75), "{words}");
+    assert!(
+        words.contains("(403)") && words.contains("--mqtt-signed"),
+        "{words}"
+    );
+    assert_eq!(blobs(directory).len(), 1);
+
+    // What was kept is stored once the server has the other key.
+    fs::write(&signer, other.public_pem().unwrap()).unwrap();
+    assert_eq!(once("other.toml").0, Some(0));
+    assert!(blobs(directory).len() > 1);
+    let (_, log) = server.terminate();
+    assert!(log.contains("upload over the broker"), "{log}");
 }

@@ -9,6 +9,7 @@ use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::wire::{Header, Message};
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::identity::{CertificateFiles, Identity};
+use tfhe_sbc_transport::signature::{Algorithm, SigningKey};
 
 /// Issues a key, whose files are called as the device and the epoch.
 fn issue(directory: &Path, device: &str, epoch: &str, switches: &str) {
@@ -101,6 +102,65 @@ fn uploads_in_another_name_are_refused_counted_and_logged() {
     send(&server, directory, "hill", &shared).succeeded();
     send(&server, directory, "hill", &upload("public.tsbc", csv)).succeeded();
     send(&server, directory, "hill", &pretended).refused(&other);
+}
+
+/// A board whose key for signatures the server has signs, over HTTPS too.
+#[test]
+fn a_board_with_a_key_for_signatures_has_to_sign() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    std::fs::create_dir(directory.join("switches")).unwrap();
+    certify(directory, &["hill", "valley"]);
+    issue(directory, "hill", "1", "switches");
+    issue(directory, "hill", "2", "switches");
+    let upload = encrypt(
+        directory,
+        &["--key", "hill-2.tsbc"],
+        "timestamp,level,flow\nsigned,4.5,3\n",
+    );
+    let key = SigningKey::generate(Algorithm::Ed25519).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
+    write("hill.key", &key.to_pem().unwrap());
+    write("public.pem", &key.public_pem().unwrap());
+    let server = Server::start_strict(directory, &["--device-keys", "switches"]);
+    let signed = |name: &str, key: &str| {
+        let arguments = [
+            "send",
+            "--to",
+            &server.url,
+            "--identity",
+            name,
+            "--sign",
+            key,
+        ];
+        tfhe_sbc_fed(directory, &arguments, &upload)
+    };
+    signed("hill", "hill.key").refused(&["(403)", "no key to check", "NAME-EPOCH.sign.pem"]);
+    // The key of an old epoch does not count.
+    write("switches/hill-1.sign.pem", &key.public_pem().unwrap());
+    signed("hill", "hill.key").refused(&["(403)", "no key to check"]);
+    write("switches/hill-2.sign.pem", &key.public_pem().unwrap());
+    send(&server, directory, "hill", &upload).refused(&["(403)", "is not signed"]);
+    // The signature is of a name.
+    signed("valley", "hill.key").refused(&["(403)", "no key to check"]);
+    let id = signed("hill", "hill.key")
+        .succeeded()
+        .text()
+        .trim()
+        .to_owned();
+    let stored = std::fs::read(directory.join("store/blobs").join(id)).unwrap();
+    assert_eq!(stored, upload);
+    signed("hill", "public.pem").refused(&["no private key", "openssl genpkey"]);
+    signed("hill", "none.key").refused(&["cannot read none.key"]);
+
+    // A key that cannot be read does not open the door.
+    write("switches/hill-2.sign.pem", "no key");
+    send(&server, directory, "hill", &upload).refused(&["(500)", "its log says more"]);
+    let (_, log) = server.terminate();
+    assert!(
+        log.contains("hill-2.sign.pem") && log.contains("reason=\"signature\""),
+        "{log}"
+    );
 }
 
 /// Writes another key's fingerprint into the headers of an upload.

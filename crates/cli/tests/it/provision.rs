@@ -52,6 +52,15 @@ fn a_provisioned_file_is_all_that_a_board_needs() {
     let decoded = common::tfhe_sbc_fed(directory, &["decrypt", "--json"], &result).succeeded();
     assert_eq!(decoded.json()["answers"][0]["answer"]["value"], 1.5);
 
+    // A board that signs, whose signature nobody can leave out or make.
+    for (name, algorithm) in [("moor", "ed25519"), ("dale", "ml-dsa-65")] {
+        provision(name, &["--columns", "sources.toml", "--sign", algorithm]).succeeded();
+        let file = format!("{name}.toml");
+        let run = tfhe_sbc(directory, &["agent", "--config", &file, "--once"]);
+        run.succeeded();
+    }
+    provision("lake", &["--sign", "rsa"]).refused(&["ed25519 and ml-dsa-65", "none"]);
+
     // A board that is taken back keeps what it reads, and says why.
     tfhe_sbc(directory, &["certs", "revoke", "hill"]).succeeded();
     std::thread::sleep(Duration::from_millis(1500));

@@ -258,6 +258,7 @@ impl From<BackendError> for Refusal {
             BackendErrorKind::BadInput => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::Invalid),
             BackendErrorKind::WrongKey => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::WrongKey),
             // The operator can permit it, so a board keeps what it has.
+            BackendErrorKind::BadSignature => (StatusCode::FORBIDDEN, Rejection::Signature),
             BackendErrorKind::WrongName => (StatusCode::FORBIDDEN, Rejection::WrongName),
             BackendErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, Rejection::Internal),
             BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),

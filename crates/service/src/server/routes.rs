@@ -57,6 +57,14 @@ pub(super) struct Application {
     started: Instant,
 }
 
+/// The source of an uploader's name, and so what may be uploaded in it.
+#[derive(Debug, Clone, Copy)]
+enum Standing {
+    Device,
+    Topic,
+    Owner,
+}
+
 pub(super) type Shared = State<Arc<Application>>;
 
 impl Application {
@@ -140,22 +148,23 @@ impl Application {
         })
     }
 
-    /// Checks and stores an upload, which may be in the short form, in the name of `role`'s holder `uploader`.
+    /// Checks and stores an upload, which may be signed and in the short form.
     async fn take_in<B: AsRef<[u8]> + Send + 'static>(
         self: &Arc<Self>,
         uploader: Arc<str>,
-        role: Role,
+        standing: Standing,
         upload: B,
     ) -> Result<UploadReceipt, Refusal> {
         let receipt = self
             .blocking(move |this| {
-                let sent = upload.as_ref();
+                let name = match standing {
+                    Standing::Device => Uploader::Device(&uploader),
+                    Standing::Topic => Uploader::Topic(&uploader),
+                    Standing::Owner => Uploader::Owner,
+                };
+                let sent = this.backend.open(upload.as_ref(), name)?;
                 let limit = this.limits.upload_bytes;
                 let upload = &*short_uploads::restored(&this.store, &uploader, sent, limit)?;
-                let name = match role {
-                    Role::Device => Uploader::Device(&uploader),
-                    Role::Owner => Uploader::Owner,
-                };
                 let summary = this.backend.check_upload(upload, name)?;
                 let definitions = Definitions::of(upload);
                 let (readings, stored) =
@@ -177,7 +186,7 @@ impl Application {
         upload: Vec<u8>,
     ) -> Answer {
         let name = Arc::clone(&device);
-        let answer = match self.take_in(device, Role::Device, upload).await {
+        let answer = match self.take_in(device, Standing::Topic, upload).await {
             Ok(receipt) => {
                 let status = match receipt.created {
                     true => StatusCode::CREATED,
@@ -312,9 +321,11 @@ async fn upload(
         return Err(bodies.refuse(request, refusal).await);
     }
     let body = application.read_upload(request).await?;
-    // Only a holder of a role may upload.
-    let role = peer.role.unwrap_or(Role::Device);
-    let receipt = application.take_in(peer.name, role, body).await?;
+    let standing = match peer.role {
+        Some(Role::Owner) => Standing::Owner,
+        Some(Role::Device) | None => Standing::Device,
+    };
+    let receipt = application.take_in(peer.name, standing, body).await?;
     let status = if receipt.created {
         StatusCode::CREATED
     } else {
