@@ -287,6 +287,15 @@ impl Store {
         self.uploaders.list()
     }
 
+    /// Returns the content that this uploader was the first to store, the last of it.
+    pub fn latest_of(&self, uploader: &str) -> Result<Option<StoredReadings>, StoreError> {
+        let index = self.reader();
+        let mut statement = index.prepare_cached(&format!(
+            "SELECT {INDEX_COLUMNS} FROM readings WHERE uploader = ?1 ORDER BY sequence DESC LIMIT 1"
+        ))?;
+        Ok(statement.query_row([uploader], from_row).optional()?)
+    }
+
     /// Returns the content that was stored last. An upload of old content does not make it the
     /// latest.
     pub fn latest(&self) -> Result<Option<StoredReadings>, StoreError> {

@@ -64,8 +64,10 @@ pub const MAX_SELECTED: usize = 64;
 /// The stored readings that a query is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// The upload that was stored last.
+    /// The upload that was stored last, if one party has uploaded everything that is stored.
     Latest,
+    /// The upload that was stored last of those that this party uploaded: `latest:NAME`.
+    LatestOf(UploaderName),
     /// The uploads of these names, the rows of one after the rows of the other: 1 to
     /// [`MAX_SELECTED`] names, each once. The uploads must have the same columns.
     Ids(Vec<BlobId>),
@@ -73,6 +75,30 @@ pub enum Selection {
     /// `board:BOARD:FIRST-LAST` for those of the counters `FIRST` to `LAST`. The board's newest pads of which frames have
     /// arrived count.
     Board(DeviceId, FrameSpan),
+}
+
+/// The name of a party whose uploads can be selected: 1 to 64 letters, digits, `-`, `_` and `.`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploaderName(String);
+
+impl UploaderName {
+    /// Returns the name; `None` if it cannot stand in a selection.
+    pub fn new(name: &str) -> Option<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let fits = (1..=64).contains(&name.len()) && name.bytes().all(is_plain);
+        fits.then(|| Self(name.to_owned()))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for UploaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The counters of frames from `first` to `last`, both included.
@@ -92,6 +118,8 @@ impl FrameSpan {
     };
 }
 
+/// The beginning of a selection of a party's last upload.
+const LATEST: &str = "latest:";
 /// The beginning of a selection of a board's frames.
 const BOARD: &str = "board:";
 
@@ -105,6 +133,7 @@ impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Latest => f.write_str("latest"),
+            Self::LatestOf(name) => write!(f, "{LATEST}{name}"),
             Self::Ids(ids) => ids.iter().enumerate().try_for_each(|(i, id)| {
                 let comma = if i == 0 { "" } else { "," };
                 write!(f, "{comma}{id}")
@@ -129,6 +158,11 @@ pub enum SelectionError {
     /// There are more than [`MAX_SELECTED`] ids.
     #[error("a query is about at most {MAX_SELECTED} uploads")]
     Count,
+    /// A party is not named as it should be.
+    #[error(
+        "a device's last upload is latest:NAME, with the name in its certificate: letters, digits, '-', '_' and '.'"
+    )]
+    Name,
     /// The board or its frames are not named as they should be.
     #[error(
         "a board's frames are board:BOARD or board:BOARD:FIRST-LAST, with 16 hexadecimal digits and two counters"
@@ -152,6 +186,10 @@ impl FromStr for Selection {
     fn from_str(text: &str) -> Result<Self, SelectionError> {
         if text == "latest" {
             return Ok(Self::Latest);
+        }
+        if let Some(name) = text.strip_prefix(LATEST) {
+            let name = UploaderName::new(name).ok_or(SelectionError::Name)?;
+            return Ok(Self::LatestOf(name));
         }
         if let Some(board) = text.strip_prefix(BOARD) {
             let (board, span) = frames_of_board(board).ok_or(SelectionError::Board)?;
@@ -217,6 +255,10 @@ pub struct ColumnList {
     /// The number of rows of all the readings together. Absent in answers of servers of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
+    /// The upload that [`Selection::Latest`] or [`Selection::LatestOf`] stands for now, so that a question can be
+    /// about it and no later one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<ReadingsEntry>,
 }
 
 /// One upload in a [`ReadingsList`].
@@ -263,4 +305,39 @@ pub struct ErrorBody {
     pub error: String,
     /// Advice to the client.
     pub hint: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_go_through_text() {
+        let id = BlobId::of(b"a");
+        let other = BlobId::of(b"b");
+        let board = "0123456789abcdef";
+        for text in [
+            "latest".to_owned(),
+            "latest:hill".to_owned(),
+            "latest:a.b_c-1".to_owned(),
+            id.to_string(),
+            format!("{id},{other}"),
+            format!("board:{board}"),
+            format!("board:{board}:3-7"),
+        ] {
+            let selection: Selection = text.parse().unwrap();
+            assert_eq!(selection.to_string(), text);
+        }
+        for (text, error) in [
+            ("latest:", SelectionError::Name),
+            ("latest:a/b", SelectionError::Name),
+            ("latest:a b", SelectionError::Name),
+            ("board:1", SelectionError::Board),
+        ] {
+            assert_eq!(text.parse::<Selection>(), Err(error), "{text}");
+        }
+        assert!("latestest".parse::<Selection>().is_err());
+        let twice = format!("{id},{id}");
+        assert_eq!(twice.parse::<Selection>(), Err(SelectionError::Repeated));
+    }
 }

@@ -39,8 +39,9 @@ pub(crate) struct Arguments {
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed, several ids with commas between, latest, or what a board
-    /// sent in frames: board:BOARD, or board:BOARD:FIRST-LAST for those of these counters
+    /// The readings: the id that `send` printed; several ids with commas between; latest:NAME for the last upload
+    /// of a device, or latest if one party alone has uploaded; or what a board sent in frames: board:BOARD, or
+    /// board:BOARD:FIRST-LAST for those of these counters
     #[arg(long, default_value = "latest")]
     readings: Selection,
     /// The file for the encrypted result [default: stdout]
@@ -134,14 +135,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             ColumnList {
                 columns: columns.collect(),
                 rows: None,
+                latest: None,
             }
         }
         (columns, _) => columns.explain("no columns of the readings")?,
     };
     let request = arguments.questions.seal(&list.columns)?;
     let most = largest_result(&arguments.questions.questions, list.rows);
-    let reply = ask(&client, &arguments.readings, &request, most)?;
+    // The question is sealed for the columns of this upload, so it must not meet a later one.
+    let readings = match &list.latest {
+        Some(latest) => latest.id.into(),
+        None => arguments.readings.clone(),
+    };
+    let reply = ask(&client, &readings, &request, most)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
+    if let Some(latest) = &list.latest {
+        output::note(format_args!(
+            "about the upload of '{}' that was stored at {}: {} rows",
+            latest.uploader,
+            latest.created_at,
+            report::count(latest.summary.rows),
+        ));
+    }
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
         report::count(reply.bootstraps),

@@ -92,6 +92,27 @@ fn uploads_in_another_name_are_refused_counted_and_logged() {
     let (_, log) = server.terminate();
     assert_eq!(log.matches("wrong_name").count(), 5, "{log}");
 
+    // Nor does what another board uploads last become what a question is about.
+    let server = Server::start_strict(directory, &["--device-keys", "switches"]);
+    let ask = |readings: &str| {
+        let question = [
+            "query",
+            "--to",
+            &server.url,
+            "--readings",
+            readings,
+            "max(level)",
+        ];
+        tfhe_sbc(directory, &question)
+    };
+    let several = ["(400)", "hill", "valley", "latest:NAME"];
+    ask("latest").refused(&several);
+    let answered = ask("latest:hill").succeeded();
+    let about = "about the upload of 'hill'";
+    assert!(answered.stderr.contains(about), "{}", answered.stderr);
+    ask("latest:moor").refused(&["(404)", "'moor'", "hill"]);
+    drop(server);
+
     let open = [
         "--device-keys",
         "switches",

@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Response};
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::frames::FrameRefusal;
 use crate::metrics::Rejection;
-use crate::store::StoreError;
+use crate::store::{StoreError, Uploader};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::mqtt::answer::Answer;
-use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody};
+use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody, UploaderName};
 use tfhe_sbc_transport::role::{Action, Subject};
 use tfhe_sbc_upload::short::ShortError;
 
@@ -193,6 +193,28 @@ impl Refusal {
         )
     }
 
+    /// Refuses to choose among the uploads of several parties.
+    pub(super) fn whose_latest(uploaders: &[Uploader]) -> Self {
+        let message = format!(
+            "several have uploaded ({}), and 'latest' does not say whose readings you mean",
+            names(uploaders)
+        );
+        let hint = "say latest:NAME for the last upload of one of them, or give the ids of uploads";
+        Self::new(StatusCode::BAD_REQUEST, Rejection::Invalid, message, hint)
+    }
+
+    pub(super) fn nothing_of(name: &UploaderName, uploaders: &[Uploader]) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            format!("'{name}' has uploaded nothing that is stored"),
+            match uploaders.is_empty() {
+                true => "upload readings first".to_owned(),
+                false => format!("these have uploaded: {}", names(uploaders)),
+            },
+        )
+    }
+
     pub(super) fn no_such_path() -> Self {
         let message = "there is nothing at this path";
         let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
@@ -250,6 +272,17 @@ impl Refusal {
             hint,
         )
     }
+}
+
+/// Returns the names of the first few uploaders.
+fn names(uploaders: &[Uploader]) -> String {
+    const SHOWN: usize = 8;
+    let shown = uploaders.iter().take(SHOWN);
+    let mut names: Vec<_> = shown.map(|uploader| uploader.name.as_str()).collect();
+    if uploaders.len() > SHOWN {
+        names.push("…");
+    }
+    names.join(", ")
 }
 
 impl From<BackendError> for Refusal {

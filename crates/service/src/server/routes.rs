@@ -228,9 +228,19 @@ impl Application {
         self.blocking(move |this| {
             let ids = match selection {
                 Selection::Latest => {
+                    let uploaders = this.store.uploaders();
+                    if uploaders.len() > 1 {
+                        return Err(Refusal::whose_latest(&uploaders));
+                    }
                     return match this.store.latest()? {
                         Some(latest) => Ok(vec![latest.id]),
                         None => Err(Refusal::nothing_stored()),
+                    };
+                }
+                Selection::LatestOf(name) => {
+                    return match this.store.latest_of(name.as_str())? {
+                        Some(latest) => Ok(vec![latest.id]),
+                        None => Err(Refusal::nothing_of(&name, &this.store.uploaders())),
                     };
                 }
                 Selection::Ids(ids) => ids,
@@ -356,19 +366,27 @@ async fn columns(
 ) -> Result<Json<ColumnList>, Refusal> {
     authorize(&peer, Action::Query)?;
     let Path(selection) = selection.map_err(Refusal::bad_id)?;
+    let is_latest = selection.starts_with("latest");
     let ids = application.select(selection).await?;
     let list = application
         .blocking(move |this| {
             let first = ids.first().ok_or_else(Refusal::nothing_stored)?;
             let columns = this.backend.columns(&this.store.get(first)?)?;
             let mut rows = 0u64;
+            let mut latest = None;
             for id in &ids {
-                let stored = this.store.find(id)?;
-                rows = rows.saturating_add(stored.map_or(0, |stored| stored.summary.rows));
+                let Some(stored) = this.store.find(id)? else {
+                    continue;
+                };
+                rows = rows.saturating_add(stored.summary.rows);
+                if is_latest {
+                    latest = Some(replies::entry(stored));
+                }
             }
             Ok(ColumnList {
                 columns,
                 rows: Some(rows),
+                latest,
             })
         })
         .await?;

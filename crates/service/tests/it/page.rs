@@ -82,7 +82,7 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
     server.device().upload(b"no such thing").unwrap_err();
     server
         .owner()
-        .query(&Selection::Latest, b"what?", ANY_LENGTH)
+        .query(&Selection::from(id), b"what?", ANY_LENGTH)
         .unwrap();
     let waiting = {
         let (url, identity) = (server.url(), server.site.identity(&server.site.tls.owner));

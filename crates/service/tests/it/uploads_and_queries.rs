@@ -11,7 +11,7 @@ use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::client::{Client, ClientError, Timeouts};
 use tfhe_sbc_transport::identity::CertificateFiles;
-use tfhe_sbc_transport::protocol::Selection;
+use tfhe_sbc_transport::protocol::{Selection, UploaderName};
 use tfhe_sbc_transport::role::Role;
 
 #[test]
@@ -52,6 +52,40 @@ fn a_device_uploads_and_the_owner_queries() {
         server
             .raw(b"GET /readyz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
             .starts_with("HTTP/1.1 200")
+    );
+}
+
+/// Nobody's upload becomes what a question about somebody else's readings is about.
+#[test]
+fn the_latest_upload_is_that_of_whom_the_owner_names() {
+    let server = TestServer::start();
+    let owner = server.owner();
+    let of = |name: &str| Selection::LatestOf(UploaderName::new(name).unwrap());
+    assert!(refused(owner.columns(&of("pi-1")), 404).contains("upload readings first"));
+    server.device().upload(b"readings of pi").unwrap();
+    let list = owner.columns(&Selection::Latest).unwrap();
+    let latest = list.latest.unwrap();
+    assert_eq!(latest.id, BlobId::of(b"readings of pi"));
+    assert_eq!(latest.uploader, "pi-1");
+
+    let receipt = owner.upload(b"readings of the owner").unwrap();
+    for result in [
+        owner.columns(&Selection::Latest).map(drop),
+        owner.query(&Selection::Latest, b"q", ANY_LENGTH).map(drop),
+    ] {
+        let words = refused(result, 400);
+        for word in ["several", "pi-1", "latest:NAME"] {
+            assert!(words.contains(word), "{words}");
+        }
+    }
+    let asked = owner.query(&of("pi-1"), b" + q", ANY_LENGTH).unwrap();
+    assert_eq!(asked.result, b"readings of pi + q");
+    assert_eq!(owner.columns(&of("pi-1")).unwrap().latest, Some(latest));
+    assert!(owner.columns(&receipt.id.into()).unwrap().latest.is_none());
+    let words = refused(owner.columns(&of("nobody")), 404);
+    assert!(
+        words.contains("'nobody'") && words.contains("pi-1"),
+        "{words}"
     );
 }
 
