@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod agent;
 mod certs;
+mod checks;
 pub(crate) mod ckks;
 pub(crate) mod convert;
 pub(crate) mod decrypt;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Agent(agent::Arguments),
     /// Ask a server about stored readings
     Query(query::Arguments),
+    /// Find out a server that computes wrongly, by uploads whose readings you know
+    Checks(checks::Arguments),
     /// Answer questions about encrypted readings in files, without a server
     Eval(eval::Arguments),
     /// Decrypt a result
@@ -94,6 +97,7 @@ impl Command {
             #[cfg(unix)]
             Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,
+            Self::Checks(arguments) => checks::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,
             Self::Ckks(arguments) => ckks::run(&arguments)?,

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod checks;
 mod columns;
 mod commands;
 mod demo;

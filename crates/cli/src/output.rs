@@ -46,6 +46,16 @@ pub(crate) fn check_file(path: &Path) -> Outcome<()> {
     }
 }
 
+/// Returns the path of one of several files: `day-2.tsbc` for `day.tsbc` and the mark 2.
+pub(crate) fn marked(path: &Path, mark: impl Display) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match path.extension() {
+        Some(extension) => format!("{stem}-{mark}.{}", extension.to_string_lossy()),
+        None => format!("{stem}-{mark}"),
+    };
+    path.with_file_name(name)
+}
+
 /// Writes binary data to a file, or to stdout unless that is a terminal.
 pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome<()> {
     check(path)?;

@@ -4,12 +4,14 @@
 //! [`request`] carries questions and encrypted thresholds to the server, and [`evaluate`] computes on
 //! ciphertexts there. [`results`] carries encrypted answers back and reads them with the secret key.
 //! The computation itself is the crate `tfhe-sbc-columns`'s: a question becomes a graph of operators,
-//! which is evaluated there, or counted and rehearsed without keys in [`cost`]. [`progress`] shows and
+//! which is evaluated there, or counted and rehearsed without keys in [`cost`]. [`checks`] finds out servers that
+//! compute wrongly. [`progress`] shows and
 //! ends an evaluation, and [`device_keys`] holds the switch keys of devices with keys of their own.
 //!
 //! A question is about [`Expression`]s of columns, [`Condition`]s on rows, or a [`Tree`].
 #![forbid(unsafe_code)]
 
+pub mod checks;
 mod columns;
 pub mod condition;
 pub mod cost;

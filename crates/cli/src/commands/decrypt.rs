@@ -1,6 +1,9 @@
 //! `decrypt`: a result in the clear. [`crate::foreign`] has the results of other libraries.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
+use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_foreign::Library;
 use tfhe_sbc_query::results::{self, Answer, Results};
 
@@ -8,7 +11,8 @@ use crate::answers;
 use crate::failure::{Explain, Outcome, failure};
 use crate::foreign::library::{Decryption, DecryptionRequest};
 use crate::foreign::{DecryptionOptions, decryption_parser};
-use crate::{histogram, keys, output, report};
+use crate::{checks, histogram, keys, output, report};
+use tfhe_sbc_transport::BlobId;
 
 /// Decrypts a result with the secret key and prints it.
 #[derive(Args)]
@@ -21,6 +25,9 @@ pub(crate) struct Arguments {
     from: Option<(&'static Library, &'static Decryption)>,
     #[command(flatten)]
     request: DecryptionRequest,
+    /// The record of `checks make`: if the result answers a check question, compare the answers with the right ones
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    checks: Option<PathBuf>,
     #[command(flatten)]
     of_libraries: DecryptionOptions,
 }
@@ -34,14 +41,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         ));
     }
     match arguments.from {
-        None => run_ours(&arguments.request),
+        None => run_ours(&arguments.request, arguments.checks.as_deref()),
         Some((_, decryption)) => {
             (decryption.run)(&arguments.request, arguments.of_libraries.matches())
         }
     }
 }
 
-fn run_ours(request: &DecryptionRequest) -> Outcome<()> {
+fn run_ours(request: &DecryptionRequest, checks: Option<&Path>) -> Outcome<()> {
     if let Some(path) = &request.plot {
         output::check_file(path)?;
     }
@@ -51,6 +58,10 @@ fn run_ours(request: &DecryptionRequest) -> Outcome<()> {
         request.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",
     )?;
+    if let Some(checks) = checks {
+        let name = BlobId::of(&result).to_string();
+        return compare(request, checks, &name, &decryption, &secret);
+    }
     if let Some(path) = &request.plot {
         let readable = decryption.answers.iter().flatten();
         let readable: Vec<Answer> = readable.cloned().collect();
@@ -71,6 +82,48 @@ fn run_ours(request: &DecryptionRequest) -> Outcome<()> {
             format_args!("{some} of {all} answers cannot be read"),
             "ask again; do not tell the server which answers failed, because that tells something about the key",
         )),
+    }
+}
+
+/// Compares the answers to check questions with the right ones, and prints what came out.
+fn compare(
+    request: &DecryptionRequest,
+    checks: &Path,
+    result: &str,
+    decryption: &results::Decryption,
+    secret: &SecretKey,
+) -> Outcome<()> {
+    let verdicts = checks::change(checks, false, |record| {
+        let parameters = secret.parameters();
+        let compared = record.compare(parameters, result, &decryption.answers, checks::read_named);
+        compared.advise(
+            request.result.display(),
+            "give the file OUT-check that `query --checks` wrote, once, and that record; without --checks a result is only decrypted",
+        )
+    })?;
+    match request.json {
+        true => output::print_json(&verdicts)?,
+        false => {
+            let mut table = output::text_table();
+            table.set_header(["check question", "right answer", "given"]);
+            for verdict in &verdicts {
+                let given = if verdict.is_right {
+                    "the same"
+                } else {
+                    "another"
+                };
+                table.add_row([
+                    report::plain(&verdict.question),
+                    answers::text(&verdict.expected),
+                    given.to_owned(),
+                ]);
+            }
+            output::emit(table)?;
+        }
+    }
+    match verdicts.iter().filter(|verdict| !verdict.is_right).count() {
+        0 => Ok(()),
+        some => Err(checks::wrong(some, verdicts.len())),
     }
 }
 

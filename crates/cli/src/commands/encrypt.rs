@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         uploads += 1;
         let upload = session.encrypt_table(arguments.expander, &columns, &labels, &readings)?;
         let out = match (arguments.split, &arguments.out) {
-            (Some(_), Some(out)) => Some(numbered(out, uploads)),
+            (Some(_), Some(out)) => Some(output::marked(out, uploads)),
             (_, out) => out.clone(),
         };
         output::write(out.as_deref(), &upload)?;
@@ -83,14 +83,4 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         output::note(line);
     }
     Ok(())
-}
-
-/// Returns the path of upload `number`: `day-2.tsbc` for `day.tsbc`.
-fn numbered(out: &Path, number: usize) -> PathBuf {
-    let stem = out.file_stem().unwrap_or_default().to_string_lossy();
-    let name = match out.extension() {
-        Some(extension) => format!("{stem}-{number}.{}", extension.to_string_lossy()),
-        None => format!("{stem}-{number}"),
-    };
-    out.with_file_name(name)
 }

@@ -101,8 +101,8 @@ impl<'p> Given<'p> {
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if arguments.count {
         let key = arguments.measure.then_some(arguments.key.as_path());
-        let questions = &arguments.questions.questions;
-        return count::run(questions, &arguments.readings, key, arguments.json);
+        let questions = arguments.questions.parsed();
+        return count::run(&questions, &arguments.readings, key, arguments.json);
     }
     output::check(arguments.out.as_deref())?;
     let readings = Given::read(&arguments.readings)?;

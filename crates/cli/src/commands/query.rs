@@ -1,6 +1,5 @@
 //! `query`: questions to a server, encrypted results back.
 
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,9 +7,11 @@ use clap::Args;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::{ColumnValues, MemoryPlan};
 use tfhe_sbc_query::Question;
+use tfhe_sbc_query::checks::CheckUpload;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
 use tfhe_sbc_query::request::{EncryptThresholds, Request};
+use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::client::{Client, ClientError, QueryReply};
 use tfhe_sbc_transport::protocol::{ColumnList, Selection};
 use tfhe_sbc_upload::DeviceSession;
@@ -19,8 +20,8 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use super::send::Server;
 use crate::encryptor;
-use crate::failure::{Explain, Outcome};
-use crate::{columns, output, progress, report};
+use crate::failure::{Explain, Outcome, failure};
+use crate::{checks, columns, output, progress, report};
 
 /// Asks a server about stored readings. The result is encrypted; `decrypt` reads it.
 ///
@@ -47,6 +48,13 @@ pub(crate) struct Arguments {
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// A record of `checks make`: at the --check-rate, the same questions are also asked about one of its uploads,
+    /// before or after, and the answers go to OUT-check for `decrypt --checks`
+    #[arg(long, value_name = "FILE", requires = "out")]
+    checks: Option<PathBuf>,
+    /// The share of queries that come with a check, from 0 to 1
+    #[arg(long, value_name = "RATE", value_parser = checks::rate, default_value = "0.1", requires = "checks")]
+    check_rate: checks::Rate,
 }
 
 /// Questions, and the key that encrypts their thresholds.
@@ -54,7 +62,7 @@ pub(crate) struct Arguments {
 pub(crate) struct Questions {
     /// The questions
     #[arg(required = true, value_name = "QUESTION", value_parser = question)]
-    pub(super) questions: Vec<Question>,
+    asked: Vec<Asked>,
     /// A device key or public key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
     device_key: PathBuf,
@@ -63,26 +71,35 @@ pub(crate) struct Questions {
     columns: Option<PathBuf>,
 }
 
+/// A question and the text that it was parsed from.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) question: Question,
+    pub(crate) text: String,
+}
+
 /// Parses the question of a text, and reads the files that it names.
-fn question(text: &str) -> Result<Question, ParseError> {
-    /// The limit is more than any tree takes.
-    const MAX_BYTES: u64 = 1 << 20;
-    Question::parse(text, |path| {
-        let mut text = String::new();
-        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-        let read = file.take(MAX_BYTES).read_to_string(&mut text);
-        read.map(|_| text).map_err(|error| error.to_string())
+fn question(text: &str) -> Result<Asked, ParseError> {
+    Ok(Asked {
+        question: Question::parse(text, checks::read_named)?,
+        text: text.to_owned(),
     })
 }
 
 impl Questions {
+    /// Returns the questions.
+    pub(super) fn parsed(&self) -> Vec<Question> {
+        let asked = self.asked.iter();
+        asked.map(|asked| asked.question.clone()).collect()
+    }
+
     /// Returns the bytes of the request about readings of these columns.
     pub(crate) fn seal(&self, of_readings: &[Column]) -> Outcome<Vec<u8>> {
         if let Some(path) = &self.columns {
             columns::check_same(path, of_readings)?;
         }
         seal(
-            &self.questions,
+            &self.parsed(),
             of_readings,
             &mut encryptor::open(&self.device_key, MemoryPlan::recommended())?,
         )
@@ -140,14 +157,18 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         }
         (columns, _) => columns.explain("no columns of the readings")?,
     };
-    let request = arguments.questions.seal(&list.columns)?;
-    let most = largest_result(&arguments.questions.questions, list.rows);
     // The question is sealed for the columns of this upload, so it must not meet a later one.
     let readings = match &list.latest {
         Some(latest) => latest.id.into(),
         None => arguments.readings.clone(),
     };
-    let reply = ask(&client, &readings, &request, most)?;
+    let check = arguments.draw_check(&list.columns)?;
+    // The server does not learn from the order which of the two is the check.
+    let is_check_first = check.is_some() && checks::random()? & 1 == 0;
+    if is_check_first {
+        arguments.ask_check(&client, check.as_ref())?;
+    }
+    let reply = arguments.questions.ask(&client, &readings, &list)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     if let Some(latest) = &list.latest {
         output::note(format_args!(
@@ -164,7 +185,67 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         report::bytes(reply.result.len() as u64),
         output::shown(arguments.out.as_ref())
     ));
+    if !is_check_first {
+        arguments.ask_check(&client, check.as_ref())?;
+    }
     Ok(())
+}
+
+impl Arguments {
+    /// Returns the check upload that is asked about too, if this query comes with a check.
+    fn draw_check(&self, columns: &[Column]) -> Outcome<Option<CheckUpload>> {
+        let Some(path) = &self.checks else {
+            return Ok(None);
+        };
+        let record = checks::read(path)?;
+        let random = checks::random()?;
+        let chosen = record.choose(columns, random).ok_or_else(|| {
+            failure(
+                format_args!("{} has no upload of these columns", path.display()),
+                "make one with `tfhe-sbc checks make` from the same column definitions, and send it",
+            )
+        })?;
+        Ok(self.check_rate.draw()?.then(|| chosen.clone()))
+    }
+
+    /// Asks the questions about a check upload, and remembers that. The record is changed before the result is written,
+    /// so that no result is taken for an answer about real readings.
+    fn ask_check(&self, client: &Client, check: Option<&CheckUpload>) -> Outcome<()> {
+        let (Some(check), Some(path), Some(out)) = (check, &self.checks, &self.out) else {
+            return Ok(());
+        };
+        let id: BlobId = check.id.parse().explain("the record of check uploads")?;
+        let list = ColumnList {
+            columns: check.readings.columns.clone(),
+            rows: Some(check.readings.rows.len() as u64),
+            latest: None,
+        };
+        let reply = self.questions.ask(client, &id.into(), &list)?;
+        let texts = self.questions.asked.iter();
+        let texts = texts.map(|asked| asked.text.clone()).collect();
+        let name = BlobId::of(&reply.result).to_string();
+        checks::change(path, false, |record| {
+            record.asked(&check.id, name, texts);
+            Ok(())
+        })?;
+        let file = output::marked(out, "check");
+        output::write_file(&file, &reply.result)?;
+        output::note(format_args!(
+            "asked about a check upload too: `tfhe-sbc decrypt {} --checks {}` compares the answers",
+            file.display(),
+            path.display()
+        ));
+        Ok(())
+    }
+}
+
+impl Questions {
+    /// Seals the questions for columns and asks them about readings of these.
+    fn ask(&self, client: &Client, readings: &Selection, list: &ColumnList) -> Outcome<QueryReply> {
+        let request = self.seal(&list.columns)?;
+        let most = largest_result(&self.parsed(), list.rows);
+        ask(client, readings, &request, most)
+    }
 }
 
 /// Returns the most bytes of a result that are read: at most 1 GiB, and less if no answers to the questions about so

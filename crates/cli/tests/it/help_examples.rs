@@ -53,6 +53,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "send",
         "agent",
         "query",
+        "checks",
         "eval",
         "decrypt",
         "ckks",
@@ -184,6 +185,15 @@ fn the_example_of_ckks_goes_from_readings_to_readings() {
             (line.parse::<f64>().unwrap() - number).abs() < 1e-3,
             "{line} {number}"
         );
+    }
+}
+
+#[test]
+fn the_examples_of_checks_make_a_record() {
+    for name in ["checks", "checks make", "checks status"] {
+        let directory = tempfile::tempdir().unwrap();
+        run_example(directory.path(), name);
+        assert!(directory.path().join("checks.json").is_file(), "{name}");
     }
 }
 

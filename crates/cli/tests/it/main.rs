@@ -16,6 +16,7 @@ mod bad_clients;
 mod bad_files;
 mod bad_tables;
 mod c_library;
+mod checks;
 mod compact_columns;
 mod demo;
 mod derived_columns;
