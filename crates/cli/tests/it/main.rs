@@ -31,6 +31,7 @@ mod params_check;
 mod params_find;
 mod provision;
 mod questions;
+mod releases;
 mod seal;
 mod short_uploads;
 mod step_by_step;
