@@ -28,7 +28,7 @@ mod upload_size;
 #[cfg(feature = "alloc")]
 pub mod values;
 
-pub use error::WireError;
+pub use error::{WireError, require};
 pub use header::{CHECKSUM_BYTES, Checksum, ENVELOPE_BYTES, HEADER_BYTES, Header, MAGIC, Message};
 pub use kind::{FLAG_SEEDED, FORMAT_VERSION, Kind};
 pub use upload_size::UploadSize;

@@ -177,9 +177,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
                 self.switch.from,
             )
         };
-        // Sealing fails only for messages shorter than a header.
-        let _ = header.seal_vec(&mut message);
-        message
+        header.sealed(message)
     }
 
     /// Reads the bytes of a switch key file.
@@ -196,10 +194,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         let fits = |switch: &_| bytes.len() == Self::message_len(&parameters, *switch);
         let Some(decomposition) = switches.find(fits) else {
             let expected = Self::message_len(&parameters, parameters.device_switch());
-            return Err(WireError::PayloadLength {
-                expected: (expected - ENVELOPE_BYTES) as u64,
-                found: message.payload.len() as u64,
-            });
+            return Err(message.wrong_length(expected - ENVELOPE_BYTES));
         };
         Ok(Self {
             parameters,

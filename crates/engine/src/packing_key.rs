@@ -30,7 +30,9 @@ use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::bits::packed_len;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::packed::PackedList;
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+use tfhe_sbc_core::wire::{
+    ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError, require,
+};
 
 use crate::cache_aligned::CacheAligned;
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
@@ -137,9 +139,7 @@ impl SeededPackingKey {
                 self.fingerprint,
             )
         };
-        // Sealing fails only for messages shorter than a header.
-        let _ = header.seal_vec(&mut message);
-        message
+        header.sealed(message)
     }
 
     /// Reads the bytes of a packing key, which are one message and nothing else.
@@ -150,36 +150,22 @@ impl SeededPackingKey {
         let message = Message::parse_only(bytes, Kind::PackingKey)?;
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
-        let found = message.payload.len() as u64;
-        let wrong_length = |expected: usize| WireError::PayloadLength {
-            expected: expected as u64,
-            found,
-        };
         let (packing, bodies) = rest
             .split_first_chunk()
-            .ok_or(wrong_length(PARAMETERS_BYTES + PACKING_PARAMETERS_BYTES))?;
+            .ok_or(message.wrong_length(PARAMETERS_BYTES + PACKING_PARAMETERS_BYTES))?;
         let packing = PackingParameters::from_bytes(packing)?;
-        let check = |ok: bool, what| {
-            if ok {
-                Ok(())
-            } else {
-                Err(WireError::Field(what))
-            }
-        };
-        check(u32::from(header.torus_bits) == u32::BITS, "torus bits")?;
-        check(
+        require(u32::from(header.torus_bits) == u32::BITS, "torus bits")?;
+        require(
             header.polynomial_size as usize == packing.polynomial_size.get(),
             "polynomial size",
         )?;
-        check(
+        require(
             header.dimension as usize == packing.glwe_dimension.0,
             "dimension",
         )?;
-        check(header.expander == Some(ExpanderKind::ChaCha20), "expander")?;
+        require(header.expander == Some(ExpanderKind::ChaCha20), "expander")?;
         let expected = Self::message_len(&parameters, &packing);
-        if bytes.len() != expected {
-            return Err(wrong_length(expected - ENVELOPE_BYTES));
-        }
+        message.expect_length(expected - ENVELOPE_BYTES)?;
         Ok(Self {
             parameters,
             fingerprint: header.key,

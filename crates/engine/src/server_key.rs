@@ -147,8 +147,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
                 self.fingerprint,
             )
         };
-        // Sealing fails only for messages shorter than a header.
-        let _ = header.seal_vec(&mut message);
+        let mut message = header.sealed(message);
         if let Some(packing) = &self.packing {
             message.extend(packing.to_bytes());
         }
@@ -167,12 +166,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
         check_header::<T>(&header, &parameters, parameters.lwe_dimension().0)?;
         let packing = packing_key_behind(behind, &header)?;
         let expected = Self::message_len(&parameters);
-        if ENVELOPE_BYTES + message.payload.len() != expected {
-            return Err(WireError::PayloadLength {
-                expected: (expected - ENVELOPE_BYTES) as u64,
-                found: message.payload.len() as u64,
-            });
-        }
+        message.expect_length(expected - ENVELOPE_BYTES)?;
         let (seed, rest) = rest.split_at(32);
         let mut key_switch_seed = MaskSeed([0; 32]);
         key_switch_seed.0.copy_from_slice(seed);

@@ -18,7 +18,7 @@ use crate::parameters::{KeyFingerprint, Parameters};
 use crate::random::{ExpanderKind, MaskSeed};
 use crate::wire::bits::{pack_top_bits, packed_len, padding_is_zero, unpack_top_bits};
 use crate::wire::glwe::MAX_ELEMENTS;
-use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError, require};
 
 /// The largest number of mask polynomials that a list asks a reader to make, which takes about a second.
 pub const MAX_POLYNOMIALS: usize = 1 << 16;
@@ -140,26 +140,11 @@ pub fn read(
     parameters: &Parameters,
     key: KeyFingerprint,
 ) -> Result<Vec<Bodies>, WireError> {
-    message.expect(Kind::LinearBodies)?;
-    let header = message.header;
-    header.check_belongs(parameters.fingerprint(), key)?;
-    let check = |ok: bool, what| {
-        if ok {
-            Ok(())
-        } else {
-            Err(WireError::Field(what))
-        }
-    };
-    let (size, k) = (
-        parameters.polynomial_size().get(),
-        parameters.glwe_dimension().0,
-    );
-    check(parameters.torus_bits() == u64::BITS, "kind")?;
-    check(header.polynomial_size as usize == size, "polynomial size")?;
-    check(header.dimension as usize == k, "dimension")?;
-    check(u32::from(header.torus_bits) == u64::BITS, "torus bits")?;
-    let bits = u32::from(header.mask_bits);
-    check((1..=u64::BITS).contains(&bits), "mask bits")?;
+    let header = message.expect_under(Kind::LinearBodies, parameters, key)?;
+    let size = parameters.polynomial_size().get();
+    require(parameters.torus_bits() == u64::BITS, "kind")?;
+    header.check_glwe_shape(parameters)?;
+    let bits = header.kept_mask_bits(u64::BITS)?;
     let mut rest = Reader {
         bytes: message.payload,
     };
@@ -172,34 +157,31 @@ pub fn read(
     let (mut sums, mut elements, mut polynomials) = (Vec::new(), 0usize, 0usize);
     for _ in 0..sum_count {
         let count = rest.count()?;
-        check((1..=size).contains(&count), "element count")?;
+        require((1..=size).contains(&count), "element count")?;
         elements = elements.saturating_add(count);
         let window_count = rest.count()?;
         let mut windows = Vec::new();
         for _ in 0..window_count {
             let window = rest.window(&uploads)?;
             polynomials = polynomials.saturating_add(window.polynomials(size));
-            check(polynomials <= MAX_POLYNOMIALS, "windows")?;
+            require(polynomials <= MAX_POLYNOMIALS, "windows")?;
             windows.push(window);
         }
         sums.push((count, windows));
     }
-    check(elements == header.element_count as usize, "element count")?;
-    check(elements <= MAX_ELEMENTS, "element count")?;
+    require(elements == header.element_count as usize, "element count")?;
+    require(elements <= MAX_ELEMENTS, "element count")?;
     let mut all = Vec::with_capacity(sums.len());
     for (count, windows) in sums {
         let packed = rest.take(packed_len(count, bits))?;
-        check(padding_is_zero(packed, count, bits), "padding")?;
+        require(padding_is_zero(packed, count, bits), "padding")?;
         let mut codes = alloc::vec![0; count];
         unpack_top_bits(packed, bits, &mut codes);
         all.push(Bodies { codes, windows });
     }
     match rest.bytes.len() {
         0 => Ok(all),
-        more => Err(WireError::PayloadLength {
-            expected: (message.payload.len() - more) as u64,
-            found: message.payload.len() as u64,
-        }),
+        more => Err(message.wrong_length(message.payload.len() - more)),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::random::{ExpanderKind, MaskSeed};
 use crate::wire::bits::unpack_top_bits;
 use crate::wire::bits::{packed_len, padding_is_zero};
 use crate::wire::glwe::MAX_ELEMENTS;
-use crate::wire::{Header, Kind, Message, WireError};
+use crate::wire::{Header, Kind, Message, WireError, require};
 
 /// The largest number of segments of a list.
 pub const MAX_SEGMENTS: usize = 1024;
@@ -366,31 +366,15 @@ impl<'a> ColumnList<'a> {
             message.expect(Kind::SeededColumnList)?;
         }
         header.check_belongs(parameters.fingerprint(), key)?;
-        let check = |ok: bool, what| {
-            if ok {
-                Ok(())
-            } else {
-                Err(WireError::Field(what))
-            }
-        };
-        check(has_column_lists(parameters), "kind")?;
-        let (size, k) = (
-            parameters.polynomial_size().get(),
-            parameters.glwe_dimension().0,
-        );
-        check(header.polynomial_size as usize == size, "polynomial size")?;
-        check(header.dimension as usize == k, "dimension")?;
-        check(
-            u32::from(header.torus_bits) == parameters.torus_bits(),
-            "torus bits",
-        )?;
+        require(has_column_lists(parameters), "kind")?;
+        header.check_glwe_shape(parameters)?;
         let (table, ciphertexts) = split_table(message.payload)?;
         let mut elements = 0u64;
         for entry in table.as_chunks().0 {
             elements += u64::from(Segment::parse(entry, parameters)?.count);
         }
-        check(elements <= MAX_ELEMENTS as u64, "element count")?;
-        check(elements == u64::from(header.element_count), "element count")?;
+        require(elements <= MAX_ELEMENTS as u64, "element count")?;
+        require(elements == u64::from(header.element_count), "element count")?;
         let masked = header.kind == Kind::ColumnList;
         let segments = || segments(table, parameters);
         let masks = match header.expander {
@@ -402,15 +386,10 @@ impl<'a> ColumnList<'a> {
         };
         if let ListMasks::Sent { mask_bits } = masks {
             let same = u32::from(header.mask_bits) == mask_bits && mask_bits > 0;
-            check(same, "mask bits")?;
+            require(same, "mask bits")?;
         }
         let expected = payload_len(parameters, segments(), masked);
-        if message.payload.len() != expected {
-            return Err(WireError::PayloadLength {
-                expected: expected as u64,
-                found: message.payload.len() as u64,
-            });
-        }
+        message.expect_length(expected)?;
         let list = Self {
             header,
             parameters: *parameters,
@@ -419,7 +398,7 @@ impl<'a> ColumnList<'a> {
             ciphertexts,
         };
         for (run, packed) in list.runs() {
-            check(padding_is_zero(packed, run.count, run.body_bits), "padding")?;
+            require(padding_is_zero(packed, run.count, run.body_bits), "padding")?;
         }
         Ok(list)
     }

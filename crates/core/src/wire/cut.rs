@@ -16,7 +16,7 @@ use crate::parameters::{KeyFingerprint, Parameters};
 use crate::torus::Torus;
 use crate::wire::bits::{pack_top_bits, packed_len, padding_is_zero, unpack_top_bits};
 use crate::wire::glwe::MAX_ELEMENTS;
-use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError, require};
 
 /// Cut answers: messages that fill the torus, under the small key, for decryption only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,9 +117,7 @@ impl CutList {
             element_count: self.len() as u32,
             ..Header::new(Kind::CutLweList, parameters.fingerprint(), key)
         };
-        // A vector with room for the header is never too short.
-        let _ = header.seal_vec(&mut message);
-        message
+        header.sealed(message)
     }
 
     /// Reads a message that [`write`](Self::write) made under these parameters and this key.
@@ -131,48 +129,24 @@ impl CutList {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
-        message.expect(Kind::CutLweList)?;
-        let header = message.header;
-        header.check_belongs(parameters.fingerprint(), key)?;
-        let check = |ok: bool, what| {
-            if ok {
-                Ok(())
-            } else {
-                Err(WireError::Field(what))
-            }
-        };
+        let header = message.expect_under(Kind::CutLweList, parameters, key)?;
         let dimension = parameters.lwe_dimension().0;
-        let bits = SlotBits {
-            mask: header.mask_bits.into(),
-            body: header.body_bits.into(),
-        };
-        check(header.dimension as usize == dimension, "dimension")?;
-        check(u32::from(header.torus_bits) == u32::BITS, "torus bits")?;
-        check((1..=u32::BITS).contains(&bits.mask), "mask bits")?;
-        check((1..=u32::BITS).contains(&bits.body), "body bits")?;
-        check(
-            u32::from(header.message_bits) == parameters.message_bits().0,
-            "message bits",
-        )?;
-        let len = header.element_count as usize;
-        check(len <= MAX_ELEMENTS, "element count")?;
-        let (expected, found) = (payload_len(dimension, len, bits), message.payload.len());
+        require(header.dimension as usize == dimension, "dimension")?;
+        require(u32::from(header.torus_bits) == u32::BITS, "torus bits")?;
+        let bits = header.slot_bits(u32::BITS)?;
+        header.check_message_bits(parameters)?;
+        let len = header.bounded_count()?;
+        let expected = payload_len(dimension, len, bits);
+        message.expect_length(expected)?;
         let masks = packed_len(dimension, bits.mask);
-        let (true, Some((mask_bytes, body_bytes))) = (
-            expected == found,
-            message.payload.split_at_checked(masks * len),
-        ) else {
-            return Err(WireError::PayloadLength {
-                expected: expected as u64,
-                found: found as u64,
-            });
-        };
-        check(padding_is_zero(body_bytes, len, bits.body), "padding")?;
+        let split = message.payload.split_at_checked(masks * len);
+        let (mask_bytes, body_bytes) = split.ok_or(message.wrong_length(expected))?;
+        require(padding_is_zero(body_bytes, len, bits.body), "padding")?;
         let mut bodies = alloc::vec![0u32; len];
         unpack_top_bits(body_bytes, bits.body, &mut bodies);
         let mut ciphertexts = Vec::with_capacity(len);
         for (bytes, body) in mask_bytes.chunks_exact(masks).zip(bodies) {
-            check(padding_is_zero(bytes, dimension, bits.mask), "padding")?;
+            require(padding_is_zero(bytes, dimension, bits.mask), "padding")?;
             let mut block = alloc::vec![0u32; dimension];
             unpack_top_bits(bytes, bits.mask, &mut block);
             block.push(body);

@@ -95,3 +95,14 @@ pub enum WireError {
         found: usize,
     },
 }
+
+/// Checks a property of a field.
+///
+/// # Errors
+/// [`WireError::Field`] with the field's name if `ok` is false.
+pub fn require(ok: bool, field: &'static str) -> Result<(), WireError> {
+    match ok {
+        true => Ok(()),
+        false => Err(WireError::Field(field)),
+    }
+}

@@ -93,10 +93,7 @@ fn check_list(
     }
     let expected = payload_len(count);
     if message.payload.len() != expected {
-        return Err(WireError::PayloadLength {
-            expected: expected as u64,
-            found: message.payload.len() as u64,
-        });
+        return Err(message.wrong_length(expected));
     }
     // Whole polynomials end at a byte, so only the last body has padding.
     if !padding_is_zero(message.payload, count % size, parameters.body_bits()) {

@@ -4,9 +4,13 @@
 //! [`Header::to_bytes`] first, the payload as it is made, and [`Checksum`] over everything at
 //! the end. [`Header::seal`] does the same around a payload that is complete.
 
+#[cfg(feature = "alloc")]
+use crate::packing::SlotBits;
 use crate::parameters::{KeyFingerprint, ParameterFingerprint, Parameters, PlaintextKind};
 use crate::random::{ExpanderKind, MaskSeed};
-use crate::wire::error::WireError;
+use crate::wire::error::{WireError, require};
+#[cfg(feature = "alloc")]
+use crate::wire::glwe::MAX_ELEMENTS;
 use crate::wire::kind::{FLAG_SEEDED, FORMAT_VERSION, Kind};
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -115,6 +119,14 @@ impl Header {
         checksum.update(covered);
         trailer.copy_from_slice(&checksum.finish());
         Ok(())
+    }
+
+    /// Completes a message in a vector that has [`HEADER_BYTES`] free bytes and the payload, and returns it. A vector that
+    /// has no room for the header is returned as it is.
+    #[cfg(feature = "alloc")]
+    pub fn sealed(&self, mut message: Vec<u8>) -> Vec<u8> {
+        let _ = self.seal_vec(&mut message);
+        message
     }
 
     /// Completes a message in a vector that has [`HEADER_BYTES`] free bytes and the payload.
@@ -258,27 +270,57 @@ impl Header {
         dimension: usize,
         torus_bits: u32,
     ) -> Result<(), WireError> {
-        let check = |ok: bool, what| {
-            if ok {
-                Ok(())
-            } else {
-                Err(WireError::Field(what))
-            }
-        };
-        check(self.dimension as usize == dimension, "dimension")?;
-        check(u32::from(self.torus_bits) == torus_bits, "torus bits")?;
-        check(
+        require(self.dimension as usize == dimension, "dimension")?;
+        require(u32::from(self.torus_bits) == torus_bits, "torus bits")?;
+        require(
             self.plaintext == Some(parameters.plaintext()),
             "plaintext kind",
         )?;
-        check(
-            u32::from(self.message_bits) == parameters.message_bits().0,
-            "message bits",
-        )?;
-        check(
+        self.check_message_bits(parameters)?;
+        require(
             u32::from(self.carry_bits) == parameters.carry_bits().0,
             "carry bits",
         )
+    }
+
+    /// Checks that the ciphertexts of a list are GLWE ciphertexts of `parameters`.
+    pub(crate) fn check_glwe_shape(&self, parameters: &Parameters) -> Result<(), WireError> {
+        let size = parameters.polynomial_size().get();
+        require(self.polynomial_size as usize == size, "polynomial size")?;
+        let dimension = parameters.glwe_dimension().0;
+        require(self.dimension as usize == dimension, "dimension")?;
+        let torus_bits = parameters.torus_bits();
+        require(u32::from(self.torus_bits) == torus_bits, "torus bits")
+    }
+
+    /// Checks that blocks have the message bits of `parameters`.
+    pub(crate) fn check_message_bits(&self, parameters: &Parameters) -> Result<(), WireError> {
+        let expected = parameters.message_bits().0;
+        require(u32::from(self.message_bits) == expected, "message bits")
+    }
+
+    /// Returns the bits that are kept of each mask coefficient, of a torus of `torus_bits`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn kept_mask_bits(&self, torus_bits: u32) -> Result<u32, WireError> {
+        let bits = u32::from(self.mask_bits);
+        require((1..=torus_bits).contains(&bits), "mask bits")?;
+        Ok(bits)
+    }
+
+    /// Returns the bits that are kept of the coefficients of answers, of a torus of `torus_bits`.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn slot_bits(&self, torus_bits: u32) -> Result<SlotBits, WireError> {
+        let (mask, body) = (self.kept_mask_bits(torus_bits)?, self.body_bits.into());
+        require((1..=torus_bits).contains(&body), "body bits")?;
+        Ok(SlotBits { mask, body })
+    }
+
+    /// Returns the number of elements, at most [`MAX_ELEMENTS`].
+    #[cfg(feature = "alloc")]
+    pub(crate) fn bounded_count(&self) -> Result<usize, WireError> {
+        let count = self.element_count as usize;
+        require(count <= MAX_ELEMENTS, "element count")?;
+        Ok(count)
     }
 }
 
@@ -320,6 +362,38 @@ impl<'a> Message<'a> {
         match rest.len() {
             0 => Ok(message),
             len => Err(WireError::TrailingBytes(len)),
+        }
+    }
+
+    /// Checks that this is a message of `kind` under these parameters and this key, and returns its header.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn expect_under(
+        &self,
+        kind: Kind,
+        parameters: &Parameters,
+        key: KeyFingerprint,
+    ) -> Result<Header, WireError> {
+        self.expect(kind)?;
+        self.header.check_belongs(parameters.fingerprint(), key)?;
+        Ok(self.header)
+    }
+
+    /// Returns the error of a payload that should have `expected` bytes.
+    pub fn wrong_length(&self, expected: usize) -> WireError {
+        WireError::PayloadLength {
+            expected: expected as u64,
+            found: self.payload.len() as u64,
+        }
+    }
+
+    /// Checks that the payload has `expected` bytes.
+    ///
+    /// # Errors
+    /// [`WireError::PayloadLength`] if it has another length.
+    pub fn expect_length(&self, expected: usize) -> Result<(), WireError> {
+        match self.payload.len() == expected {
+            true => Ok(()),
+            false => Err(self.wrong_length(expected)),
         }
     }
 

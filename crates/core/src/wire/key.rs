@@ -36,10 +36,7 @@ pub fn secret_key_len(parameters: &Parameters) -> usize {
 /// The header must have their fingerprint.
 pub fn parameters_of<'a>(message: &Message<'a>) -> Result<(Parameters, &'a [u8]), WireError> {
     let Some((bytes, rest)) = message.payload.split_first_chunk::<PARAMETERS_BYTES>() else {
-        return Err(WireError::PayloadLength {
-            expected: PARAMETERS_BYTES as u64,
-            found: message.payload.len() as u64,
-        });
+        return Err(message.wrong_length(PARAMETERS_BYTES));
     };
     let parameters = Parameters::from_bytes(bytes)?;
     if parameters.fingerprint() != message.header.parameters {
@@ -132,12 +129,7 @@ impl<'a> KeyBytes<'a> {
     ) -> Result<Self, WireError> {
         let message = Message::parse_only(bytes, kind)?;
         let (parameters, rest) = parameters_of(&message)?;
-        if bytes.len() != len(&parameters) {
-            return Err(WireError::PayloadLength {
-                expected: (len(&parameters) - ENVELOPE_BYTES) as u64,
-                found: message.payload.len() as u64,
-            });
-        }
+        message.expect_length(len(&parameters) - ENVELOPE_BYTES)?;
         let key = message.header.key;
         let (binding, coefficients) = match kind {
             Kind::DeviceKey => Binding::parse(key, rest)?,

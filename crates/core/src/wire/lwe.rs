@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::lwe::LweCiphertext;
 use crate::parameters::{KeyFingerprint, Parameters};
-use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError, require};
 
 /// Makes the message of a list of ciphertexts under the small LWE key.
 ///
@@ -39,9 +39,7 @@ pub fn write(
         element_count: count,
         ..Header::new(Kind::LweList, parameters.fingerprint(), key)
     };
-    // It fails only for a message shorter than a header, which this one is not.
-    let _ = header.seal_vec(&mut message);
-    message
+    header.sealed(message)
 }
 
 /// Reads and checks the message of a list of ciphertexts.
@@ -50,13 +48,9 @@ pub fn read(
     parameters: &Parameters,
     key: KeyFingerprint,
 ) -> Result<Vec<LweCiphertext<u32>>, WireError> {
-    message.expect(Kind::LweList)?;
-    let header = message.header;
-    header.check_belongs(parameters.fingerprint(), key)?;
+    let header = message.expect_under(Kind::LweList, parameters, key)?;
     header.check_shape(parameters, parameters.lwe_dimension().0, 32)?;
-    if header.body_bits != 32 {
-        return Err(WireError::Field("body bits"));
-    }
+    require(header.body_bits == 32, "body bits")?;
     let bytes_each = (parameters.lwe_dimension().0 + 1) * 4;
     let expected = u64::from(header.element_count) * bytes_each as u64;
     if message.payload.len() as u64 != expected {

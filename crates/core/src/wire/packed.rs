@@ -16,7 +16,7 @@ use crate::parameters::{KeyFingerprint, MAX_GLWE_DIMENSION, Parameters};
 use crate::torus::Torus;
 use crate::wire::bits::{pack_top_bits, packed_len, padding_is_zero, unpack_top_bits};
 use crate::wire::glwe::MAX_ELEMENTS;
-use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError, require};
 
 /// log2 of the modulus of packed ciphertexts.
 const TORUS_BITS: u32 = u32::BITS;
@@ -134,9 +134,7 @@ impl PackedList {
             element_count: self.len as u32,
             ..Header::new(Kind::PackedList, parameters.fingerprint(), key)
         };
-        // A vector with room for the header is never too short.
-        let _ = header.seal_vec(&mut message);
-        message
+        header.sealed(message)
     }
 
     /// Reads a message that [`write`](Self::write) made under these parameters and this key.
@@ -148,48 +146,25 @@ impl PackedList {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<Self, WireError> {
-        message.expect(Kind::PackedList)?;
-        let header = message.header;
-        header.check_belongs(parameters.fingerprint(), key)?;
-        let check = |ok: bool, what| {
-            if ok {
-                Ok(())
-            } else {
-                Err(WireError::Field(what))
-            }
-        };
+        let header = message.expect_under(Kind::PackedList, parameters, key)?;
         let polynomial_size = PolynomialSize::new(header.polynomial_size as usize)
             .map_err(|_| WireError::Field("polynomial size"))?;
         let glwe_dimension = GlweDimension(header.dimension as usize);
-        check(
+        require(
             (1..=MAX_GLWE_DIMENSION).contains(&glwe_dimension.0),
             "dimension",
         )?;
-        check(u32::from(header.torus_bits) == TORUS_BITS, "torus bits")?;
-        let bits = SlotBits {
-            mask: header.mask_bits.into(),
-            body: header.body_bits.into(),
-        };
-        check((1..=TORUS_BITS).contains(&bits.mask), "mask bits")?;
-        check((1..=TORUS_BITS).contains(&bits.body), "body bits")?;
-        check(
-            u32::from(header.message_bits) == parameters.message_bits().0,
-            "message bits",
-        )?;
-        let len = header.element_count as usize;
-        check(len <= MAX_ELEMENTS, "element count")?;
+        require(u32::from(header.torus_bits) == TORUS_BITS, "torus bits")?;
+        let bits = header.slot_bits(TORUS_BITS)?;
+        header.check_message_bits(parameters)?;
+        let len = header.bounded_count()?;
         let layout = Layout {
             bits,
             mask_len: glwe_dimension.extracted_lwe_dimension(polynomial_size).0,
             size: polynomial_size.get(),
         };
-        let wrong_length = WireError::PayloadLength {
-            expected: layout.payload_len(len) as u64,
-            found: message.payload.len() as u64,
-        };
-        if message.payload.len() != layout.payload_len(len) {
-            return Err(wrong_length);
-        }
+        let expected = layout.payload_len(len);
+        message.expect_length(expected)?;
         let mut rest = message.payload;
         let mut ciphertexts = Vec::with_capacity(len.div_ceil(layout.size));
         for used in layout.used(len) {
@@ -198,8 +173,8 @@ impl PackedList {
             for (values, bits) in [(masks, bits.mask), (&mut body[..used], bits.body)] {
                 let (packed, behind) = rest
                     .split_at_checked(packed_len(values.len(), bits))
-                    .ok_or(wrong_length)?;
-                check(padding_is_zero(packed, values.len(), bits), "padding")?;
+                    .ok_or(message.wrong_length(expected))?;
+                require(padding_is_zero(packed, values.len(), bits), "padding")?;
                 unpack_top_bits(packed, bits, values);
                 rest = behind;
             }

@@ -55,12 +55,7 @@ impl<'a> PublicKeyBytes<'a> {
         let message = Message::parse_only(bytes, Kind::DevicePublicKey)?;
         let (parameters, bodies) = parameters_of(&message)?;
         let expected = bodies_len(&parameters);
-        if bodies.len() != expected {
-            return Err(WireError::PayloadLength {
-                expected: (PARAMETERS_BYTES + expected) as u64,
-                found: message.payload.len() as u64,
-            });
-        }
+        message.expect_length(PARAMETERS_BYTES + expected)?;
         let header = message.header;
         let expander = header.expander.ok_or(WireError::Field("expander"))?;
         let shape = public_key_header(&parameters, header.key, expander, header.mask_seed);

@@ -10,8 +10,7 @@ use alloc::vec::Vec;
 use crate::glwe::GlweCiphertext;
 use crate::parameters::{KeyFingerprint, Parameters};
 use crate::wire::bits::{pack_top_bits, packed_len, padding_is_zero, unpack_top_bits};
-use crate::wire::glwe::MAX_ELEMENTS;
-use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
+use crate::wire::{HEADER_BYTES, Header, Kind, Message, WireError, require};
 
 /// The number of bytes of a number in the table.
 const NUMBER_BYTES: usize = 4;
@@ -61,9 +60,7 @@ pub fn write(
         element_count: element_count as u32,
         ..Header::new(Kind::CompactValues, parameters.fingerprint(), key)
     };
-    // A vector with room for the header is never too short.
-    let _ = header.seal_vec(&mut message);
-    message
+    header.sealed(message)
 }
 
 /// Reads a message that [`write()`] made under these parameters and this key. The coefficients behind the
@@ -76,53 +73,31 @@ pub fn read(
     parameters: &Parameters,
     key: KeyFingerprint,
 ) -> Result<Vec<(usize, GlweCiphertext<u64>)>, WireError> {
-    message.expect(Kind::CompactValues)?;
-    let header = message.header;
-    header.check_belongs(parameters.fingerprint(), key)?;
-    let check = |ok: bool, what| {
-        if ok {
-            Ok(())
-        } else {
-            Err(WireError::Field(what))
-        }
-    };
+    let header = message.expect_under(Kind::CompactValues, parameters, key)?;
     let (size, k) = (parameters.polynomial_size(), parameters.glwe_dimension().0);
-    check(parameters.torus_bits() == u64::BITS, "kind")?;
-    check(
-        header.polynomial_size as usize == size.get(),
-        "polynomial size",
-    )?;
-    check(header.dimension as usize == k, "dimension")?;
-    check(u32::from(header.torus_bits) == u64::BITS, "torus bits")?;
-    let bits = u32::from(header.mask_bits);
-    check((1..=u64::BITS).contains(&bits), "mask bits")?;
-    let length = |expected: usize| WireError::PayloadLength {
-        expected: expected as u64,
-        found: message.payload.len() as u64,
-    };
+    require(parameters.torus_bits() == u64::BITS, "kind")?;
+    header.check_glwe_shape(parameters)?;
+    let bits = header.kept_mask_bits(u64::BITS)?;
     let number = |bytes: &[u8; NUMBER_BYTES]| u32::from_le_bytes(*bytes) as usize;
     let (ciphertext_count, rest) = message
         .payload
         .split_first_chunk()
-        .ok_or(length(NUMBER_BYTES))?;
+        .ok_or(message.wrong_length(NUMBER_BYTES))?;
     let table_len = number(ciphertext_count).saturating_mul(NUMBER_BYTES);
     let (table, mut rest) = rest
         .split_at_checked(table_len)
-        .ok_or(length(table_len.saturating_add(NUMBER_BYTES)))?;
+        .ok_or(message.wrong_length(table_len.saturating_add(NUMBER_BYTES)))?;
     let counts = table.as_chunks().0.iter().map(number);
     let mask_len = k * size.get();
     let len_of = |count| ciphertext_len(parameters, count, bits);
     let (mut elements, mut expected) = (0usize, NUMBER_BYTES + table_len);
     for count in counts.clone() {
-        check((1..=size.get()).contains(&count), "element count")?;
+        require((1..=size.get()).contains(&count), "element count")?;
         elements = elements.saturating_add(count);
         expected = expected.saturating_add(len_of(count));
     }
-    check(elements == header.element_count as usize, "element count")?;
-    check(elements <= MAX_ELEMENTS, "element count")?;
-    if message.payload.len() != expected {
-        return Err(length(expected));
-    }
+    require(elements == header.bounded_count()?, "element count")?;
+    message.expect_length(expected)?;
     let mut ciphertexts = Vec::with_capacity(table.len() / NUMBER_BYTES);
     for count in counts {
         let mut words = alloc::vec![0; mask_len + size.get()];
@@ -130,8 +105,8 @@ pub fn read(
         for values in [masks, &mut body[..count]] {
             let (packed, behind) = rest
                 .split_at_checked(packed_len(values.len(), bits))
-                .ok_or(length(expected))?;
-            check(padding_is_zero(packed, values.len(), bits), "padding")?;
+                .ok_or(message.wrong_length(expected))?;
+            require(padding_is_zero(packed, values.len(), bits), "padding")?;
             unpack_top_bits(packed, bits, values);
             rest = behind;
         }
