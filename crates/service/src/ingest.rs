@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, interval};
+use tokio::time::Instant;
 
+use crate::listening::{self, KEEP_ALIVE, Pauses, Pulse, RETRY_AFTER_SECONDS};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::mqtt::answer::{Answer, CONTINUE};
 use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
 use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
 use tfhe_sbc_transport::mqtt::part::{Assembly, Part, PartError};
-use tfhe_sbc_transport::mqtt::topics::{answer_topic, device_of};
+use tfhe_sbc_transport::mqtt::topics::device_of;
 
 /// The fewest bytes of a part that is not the last.
 const MIN_PART: usize = 64;
@@ -24,10 +25,6 @@ const MIN_PART: usize = 64;
 const TELL_EVERY: u32 = 32;
 /// The most uploads that are checked and stored at a time. The broker waits meanwhile.
 const STORED_AT_A_TIME: usize = 4;
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-const RETRY_AFTER_SECONDS: u32 = 10;
 
 /// A broker that the server listens to.
 #[derive(Clone)]
@@ -73,7 +70,7 @@ pub(crate) async fn run<F, T>(
 {
     let take_in = Arc::new(take_in);
     let mut storing = Storing::default();
-    let mut pause = SHORTEST_PAUSE;
+    let mut pauses = Pauses::new();
     loop {
         let began = Instant::now();
         tokio::select! {
@@ -82,17 +79,13 @@ pub(crate) async fn run<F, T>(
                     tracing::warn!(%error, "no uploads from the broker for now");
                 }
             }
-            _ = stopping.wait_for(|stopping| *stopping) => return storing.tasks.detach_all(),
+            _ = stopping.wait_for(|stopping| *stopping) => break,
         }
-        pause = match began.elapsed() > LONGEST_PAUSE {
-            true => SHORTEST_PAUSE,
-            false => (pause * 2).min(LONGEST_PAUSE),
-        };
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return storing.tasks.detach_all(),
+        if !pauses.wait(began, &mut stopping).await {
+            break;
         }
     }
+    storing.tasks.detach_all();
 }
 
 async fn session<F, T>(
@@ -110,15 +103,14 @@ where
     let mut connection = Connection::open(broker, client, KEEP_ALIVE, &[&all]).await?;
     tracing::info!(topic = all, "listening to the broker");
     let mut pending = Pending::new(limits, Arc::clone(&storing.bytes));
-    let mut tick = interval(KEEP_ALIVE / 3);
-    let mut heard = Instant::now();
+    let mut pulse = Pulse::new();
     loop {
         let mut outgoing = Vec::new();
         let mut acknowledge = None;
         let is_full = storing.tasks.len() >= STORED_AT_A_TIME;
         tokio::select! {
             packet = connection.next(), if !is_full => {
-                heard = Instant::now();
+                pulse.heard();
                 if let Incoming::Publish { topic, payload, id } = packet? {
                     acknowledge = id;
                     if let Some(device) = device_of(&config.prefix, topic) {
@@ -134,32 +126,23 @@ where
             Some(stored) = storing.tasks.join_next() => {
                 // The server did not read from the broker while there were enough uploads.
                 if is_full {
-                    heard = Instant::now();
+                    pulse.heard();
                 }
                 match stored {
                     Ok(answer) => outgoing.push(answer),
                     Err(error) => log_panic(&error),
                 }
             }
-            _ = tick.tick() => {
+            () = pulse.tick() => {
                 pending.forget_idle();
-                connection.send(Outgoing::Ping).await?;
-                if !is_full && heard.elapsed() > KEEP_ALIVE * 3 / 2 {
-                    return Err(connection.silent());
-                }
+                pulse.beat(&mut connection, !is_full).await?;
             }
         }
         if let Some(id) = acknowledge {
             connection.send(Outgoing::PubAck { id }).await?;
         }
         for (device, answer) in outgoing {
-            let topic = answer_topic(&config.prefix, &device);
-            let payload = serde_json::to_vec(&answer).unwrap_or_default();
-            let id = connection.id();
-            let (topic, payload) = (topic.as_str(), payload.as_slice());
-            connection
-                .send(Outgoing::Publish { topic, payload, id })
-                .await?;
+            listening::publish(&mut connection, &config.prefix, &device, &answer).await?;
         }
     }
 }

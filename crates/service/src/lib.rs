@@ -26,6 +26,7 @@ mod client_verifier;
 pub mod frames;
 pub mod ingest;
 pub mod key_backend;
+mod listening;
 mod metrics;
 pub mod revocation;
 pub mod server;

@@ -4,28 +4,24 @@
 //! acknowledged to the broker once its frame is on the disk or refused for good.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval};
+use tokio::time::Instant;
 
 use tfhe_sbc_frames::DeviceId;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::mqtt::connection::{Broker, Connection, MqttError};
 use tfhe_sbc_transport::mqtt::packet::{Incoming, Outgoing};
-use tfhe_sbc_transport::mqtt::topics::{answer_topic, frame_topic, frames_device_of};
+use tfhe_sbc_transport::mqtt::topics::{frame_topic, frames_device_of};
 
 use super::chirpstack::uplink;
 use super::{FrameRefusal, Frames};
+use crate::listening::{self, KEEP_ALIVE, Pauses, Pulse, RETRY_AFTER_SECONDS};
 
 /// The most frames that are being stored at a time. The broker waits meanwhile.
 const STORED_AT_A_TIME: usize = 16;
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-const RETRY_AFTER_SECONDS: u32 = 10;
 
 /// A broker with frames.
 #[derive(Clone)]
@@ -125,7 +121,7 @@ pub(crate) async fn run(
     frames: Arc<Frames>,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let mut pause = SHORTEST_PAUSE;
+    let mut pauses = Pauses::new();
     loop {
         let began = Instant::now();
         tokio::select! {
@@ -135,13 +131,8 @@ pub(crate) async fn run(
             },
             _ = stopping.wait_for(|stopping| *stopping) => return,
         }
-        pause = match began.elapsed() > LONGEST_PAUSE {
-            true => SHORTEST_PAUSE,
-            false => (pause * 2).min(LONGEST_PAUSE),
-        };
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+        if !pauses.wait(began, &mut stopping).await {
+            return;
         }
     }
 }
@@ -154,14 +145,13 @@ async fn session(broker: &FrameBroker, frames: &Arc<Frames>) -> Result<(), MqttE
         Connection::resume(&broker.broker, &broker.client, KEEP_ALIVE, &topics).await?;
     tracing::info!(topic, "listening to the broker for frames");
     let mut storing = JoinSet::new();
-    let mut tick = interval(KEEP_ALIVE / 3);
-    let mut heard = Instant::now();
+    let mut pulse = Pulse::new();
     loop {
         let is_full = storing.len() >= STORED_AT_A_TIME;
         let mut done = None;
         tokio::select! {
             packet = connection.next(), if !is_full => {
-                heard = Instant::now();
+                pulse.heard();
                 match packet? {
                     Incoming::Publish { topic, payload, id } => {
                         match broker.messages.held(topic, payload) {
@@ -184,7 +174,7 @@ async fn session(broker: &FrameBroker, frames: &Arc<Frames>) -> Result<(), MqttE
             Some(stored) = storing.join_next() => {
                 // The server did not read from the broker while there were enough frames.
                 if is_full {
-                    heard = Instant::now();
+                    pulse.heard();
                 }
                 match stored {
                     Ok(stored) => done = Some(stored),
@@ -194,24 +184,13 @@ async fn session(broker: &FrameBroker, frames: &Arc<Frames>) -> Result<(), MqttE
                     }
                 }
             }
-            _ = tick.tick() => {
-                connection.send(Outgoing::Ping).await?;
-                if !is_full && heard.elapsed() > KEEP_ALIVE * 3 / 2 {
-                    return Err(connection.silent());
-                }
-            }
+            () = pulse.tick() => pulse.beat(&mut connection, !is_full).await?,
         }
         let Some(done) = done else { continue };
         if let Some((name, answer)) = done.answer
             && let FrameMessages::Frames { prefix } = &broker.messages
         {
-            let topic = answer_topic(prefix, &name);
-            let payload = serde_json::to_vec(&answer).unwrap_or_default();
-            let id = connection.id();
-            let (topic, payload) = (topic.as_str(), payload.as_slice());
-            connection
-                .send(Outgoing::Publish { topic, payload, id })
-                .await?;
+            listening::publish(&mut connection, prefix, &name, &answer).await?;
         }
         if done.is_temporary {
             return Ok(());
