@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-/// Returns a number of bytes in B, KiB or MiB.
+use tfhe_sbc_transport::human::Bytes;
+
+/// Returns a number of bytes in B, KiB, MiB or GiB.
 pub(crate) fn bytes(count: u64) -> String {
-    match count {
-        0..1024 => format!("{count} B"),
-        1024..1_048_576 => format!("{:.1} KiB", count as f64 / 1024.0),
-        _ => format!("{:.1} MiB", count as f64 / 1_048_576.0),
-    }
+    Bytes(count).to_string()
+}
+
+/// Returns a number with the noun that it counts: `1 row`, `2 rows`.
+pub(crate) fn counted(number: u64, one: &str, more: &str) -> String {
+    let noun = if number == 1 { one } else { more };
+    format!("{} {noun}", count(number))
 }
 
 /// Returns a time in µs, ms or s.
@@ -60,6 +64,8 @@ mod tests {
     #[test]
     fn figures_read_well() {
         assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(counted(1, "row", "rows"), "1 row");
+        assert_eq!(counted(1200, "row", "rows"), "1,200 rows");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(12), "12");
         assert_eq!(number(-10.600_000_000_000_001), "-10.6");

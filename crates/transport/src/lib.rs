@@ -8,6 +8,7 @@
 //! - MQTT: [`mqtt`] defines packets, a connection to a broker, and how an upload is cut into parts.
 //! - Signatures: [`signature`] signs uploads and checks the signatures.
 //! - Metrics: [`exposition`] writes the text that Prometheus reads.
+//! - Figures for people: [`human`].
 //! - Names and files: [`BlobId`] names stored bytes; [`files`] writes keys and data so that a
 //!   crash leaves no half-written file.
 //!
@@ -20,6 +21,7 @@ pub mod error_chain;
 pub mod exposition;
 pub mod files;
 pub mod frames;
+pub mod human;
 pub mod identity;
 pub mod mqtt;
 pub mod protocol;

@@ -204,9 +204,9 @@ fn once(config: Config, json: bool) -> Outcome<ExitCode> {
         })?;
     } else {
         output::emit(format_args!(
-            "{} rows read, {} batches at the server ({}), {} waiting",
-            done.rows,
-            done.sent,
+            "{} read, {} at the server ({}), {} waiting",
+            report::counted(done.rows as u64, "row", "rows"),
+            report::counted(done.sent, "batch", "batches"),
             report::bytes(done.bytes),
             done.waiting
         ))?;
@@ -215,7 +215,10 @@ fn once(config: Config, json: bool) -> Outcome<ExitCode> {
         return match json {
             true => Ok(ExitCode::FAILURE),
             false => Err(failure(
-                format_args!("{} batches were refused: {words}", done.refused.len()),
+                format_args!(
+                    "{} refused: {words}",
+                    report::counted(done.refused.len() as u64, "batch was", "batches were")
+                ),
                 "they are in the spool's directory 'refused'; once the cause is removed, move them back into the spool",
             )),
         };
@@ -307,19 +310,20 @@ fn print_status(arguments: &StatusArguments) -> Outcome<()> {
         return output::print_json(&survey);
     }
     output::emit(format_args!(
-        "{}\n{} batches wait: {} rows, {}",
+        "{}\n{}: {}, {}",
         match survey.running {
             true => "an agent runs",
             false => "no agent runs",
         },
-        survey.batches,
-        survey.rows,
+        report::counted(survey.batches, "batch waits", "batches wait"),
+        report::counted(survey.rows, "row", "rows"),
         report::bytes(survey.bytes)
     ))?;
     if survey.refused + survey.damaged > 0 {
         output::emit(format_args!(
-            "{} batches were refused, {} files are damaged",
-            survey.refused, survey.damaged
+            "{} refused, {} damaged",
+            report::counted(survey.refused, "batch was", "batches were"),
+            report::counted(survey.damaged, "file is", "files are"),
         ))?;
     }
     survey

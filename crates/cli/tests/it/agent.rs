@@ -266,11 +266,11 @@ fn a_refused_batch_is_set_aside_with_the_servers_words_and_the_next_is_sent() {
     let output = other.output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(stderr.contains("1 batches were refused"), "{stderr}");
+    assert!(stderr.contains("1 batch was refused"), "{stderr}");
     let status = agent(directory, &["status"]).succeeded();
     for words in [
         "0 batches wait",
-        "1 batches were refused",
+        "1 batch was refused",
         "the server: the server refused (422)",
     ] {
         assert!(status.text().contains(words), "{}", status.text());

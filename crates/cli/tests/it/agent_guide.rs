@@ -59,7 +59,7 @@ fn the_guide_goes_from_a_sensor_to_an_answer() {
     );
     for words in [
         "cpu_c: 48.3 °C",
-        "1 rows read, 1 batches at the server",
+        "1 row read, 1 batch at the server",
         "0 batches wait",
     ] {
         assert!(done.text().contains(words), "{}", done.text());

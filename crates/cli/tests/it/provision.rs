@@ -32,7 +32,7 @@ fn a_provisioned_file_is_all_that_a_board_needs() {
     fs::rename(&file, board.path().join("agent.toml")).unwrap();
     let run = agent(board.path(), &["--once"]).succeeded();
     assert!(
-        run.text().starts_with("1 rows read, 1 batches"),
+        run.text().starts_with("1 row read, 1 batch"),
         "{}",
         run.text()
     );

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use super::history::{PastQuery, Rates};
 use super::replies::rfc3339;
 use crate::store::{StoredReadings, Uploader};
+use tfhe_sbc_transport::human::Bytes;
 use tfhe_sbc_transport::protocol::Status;
 
 pub(super) const STYLE_PATH: &str = "/status.css";
@@ -268,22 +269,6 @@ impl Display for Text<'_> {
             }
         }
         Ok(())
-    }
-}
-
-struct Bytes(u64);
-
-impl Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mut value, mut unit) = (self.0 as f64, "B");
-        for larger in ["kB", "MB", "GB", "TB"] {
-            if value < 1000.0 {
-                break;
-            }
-            (value, unit) = (value / 1000.0, larger);
-        }
-        let digits = usize::from(unit != "B" && value < 100.0);
-        write!(f, "{value:.digits$} {unit}")
     }
 }
 

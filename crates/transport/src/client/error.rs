@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustls::{AlertDescription, CertificateError};
 
 use crate::error_chain;
+use crate::human::Bytes;
 use crate::tls::TlsError;
 
 /// The reason why a client did not get what it asked for.
@@ -132,7 +133,7 @@ pub enum ClientError {
     },
     /// The server's answer is longer than any answer to what it was asked can be. It was not read to its end.
     #[error(
-        "the answer of {address} is longer than {most} bytes, which is more than any answer to this request has. Is it a tfhe-sbc server of a matching version, and one to be trusted?"
+        "the answer of {address} is longer than {}, which is more than any answer to this request has. Is it a tfhe-sbc server of a matching version, and one to be trusted?", Bytes(*most)
     )]
     TooLong {
         /// Host and port.
