@@ -1,4 +1,4 @@
-//! What the server does alike at every broker that it listens to: sessions one after the other, a sign of life, answers.
+//! The parts of a session at a broker that uploads and frames share: pauses between sessions, signs of life, answers.
 
 use std::time::Duration;
 
