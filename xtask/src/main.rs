@@ -6,6 +6,7 @@
 mod arm;
 mod c;
 mod crates;
+mod ct;
 mod deny;
 mod failure;
 mod fire;
@@ -48,6 +49,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        arm --short      the counts, and the device library's tests on ARMv7 only
        arm --record     no tests, and the counts become the recorded ones
        c [--arm]        the C library on this machine, or on ARM
+       ct               secret paths on Valgrind: no branch and no address depends on a secret
        wheels           the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
        header           writes the header of the C library
        install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         ["arm", "--short"] => arm::run(arm::Mode::Short),
         ["arm", "--record"] => arm::run(arm::Mode::Record),
         ["c"] => c::test(),
+        ["ct"] => ct::run(),
         ["c", "--arm"] => arm::c_library(),
         ["fuzz", ref options @ ..] => match options {
             [] => fuzz::run(5, None),

@@ -32,6 +32,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "tfhe-sbc",
             "bench",
             "cli",
+            "constant-time",
             "device-python",
             "examples",
             "fire",

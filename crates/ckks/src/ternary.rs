@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use tfhe_sbc_core::memcheck::disclosed;
 use tfhe_sbc_core::random::{EntropySource, ExpanderKind, NoiseSeed, SeedSequence, fill_ternary};
 use tfhe_sbc_core::workspace::wipe;
 
@@ -43,7 +44,7 @@ impl<'k> SecretKey<'k> {
         let wrong = packed
             .iter()
             .fold(0, |wrong, &byte| wrong | (byte & byte >> 1 & 0x55));
-        if wrong != 0 {
+        if disclosed(wrong != 0) {
             return Err(KeyError::NotTernary);
         }
         Ok(Self { packed })

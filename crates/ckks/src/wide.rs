@@ -124,8 +124,9 @@ impl WideRing {
     /// Returns the representative nearest to zero.
     #[inline(always)]
     pub(crate) fn centre(&self, a: u64) -> i64 {
-        let above = u64::from(a > self.q / 2).wrapping_neg();
-        a.wrapping_sub(self.q & above) as i64
+        // Reduced as sums are: compilers make a branch of the comparison of `a` with half the prime.
+        let half = self.q / 2;
+        self.add(a, half).wrapping_sub(half) as i64
     }
 
     /// Returns the residue of a product of residues.

@@ -12,6 +12,7 @@ use crate::glwe_product::{
     MaskProduct, ProductTorus, mask_product_scratch_len, prepare_key_polynomial,
 };
 use crate::lwe::{LweCiphertext, LweSecretKey};
+use crate::memcheck::disclosed;
 use crate::parameters::GlweSecret;
 use crate::random::{self, Expander, ExpanderKind, MaskSeed, NoiseDistribution};
 use crate::sample_extract::sample_extract_into;
@@ -136,7 +137,7 @@ impl GlweSecretKey {
         let all = coefficients
             .iter()
             .fold(true, |all, &coefficient| all & secret.holds(coefficient));
-        (whole && all).then_some(Self {
+        (whole && disclosed(all)).then_some(Self {
             coefficients,
             polynomial_size,
         })

@@ -8,6 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::device_issue::DeviceIssue;
 use crate::glwe::GlweSecretKey;
 use crate::lwe::{LweCiphertext, LweKeyError, LweSecretKey};
+use crate::memcheck::{disclose, disclosed};
 use crate::parameters::{GlweSecret, KeyFingerprint, Parameters};
 use crate::random::{EntropyError, Expander, ExpanderKind, NoiseSeed, SeedSequence};
 use crate::wire::bits::unpack_secret;
@@ -187,7 +188,7 @@ impl DeviceKey {
             .fold(true, |all, &s| all & parameters.glwe_secret().holds(s));
         if glwe.polynomial_size() != size
             || coefficients.len() != parameters.big_lwe_dimension().0
-            || !is_such_key
+            || !disclosed(is_such_key)
         {
             return None;
         }
@@ -200,6 +201,7 @@ impl DeviceKey {
         fingerprint
             .0
             .copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        disclose(&mut fingerprint.0);
         hasher.zeroize();
         Some(Self {
             parameters,

@@ -43,6 +43,7 @@ pub mod glwe_product;
 pub mod keys;
 #[cfg(feature = "alloc")]
 pub mod lwe;
+pub mod memcheck;
 pub mod ntt;
 mod packed_len;
 #[cfg(feature = "alloc")]

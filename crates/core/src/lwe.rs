@@ -6,6 +6,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::dimensions::LweDimension;
+use crate::memcheck::disclosed;
 use crate::random::{self, Expander, NoiseDistribution};
 use crate::torus::Torus;
 
@@ -132,11 +133,11 @@ fn is_made_of_blocks(dimension: usize, block_size: u32) -> bool {
     block_size > 0 && dimension.is_multiple_of(block_size as usize)
 }
 
-/// Returns whether a key of zeros and ones has more ones than the mean. Constant-time, except for
-/// the outcome.
+/// Returns whether a key of zeros and ones has more ones than the mean, and discloses it. Constant-time,
+/// except for the outcome.
 fn is_heavy(coefficients: &[i8], block_size: u32) -> bool {
     let weight: usize = coefficients.iter().map(|&bit| usize::from(bit as u8)).sum();
-    weight * (block_size as usize + 1) > coefficients.len()
+    disclosed(weight * (block_size as usize + 1) > coefficients.len())
 }
 
 /// Draws a uniform number below `bound`, 1 to 256: reads bytes of the stream until one is below the
@@ -147,7 +148,7 @@ fn draw_below(bound: u32, expander: &mut impl Expander) -> u32 {
     loop {
         expander.fill(&mut *byte);
         let drawn = u32::from(byte[0]);
-        if drawn < 256 - 256 % bound {
+        if disclosed(drawn < 256 - 256 % bound) {
             return remainder(drawn, bound);
         }
     }
@@ -229,14 +230,14 @@ impl LweSecretKey {
         }
         // All bits but the lowest of all coefficients, and of the numbers of ones of all blocks.
         let other_bits = |all: i8, value: i8| all | (value & !1);
-        if coefficients.iter().copied().fold(0, other_bits) != 0 {
+        if disclosed(coefficients.iter().copied().fold(0, other_bits) != 0) {
             return Err(LweKeyError::Coefficient);
         }
         let in_one_block = coefficients
             .chunks_exact(block_size as usize)
             .map(|block| block.iter().map(|&bit| u32::from(bit as u8)).sum::<u32>())
             .fold(0, |all, ones| all | (ones >> 1));
-        if in_one_block != 0 {
+        if disclosed(in_one_block != 0) {
             return Err(LweKeyError::Block);
         }
         if block_size > 1 && is_heavy(&coefficients, block_size) {

@@ -1,5 +1,6 @@
 //! The destinations of a message: a buffer, or a sink that takes it piece by piece.
 
+use tfhe_sbc_core::memcheck::disclose;
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len};
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, Checksum, WireError};
@@ -60,7 +61,9 @@ impl<T: Torus> Output<T> for BufferOutput<'_> {
     }
 
     fn packed(&mut self, values: &[T], bits: u32) -> Result<(), DeviceError> {
-        pack_top_bits(values, bits, self.next(packed_len(values.len(), bits))?);
+        let packed = self.next(packed_len(values.len(), bits))?;
+        pack_top_bits(values, bits, packed);
+        disclose(packed);
         Ok(())
     }
 
@@ -105,6 +108,7 @@ impl<T: Torus> Output<T> for SinkOutput<'_> {
         for values in values.chunks(values_each) {
             let piece = &mut piece[..packed_len(values.len(), bits)];
             pack_top_bits(values, bits, piece);
+            disclose(piece);
             self.send(piece)?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::dimensions::{CarryBits, MessageBits};
+use crate::memcheck::disclosed;
 use crate::torus::Torus;
 
 /// A value does not fit its blocks. The value is a plaintext, so the error does not state it: errors
@@ -74,7 +75,7 @@ impl BlockEncoding {
     /// If the value has more bits than the blocks hold.
     pub fn split(&self, value: u64, blocks: &mut [u8]) -> Result<(), BlockOutOfRange> {
         let bits = blocks.len() as u32 * self.message_bits.0;
-        if bits < 64 && value >> bits != 0 {
+        if bits < 64 && disclosed(value >> bits != 0) {
             return Err(BlockOutOfRange { bits });
         }
         for (i, block) in blocks.iter_mut().enumerate() {

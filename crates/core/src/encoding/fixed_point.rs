@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::memcheck::disclosed;
+
 /// An encoding of a reading `v` as the unsigned code `round((v - offset) / scale)` of `bits` bits.
 /// The `offset` is the lowest reading that can occur, so that negative readings have
 /// ordinary codes, and the order of codes is the order of readings.
@@ -85,19 +87,19 @@ impl FixedPoint {
         self.bits
     }
 
-    /// Returns the code of a reading, rounded to nearest (ties up).
+    /// Returns the code of a reading, rounded to nearest (ties up). There is no branch on the reading, except
+    /// that it may be refused.
     ///
     /// # Errors
     /// If the reading is not finite or outside the range of the encoding.
     pub fn encode(&self, reading: f64) -> Result<u64, ReadingError> {
-        if !reading.is_finite() {
-            return Err(ReadingError::NotFinite);
-        }
         let steps = (reading - self.offset) / self.scale + 0.5;
         // For a number that passes the check, truncation rounds down. The upper bound is exact in a
-        // double, because a code has at most 52 bits.
-        if steps >= 0.0 && steps < (1u64 << self.bits) as f64 {
+        // double, because a code has at most 52 bits. A number that is not finite does not pass.
+        if disclosed((steps >= 0.0) & (steps < (1u64 << self.bits) as f64)) {
             Ok(steps as u64)
+        } else if !reading.is_finite() {
+            Err(ReadingError::NotFinite)
         } else {
             Err(ReadingError::OutOfRange {
                 minimum: self.minimum(),

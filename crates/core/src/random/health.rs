@@ -9,6 +9,7 @@ use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::Zeroize;
 
 use super::entropy::EntropyError;
+use crate::memcheck::disclosed;
 
 /// The number of bytes that a source is asked for at a time.
 pub(super) const SAMPLE_BYTES: usize = 32;
@@ -45,16 +46,16 @@ impl Drop for Remembered {
 impl Remembered {
     /// Checks one output of the source, and remembers its hash.
     pub(super) fn check(&mut self, sample: &[u8; SAMPLE_BYTES]) -> Result<(), EntropyError> {
-        if bool::from(periodic(sample)) {
+        if disclosed(periodic(sample).into()) {
             return Err(EntropyError::Constant);
         }
-        if bool::from(biased(sample)) {
+        if disclosed(biased(sample).into()) {
             return Err(EntropyError::Biased);
         }
         let mut hash = [0; 16];
         hash.copy_from_slice(&::blake3::hash(sample).as_bytes()[..16]);
         let before = self.0.replace(hash);
-        if before.is_some_and(|before| before.ct_eq(&hash).into()) {
+        if before.is_some_and(|before| disclosed(before.ct_eq(&hash).into())) {
             return Err(EntropyError::Repeated);
         }
         Ok(())

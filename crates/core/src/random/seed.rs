@@ -8,6 +8,7 @@ use super::chacha20::ChaCha20Blocks;
 use super::entropy::{EntropyError, EntropySource, NoSource};
 use super::health::{Remembered, SAMPLE_BYTES};
 use super::keystream::{BlockSource, Scratch};
+use crate::memcheck::disclose;
 use crate::process::Process;
 use crate::workspace::wipe;
 
@@ -219,6 +220,7 @@ impl<S: EntropySource> SeedSequence<S> {
         let mut mask = MaskSeed([0; 32]);
         let mut noise = NoiseSeed([0; 32]);
         mask.0.copy_from_slice(&block[..32]);
+        disclose(&mut mask.0);
         noise.0.copy_from_slice(&block[32..]);
         Ok((mask, noise))
     }

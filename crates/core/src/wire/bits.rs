@@ -1,5 +1,6 @@
 //! Truncated torus scalars as a stream of bits, least significant bit first.
 
+use crate::memcheck::disclosed;
 use crate::parameters::GlweSecret;
 use crate::simd::{self, Isa};
 use crate::torus::Torus;
@@ -11,7 +12,7 @@ pub use crate::packed_len::packed_len;
 pub fn padding_is_zero(packed: &[u8], count: usize, bits: u32) -> bool {
     match (count % 8 * (bits as usize) % 8, packed.last()) {
         (0, _) | (_, None) => true,
-        (used, Some(last)) => last >> used == 0,
+        (used, Some(last)) => disclosed(last >> used == 0),
     }
 }
 
@@ -95,10 +96,10 @@ pub fn is_packed_secret(secret: GlweSecret, packed: &[u8]) -> bool {
     match secret {
         GlweSecret::Binary => true,
         GlweSecret::Ternary => {
-            packed
+            let wrong = packed
                 .iter()
-                .fold(0, |wrong, &byte| wrong | (byte & 0xaa & !(byte << 1)))
-                == 0
+                .fold(0, |wrong, &byte| wrong | (byte & 0xaa & !(byte << 1)));
+            disclosed(wrong == 0)
         }
     }
 }

@@ -4,6 +4,7 @@
 //! [`Header::to_bytes`] first, the payload as it is made, and [`Checksum`] over everything at
 //! the end. [`Header::seal`] does the same around a payload that is complete.
 
+use crate::memcheck::disclosed;
 #[cfg(feature = "alloc")]
 use crate::packing::SlotBits;
 use crate::parameters::{KeyFingerprint, ParameterFingerprint, Parameters, PlaintextKind};
@@ -115,9 +116,7 @@ impl Header {
         };
         let (covered, trailer) = message.split_at_mut(HEADER_BYTES + payload_len);
         covered[..HEADER_BYTES].copy_from_slice(&self.to_bytes(payload_len as u64));
-        let mut checksum = Checksum::new();
-        checksum.update(covered);
-        trailer.copy_from_slice(&checksum.finish());
+        trailer.copy_from_slice(&checksum_of(self.kind, covered));
         Ok(())
     }
 
@@ -346,9 +345,10 @@ impl<'a> Message<'a> {
                 found: bytes.len() as u64,
             })?;
         let (covered, stored) = message.split_at(message.len() - CHECKSUM_BYTES);
-        let mut checksum = Checksum::new();
-        checksum.update(covered);
-        if checksum.finish() != stored {
+        let computed = checksum_of(header.kind, covered);
+        let differences = computed.iter().zip(stored);
+        let differences = differences.fold(0, |all, (a, b)| all | (a ^ b));
+        if disclosed(differences != 0) {
             return Err(WireError::Checksum);
         }
         let payload = &covered[HEADER_BYTES..];
@@ -436,5 +436,49 @@ impl Checksum {
     /// Returns the bytes that end the message.
     pub fn finish(self) -> [u8; CHECKSUM_BYTES] {
         self.0.finalize().to_le_bytes()
+    }
+}
+
+/// Returns the checksum of a message's header and payload. For keys that are secret it is computed without tables
+/// and branches, in time that depends on the length only.
+fn checksum_of(kind: Kind, covered: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    if kind.is_secret() {
+        return crc32_of_secrets(covered).to_le_bytes();
+    }
+    let mut checksum = Checksum::new();
+    checksum.update(covered);
+    checksum.finish()
+}
+
+/// Returns the CRC-32 of [`Checksum`], bit by bit: the usual tables have a place in memory for each byte.
+/// Constant-time.
+fn crc32_of_secrets(bytes: &[u8]) -> u32 {
+    /// The polynomial of CRC-32 (ISO-HDLC), its bits reversed.
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    let register = bytes.iter().fold(!0, |register: u32, &byte| {
+        (0..8).fold(register ^ u32::from(byte), |register, _| {
+            (register >> 1) ^ (POLYNOMIAL & (register & 1).wrapping_neg())
+        })
+    });
+    !register
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check value of the catalogue of CRCs, and the crate that other messages use.
+    #[test]
+    fn both_ways_to_compute_a_checksum_agree() {
+        assert_eq!(crc32_of_secrets(b"123456789"), 0xcbf4_3926);
+        let bytes: [u8; 300] = core::array::from_fn(|i| (i * i / 3) as u8);
+        for len in [0, 1, 2, 15, 16, 17, 255, 300] {
+            let (usual, secret) = (Kind::Metadata, Kind::DeviceKey);
+            assert_eq!(
+                checksum_of(usual, &bytes[..len]),
+                checksum_of(secret, &bytes[..len]),
+                "{len}"
+            );
+        }
     }
 }

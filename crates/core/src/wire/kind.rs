@@ -73,6 +73,11 @@ impl Kind {
         })
     }
 
+    /// Whether messages of this kind are secret.
+    pub(super) const fn is_secret(self) -> bool {
+        matches!(self, Self::SecretKey | Self::DeviceKey)
+    }
+
     pub(super) const fn flags(self) -> u8 {
         match self {
             Self::SeededGlweList
