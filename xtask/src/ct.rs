@@ -2,15 +2,15 @@
 //!
 //! The program of `crates/constant-time` runs every secret path on Valgrind's memcheck with secrets marked as
 //! undefined. It is built as releases are, because what counts is the code that the compiler makes, and
-//! several times, so that all kernels that Valgrind knows are run. What memcheck says of a path is printed if
-//! one fails.
+//! several times, so that all kernels that Valgrind knows are run. The encoder of frames in C has a program of its
+//! own. What memcheck says of a path is printed if one fails.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use crate::failure::{Failure, read, succeed};
-use crate::workspace::{absolute, cargo, step, target_folder};
+use crate::workspace::{absolute, cargo, root, step, target_folder};
 
 /// The package of the program.
 const PACKAGE: &str = "tfhe-sbc-constant-time";
@@ -66,7 +66,23 @@ pub(crate) fn run() -> Result<(), Failure> {
     for build in &BUILDS {
         step(&format!("constant time: {}", build.name), || check(build))?;
     }
-    Ok(())
+    step("constant time: frames in C", || {
+        ["-O2", "-Os"].into_iter().try_for_each(check_c)
+    })
+}
+
+/// Compiles the encoder of frames in C with its own program, and runs it.
+fn check_c(optimisation: &str) -> Result<(), Failure> {
+    let sources = root().join("crates/frames/c");
+    let folder = absolute(&target_folder().join("ct"))?;
+    let program = folder.join("frames-c");
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-std=gnu99", optimisation, "-g", "-I"])
+        .arg(&sources);
+    cc.arg(sources.join("tests/constant_time.c"))
+        .arg(sources.join("tfhe_sbc_frames.c"));
+    succeed("the C compiler", cc.arg("-o").arg(&program))?;
+    memcheck(&program, &folder.join("memcheck-c.log"))
 }
 
 fn check(build: &Build) -> Result<(), Failure> {
@@ -87,21 +103,21 @@ fn check(build: &Build) -> Result<(), Failure> {
     }
     succeed("the build", &mut cargo)?;
     let program = absolute(&folder.join(PROFILE).join(PACKAGE))?;
-    let log = absolute(&folder.join("memcheck.log"))?;
-    let file =
-        File::create(&log).map_err(|error| Failure(format!("{}: {error}", log.display())))?;
+    memcheck(&program, &absolute(&folder.join("memcheck.log"))?)
+}
+
+/// Runs a program on memcheck, and prints what that reports if the program fails.
+fn memcheck(program: &Path, log: &Path) -> Result<(), Failure> {
+    let file = File::create(log).map_err(|error| Failure(format!("{}: {error}", log.display())))?;
     let mut valgrind = Command::new("valgrind");
     // Every report is counted, however many there are, and leaks of memory are no concern of this check.
     valgrind.args(["--quiet", "--error-limit=no", "--leak-check=no"]);
-    valgrind
-        .args(["--num-callers=12"])
-        .arg(program)
-        .stderr(file);
-    succeed("the check of constant time", &mut valgrind).inspect_err(|_| print_reports(&log))
+    valgrind.arg("--num-callers=12").arg(program).stderr(file);
+    succeed("the check of constant time", &mut valgrind).inspect_err(|_| print_reports(log))
 }
 
 /// Prints what memcheck reported of paths, without the planted leaks.
-fn print_reports(log: &PathBuf) {
+fn print_reports(log: &Path) {
     let Ok(text) = read(log) else { return };
     let sections = text.split_inclusive("\n=== ");
     let found = sections.filter(|section| section.contains("==") && !section.contains("planted:"));

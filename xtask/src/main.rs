@@ -18,6 +18,7 @@ mod python;
 mod quick;
 mod site;
 mod test;
+mod unsafe_code;
 mod venv;
 mod web;
 mod wheels;
@@ -34,6 +35,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        test --all       and the long tests
        nightly          all of these tasks; goes on after a failure
        map              the graph of the crates, whose arrows must point down
+       unsafe [--check] writes or checks docs/unsafe.md, the list of unsafe code
        deny             licences, duplicates and sources of dependencies
        site             the guides as a site with search, and its links
        python           the Python packages, installed, and their tests
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         ["arm", "--short"] => arm::run(arm::Mode::Short),
         ["arm", "--record"] => arm::run(arm::Mode::Record),
         ["c"] => c::test(),
+        ["unsafe"] => unsafe_code::write(),
+        ["unsafe", "--check"] => unsafe_code::check(),
         ["ct"] => ct::run(),
         ["c", "--arm"] => arm::c_library(),
         ["fuzz", ref options @ ..] => match options {

@@ -6,15 +6,16 @@ use std::time::Instant;
 use crate::failure::Failure;
 use crate::test::Depth;
 use crate::workspace::step;
-use crate::{arm, deny, fire, fuzz, interop, map, python, site, test, web, wheels};
+use crate::{arm, ct, deny, fire, fuzz, interop, map, python, site, test, web, wheels};
 
 /// The seconds that each fuzz target runs.
 const FUZZ_SECONDS: u32 = 30;
 
 type Check = fn() -> Result<(), Failure>;
 
-const CHECKS: [(&str, Check); 11] = [
+const CHECKS: [(&str, Check); 12] = [
     ("map", map::run),
+    ("ct", ct::run),
     ("deny", deny::run),
     ("test --all", || test::run(Depth::All)),
     ("site", site::run),

@@ -121,8 +121,9 @@ impl Modulus {
     /// Returns the representative nearest to zero.
     #[inline(always)]
     pub(crate) fn centre(self, a: u32) -> i32 {
-        let above = u32::from(a > self.q / 2).wrapping_neg();
-        a.wrapping_sub(self.q & above) as i32
+        // Reduced as sums are: compilers make a branch of the comparison of `a` with half the prime.
+        let half = self.q / 2;
+        self.add(a, half).wrapping_sub(half) as i32
     }
 }
 

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use crate::glwe::GlweSecretKey;
 use crate::glwe_product::ProductTorus;
 use crate::keys::{DeviceKey, SecretKey};
+use crate::memcheck::disclose;
 use crate::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use crate::random::{EntropyError, ExpanderKind, MaskSeed, NoiseSeed, SeedSequence, fill_uniform};
 use crate::wire::public_key::{PublicKeyBytes, public_key_header};
@@ -68,6 +69,7 @@ fn zero_bodies<T: ProductTorus>(
         let mut noise_stream = expander.noise_stream(noise_seed, row);
         let noise = parameters.glwe_noise();
         key.encrypt_body_into(&mut body, &mask, noise, &mut noise_stream, &mut scratch);
+        disclose(&mut body);
         for scalar in body {
             let width = T::BITS as usize / 8;
             bytes.extend_from_slice(&scalar.to_u64().to_le_bytes()[..width]);

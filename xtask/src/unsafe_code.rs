@@ -1,0 +1,330 @@
+//! `cargo xtask unsafe`: the list of all unsafe code that ships, with the argument for each.
+//!
+//! [`write`] makes `docs/unsafe.md` from the sources: every block, function, implementation and attribute
+//! that says `unsafe`, what it does, and the `SAFETY` comment or the `# Safety` section that belongs to it.
+//! [`check`] fails if one has no argument, or if the list is not what the sources say.
+
+use std::fmt::Write as _;
+use std::fs::read_dir;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use crate::failure::{self, Failure, read};
+use crate::workspace::root;
+
+/// The list, relative to the root of the repository.
+const LIST: &str = "docs/unsafe.md";
+
+/// The folders of sources that ship; tests are left out. The other crates are tools.
+const FOLDERS: [&str; 2] = ["crates", "python"];
+const TOOLS: [&str; 4] = ["bench", "constant-time", "fire", "research"];
+
+/// The largest number of characters of code that a row shows.
+const SHOWN: usize = 90;
+
+/// The largest number of lines between a comment and the line of `unsafe` in the statement below it.
+const LINES_OF_STATEMENT: usize = 8;
+
+const INTRODUCTION: &str = "# Unsafe code
+
+Every place in the crates that ship where the compiler takes our word, with the argument as it stands in the source. `cargo xtask
+unsafe` writes this page, and the checks fail if a place is missing here, is gone, or has no argument. Files that are not
+named have no unsafe code, and most crates forbid it. Tests and tools are left out.
+
+Three kinds of reasons occur:
+
+- **Vector instructions** (`core/src/simd`): an instruction may be used only where the processor has it. A value of a type like
+  `Avx2` exists only after detection, so a function that has one may use the instructions.
+- **Memory as numbers** (`core/src/workspace.rs`, `torus_slice.rs`): bytes of a caller are seen as integers or doubles, after their
+  alignment and length were checked.
+- **Interfaces** (`device-c`, `web`): a caller in another language passes addresses. What can be checked is checked (null, alignment,
+  length, overlap); the rest is what the header asks of every caller.
+";
+
+/// A place that says `unsafe`.
+struct Place {
+    line: usize,
+    /// The function or macro around it.
+    around: String,
+    /// What is unsafe: code, or the name of a function.
+    what: String,
+    argument: String,
+}
+
+/// Writes the list.
+pub(crate) fn write() -> Result<(), Failure> {
+    failure::write(&root().join(LIST), &list()?)
+}
+
+/// Compares the list with the sources.
+pub(crate) fn check() -> Result<(), Failure> {
+    let (stated, found) = (read(&root().join(LIST))?, list()?);
+    if stated == found {
+        return Ok(());
+    }
+    let missing = found.lines().filter(|line| !stated.contains(line));
+    let gone = stated.lines().filter(|line| !found.contains(line));
+    let mut message = format!("{LIST} is not what the sources say; cargo xtask unsafe writes it");
+    for (what, line) in missing
+        .map(|line| ("not listed", line))
+        .chain(gone.map(|line| ("listed, but gone", line)))
+    {
+        let _ = write!(message, "\n    {what}: {line}");
+    }
+    Err(Failure(message))
+}
+
+/// Makes the list from the sources.
+fn list() -> Result<String, Failure> {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        rust_files(&root().join(folder), &mut files)?;
+    }
+    files.sort();
+    let (mut tables, mut count, mut in_files) = (String::new(), 0, 0);
+    for path in &files {
+        let name = path.strip_prefix(root()).unwrap_or(path).display();
+        let text = read(path)?;
+        let places = places(&text).map_err(|Failure(error)| Failure(format!("{name}:{error}")))?;
+        if places.is_empty() {
+            continue;
+        }
+        in_files += 1;
+        count += places.len();
+        let _ = write!(
+            tables,
+            "\n## `{name}`\n\n| in | unsafe | argument |\n|---|---|---|\n"
+        );
+        for place in places {
+            let cells = [&place.around, &place.what, &place.argument];
+            let [around, what, argument] = cells.map(|cell| cell.replace('|', "\\|"));
+            let _ = writeln!(tables, "| {around} | `{what}` | {argument} |");
+        }
+    }
+    Ok(format!(
+        "{INTRODUCTION}\n{count} places in {in_files} files.\n{tables}"
+    ))
+}
+
+/// Collects the sources below a folder, without tests, tools and what was built.
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let failed = |error| Failure(format!("{}: {error}", folder.display()));
+    for entry in read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            let is_left_out = ["tests", "target", "examples", "benches"].contains(&&*name)
+                || name.starts_with('.')
+                || TOOLS
+                    .iter()
+                    .any(|tool| path == root().join("crates").join(tool));
+            if !is_left_out {
+                rust_files(&path, files)?;
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" && name != "build.rs" {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Finds the places of a source. An error begins with its line.
+fn places(text: &str) -> Result<Vec<Place>, Failure> {
+    let tokens: TokenStream = text.parse().map_err(|error| Failure(format!(" {error}")))?;
+    let lines: Vec<&str> = text.lines().collect();
+    let mut places = Vec::new();
+    walk(tokens, "", &lines, &mut places)?;
+    Ok(places)
+}
+
+/// Adds the places of tokens inside of `around`.
+fn walk(
+    tokens: TokenStream,
+    around: &str,
+    lines: &[&str],
+    places: &mut Vec<Place>,
+) -> Result<(), Failure> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    // The name of the function, macro or module whose braces come next.
+    let mut next = around.to_owned();
+    for (index, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Ident(word) if word == "fn" || word == "mod" => {
+                if let Some(TokenTree::Ident(name)) = tokens.get(index + 1) {
+                    next = name.to_string();
+                }
+            }
+            TokenTree::Ident(word) if word == "macro_rules" => {
+                if let Some(TokenTree::Ident(name)) = tokens.get(index + 2) {
+                    next = format!("{name}!");
+                }
+            }
+            TokenTree::Ident(word) if word == "unsafe" => {
+                let line = word.span().start().line;
+                let rest = tokens.get(index + 1..).unwrap_or_default();
+                let what = what(rest);
+                let argument = match &what {
+                    What::Block(_) | What::Attribute(_) => comment_above(lines, line),
+                    What::Function(_) | What::Other(_) => contract_above(lines, line),
+                };
+                let argument = argument.ok_or_else(|| {
+                    Failure(format!(
+                        "{line}: unsafe code without a comment that says SAFETY"
+                    ))
+                })?;
+                let around = match around {
+                    "" => "the module".to_owned(),
+                    name => format!("`{name}`"),
+                };
+                places.push(Place {
+                    line,
+                    around,
+                    what: what.text(),
+                    argument,
+                });
+            }
+            TokenTree::Group(group) => {
+                let inside = match group.delimiter() {
+                    Delimiter::Brace => std::mem::replace(&mut next, around.to_owned()),
+                    _ => around.to_owned(),
+                };
+                if inside != "tests" {
+                    walk(group.stream(), &inside, lines, places)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    places.sort_by_key(|place| place.line);
+    Ok(())
+}
+
+/// What a word `unsafe` belongs to, with its text.
+enum What {
+    Block(String),
+    Attribute(String),
+    Function(String),
+    /// An implementation, a trait, or the type of a function.
+    Other(String),
+}
+
+impl What {
+    fn text(self) -> String {
+        match self {
+            Self::Block(text)
+            | Self::Attribute(text)
+            | Self::Function(text)
+            | Self::Other(text) => text,
+        }
+    }
+}
+
+/// Looks at the tokens behind the word.
+fn what(rest: &[TokenTree]) -> What {
+    match rest {
+        [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Brace => {
+            What::Block(shortened(&source(group)))
+        }
+        [TokenTree::Group(group), ..] => What::Attribute(format!("unsafe{}", source(group))),
+        _ => {
+            let before_body = rest.iter().take_while(|token| match token {
+                TokenTree::Group(group) => group.delimiter() != Delimiter::Brace,
+                TokenTree::Punct(punct) => punct.as_char() != ';' && punct.as_char() != '>',
+                _ => true,
+            });
+            let mut words = before_body.filter_map(|token| match token {
+                TokenTree::Ident(word) => Some(word.to_string()),
+                _ => None,
+            });
+            let is_function = |words: &[String]| {
+                let at = words.iter().position(|word| word == "fn");
+                at.and_then(|at| words.get(at + 1)).cloned()
+            };
+            let words: Vec<String> = words.by_ref().collect();
+            let named = rest.windows(2).find_map(|pair| match pair {
+                [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => {
+                    Some(name.to_string())
+                }
+                _ => None,
+            });
+            match (is_function(&words), named) {
+                (Some(word), Some(name)) if word == name => What::Function(format!("fn {name}")),
+                (Some(_), _) => What::Other("type of a function".to_owned()),
+                (None, _) => What::Other(words.join(" ")),
+            }
+        }
+    }
+}
+
+/// The source of a group, as it is written.
+fn source(group: &Group) -> String {
+    let text = group.span().source_text().unwrap_or_default();
+    let text = text.trim_start_matches('{').trim_end_matches('}');
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or(text).trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// The comment above a line that says SAFETY, whose statement may have begun some lines before.
+fn comment_above(lines: &[&str], line: usize) -> Option<String> {
+    let before = lines.get(..line - 1)?;
+    let is_comment = |line: &&&str| line.trim_start().starts_with("//");
+    let gap = before.iter().rev().take(LINES_OF_STATEMENT);
+    let gap = gap.take_while(|line| !is_comment(line)).count();
+    let comment: Vec<&str> = before
+        .iter()
+        .rev()
+        .skip(gap)
+        .take_while(is_comment)
+        .copied()
+        .collect();
+    let words = comment
+        .iter()
+        .rev()
+        .map(|line| line.trim().trim_start_matches('/').trim());
+    let text = words.collect::<Vec<_>>().join(" ");
+    let (_, argument) = text.split_once("SAFETY")?;
+    Some(argument.trim_start_matches([':', ' ']).to_owned())
+}
+
+/// The section `# Safety` of the documentation above a line; functions of the C interface have theirs in the
+/// header.
+fn contract_above(lines: &[&str], line: usize) -> Option<String> {
+    let before = lines.get(..line - 1)?;
+    let is_head = |line: &&&str| {
+        let line = line.trim_start();
+        line.starts_with("//") || line.starts_with("#[") || line.ends_with("=")
+    };
+    let mut head: Vec<&str> = before.iter().rev().take_while(is_head).copied().collect();
+    head.reverse();
+    if head.iter().any(|line| line.contains("no_mangle")) {
+        return Some("what the header asks of every caller".to_owned());
+    }
+    let of_docs = |line: &&str| {
+        line.trim()
+            .strip_prefix("///")
+            .map(|line| line.trim().to_owned())
+    };
+    let docs: Vec<String> = head.iter().filter_map(of_docs).collect();
+    match docs.iter().position(|line| line == "# Safety") {
+        Some(at) => {
+            let section = docs
+                .get(at + 1..)?
+                .iter()
+                .take_while(|line| !line.starts_with('#'));
+            Some(section.map(String::as_str).collect::<Vec<_>>().join(" "))
+        }
+        // The type of a callback: its documentation says what it does.
+        None => {
+            let end = docs.iter().position(String::is_empty).unwrap_or(docs.len());
+            let docs = docs.get(..end).filter(|docs| !docs.is_empty())?;
+            Some(docs.join(" "))
+        }
+    }
+}
