@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::crates::{Package, packages};
 use crate::failure::{Failure, output, succeed};
+use crate::unsafe_code;
 use crate::workspace::{PROFILE, cargo, root, step};
 
 /// The tests that are left out, one on a line: the folder's name of a crate, and a part of their names.
@@ -37,6 +38,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     step("formatting", || {
         succeed("formatting", &mut cargo(&["fmt", "--all", "--check"]))
     })?;
+    step("list of unsafe code", unsafe_code::check)?;
     // One package at a time, so that each has the same features, and its dependencies are the same builds,
     // whatever else has changed.
     for package in &changed {

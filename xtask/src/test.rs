@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::c;
 use crate::failure::{Failure, succeed};
 use crate::workspace::{PROFILE, absolute, built_folder, cargo, root, step, target_folder};
+use crate::{c, unsafe_code};
 
 /// The steps of cargo: a name, then the arguments.
 const STEPS: [(&str, &[&str]); 7] = [
@@ -81,6 +81,7 @@ pub(crate) enum Depth {
 /// Runs the steps, the demo and the tests of the C library.
 pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     let start = Instant::now();
+    step("list of unsafe code", unsafe_code::check)?;
     for (name, arguments) in STEPS {
         step(name, || {
             eprintln!("cargo {}", arguments.join(" "));

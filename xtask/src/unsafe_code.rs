@@ -97,7 +97,7 @@ fn list() -> Result<String, Failure> {
             "\n## `{name}`\n\n| in | unsafe | argument |\n|---|---|---|\n"
         );
         for place in places {
-            let cells = [&place.around, &place.what, &place.argument];
+            let cells = [place.around, place.what, without_links(&place.argument)];
             let [around, what, argument] = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(tables, "| {around} | `{what}` | {argument} |");
         }
@@ -165,8 +165,11 @@ fn walk(
                 let rest = tokens.get(index + 1..).unwrap_or_default();
                 let what = what(rest);
                 let argument = match &what {
-                    What::Block(_) | What::Attribute(_) => comment_above(lines, line),
-                    What::Function(_) | What::Other(_) => contract_above(lines, line),
+                    What::Block(_) | What::Attribute(_) | What::Implementation(_) => {
+                        comment_above(lines, line)
+                    }
+                    What::Contract(_) => contract_above(lines, line),
+                    What::Callback => promise_above(lines, line),
                 };
                 let argument = argument.ok_or_else(|| {
                     Failure(format!(
@@ -204,9 +207,11 @@ fn walk(
 enum What {
     Block(String),
     Attribute(String),
-    Function(String),
-    /// An implementation, a trait, or the type of a function.
-    Other(String),
+    Implementation(String),
+    /// A function or a trait, whose users or implementers have something to keep.
+    Contract(String),
+    /// The type of a function that callers provide.
+    Callback,
 }
 
 impl What {
@@ -214,46 +219,40 @@ impl What {
         match self {
             Self::Block(text)
             | Self::Attribute(text)
-            | Self::Function(text)
-            | Self::Other(text) => text,
+            | Self::Implementation(text)
+            | Self::Contract(text) => text,
+            Self::Callback => "type of a callback".to_owned(),
         }
     }
 }
 
 /// Looks at the tokens behind the word.
 fn what(rest: &[TokenTree]) -> What {
-    match rest {
-        [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Brace => {
-            What::Block(shortened(&source(group)))
-        }
-        [TokenTree::Group(group), ..] => What::Attribute(format!("unsafe{}", source(group))),
-        _ => {
-            let before_body = rest.iter().take_while(|token| match token {
-                TokenTree::Group(group) => group.delimiter() != Delimiter::Brace,
-                TokenTree::Punct(punct) => punct.as_char() != ';' && punct.as_char() != '>',
-                _ => true,
-            });
-            let mut words = before_body.filter_map(|token| match token {
-                TokenTree::Ident(word) => Some(word.to_string()),
-                _ => None,
-            });
-            let is_function = |words: &[String]| {
-                let at = words.iter().position(|word| word == "fn");
-                at.and_then(|at| words.get(at + 1)).cloned()
-            };
-            let words: Vec<String> = words.by_ref().collect();
-            let named = rest.windows(2).find_map(|pair| match pair {
-                [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => {
-                    Some(name.to_string())
-                }
-                _ => None,
-            });
-            match (is_function(&words), named) {
-                (Some(word), Some(name)) if word == name => What::Function(format!("fn {name}")),
-                (Some(_), _) => What::Other("type of a function".to_owned()),
-                (None, _) => What::Other(words.join(" ")),
-            }
-        }
+    if let [TokenTree::Group(group), ..] = rest {
+        return match group.delimiter() {
+            Delimiter::Brace => What::Block(shortened(&source(group))),
+            _ => What::Attribute(format!("unsafe{}", source(group))),
+        };
+    }
+    let words = rest.iter().map_while(|token| match token {
+        TokenTree::Group(group) if group.delimiter() != Delimiter::None => None,
+        token => Some(token.to_string()),
+    });
+    let words: Vec<String> = words.collect();
+    let name_after = |keyword| {
+        let at = words.iter().position(|word| word == keyword)?;
+        words.get(at + 1)
+    };
+    match words.first().map(String::as_str) {
+        Some("impl") => What::Implementation(words.join(" ")),
+        Some("trait") => What::Contract(format!(
+            "trait {}",
+            name_after("trait").map_or("", |name| name)
+        )),
+        _ => match name_after("fn") {
+            Some(name) => What::Contract(format!("fn {name}")),
+            None => What::Callback,
+        },
     }
 }
 
@@ -293,38 +292,140 @@ fn comment_above(lines: &[&str], line: usize) -> Option<String> {
     Some(argument.trim_start_matches([':', ' ']).to_owned())
 }
 
-/// The section `# Safety` of the documentation above a line; functions of the C interface have theirs in the
-/// header.
-fn contract_above(lines: &[&str], line: usize) -> Option<String> {
-    let before = lines.get(..line - 1)?;
+/// The documentation and attributes above a line, in their order.
+fn head_above<'a>(lines: &[&'a str], line: usize) -> Vec<&'a str> {
     let is_head = |line: &&&str| {
-        let line = line.trim_start();
-        line.starts_with("//") || line.starts_with("#[") || line.ends_with("=")
+        let line = line.trim();
+        line.starts_with("//") || line.starts_with("#[") || line.ends_with('=')
     };
-    let mut head: Vec<&str> = before.iter().rev().take_while(is_head).copied().collect();
+    let before = lines.get(..line - 1).unwrap_or_default();
+    let mut head: Vec<&str> = before
+        .iter()
+        .rev()
+        .take_while(is_head)
+        .map(|line| line.trim())
+        .collect();
     head.reverse();
-    if head.iter().any(|line| line.contains("no_mangle")) {
-        return Some("what the header asks of every caller".to_owned());
+    head
+}
+
+/// The section `# Safety` of the documentation above a line; functions of the C interface have theirs at the
+/// head of the header.
+fn contract_above(lines: &[&str], line: usize) -> Option<String> {
+    let head = head_above(lines, line);
+    let section = head
+        .iter()
+        .skip_while(|line| **line != "/// # Safety")
+        .skip(1);
+    let section = section.map_while(|line| line.strip_prefix("///").map(str::trim));
+    let section: Vec<&str> = section.take_while(|line| !line.starts_with('#')).collect();
+    if !section.is_empty() {
+        return Some(section.join(" ").trim().to_owned());
     }
-    let of_docs = |line: &&str| {
-        line.trim()
-            .strip_prefix("///")
-            .map(|line| line.trim().to_owned())
-    };
-    let docs: Vec<String> = head.iter().filter_map(of_docs).collect();
-    match docs.iter().position(|line| line == "# Safety") {
-        Some(at) => {
-            let section = docs
-                .get(at + 1..)?
-                .iter()
-                .take_while(|line| !line.starts_with('#'));
-            Some(section.map(String::as_str).collect::<Vec<_>>().join(" "))
-        }
-        // The type of a callback: its documentation says what it does.
-        None => {
-            let end = docs.iter().position(String::is_empty).unwrap_or(docs.len());
-            let docs = docs.get(..end).filter(|docs| !docs.is_empty())?;
-            Some(docs.join(" "))
+    let is_exported = head.iter().any(|line| line.contains("no_mangle"));
+    is_exported.then(|| "what the header asks of every caller.".to_owned())
+}
+
+/// The first paragraph of the documentation of a callback's type: what the callback does.
+fn promise_above(lines: &[&str], line: usize) -> Option<String> {
+    let head = head_above(lines, line);
+    let docs = head
+        .iter()
+        .map_while(|line| line.strip_prefix("///").map(str::trim));
+    let docs: Vec<&str> = docs.take_while(|line| !line.is_empty()).collect();
+    (!docs.is_empty()).then(|| docs.join(" "))
+}
+
+/// Returns a text without the links of documentation comments, whose targets are not pages: of
+/// "[`name`](path)" and "[`name`]" it keeps "`name`".
+fn without_links(text: &str) -> String {
+    let mut parts = text.split("[`");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("`]").unwrap_or((part, ""));
+        let target = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let rest = target.map_or(rest, |(_, rest)| rest);
+        let _ = write!(out, "`{name}`{rest}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        reason = "a test stops at what it does not expect"
+    )]
+
+    use super::*;
+
+    const SOURCE: &str = r#"
+/// Reads.
+///
+/// # Safety
+/// The pointer is good.
+unsafe fn read(at: *const u8) -> u8 {
+    // SAFETY: the caller's promise,
+    // in two lines.
+    let (a, b) = (
+        1,
+        unsafe { *at },
+    );
+    a + b // unsafe { in a comment }
+}
+// SAFETY: it has no state.
+unsafe impl Send for Words {}
+macro_rules! proved {
+    ($call:expr) => {{
+        // SAFETY: proved.
+        unsafe { $call }
+    }};
+}
+const TEXT: &str = "unsafe { in a text }";
+mod tests {
+    fn left_out() {
+        unsafe { undocumented() }
+    }
+}
+"#;
+
+    #[test]
+    fn every_place_is_found_with_its_argument() {
+        let found = places(SOURCE).unwrap();
+        let found: Vec<[&str; 3]> = found
+            .iter()
+            .map(|place| [&*place.around, &*place.what, &*place.argument])
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ["the module", "fn read", "The pointer is good."],
+                ["`read`", "*at", "the caller's promise, in two lines."],
+                ["the module", "impl Send for Words", "it has no state."],
+                ["`proved!`", "$call", "proved."],
+            ]
+        );
+    }
+
+    #[test]
+    fn links_of_documentation_become_names() {
+        let text = "As [`empty`](Self::empty), and [`of`]; a [number].";
+        assert_eq!(without_links(text), "As `empty`, and `of`; a [number].");
+    }
+
+    #[test]
+    fn a_place_without_an_argument_is_an_error() {
+        for (line, source) in [
+            (1, "fn f() { unsafe { g() } }"),
+            (3, "// A comment.\nfn f() {\n    unsafe { g() }\n}"),
+            (2, "/// Reads.\nunsafe impl Send for Words {}"),
+            (1, "unsafe fn f() {}"),
+        ] {
+            let refused = places(source).err();
+            let Some(Failure(message)) = refused else {
+                panic!("{source} is accepted");
+            };
+            assert!(message.starts_with(&format!("{line}: ")), "{message}");
         }
     }
 }
