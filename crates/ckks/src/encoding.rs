@@ -263,12 +263,27 @@ pub(crate) fn computed_root(index: usize) -> (f64, f64) {
 #[inline(always)]
 fn round(message: &mut [u8]) {
     for bytes in message.as_chunks_mut::<8>().0 {
-        let value = f64::from_ne_bytes(*bytes);
-        let integer = value as i64;
-        let rest = value - integer as f64;
-        let rounded = integer + i64::from(rest >= 0.5) - i64::from(rest <= -0.5);
-        *bytes = rounded.to_ne_bytes();
+        *bytes = nearest(u64::from_ne_bytes(*bytes)).to_ne_bytes();
     }
+}
+
+/// Returns the integer nearest to a double of at most 2^62 in magnitude, given its bits; halves are rounded away from
+/// zero. It uses integers alone: a conversion checks its range, with a branch where code is optimised for size.
+#[inline(always)]
+fn nearest(bits: u64) -> i64 {
+    /// The biased exponent of a number whose lowest bit of the mantissa is a half.
+    const OF_HALVES: u32 = 1074;
+    const MANTISSA_BITS: u32 = 52;
+    let exponent = (bits >> MANTISSA_BITS) as u32 & 0x7ff;
+    let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
+    // The number of halves: shifted to the left for large numbers, to the right for others, out of sight for
+    // those near zero.
+    let left = exponent.saturating_sub(OF_HALVES);
+    let right = OF_HALVES.saturating_sub(exponent).min(63);
+    let halves = mantissa.wrapping_shl(left) >> right;
+    let magnitude = (halves.wrapping_add(1) >> 1) as i64;
+    let sign = bits as i64 >> 63;
+    (magnitude ^ sign).wrapping_sub(sign)
 }
 
 #[cfg(test)]

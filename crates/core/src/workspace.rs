@@ -162,6 +162,7 @@ pub fn wipe<N: Number>(secrets: &mut [N]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn slices_follow_each_other_and_do_not_overlap() {
@@ -231,6 +232,84 @@ mod tests {
             carver.take::<u64>(usize::MAX).map(drop),
             too_small(usize::MAX)
         );
+    }
+
+    /// Takes numbers of a width, and returns their address and their length in bytes.
+    fn taken(
+        carver: &mut Carver<'_>,
+        width: usize,
+        count: usize,
+    ) -> Result<(usize, usize), WorkspaceError> {
+        fn place<N: Number>(numbers: &mut [N]) -> (usize, usize) {
+            (numbers.as_ptr().addr(), size_of_val(numbers))
+        }
+        match width {
+            1 => carver.take::<u8>(count).map(place),
+            4 => carver.take::<u32>(count).map(place),
+            _ => carver.take::<f64>(count).map(place),
+        }
+    }
+
+    /// Compares what numbers are taken with what should be, until one is refused.
+    fn check_takes(buffer: &mut [u8], takes: &[(usize, usize)]) {
+        let (start, len) = (buffer.as_ptr().addr(), buffer.len());
+        let mut carver = Carver::new(buffer, len).unwrap();
+        let mut end = 0;
+        for &(width, count) in takes {
+            let found = len - end;
+            let needed = count.saturating_mul(width);
+            let expected = match (needed > found, end % width) {
+                (true, _) => Err(WorkspaceError::TooSmall { needed, found }),
+                (false, 0) => Ok((start + end, needed)),
+                (false, _) => Err(WorkspaceError::Misaligned),
+            };
+            assert_eq!(
+                taken(&mut carver, width, count),
+                expected,
+                "{len} {takes:?}"
+            );
+            if expected.is_err() {
+                return;
+            }
+            end += needed;
+        }
+    }
+
+    /// Slices follow each other, are aligned, and end within the buffer: three of them, of all widths and of every
+    /// count up to the length of every small buffer.
+    #[test]
+    fn all_small_slices_are_where_they_should_be() {
+        const LEN: usize = if cfg!(miri) { 9 } else { 25 };
+        let mut workspace = Workspace::<LEN>::new();
+        let all = || {
+            [1, 4, 8]
+                .into_iter()
+                .flat_map(|width| (0..=LEN / width + 1).map(move |count| (width, count)))
+        };
+        for len in 0..=LEN {
+            let buffer = &mut workspace.as_mut_slice()[..len];
+            for (first, second) in all().flat_map(|first| all().map(move |second| (first, second)))
+            {
+                for third in [(1, 0), (1, 1), (4, 1), (8, 1), (8, 0)] {
+                    check_takes(buffer, &[first, second, third]);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// The same for counts of any size, whose products with a width overflow.
+        #[test]
+        fn slices_of_any_size_are_where_they_should_be(
+            len in 0..=256usize,
+            takes in proptest::collection::vec(
+                (prop_oneof![Just(1usize), Just(4), Just(8)], prop_oneof![0..40usize, any::<usize>()]),
+                0..8,
+            ),
+        ) {
+            let mut workspace = Workspace::<256>::new();
+            check_takes(&mut workspace.as_mut_slice()[..len], &takes);
+        }
     }
 
     #[cfg(feature = "std")]

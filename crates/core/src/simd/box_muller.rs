@@ -36,18 +36,19 @@ pub(super) fn replace_by_normals(words: &mut [u32; WORDS], root: &[f32; 4]) {
     // Without this the compiler moves the conversions into the loop below.
     zeroize::optimization_barrier(&*low);
 
+    let sign = SignMask::new();
     let (radii, angles) = words.split_at_mut(PAIRS);
     let radii = radii.as_chunks_mut::<EXTENSIONS>().0;
     let angles = angles.as_chunks_mut::<EXTENSIONS>().0;
     // There are two passes, because the constants of both do not fit the registers at once.
     for radii in &mut *radii {
         for i in 0..EXTENSIONS {
-            radii[i] = radius(radii[i], low[i], root).to_bits();
+            radii[i] = radius(radii[i], low[i], root, sign).to_bits();
         }
     }
     for (radii, angles) in radii.iter_mut().zip(angles) {
         for i in 0..EXTENSIONS {
-            let [x, y] = pair_of_radius(f32::from_bits(radii[i]), angles[i]);
+            let [x, y] = pair_of_radius(f32::from_bits(radii[i]), angles[i], sign);
             radii[i] = round(x);
             angles[i] = round(y);
         }
@@ -74,24 +75,46 @@ pub(crate) fn low_fraction(extension: u32) -> f32 {
     (extension as f32 + 0.5) * UNIT
 }
 
+/// Makes masks of signs: all ones for a word whose top bit is set, zero for others.
+///
+/// The compiler does not know by how many places a word is shifted for that. If it did, it would take the mask for a
+/// condition and might branch on it, which code that is optimised for size does.
+#[derive(Clone, Copy)]
+pub(crate) struct SignMask {
+    places: u32,
+}
+
+impl SignMask {
+    pub(crate) fn new() -> Self {
+        Self {
+            places: core::hint::black_box(31),
+        }
+    }
+
+    #[inline(always)]
+    fn of(self, word: u32) -> u32 {
+        (word as i32).wrapping_shr(self.places) as u32
+    }
+}
+
 /// Returns the distance of a pair from the origin: `sqrt(-2 ln u)`, times the factor by which
 /// `root` is larger than [`ROOT`]. `low` is the [`low_fraction`] of the extension.
 #[inline(always)]
-pub(crate) fn radius(word: u32, low: f32, root: &[f32; 4]) -> f32 {
-    square_root(minus_two_ln_fraction(word, low), root)
+pub(crate) fn radius(word: u32, low: f32, root: &[f32; 4], sign: SignMask) -> f32 {
+    square_root(minus_two_ln_fraction(word, low, sign), root)
 }
 
 /// Returns two independent normal variates, given their distance from the origin and the word of
 /// their angle.
 #[inline(always)]
-pub(crate) fn pair_of_radius(radius: f32, angle_word: u32) -> [f32; 2] {
+pub(crate) fn pair_of_radius(radius: f32, angle_word: u32, sign: SignMask) -> [f32; 2] {
     // The angle is within an eighth of a turn of one of the four half-axes. The lowest bits, which
     // have no weight in the angle, select the half-axis.
     let eighths = angle_word as i32 as f32 * EIGHTH;
     let [sine, cosine] = sin_cos_quarter_pi(eighths);
     let along = radius * f32::from_bits(cosine.to_bits() | ((angle_word << 30) & SIGN));
     let across = radius * sine;
-    let swap = 0u32.wrapping_sub(angle_word & 1);
+    let swap = sign.of(angle_word << 31);
     [select(swap, across, along), select(swap, along, across)]
 }
 
@@ -111,8 +134,8 @@ const TWO_LN_2: f32 = 2.0 * core::f32::consts::LN_2;
 /// for `v = (1 - s) 2^-exponent`, or, if `u` is `1 - v`, with `s = v` and no exponent.
 /// Either way `s` is in `[0, 1/2]`, and the terms do not cancel.
 #[inline(always)]
-fn minus_two_ln_fraction(word: u32, low: f32) -> f32 {
-    let upper = ((word as i32) >> 31) as u32;
+fn minus_two_ln_fraction(word: u32, low: f32, sign: SignMask) -> f32 {
+    let upper = sign.of(word);
     // 2^32 v.
     let v = (word & !SIGN) as i32 as f32 + low;
 

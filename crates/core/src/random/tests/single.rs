@@ -4,7 +4,7 @@
 use super::continuous::gaussian;
 use super::noise::add_noise_on;
 use super::*;
-use crate::simd::box_muller::{ROOT, low_fraction, pair_of_radius, radius};
+use crate::simd::box_muller::{ROOT, SignMask, low_fraction, pair_of_radius, radius};
 use crate::simd::{Isa, Simd, dispatch};
 use crate::torus::Torus;
 
@@ -33,7 +33,8 @@ fn reference(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
 
 fn kernel(radius: u32, extension: u32, angle: u32) -> [f64; 2] {
     let low = low_fraction(extension);
-    pair_of_radius(self::radius(radius, low, &ROOT), angle).map(f64::from)
+    let sign = SignMask::new();
+    pair_of_radius(self::radius(radius, low, &ROOT, sign), angle, sign).map(f64::from)
 }
 
 /// Words of all magnitudes, from both ends, and arbitrary ones.
@@ -89,6 +90,7 @@ fn the_tail_reaches_nine_standard_deviations() {
 fn the_bits_are_pinned() {
     let mut words = vec![0u32; 3 << 16];
     fill_uniform(&mut stream(ExpanderKind::ChaCha20, 8), &mut words);
+    let sign = SignMask::new();
     let digest = words
         .as_chunks::<3>()
         .0
@@ -97,7 +99,7 @@ fn the_bits_are_pinned() {
             let low = low_fraction(extension);
             // Every second radius deep in a tail.
             let radius = (radius as i32 >> ((angle & 1) * 28)) as u32;
-            pair_of_radius(self::radius(radius, low, &ROOT), angle)
+            pair_of_radius(self::radius(radius, low, &ROOT, sign), angle, sign)
         })
         .fold(0u64, |sum, x| {
             sum.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(x.to_bits())
