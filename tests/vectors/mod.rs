@@ -24,6 +24,11 @@ pub(crate) fn tfhepp(name: &str) -> Vec<u8> {
     read(&tfhepp_path(name))
 }
 
+/// Reads a test vector that TFHE-rs publishes.
+pub(crate) fn tfhe_rs_core(name: &str) -> Vec<u8> {
+    read(&folder().join("tfhe-rs-core").join(format!("{name}.cbor")))
+}
+
 /// Reads the bits that a file of TFHEpp v9 holds, from the file that lists them as digits.
 pub(crate) fn tfhepp_bits(name: &str) -> Vec<bool> {
     let digits = tfhepp(name);

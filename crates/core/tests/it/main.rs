@@ -17,4 +17,5 @@ mod corrupted_columns;
 mod golden;
 mod golden_answers;
 mod independent_reader;
+mod tfhe_rs_vectors;
 mod tfhepp_vectors;
