@@ -1,8 +1,8 @@
 //! `cargo xtask unsafe`: the list of all unsafe code that ships, with the argument for each.
 //!
-//! [`write`] makes `docs/unsafe.md` from the sources: every block, function, implementation and attribute
+//! [`write()`] makes `docs/unsafe.md` from the sources: every block, function, implementation and attribute
 //! that says `unsafe`, what it does, and the `SAFETY` comment or the `# Safety` section that belongs to it.
-//! [`check`] fails if one has no argument, or if the list is not what the sources say.
+//! [`check()`] fails if one has no argument, or if the list is not what the sources say.
 
 use std::fmt::Write as _;
 use std::fs::read_dir;
@@ -336,8 +336,8 @@ fn promise_above(lines: &[&str], line: usize) -> Option<String> {
     (!docs.is_empty()).then(|| docs.join(" "))
 }
 
-/// Returns a text without the links of documentation comments, whose targets are not pages: of
-/// "[`name`](path)" and "[`name`]" it keeps "`name`".
+/// Returns a text without the links of documentation comments, whose targets are not pages: of a name in square
+/// brackets, and a path in parentheses behind them, it keeps the name.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut out = parts.next().unwrap_or_default().to_owned();
