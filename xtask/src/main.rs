@@ -51,7 +51,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        arm --short      the counts, and the device library's tests on ARMv7 only
        arm --record     no tests, and the counts become the recorded ones
        c [--arm]        the C library on this machine, or on ARM
-       ct               secret paths on Valgrind: no branch and no address depends on a secret
+       ct [--all]       secret paths on Valgrind: no branch and no address depends on a secret
        wheels           the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
        header           writes the header of the C library
        install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
@@ -72,7 +72,8 @@ fn main() -> ExitCode {
         ["c"] => c::test(),
         ["unsafe"] => unsafe_code::write(),
         ["unsafe", "--check"] => unsafe_code::check(),
-        ["ct"] => ct::run(),
+        ["ct"] => ct::run(ct::Depth::Usual),
+        ["ct", "--all"] => ct::run(ct::Depth::All),
         ["c", "--arm"] => arm::c_library(),
         ["fuzz", ref options @ ..] => match options {
             [] => fuzz::run(5, None),

@@ -15,7 +15,7 @@ type Check = fn() -> Result<(), Failure>;
 
 const CHECKS: [(&str, Check); 12] = [
     ("map", map::run),
-    ("ct", ct::run),
+    ("ct --all", || ct::run(ct::Depth::All)),
     ("deny", deny::run),
     ("test --all", || test::run(Depth::All)),
     ("site", site::run),
