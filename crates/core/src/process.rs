@@ -4,11 +4,11 @@
 //! seeds](crate::random::SeedSequence), each would draw the same seeds for other plaintexts, and the differences of
 //! all plaintexts would be public. A session therefore remembers the [`Process`] that made it.
 //!
-//! On Linux, a page of memory that the kernel clears in a child (`MADV_WIPEONFORK`) tells of every kind of `fork()`
-//! and `clone()`, in children of children too, and looking at it costs one load from memory. Elsewhere on Unix, and
-//! where a kernel does not know such pages, the process id tells, at the cost of a system call; a grandchild that
-//! gets the id of its dead grandparent is not told apart then. Boards without processes cost nothing. Copies of a whole
-//! machine, such as snapshots of virtual machines, are not seen.
+//! On Unix the process id tells, at the cost of a system call. A grandchild that gets the id of its dead grandparent is
+//! not told apart by it. On Linux, a page of memory that the kernel clears in a child (`MADV_WIPEONFORK`) also tells of
+//! every kind of `fork()` and `clone()`, in children of children too. Both count there, because the page alone does not
+//! tell where the advice is accepted and not followed, as in QEMU's emulation of a process. Boards without processes cost
+//! nothing. Copies of a whole machine, such as snapshots of virtual machines, are not seen.
 
 /// A process, as far as it can be told from those that it was forked from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ mod system {
 
     /// A process.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) enum Id {
-        /// The number of forks that were looked for between the first process and this one.
-        Generation(usize),
-        /// The process id, where the kernel has no pages that children find cleared.
-        Number(libc::pid_t),
+    pub(super) struct Id {
+        /// The process id.
+        number: libc::pid_t,
+        /// The number of forks that the page told of between the first process and this one; 0 without a page.
+        generation: usize,
     }
 
     /// The page, which holds 1 in the process that wrote it last and 0 in its children. Null before the first look.
@@ -45,10 +45,10 @@ mod system {
     static NO_PAGE: AtomicUsize = AtomicUsize::new(0);
 
     pub(super) fn current() -> Id {
-        match page() {
-            Some(page) => Id::Generation(generation(page)),
+        Id {
             // SAFETY: the function has no preconditions and cannot fail.
-            None => Id::Number(unsafe { libc::getpid() }),
+            number: unsafe { libc::getpid() },
+            generation: page().map_or(0, generation),
         }
     }
 

@@ -102,8 +102,13 @@ impl FramePlan {
     /// Returns the format of the frames.
     ///
     /// # Errors
-    /// If a column cannot travel in frames, or columns, rows or frames are too few or too many.
+    /// If a column is not possible or cannot travel in frames, or columns, rows or frames are too few or too many.
     pub fn format(&self) -> Result<Format, PadsError> {
+        let metadata = ReadingsMetadata {
+            columns: self.columns.clone(),
+            rows: vec![String::new()],
+        };
+        metadata.check()?;
         let columns = self.encodings()?.into_iter().map(|encoding| {
             // Both are at most 48, or the encoding would not be one.
             FrameColumn::new(encoding.bits() as u8, encoding.headroom() as u8)

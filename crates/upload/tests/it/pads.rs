@@ -378,3 +378,20 @@ fn the_file_of_a_board_comes_back_and_damage_is_noticed() {
     assert_eq!(head.receiver().unwrap().read(&sent).unwrap().counter(), 1);
     assert!(PadHead::from_bytes(&file).is_err());
 }
+
+/// Columns of a plan are checked when it is read, not when the first row comes.
+#[test]
+fn a_plan_of_impossible_columns_is_refused() {
+    let [mut plan, ..] = plans();
+    for scale in [f64::NAN, 0.0, f64::INFINITY] {
+        plan.columns[0].scale = scale;
+        assert!(
+            matches!(plan.format(), Err(PadsError::Columns(_))),
+            "{scale}"
+        );
+        let file = BoardFile::new(plan.clone(), board_key());
+        let secret = secret(1);
+        let file = file.to_bytes(secret.parameters().fingerprint(), secret.fingerprint());
+        assert!(BoardFile::read(&file.unwrap()).is_err(), "{scale}");
+    }
+}
