@@ -130,6 +130,11 @@ impl Signer {
         Ok(Some(Self { key, name }))
     }
 
+    /// The number of bytes by which a signature makes an upload longer.
+    fn overhead(&self) -> usize {
+        self.key.algorithm().overhead()
+    }
+
     fn sign(&self, upload: &[u8]) -> Result<Vec<u8>, SendFailure> {
         let signed = self.key.sign(&self.name, upload);
         signed.map_err(SendFailure::later)
@@ -185,7 +190,8 @@ impl Link {
                 short_form,
                 signer,
             } => {
-                return short_form.send(waiting, |upload| {
+                let signature = signer.as_ref().map_or(0, Signer::overhead);
+                let sent = short_form.send(waiting, |upload| {
                     let signed = signer.as_ref().map(|signer| signer.sign(upload));
                     let signed = signed.transpose()?;
                     let sent = signed.as_deref().unwrap_or(upload);
@@ -193,7 +199,8 @@ impl Link {
                         Carrier::Https(https) => https.send(sent),
                         Carrier::Mqtt(mqtt) => mqtt.send(sent),
                     }
-                });
+                })?;
+                return Ok(sent + signature);
             }
             Batches::Frames { carrier, board } => match carrier {
                 Carrier::Https(https) => https.send_frame(*board, bytes)?,

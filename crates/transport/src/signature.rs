@@ -68,6 +68,11 @@ impl Algorithm {
         }
     }
 
+    /// Returns the number of bytes by which a signed upload is longer.
+    pub const fn overhead(self) -> usize {
+        FIXED_BYTES + self.signature_bytes()
+    }
+
     const fn code(self) -> u8 {
         match self {
             Self::Ed25519 => 1,
@@ -242,7 +247,7 @@ impl SigningKey {
     pub fn sign(&self, name: &str, upload: &[u8]) -> Result<Vec<u8>, SignatureError> {
         let text = signed_text(name, upload)?;
         let algorithm = self.algorithm();
-        let start = FIXED_BYTES + algorithm.signature_bytes();
+        let start = algorithm.overhead();
         let mut signed = vec![0; start];
         signed.reserve_exact(upload.len());
         let (fixed, signature) = signed.split_at_mut(FIXED_BYTES);

@@ -45,6 +45,11 @@ impl Survey {
                 )
             })
         };
+        // A spool that was copied without its empty directories has nothing in them.
+        let list_within = |name: &str| match directory.join(name) {
+            place if place.exists() => list(&place),
+            _ => Ok(Vec::new()),
+        };
         let is_batch = |path: &std::path::PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
         let mut survey = Self {
             running: is_locked(&directory.join(LOCK)),
@@ -69,7 +74,7 @@ impl Survey {
                 Err(_) => survey.damaged += u64::from(path.exists()),
             }
         }
-        for path in list(&directory.join(REFUSED))? {
+        for path in list_within(REFUSED)? {
             if is_batch(&path) {
                 survey.refused += 1;
             } else if let Ok(words) = std::fs::read_to_string(&path)
@@ -78,7 +83,7 @@ impl Survey {
                 survey.refusals.push(words);
             }
         }
-        let damaged = list(&directory.join(DAMAGED))?;
+        let damaged = list_within(DAMAGED)?;
         survey.damaged += damaged.iter().filter(|path| is_batch(path)).count() as u64;
         Ok(survey)
     }

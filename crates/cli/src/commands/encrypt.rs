@@ -70,12 +70,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         byte_count += upload.len() as u64;
     }
     let parts = match arguments.split {
-        Some(_) => format!(" in {uploads} uploads"),
+        Some(_) => format!(" in {}", report::counted(uploads, "upload", "uploads")),
         None => String::new(),
     };
     output::note(format_args!(
-        "encrypted {row_count} rows of {} columns{parts}: {} to {}",
-        columns.len(),
+        "encrypted {} of {}{parts}: {} to {}",
+        report::counted(row_count as u64, "row", "rows"),
+        report::counted(columns.len() as u64, "column", "columns"),
         report::bytes(byte_count),
         output::shown(arguments.out.as_ref())
     ));

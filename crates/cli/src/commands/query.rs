@@ -172,10 +172,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::write(arguments.out.as_deref(), &reply.result)?;
     if let Some(latest) = &list.latest {
         output::note(format_args!(
-            "about the upload of '{}' that was stored at {}: {} rows",
+            "about the upload of '{}' that was stored at {}: {}",
             latest.uploader,
             latest.created_at,
-            report::count(latest.summary.rows),
+            report::counted(latest.summary.rows, "row", "rows"),
         ));
     }
     output::note(format_args!(

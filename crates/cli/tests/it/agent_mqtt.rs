@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::board::agent;
+use crate::common::board::{LEVEL, agent};
 use crate::common::mosquitto::{Mosquitto, desk};
 use crate::common::{Server, command, tfhe_sbc};
 use serde_json::json;
@@ -313,15 +313,7 @@ fn uploads_that_a_broker_could_forge_are_refused() {
     let directory = desk.path();
     let broker = Mosquitto::start(directory, true);
     let url = format!("mqtts://{}", broker.address);
-    let source = r#"
-        [[column]]
-        name = "level"
-        unit = "m"
-        offset = -2.0
-        scale = 0.5
-        bits = 4
-        source = { kind = "command", run = ["echo", "1.5"] }
-    "#;
+    let source = format!("{LEVEL}\nsource = {{ kind = \"command\", run = [\"echo\", \"1.5\"] }}");
     fs::write(directory.join("sources.toml"), source).unwrap();
     let provision = [
         "provision",

@@ -95,16 +95,16 @@ fn check_questions_are_asked_and_compared_and_a_lie_is_found() {
     };
     query("0", "none.tsbc");
     assert!(!directory.join("none-check.tsbc").exists());
-    let run = query("1", "result.tsbc");
-    assert!(run.stderr.contains("result-check.tsbc"), "{}", run.stderr);
+    let run = query("1", "asked.tsbc");
+    assert!(run.stderr.contains("asked-check.tsbc"), "{}", run.stderr);
     let (asked, open) = (
         record(directory)["asked"].clone(),
         status(directory)["not_compared"].clone(),
     );
     assert_eq!((asked.as_array().unwrap().len(), open), (1, json!(1)));
     let decrypt = |file: &str| tfhe_sbc(directory, &["decrypt", file, "--checks", "checks.json"]);
-    decrypt("result.tsbc").refused(&["no answer to a check question", "OUT-check"]);
-    let compared = decrypt("result-check.tsbc").succeeded();
+    decrypt("asked.tsbc").refused(&["no answer to a check question", "OUT-check"]);
+    let compared = decrypt("asked-check.tsbc").succeeded();
     for question in QUESTIONS {
         assert!(compared.text().contains(question), "{}", compared.text());
     }
@@ -114,7 +114,7 @@ fn check_questions_are_asked_and_compared_and_a_lie_is_found() {
         "{}",
         compared.text()
     );
-    decrypt("result-check.tsbc").refused(&["compared already"]);
+    decrypt("asked-check.tsbc").refused(&["compared already"]);
     let told = status(directory);
     assert_eq!((&told["right"], &told["wrong"]), (&json!(4), &json!(0)));
     let probability = told["found_out"][0]["probability"].as_f64().unwrap();

@@ -68,11 +68,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     })?;
     output::write_file(&arguments.out, &upload)?;
     output::note(format_args!(
-        "encrypted {rows} rows of random readings: {} to {}; {} has {} check uploads now",
+        "encrypted {} of random readings: {} to {}; {} has {} now",
+        report::counted(rows as u64, "row", "rows"),
         report::bytes(upload.len() as u64),
         arguments.out.display(),
         arguments.record.display(),
-        report::count(kept as u64),
+        report::counted(kept as u64, "check upload", "check uploads"),
     ));
     Ok(())
 }
