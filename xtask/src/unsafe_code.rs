@@ -47,7 +47,7 @@ struct Place {
     line: usize,
     /// The function or macro around it.
     around: String,
-    /// What is unsafe: code, or the name of a function.
+    /// The unsafe code, or the name of an unsafe function.
     what: String,
     argument: String,
 }
@@ -203,7 +203,7 @@ fn walk(
     Ok(())
 }
 
-/// What a word `unsafe` belongs to, with its text.
+/// The item that a word `unsafe` belongs to, with its text.
 enum What {
     Block(String),
     Attribute(String),

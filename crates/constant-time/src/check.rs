@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use tfhe_sbc_core::memcheck;
 
-/// What went wrong in a path, or nothing.
+/// The success of a path, or its error.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
 /// All paths so far.
@@ -17,7 +17,7 @@ pub(crate) struct Check {
     failures: Vec<String>,
 }
 
-/// What a path did, as memcheck saw it.
+/// The course of a path as memcheck saw it.
 struct Seen {
     outcome: Outcome,
     reports: usize,

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::workspace::Number;
 
-/// Whether this build asks Valgrind.
+/// True in a build that asks Valgrind.
 const ON: bool = cfg!(all(feature = "memcheck", target_arch = "x86_64"));
 
 /// The number of bytes that were undefined when they were disclosed.

@@ -73,7 +73,7 @@ impl Kind {
         })
     }
 
-    /// Whether messages of this kind are secret.
+    /// Returns whether messages of this kind are secret.
     pub(super) const fn is_secret(self) -> bool {
         matches!(self, Self::SecretKey | Self::DeviceKey)
     }

@@ -1,8 +1,8 @@
 //! TFHE-rs's published test vectors, from keys and masks to a programmable bootstrap, with this crate's types, bit for
 //! bit. Their origin is in `tests/vectors/tfhe-rs-core/README.md`.
 //!
-//! Where this crate has no function for 64-bit ciphertexts and products that are exact, the key switch and the external
-//! product, the test has the formula. What it is made of is this crate's.
+//! This crate has no key switch of 64-bit ciphertexts and no exact external product. For these two
+//! the test has the formula, and applies it to types of this crate.
 
 use ciborium::Value;
 use tfhe_sbc_core::dimensions::{LweDimension, PolynomialSize};
