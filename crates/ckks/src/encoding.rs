@@ -16,7 +16,7 @@
 //! except that values may be refused.
 
 use tfhe_sbc_core::fft::root_of_unity;
-use tfhe_sbc_core::memcheck::disclosed;
+use tfhe_sbc_core::memcheck::{disclosed, scalar};
 use tfhe_sbc_core::simd::{Isa, vectorize};
 
 use crate::error::CkksError;
@@ -263,7 +263,7 @@ pub(crate) fn computed_root(index: usize) -> (f64, f64) {
 #[inline(always)]
 fn round(message: &mut [u8]) {
     for bytes in message.as_chunks_mut::<8>().0 {
-        *bytes = nearest(u64::from_ne_bytes(*bytes)).to_ne_bytes();
+        *bytes = nearest(scalar(u64::from_ne_bytes(*bytes))).to_ne_bytes();
     }
 }
 

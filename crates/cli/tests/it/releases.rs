@@ -20,7 +20,7 @@ use tfhe_sbc_transport::identity::{CertificateFiles, Identity};
 use tfhe_sbc_upload::short::{Definitions, ShortUpload, shorten};
 
 use crate::common::frames::{Board, make_pads_for};
-use crate::common::{self, COLUMNS, READINGS, Server, command, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{self, COLUMNS, READINGS, Server, command, contents, tfhe_sbc, tfhe_sbc_fed};
 
 /// The board of the frames.
 const BOARD: &str = "70b3d57ed0001234";
@@ -137,7 +137,7 @@ fn make_server_key(directory: &Path) {
 
 /// Returns the files below a directory whose names end in `.tsbc`.
 fn messages(directory: &Path) -> Vec<PathBuf> {
-    let all = common::contents(directory).into_keys();
+    let all = contents(directory).into_keys();
     all.filter(|path| path.extension().is_some_and(|ending| ending == "tsbc"))
         .collect()
 }
@@ -333,12 +333,17 @@ fn the_store_and_the_spool_of_a_release_are_used_on() {
 /// An address that no server has.
 const NOWHERE: &str = "https://127.0.0.1:1";
 
-/// Writes the files of a release: see `tests/releases/README.md`.
+/// Writes the files of a release: see `tests/releases/README.md`. They stay if the variable `TFHE_SBC_KEEP_RELEASE` is
+/// set; otherwise this shows that they can be written.
 #[test]
-#[ignore = "writes the files of a release, once"]
-fn write_the_files_of_a_release() {
+#[ignore = "makes keys of many sets, and writes the files of a release if it is told to"]
+fn the_files_of_a_release_can_be_written() {
     let version = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
-    let release = folder().join(version);
+    let scratch = tempfile::tempdir().unwrap();
+    let release = match std::env::var_os("TFHE_SBC_KEEP_RELEASE") {
+        Some(_) => folder().join(version),
+        None => scratch.path().join(version),
+    };
     assert!(
         !release.exists(),
         "{} exists; a release's files never change",
@@ -354,6 +359,11 @@ fn write_the_files_of_a_release() {
         }
     }
     copy(desk.path(), &release);
+    let bytes: u64 = contents(&release)
+        .values()
+        .map(|file| file.len() as u64)
+        .sum();
+    assert!((500_000..3_000_000).contains(&bytes), "{bytes}");
 }
 
 /// Files that a release does not keep: too large, or of no format of ours.
