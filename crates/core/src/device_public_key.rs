@@ -110,6 +110,21 @@ impl DevicePublicKey {
         self.fingerprint
     }
 
+    /// The expander of the masks.
+    pub(crate) fn expander(&self) -> ExpanderKind {
+        self.expander
+    }
+
+    /// The seed of the masks. The masks of row `j` are its stream `j`.
+    pub(crate) fn mask_seed(&self) -> &MaskSeed {
+        &self.mask_seed
+    }
+
+    /// The bodies, row after row, as little-endian torus scalars.
+    pub(crate) fn bodies(&self) -> &[u8] {
+        &self.bodies
+    }
+
     /// Returns the bytes of a device public key file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, WireError> {
         let mut out = Vec::with_capacity(HEADER_BYTES + PARAMETERS_BYTES + self.bodies.len() + 4);

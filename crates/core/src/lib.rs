@@ -19,7 +19,7 @@
 //! | [`fft`] | the folded transform as a tree of remainders, explained in the module |
 //! | `packing` | the same authors, "TFHE: Fast Fully Homomorphic Encryption over the Torus", Journal of Cryptology 2020, algorithm 2 |
 //! | [`ntt`] | Lyubashevsky and Seiler, "NTTRU", 2019; Seiler 2018 |
-//! | `device_public_key` | Lyubashevsky, Peikert and Regev 2010, section 1.1 |
+//! | `device_public_key`, `public_zeros` | Lyubashevsky, Peikert and Regev 2010, section 1.1 |
 //! | `lwe` | keys of blocks: ePrint 2023/958, section 3 |
 //! | [`random::ExpanderKind`] | RFC 8439, FIPS 197 with SP 800-38A, BLAKE2X 2016, BLAKE3 2020, FIPS 202 |
 //! | [`random::add_noise`] | Box and Muller 1958; TUniform of TFHE-rs |
@@ -53,6 +53,8 @@ pub mod parameter_sets;
 pub mod parameters;
 pub mod polynomial;
 pub mod process;
+#[cfg(feature = "alloc")]
+pub mod public_zeros;
 pub mod random;
 pub mod sample_extract;
 pub mod simd;

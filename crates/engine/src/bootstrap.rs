@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::LweDimension;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::sample_extract::sample_extract_into;
 use tfhe_sbc_core::torus::Torus;
 
@@ -138,6 +138,11 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
     /// The parameters of the key.
     pub fn parameters(&self) -> &Parameters {
         self.key.parameters()
+    }
+
+    /// The fingerprint of the key set.
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        self.key.fingerprint()
     }
 
     /// The number of bootstraps done so far.

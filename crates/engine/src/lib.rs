@@ -9,7 +9,7 @@
 //! [`gates`] and [`circuit`] use nothing below [`bootstrap`]. A circuit records the lookups of
 //! [`integer`] operators and evaluates them together; [`analytics`] computes on columns of
 //! integers. [`compact`] takes whole readings in one ciphertext apart. [`packing_key`] packs answers for
-//! their way back.
+//! their way back, and [`sanitise`] covers their noise before, if their owner asks for that.
 //!
 //! No value of this crate holds a secret. [`server_key`] makes the public evaluation keys from the
 //! key owner's secrets; [`timing_key`] makes keys of the same shape that encrypt nothing, for
@@ -32,6 +32,7 @@ pub mod key_switch;
 pub mod lookup_table;
 pub mod modulus_switch;
 pub mod packing_key;
+pub mod sanitise;
 pub mod seeded_rows;
 pub mod server_key;
 pub mod timing_key;

@@ -21,7 +21,7 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::packing::{
-    PACKING_PARAMETERS_BYTES, PackingParameters, PackingSecret, slot_scale_log2,
+    PACKING_PARAMETERS_BYTES, PackingParameters, PackingSecret, SlotBits, slot_scale_log2,
 };
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
@@ -237,11 +237,35 @@ impl PackingKey {
         PackedList::new(&self.packing, blocks.len(), self.pack_whole(blocks))
     }
 
+    /// Packs messages under the small key that are at the top of the torus already, as those of a
+    /// [`Sanitiser`](crate::sanitise::Sanitiser), and cuts the ciphertexts to `bits`.
+    ///
+    /// Returns `None` if there are more than a message holds, 2^22.
+    ///
+    /// # Panics
+    /// If a message is not under the small key.
+    pub fn pack_messages(
+        &self,
+        messages: &[LweCiphertext<u32>],
+        bits: SlotBits,
+    ) -> Option<PackedList> {
+        let cut = PackingParameters {
+            slot_bits: bits,
+            ..self.packing
+        };
+        PackedList::new(&cut, messages.len(), self.pack_scaled(messages, 0))
+    }
+
     /// Packs blocks as [`pack`](Self::pack), without cutting the ciphertexts.
     ///
     /// # Panics
     /// If a block is not under the small key.
     pub fn pack_whole(&self, blocks: &[LweCiphertext<u32>]) -> Vec<GlweCiphertext<u32>> {
+        self.pack_scaled(blocks, slot_scale_log2(&self.parameters))
+    }
+
+    /// Packs blocks whose phases times `2^scale` are those of slots.
+    fn pack_scaled(&self, blocks: &[LweCiphertext<u32>], scale: u32) -> Vec<GlweCiphertext<u32>> {
         let dimension = self.parameters.lwe_dimension();
         assert!(
             blocks.iter().all(|block| block.dimension() == dimension),
@@ -255,7 +279,7 @@ impl PackingKey {
         let job = share.clamp(1, CIPHERTEXTS_OF_A_JOB) * size;
         let packed = blocks.par_chunks(job).map_init(
             || self.scratch(),
-            |scratch, blocks| self.pack_job(blocks, scratch),
+            |scratch, blocks| self.pack_job(blocks, scale, scratch),
         );
         packed.flatten_iter().collect()
     }
@@ -272,11 +296,11 @@ impl PackingKey {
     fn pack_job(
         &self,
         blocks: &[LweCiphertext<u32>],
+        scale: u32,
         scratch: &mut PackingScratch,
     ) -> Vec<GlweCiphertext<u32>> {
         let size = self.packing.polynomial_size.get();
         let mask_len = self.packing.secret_dimension().0;
-        let scale = slot_scale_log2(&self.parameters);
         let columns = self.product.component_count();
         let mut sums: Vec<Vec<u32>> = blocks
             .chunks(size)

@@ -44,6 +44,7 @@ pub mod noise_sum;
 pub mod packing;
 pub mod parameter_file;
 pub mod prediction;
+pub mod sanitising;
 pub mod search;
 pub mod security;
 pub mod special_functions;

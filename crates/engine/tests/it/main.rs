@@ -24,5 +24,6 @@ mod noise;
 mod operators;
 mod packing;
 mod reference;
+mod sanitise;
 mod transform_error;
 mod uploads;
