@@ -7,13 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns as columns;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{ColumnTuple, Session, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate, first_header};
-use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::request::{EncryptThresholds, Request};
 use tfhe_sbc_upload::definition::{Under, UploadKind};
+use tfhe_sbc_upload::fresh_seeds;
 use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 
 use crate::errors::refused;
@@ -118,6 +120,7 @@ impl Server {
         boxes: Vec<Bound<'py, PyBytes>>,
         questions: Vec<String>,
         session: Option<Py<Session>>,
+        sanitise: Option<Vec<u8>>,
         max_bootstraps: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -144,30 +147,40 @@ impl Server {
         let upload = Upload::parse(first, key.parameters(), header.key);
         let metadata = upload.map_err(errors::readings)?.metadata;
         let parameters = key.parameters();
+        let public_key = sanitise.as_deref().map(DevicePublicKey::from_bytes);
+        let public_key = public_key.transpose().map_err(errors::wire)?;
+        let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| match &public_key {
+            None => Request::seal(&questions, &metadata, parameters, key, encrypt),
+            Some(public_key) => {
+                Request::seal_sanitised(&questions, &metadata, parameters, key, encrypt, public_key)
+            }
+        };
         let request = match &session {
-            None => Request::seal(&questions, &metadata, parameters, key.fingerprint(), None),
+            None => seal(key.fingerprint(), None),
             Some(session) => {
                 let session = session.get();
                 let device = session.key();
                 session.with_encryptor(|encryptor| {
-                    Request::seal(
-                        &questions,
-                        &metadata,
-                        parameters,
-                        device,
-                        Some(&mut |values| encryptor.encrypt_values(values)),
-                    )
+                    seal(device, Some(&mut |values| encryptor.encrypt_values(values)))
                 })?
             }
         };
         let request = request.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
-        // Without a packing key, answers are such as can be loaded and computed on again.
-        let form = match key.packing_key() {
-            Some(_) => Form::ForDecryption,
-            None => Form::Whole,
+        // Without a packing key, answers are such as can be loaded and computed on again, which sanitised ones are not.
+        let form = match (key.packing_key(), &public_key) {
+            (None, None) => Form::Whole,
+            _ => Form::ForDecryption,
         };
         let answered = watched(py, progress, |progress| {
-            evaluate(&self.0, &boxes, &request, form, max_bootstraps, progress)
+            evaluate(
+                &self.0,
+                &boxes,
+                &request,
+                form,
+                max_bootstraps,
+                progress,
+                fresh_seeds,
+            )
         })?;
         let (result, _) = answered.map_err(query_error)?;
         Ok(PyBytes::new(py, &result))

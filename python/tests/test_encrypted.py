@@ -128,6 +128,13 @@ def column_box(keys):
     return ts.Encryptor(keys.device).encrypt(TEMPS, name="temperature", **ENCODING)
 
 
+def test_sanitised_answers_need_a_packing_key_and_a_public_key(keys, server, box):
+    with pytest.raises(ts.TfheSbcError, match="no packing key"):
+        server.query(box, "max(temperature)", sanitise=keys.public)
+    with pytest.raises(TypeError, match=r"keys\.public"):
+        server.query(box, "max(temperature)", sanitise=keys.device)
+
+
 def test_questions_in_words(keys, server, box):
     answers = keys.secret.decrypt(
         server.query(
@@ -433,4 +440,15 @@ def test_the_command_line_reads_and_writes_the_same_files(keys, server, box, tmp
     run("keygen", "--out", "theirs")
     loaded = ts.Keys.load(tmp_path / "theirs")
     sealed = ts.Encryptor(loaded.public).encrypt([1, 2], bits=2)
-    assert loaded.secret.decrypt(ts.Server(loaded.server).load(sealed).sum()) == 3
+    theirs = ts.Server(loaded.server)
+    assert loaded.secret.decrypt(theirs.load(sealed).sum()) == 3
+    # Their server key packs answers, and so can sanitise them.
+    words = ("max(value)", "mean(value)", "rows(value > encrypted(1))")
+    plain = theirs.query(sealed, *words, key=loaded.device)
+    quiet = theirs.query(sealed, *words, key=loaded.device, sanitise=loaded.public)
+    expected, found = loaded.secret.decrypt(plain), loaded.secret.decrypt(quiet)
+    assert list(found) == list(expected)
+    for name, value in expected.items():
+        assert np.array_equal(found[name], value)
+    with pytest.raises(ts.TfheSbcError, match="another key set"):
+        theirs.query(sealed, words[0], sanitise=keys.public)

@@ -155,6 +155,7 @@ class Server:
         boxes: list[bytes],
         questions: list[str],
         session: Session | None,
+        sanitise: bytes | None,
         max_bootstraps: int,
         progress: _Progress,
     ) -> bytes: ...

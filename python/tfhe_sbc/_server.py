@@ -133,6 +133,7 @@ class Server:
         boxes: bytes | Sequence[bytes],
         *questions: str,
         key: DeviceKey | DevicePublicKey | None = None,
+        sanitise: DevicePublicKey | None = None,
         max_bootstraps: int = MAX_BOOTSTRAPS,
         progress: Progress = None,
     ) -> bytes:
@@ -143,15 +144,21 @@ class Server:
             questions: such as ``"max(temperature)"`` or ``"count(temperature > 30)"``.
             key: a device key, if a question has thresholds to be encrypted:
                 ``"rows(t > encrypted(30))"``.
+            sanitise: a public key of the key set, such as ``keys.public``, if the answers are to be
+                sanitised: their noise then tells next to nothing about what they were computed from.
+                The server key has to have a packing key, as those of ``tfhe-sbc keygen`` have.
             max_bootstraps: the most to begin with at all.
 
         Returns:
             The bytes of a result; ``SecretKey.decrypt`` and ``tfhe-sbc decrypt`` read it.
         """
         session = None if key is None else Encryptor(key)._session
+        if sanitise is not None and not isinstance(sanitise, DevicePublicKey):
+            raise TypeError("sanitise takes a public key of the key set: give keys.public")
+        zeros = None if sanitise is None else sanitise.to_bytes()
         with telling(progress, "computing", " bootstraps") as callback:
             return self._server.query(
-                _boxes(boxes), list(questions), session, max_bootstraps, callback
+                _boxes(boxes), list(questions), session, zeros, max_bootstraps, callback
             )
 
     def __repr__(self) -> str:

@@ -58,7 +58,15 @@ fn linear(keys: &Keys<u64>) -> Result<Vec<Row>, BenchError> {
         let request = Request::seal(&[question], &metadata, &parameters, fingerprint, None);
         let request = request.map_err(|error| wrong(&error))?;
         let (form, progress) = (Form::ForDecryption, Progress::default());
-        let evaluated = evaluate(&server, &[&upload], &request, form, 0, &progress);
+        let evaluated = evaluate(
+            &server,
+            &[&upload],
+            &request,
+            form,
+            0,
+            &progress,
+            fresh_seeds,
+        );
         let (result, _) = evaluated.map_err(|error| wrong(&error))?;
         let answers = Results::decrypt(&result, &keys.secret).and_then(Decryption::all);
         let answers = answers.map_err(|error| wrong(&error))?;

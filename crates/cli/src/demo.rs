@@ -261,7 +261,7 @@ fn ask(
     session: &mut DeviceSession,
     readings: Selection,
 ) -> Outcome<QueryReply> {
-    let request = query::seal(questions, columns, session)?;
+    let request = query::seal(questions, columns, session, None)?;
     let most = query::largest_result(questions, None);
     query::ask(&connect(server, &made.owner)?, &readings, &request, most)
 }

@@ -4,6 +4,7 @@ pub(crate) mod new_files;
 
 use std::path::Path;
 
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
 use tfhe_sbc_core::random::SeedSequence;
@@ -32,6 +33,14 @@ pub(crate) fn read_file(path: &Path) -> Outcome<Zeroizing<Vec<u8>>> {
 /// Reads the key owner's secret key.
 pub(crate) fn read_secret_key(path: &Path) -> Outcome<SecretKey> {
     SecretKey::from_bytes(&read_file(path)?).explain(path.display())
+}
+
+/// Reads a public key of a key set.
+pub(crate) fn read_public_key(path: &Path) -> Outcome<DevicePublicKey> {
+    DevicePublicKey::from_bytes(&read_file(path)?).advise(
+        path.display(),
+        "give a public key that `tfhe-sbc device-key --public` made",
+    )
 }
 
 /// Reads a server key for integers, ready to compute.

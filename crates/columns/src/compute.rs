@@ -27,9 +27,9 @@ use crate::record::{Recorder, degree_at, loads_itself};
 
 /// The number of blocks that are switched or lifted between two looks at whether the computation is
 /// called off.
-const AT_A_TIME: usize = 64;
+pub(crate) const AT_A_TIME: usize = 64;
 
-fn check_wanted(progress: &Progress) -> Result<(), Error> {
+pub(crate) fn check_wanted(progress: &Progress) -> Result<(), Error> {
     match progress.is_cancelled() {
         true => Err(circuit::CircuitEvaluateError::Cancelled.into()),
         false => Ok(()),
@@ -382,14 +382,20 @@ pub(crate) fn export_joined(
         return Ok(None);
     };
     let parameters = keys.key.parameters();
+    if !can_join(parameters, &known.blocks) {
+        return Ok(None);
+    }
     let together = parameters.message_bits().0 as usize;
+    switch(&keys.key, &known.blocks, together, progress).map(Some)
+}
+
+/// Returns whether blocks are truth values of which several can share a block: joined values have the noise of all of
+/// them, each times its weight.
+pub(crate) fn can_join(parameters: &Parameters, blocks: &[KnownBlock]) -> bool {
     let weights = parameters.block_encoding().message_modulus() - 1;
     let room = u64::from(parameters.max_noise_level());
     let fits = |block: &KnownBlock| block.degree <= 1 && u64::from(block.level) * weights <= room;
-    if together == 1 || !known.blocks.iter().all(fits) {
-        return Ok(None);
-    }
-    switch(&keys.key, &known.blocks, together, progress).map(Some)
+    parameters.message_bits().0 > 1 && blocks.iter().all(fits)
 }
 
 /// Switches blocks of an evaluation under this key to the small key, after `together` of them at a time were joined
@@ -404,12 +410,22 @@ fn switch(
     let mut switched = Vec::with_capacity(blocks.len().div_ceil(together));
     for blocks in blocks.chunks(AT_A_TIME * together) {
         check_wanted(progress)?;
-        let mut ciphertexts: Vec<_> = blocks.iter().map(|b| b.ciphertext.clone()).collect();
-        if together > 1 {
-            ciphertexts = join_flags(key.parameters(), &ciphertexts);
-        }
+        let ciphertexts = ciphertexts_of(blocks, together, key.parameters());
         let some = evaluator.key_switch_batch(&ciphertexts);
         switched.extend(some.map_err(|_| circuit::CircuitEvaluateError::Parameters)?);
     }
     Ok(switched)
+}
+
+/// The ciphertexts of blocks, after `together` of them at a time were joined in one.
+pub(crate) fn ciphertexts_of(
+    blocks: &[KnownBlock],
+    together: usize,
+    parameters: &Parameters,
+) -> Vec<LweCiphertext<u64>> {
+    let ciphertexts: Vec<_> = blocks.iter().map(|b| b.ciphertext.clone()).collect();
+    match together {
+        1 => ciphertexts,
+        _ => join_flags(parameters, &ciphertexts),
+    }
 }

@@ -2,12 +2,14 @@
 
 use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::KeyFingerprint;
+use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
 use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::{self, CircuitError};
 use tfhe_sbc_engine::compact::CompactEvaluateError;
 use tfhe_sbc_engine::integer::IntegerError;
+use tfhe_sbc_engine::sanitise::SanitiseError;
 use tfhe_sbc_upload::readings::ReadingsError;
 use thiserror::Error;
 
@@ -42,6 +44,18 @@ pub enum Error {
     /// The lookups on compact values.
     #[error(transparent)]
     Compact(#[from] CompactEvaluateError),
+    /// Sanitised answers of a server key that has no room for them, or no packing key.
+    #[error(
+        "answers cannot be sanitised under this server key: it has no packing key, or parameters that leave no room \
+         for flooding; make a key set with `tfhe-sbc keygen` of this version"
+    )]
+    NoSanitising,
+    /// A source of randomness that failed.
+    #[error("no randomness: {0}")]
+    Entropy(#[from] EntropyError),
+    /// A sanitising that failed.
+    #[error(transparent)]
+    Sanitise(#[from] SanitiseError),
     /// No uploads.
     #[error("there are no readings: give at least one upload")]
     NoUploads,

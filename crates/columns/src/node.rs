@@ -41,6 +41,8 @@ pub(crate) enum Op {
     Constant(bool),
     /// Codes or bits that are no secret.
     Public(Vec<u64>),
+    /// The same, in blocks that the circuit holds, also if it can be added up on polynomials.
+    Blocks(Arc<Node>),
     /// `Σ factor·code`, less its smallest value, plus `shift`.
     Linear {
         terms: Vec<(Arc<Node>, i64)>,
@@ -325,6 +327,7 @@ impl Op {
             | Self::SumOfSquares(of)
             | Self::Count(of)
             | Self::Bits(of)
+            | Self::Blocks(of)
             | Self::CompareCode(_, of, _)
             | Self::Not(of)
             | Self::All(of)

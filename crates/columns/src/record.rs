@@ -224,6 +224,10 @@ impl<'a> Recorder<'a> {
                     Values::Truths(bits.collect())
                 }
             },
+            Op::Blocks(of) => match &*self.get(of)? {
+                Values::Codes(codes) => Values::Codes(codes.clone()),
+                Values::Truths(truths) => Values::Truths(truths.clone()),
+            },
             Op::Constant(truth) => Values::Truths(vec![circuit.clear_bool(*truth); rows]),
             Op::Linear { terms, shift } => Values::Codes(self.linear(terms, *shift, rows, width)?),
             Op::Product(a, b) => self.codes(a, |a| {

@@ -24,7 +24,7 @@ pub const STREAMS_OF_A_ZERO: u32 = crate::parameters::MAX_GLWE_DIMENSION as u32 
 pub struct PublicZeros<T> {
     parameters: Parameters,
     fingerprint: KeyFingerprint,
-    /// For every component, mask polynomials first, that component of all k rows: `k · N` scalars.
+    /// The components, mask polynomials first: each has `k · N` scalars, those of all k rows.
     components: Vec<Vec<T>>,
 }
 

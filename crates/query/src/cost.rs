@@ -1,15 +1,15 @@
 //! The cost of questions, known without evaluating them and without a key.
 
-use tfhe_sbc_columns::{self as columns, Progress, Server};
+use tfhe_sbc_columns::{self as columns, Computed, Progress, Server};
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
-use crate::Question;
 use crate::columns::encoding_of;
 use crate::error::{EvaluateError, RequestError};
-use crate::graph::{Graph, Thresholds};
+use crate::graph::{Asked, Graph, Thresholds};
 use crate::results::{Answer, EncryptedAnswer};
+use crate::{Question, sanitised};
 
 pub use tfhe_sbc_columns::cost::{Cost, Speed};
 
@@ -42,19 +42,51 @@ pub fn costs_watched(
     progress: &Progress,
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
     let server = Server::rehearsal(parameters)?;
+    let asked = asked(&server, readings, questions)?;
+    let parts: Vec<_> = asked.into_iter().map(|asked| asked.parts).collect();
+    Ok(server.costs(&parts, progress)?)
+}
+
+/// Returns the costs of [`costs`] for answers that are sanitised.
+///
+/// # Errors
+/// Returns the errors of [`costs`], and an error for columns whose values cannot become digits.
+pub fn costs_sanitised(
+    parameters: &Parameters,
+    readings: &ReadingsMetadata,
+    questions: &[Question],
+) -> Result<(Vec<Cost>, Cost), EvaluateError> {
+    let server = Server::rehearsal(parameters)?;
+    let asked = sanitised::in_blocks(asked(&server, readings, questions)?);
+    let parts: Vec<_> = asked.into_iter().map(|asked| asked.parts).collect();
+    let (each, together) = server.costs(&parts, &Progress::default())?;
+    let washed = |cost: Cost, parts: &[Computed]| Cost {
+        bootstraps: cost.bootstraps + sanitised::washing(parts),
+        depth: cost.depth + 1,
+    };
+    let each = each.into_iter().zip(&parts);
+    let each = each.map(|(cost, parts)| washed(cost, parts)).collect();
+    Ok((each, washed(together, &parts.concat())))
+}
+
+/// Returns the values that questions ask for, of a table without values.
+fn asked(
+    server: &Server,
+    readings: &ReadingsMetadata,
+    questions: &[Question],
+) -> Result<Vec<Asked>, EvaluateError> {
     let table = server.describe(readings.clone());
     let graph = Graph {
         table: &table,
         thresholds: &Thresholds::StandIns,
-        parameters: *parameters,
+        parameters: *server.parameters(),
     };
-    let parts = questions.iter().map(|question| {
+    let asked = questions.iter().map(|question| {
         question.check(readings)?;
-        bound(&server, &graph, [question], MAX_COUNTED)?;
-        Ok(graph.answer(question)?.parts)
+        bound(server, &graph, [question], MAX_COUNTED)?;
+        graph.answer(question)
     });
-    let parts: Vec<_> = parts.collect::<Result<_, EvaluateError>>()?;
-    Ok(server.costs(&parts, progress)?)
+    asked.collect()
 }
 
 /// Computes questions in the clear, with the lookups of a server, and returns their answers: for
@@ -110,13 +142,13 @@ pub fn rehearse(
 }
 
 /// Returns the blocks of a rehearsed value as a decryption would return them.
-fn digits(part: &columns::Computed, encoding: BlockEncoding) -> Result<Vec<u64>, EvaluateError> {
+fn digits(part: &Computed, encoding: BlockEncoding) -> Result<Vec<u64>, EvaluateError> {
     let columns::Exported::Clear(codes) = part.export(&Progress::default())? else {
         return Err(columns::Error::Encrypted.into());
     };
     let each = match part {
-        columns::Computed::Number(number) => encoding.block_count(number.bits()),
-        columns::Computed::Mask(_) => 1,
+        Computed::Number(number) => encoding.block_count(number.bits()),
+        Computed::Mask(_) => 1,
     };
     let bits = encoding.message_bits() as usize;
     let digit = |code: u128, place: usize| {

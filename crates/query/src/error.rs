@@ -142,6 +142,18 @@ pub enum RequestError {
         /// The name of the column.
         name: String,
     },
+    /// A public key of other parameters than the request's.
+    #[error(
+        "the public key for sanitised answers is of another parameter set: make one of this key set with \
+         `tfhe-sbc device-key --public`"
+    )]
+    PublicKey,
+    /// A request for sanitised answers without a public key.
+    #[error("the request asks for sanitised answers and has no public key to make them with")]
+    NoPublicKey,
+    /// Sanitised answers that are to be computed on again.
+    #[error("sanitised answers can only be decrypted: ask for answers that are not left whole")]
+    SanitisedWhole,
     /// Thresholds to be encrypted, but no key to encrypt them with.
     #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
     NoEncryptor,

@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::random::{EntropyError, SeedSequence};
+use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 pub use tfhe_sbc_columns::{MAX_LOADED_BLOCKS, first_header};
@@ -16,9 +18,12 @@ use crate::columns::known_column;
 use crate::cost;
 pub use crate::error::{EvaluateError, device_key_of};
 use crate::graph::{Asked, Graph, Thresholds};
-use crate::request::{Request, RequestError};
+use crate::request::{ParsedRequest, Request, RequestError};
 use crate::results::{Ciphertexts, EncryptedAnswer, Meaning, Results};
-use crate::{Aggregate, Question};
+use crate::{Aggregate, Question, sanitised};
+
+/// A function that starts a sequence of seeds with fresh randomness, such as `tfhe_sbc_upload::fresh_seeds`.
+pub type FreshSeeds = fn() -> Result<SeedSequence, EntropyError>;
 
 /// The form of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +37,7 @@ pub enum Form {
 /// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
 /// result and the number of bootstraps. Uploads and request may each be under the evaluation key or
 /// a key of one of the server's devices. `progress` sees the lookups that are recorded and the
-/// bootstraps that are done, and can call the evaluation off.
+/// bootstraps that are done, and can call the evaluation off. `fresh_seeds` draws the randomness of sanitised answers.
 ///
 /// # Errors
 /// Returns an error for uploads and requests that are not valid, for questions that take more than
@@ -44,6 +49,7 @@ pub fn evaluate(
     form: Form,
     max_bootstraps: u64,
     progress: &Progress,
+    fresh_seeds: FreshSeeds,
 ) -> Result<(Vec<u8>, u64), EvaluateError> {
     let (Some(key), Some(devices)) = (server.key(), server.devices()) else {
         return Err(columns::Error::RehearsalLoads.into());
@@ -56,7 +62,19 @@ pub fn evaluate(
     let switch = devices
         .switch_key(&header)
         .map_err(device_key_of("query"))?;
-    let (request, thresholds) = Request::parse(request, parameters, header.key)?;
+    let ParsedRequest {
+        request,
+        thresholds,
+        public_key,
+    } = Request::parse(request, parameters, header.key)?;
+    let sanitiser = match (public_key, form) {
+        (Some(_), Form::Whole) => return Err(RequestError::SanitisedWhole.into()),
+        (Some(public_key), Form::ForDecryption) => {
+            let seeds = fresh_seeds().map_err(columns::Error::from)?;
+            Some(server.sanitiser(&public_key, seeds)?)
+        }
+        (None, _) => None,
+    };
     let questions: Vec<&Question> = request.questions.iter().map(|(_, q)| q).collect();
     check_size(parameters, &metadata, &uploads.row_counts(), &questions)?;
     for question in &questions {
@@ -82,15 +100,36 @@ pub fn evaluate(
         let asked = questions.iter().map(|question| graph.answer(question));
         asked.collect::<Result<_, _>>()?
     };
-    let parts = asked.iter().flat_map(|asked| asked.parts.iter().cloned());
-    let parts: Vec<Computed> = parts.collect();
-    let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
+    let asked = request.questions.into_iter().zip(asked);
+    let asked: Vec<(String, Asked)> = asked.map(|((name, _), asked)| (name, asked)).collect();
+    let (results, ciphertexts) = match sanitiser {
+        Some(sanitiser) => sanitised::answers(server, sanitiser, asked, max_bootstraps, progress)?,
+        None => {
+            let parts = asked.iter().flat_map(|(_, asked)| &asked.parts);
+            let parts: Vec<Computed> = parts.cloned().collect();
+            let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
+            let (answers, ciphertexts) = answers(key, asked, form, progress)?;
+            (Results::new(answers, bootstraps), ciphertexts)
+        }
+    };
+    let bytes = results.seal(parameters, fingerprint, &ciphertexts)?;
+    Ok((bytes, results.bootstraps))
+}
+
+/// Returns the computed answers in the form that is asked for.
+fn answers(
+    key: &ServerKey<u64>,
+    asked: Vec<(String, Asked)>,
+    form: Form,
+    progress: &Progress,
+) -> Result<(Vec<EncryptedAnswer>, Ciphertexts), EvaluateError> {
+    let parameters = key.parameters();
     let mut ciphertexts = match form {
         Form::ForDecryption => Ciphertexts::for_decryption(),
         Form::Whole => Ciphertexts::default(),
     };
     let mut answers = Vec::with_capacity(asked.len());
-    for ((name, _), asked) in request.questions.iter().zip(asked) {
+    for (name, asked) in asked {
         let joined = match (&asked.meaning, &asked.parts[..], form) {
             (Meaning::Rows(_), [flags], Form::ForDecryption) => flags.export_joined(progress)?,
             _ => None,
@@ -103,7 +142,7 @@ pub fn evaluate(
                 parts.collect::<Result<_, _>>()?
             }
         };
-        let answer = ciphertexts.add(parameters, name.clone(), parts, asked.meaning);
+        let answer = ciphertexts.add(parameters, name, parts, asked.meaning);
         let answer = answer.ok_or(columns::Error::NoCiphertexts)?;
         answers.push(EncryptedAnswer {
             joined: is_joined,
@@ -113,11 +152,7 @@ pub fn evaluate(
     if form == Form::ForDecryption {
         ciphertexts.shorten(parameters, key.packing_key());
     }
-    let results = Results::new(answers, bootstraps);
-    Ok((
-        results.seal(parameters, fingerprint, &ciphertexts)?,
-        bootstraps,
-    ))
+    Ok((answers, ciphertexts))
 }
 
 /// Refuses questions that load more blocks than a server should hold. Each column counts as often as

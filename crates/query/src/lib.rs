@@ -22,6 +22,7 @@ mod graph;
 pub mod parse;
 pub mod request;
 pub mod results;
+mod sanitised;
 pub mod tree;
 mod tree_json;
 

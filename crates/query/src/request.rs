@@ -1,14 +1,15 @@
 //! Requests: questions on their way to the server.
 //!
-//! A request is a metadata message ([`Request`]) and, if thresholds are encrypted, a
-//! GLWE list of their blocks, seeded or with masks.
+//! A request is a metadata message ([`Request`]), if thresholds are encrypted a GLWE list of their
+//! blocks, seeded or with masks, and if the answers are to be sanitised a public key of the key set.
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::threshold::threshold_code;
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::{BlockEncoding, CompactEncoding, FixedPoint, ReadingError};
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
-use tfhe_sbc_core::wire::{Message, WireError};
+use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use tfhe_sbc_device::{ColumnValues, DeviceError};
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
@@ -31,6 +32,21 @@ pub struct Request {
     /// The questions, each with the text that names its answer. The text does not contain encrypted
     /// thresholds.
     pub questions: Vec<(String, Question)>,
+    /// True if the answers are to be [sanitised](tfhe_sbc_oracle::sanitising), with the public key that the request
+    /// ends with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sanitise: bool,
+}
+
+/// A request that was parsed.
+#[derive(Debug)]
+pub struct ParsedRequest<'a> {
+    /// The questions.
+    pub request: Request,
+    /// The encrypted thresholds.
+    pub thresholds: Option<UploadedGlweList<'a>>,
+    /// The public key for sanitised answers; `None` if they are not to be sanitised.
+    pub public_key: Option<DevicePublicKey>,
 }
 
 /// A function that encrypts values into one message, such as a session of the device library with either
@@ -98,6 +114,36 @@ impl Request {
         key: KeyFingerprint,
         encrypt: Option<&mut EncryptThresholds<'_>>,
     ) -> Result<Vec<u8>, RequestError> {
+        Self::seal_with(questions, readings, (parameters, key), encrypt, None)
+    }
+
+    /// Does the same as [`seal`](Self::seal) for answers that the server sanitises with encryptions of zero under
+    /// `public_key`, which is one of the key set that the server computes with.
+    ///
+    /// # Errors
+    /// Those of [`seal`](Self::seal), and a public key of other parameters.
+    pub fn seal_sanitised(
+        questions: &[Question],
+        readings: &ReadingsMetadata,
+        parameters: &Parameters,
+        key: KeyFingerprint,
+        encrypt: Option<&mut EncryptThresholds<'_>>,
+        public_key: &DevicePublicKey,
+    ) -> Result<Vec<u8>, RequestError> {
+        if public_key.parameters() != parameters {
+            return Err(RequestError::PublicKey);
+        }
+        let under = (parameters, key);
+        Self::seal_with(questions, readings, under, encrypt, Some(public_key))
+    }
+
+    fn seal_with(
+        questions: &[Question],
+        readings: &ReadingsMetadata,
+        (parameters, key): (&Parameters, KeyFingerprint),
+        encrypt: Option<&mut EncryptThresholds<'_>>,
+        public_key: Option<&DevicePublicKey>,
+    ) -> Result<Vec<u8>, RequestError> {
         let mut codes = Codes::default();
         let mut sealed = Vec::with_capacity(questions.len());
         for question in questions {
@@ -139,6 +185,7 @@ impl Request {
                 false => VERSION,
             },
             questions: sealed,
+            sanitise: public_key.is_some(),
         };
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
@@ -146,28 +193,54 @@ impl Request {
             let encrypt = encrypt.ok_or(RequestError::NoEncryptor)?;
             bytes.extend_from_slice(&codes.encrypt(encrypt)?);
         }
+        if let Some(public_key) = public_key {
+            bytes.extend_from_slice(&public_key.to_bytes()?);
+        }
         Ok(bytes)
     }
 
     /// Parses and checks a request that was made under the given parameters and key.
+    ///
+    /// # Errors
+    /// The first defect, and more or fewer messages than the request has by its metadata.
     pub fn parse<'a>(
         bytes: &'a [u8],
         parameters: &Parameters,
         key: KeyFingerprint,
-    ) -> Result<(Self, Option<UploadedGlweList<'a>>), RequestError> {
-        let (first, rest) = Message::parse(bytes)?;
+    ) -> Result<ParsedRequest<'a>, RequestError> {
+        let (first, mut rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let request = Self::read(first)?;
-        request.check()?;
-        if rest.is_empty() {
-            return Ok((request, None));
+        let (mut thresholds, mut public_key) = (None, None);
+        while !rest.is_empty() {
+            let (message, behind) = Message::parse(rest)?;
+            let is_key = message.header.kind == Kind::DevicePublicKey;
+            let is_second = match is_key && request.sanitise {
+                true => {
+                    let (bytes, _) = rest.split_at(rest.len() - behind.len());
+                    let read = DevicePublicKey::from_bytes(bytes)?;
+                    if read.parameters() != parameters {
+                        return Err(RequestError::PublicKey);
+                    }
+                    public_key.replace(read).is_some()
+                }
+                false => {
+                    let list = UploadedGlweList::check(message, parameters, key)?;
+                    thresholds.replace(list).is_some()
+                }
+            };
+            if is_second {
+                return Err(WireError::TrailingBytes(rest.len()).into());
+            }
+            rest = behind;
         }
-        let (second, rest) = Message::parse(rest)?;
-        let list = UploadedGlweList::check(second, parameters, key)?;
-        if rest.is_empty() {
-            Ok((request, Some(list)))
-        } else {
-            Err(WireError::TrailingBytes(rest.len()).into())
+        match request.sanitise && public_key.is_none() {
+            true => Err(RequestError::NoPublicKey),
+            false => Ok(ParsedRequest {
+                request,
+                thresholds,
+                public_key,
+            }),
         }
     }
 

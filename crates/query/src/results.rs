@@ -41,6 +41,10 @@ pub struct Results {
     pub answers: Vec<EncryptedAnswer>,
     /// The number of bootstraps that they took.
     pub bootstraps: u64,
+    /// log2 of the bits of information that the noise of all answers together tells at most about anything but their
+    /// values, if they are [sanitised](tfhe_sbc_oracle::sanitising): the server's word, rounded up to a tenth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitised: Option<f64>,
 }
 
 /// The meaning of one answer's ciphertexts.
@@ -176,6 +180,16 @@ impl Results {
             version: VERSION,
             answers,
             bootstraps,
+            sanitised: None,
+        }
+    }
+
+    /// Says that the answers are sanitised, and that their noise tells at most `2^log2_bits_told` bits.
+    #[must_use]
+    pub fn sanitised(self, log2_bits_told: f64) -> Self {
+        Self {
+            sanitised: Some((10.0 * log2_bits_told).ceil() / 10.0),
+            ..self
         }
     }
 
@@ -266,6 +280,7 @@ impl Results {
         Ok(Decryption {
             answers: answers.collect(),
             bootstraps: results.bootstraps,
+            sanitised: results.sanitised,
         })
     }
 }

@@ -17,6 +17,7 @@ use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
 use tfhe_sbc_query::evaluate::{EvaluateError, Form, device_key_of, evaluate, first_header};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
+use tfhe_sbc_upload::fresh_seeds;
 
 /// The uploads that any device may send because their keys tell nothing about who made them. A key owner may send
 /// them at any time.
@@ -240,7 +241,15 @@ impl Backend for KeyBackend {
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
         let (form, most) = (Form::ForDecryption, self.max_bootstraps);
-        let evaluated = evaluate(&self.server, readings, query, form, most, progress);
+        let evaluated = evaluate(
+            &self.server,
+            readings,
+            query,
+            form,
+            most,
+            progress,
+            fresh_seeds,
+        );
         let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
     }

@@ -195,8 +195,8 @@ pub(super) const REQUEST: Target = Target {
     run: |bytes| {
         let bytes = with_checksums(bytes);
         let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
-        if let Ok((request, _)) = Request::parse(&bytes, parameters, fingerprint) {
-            for (_, question) in &request.questions {
+        if let Ok(parsed) = Request::parse(&bytes, parameters, fingerprint) {
+            for (_, question) in &parsed.request.questions {
                 let _ = question.check(&readings(parameters.block_encoding()));
                 question.public_text();
                 question.columns();

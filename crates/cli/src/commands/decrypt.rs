@@ -75,6 +75,12 @@ fn run_ours(request: &DecryptionRequest, checks: Option<&Path>) -> Outcome<()> {
         true => output::print_json(&decryption)?,
         false => print(&decryption)?,
     }
+    if let Some(log2_bits) = decryption.sanitised {
+        output::note(format_args!(
+            "the server says that it has sanitised them: their noise tells at most 2^{log2_bits} bits about anything \
+             but these answers"
+        ));
+    }
     let all = decryption.answers.len();
     match decryption.answers.iter().filter(|it| it.is_err()).count() {
         0 => Ok(()),

@@ -11,8 +11,8 @@ use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::evaluate::{Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
+use tfhe_sbc_upload::{fresh_seeds, metadata};
 
 use super::query::Questions;
 use crate::failure::{Explain, Outcome, failure};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     out: Option<PathBuf>,
     /// Leave the answers in ciphertexts that can be computed on again: the result is larger
-    #[arg(long, conflicts_with = "count")]
+    #[arg(long, conflicts_with_all = ["count", "sanitise"])]
     unpacked: bool,
     /// Compute nothing: only say how many bootstraps the questions take. Needs no key
     #[arg(long, conflicts_with = "out")]
@@ -102,7 +102,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if arguments.count {
         let key = arguments.measure.then_some(arguments.key.as_path());
         let questions = arguments.questions.parsed();
-        return count::run(&questions, &arguments.readings, key, arguments.json);
+        let form = match arguments.questions.are_sanitised() {
+            true => count::Form::Sanitised,
+            false => count::Form::Ordinary,
+        };
+        return count::run(&questions, form, &arguments.readings, key, arguments.json);
     }
     output::check(arguments.out.as_deref())?;
     let readings = Given::read(&arguments.readings)?;
@@ -122,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let show = || spinner.reach(counter.bootstraps(), counter.expected_bootstraps());
     let (result, bootstraps) = progress::meanwhile(Duration::from_millis(200), show, || {
         let most = arguments.max_bootstraps;
-        evaluate(&server, &uploads, &request, form, most, &counter)
+        evaluate(&server, &uploads, &request, form, most, &counter, fresh_seeds)
     })
     .advise(
         "no answer",

@@ -438,9 +438,16 @@ fn describe_metadata(message: Message<'_>, say: &mut impl FnMut(&'static str, De
         for (name, _) in request.questions {
             say("question", name.into());
         }
+        if request.sanitise {
+            say("answers", "are to be sanitised".to_owned().into());
+        }
     } else if let Ok(results) = Results::read(message) {
         say("is about", "results".to_owned().into());
         say("bootstraps", results.bootstraps.into());
+        if let Some(log2_bits) = results.sanitised {
+            let told = format!("tells at most 2^{log2_bits} bits");
+            say("noise, sanitised", told.into());
+        }
         let set = parameter_sets::by_fingerprint(message.header.parameters);
         let encoding = set.map(|parameters| parameters.block_encoding());
         for answer in results.answers {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::{ColumnValues, MemoryPlan};
 use tfhe_sbc_query::Question;
@@ -21,7 +22,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use super::send::Server;
 use crate::encryptor;
 use crate::failure::{Explain, Outcome, failure};
-use crate::{checks, columns, output, progress, report};
+use crate::{checks, columns, keys, output, progress, report};
 
 /// Asks a server about stored readings. The result is encrypted; `decrypt` reads it.
 ///
@@ -69,6 +70,10 @@ pub(crate) struct Questions {
     /// Column definitions in TOML, to be held against those that the readings name
     #[arg(long)]
     columns: Option<PathBuf>,
+    /// Have the answers sanitised with this public key of the key set, which `device-key --public` makes: their noise
+    /// then tells next to nothing about what they were computed from. Takes a bootstrap a block of the answers
+    #[arg(long, value_name = "FILE")]
+    sanitise: Option<PathBuf>,
 }
 
 /// A question and the text that it was parsed from.
@@ -98,19 +103,27 @@ impl Questions {
         if let Some(path) = &self.columns {
             columns::check_same(path, of_readings)?;
         }
+        let public_key = self.sanitise.as_deref().map(keys::read_public_key);
         seal(
             &self.parsed(),
             of_readings,
             &mut encryptor::open(&self.device_key, MemoryPlan::recommended())?,
+            public_key.transpose()?.as_ref(),
         )
+    }
+
+    /// Returns whether the answers are to be sanitised.
+    pub(super) fn are_sanitised(&self) -> bool {
+        self.sanitise.is_some()
     }
 }
 
-/// Returns the bytes of a request about such columns.
+/// Returns the bytes of a request about such columns, for answers that are sanitised if there is a public key for that.
 pub(crate) fn seal(
     questions: &[Question],
     columns: &[Column],
     session: &mut DeviceSession,
+    public_key: Option<&DevicePublicKey>,
 ) -> Outcome<Vec<u8>> {
     let readings = ReadingsMetadata {
         columns: columns.to_vec(),
@@ -131,7 +144,13 @@ pub(crate) fn seal(
     let encrypt = encrypt
         .as_mut()
         .map(|encrypt| encrypt as &mut EncryptThresholds<'_>);
-    Request::seal(questions, &readings, &parameters, fingerprint, encrypt).advise(
+    let sealed = match public_key {
+        None => Request::seal(questions, &readings, &parameters, fingerprint, encrypt),
+        Some(key) => {
+            Request::seal_sanitised(questions, &readings, &parameters, fingerprint, encrypt, key)
+        }
+    };
+    sealed.advise(
         "the question",
         "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
     )

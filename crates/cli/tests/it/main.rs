@@ -32,6 +32,7 @@ mod params_find;
 mod provision;
 mod questions;
 mod releases;
+mod sanitised;
 mod seal;
 mod short_uploads;
 mod step_by_step;

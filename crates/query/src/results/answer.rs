@@ -30,6 +30,10 @@ pub struct Decryption {
     pub answers: Vec<Result<Answer, Unreadable>>,
     /// The number of bootstraps that they took.
     pub bootstraps: u64,
+    /// log2 of the bits that the noise of the answers tells at most about anything but their values, if the server
+    /// has sanitised them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sanitised: Option<f64>,
 }
 
 /// The reason why one answer of a result cannot be read.

@@ -74,6 +74,16 @@ impl From<Vec<LweCiphertext<u32>>> for Ciphertexts {
     }
 }
 
+impl From<PackedList> for Ciphertexts {
+    /// Sanitised blocks of answers, which are packed already.
+    fn from(list: PackedList) -> Self {
+        Self {
+            short: Some(ShortList::Packed(list)),
+            ..Self::for_decryption()
+        }
+    }
+}
+
 impl Ciphertexts {
     /// Ciphertexts that are only decrypted, and as short as that permits.
     pub fn for_decryption() -> Self {

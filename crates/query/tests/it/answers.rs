@@ -13,10 +13,10 @@ use tfhe_sbc_query::results::{
     AnswerParts, AnswerValue, EncryptedAnswer, Meaning, Results, ResultsError,
 };
 
-use crate::key_set::{KeySet, Table, UploadKey, key_set, questions, seeds, table};
+use crate::key_set::{KeySet, Table, UploadKey, key_set, next_seeds, questions, seeds, table};
 
 /// A table of 30 rows, whose columns are compact.
-fn readings() -> Table {
+pub(crate) fn readings() -> Table {
     let rows = 0..30;
     let a = rows.clone().map(|row| f64::from(row * 7 % 31));
     let b = rows.map(|row| f64::from(row * 5 % 13) / 2.0);
@@ -39,7 +39,7 @@ fn result(keys: &KeySet, uploads: [&UploadKey<'_>; 2], asked: &[&str]) -> Vec<u8
 }
 
 /// Decrypts the answers of a result.
-fn values(keys: &KeySet, result: &[u8]) -> Vec<AnswerValue> {
+pub(crate) fn values(keys: &KeySet, result: &[u8]) -> Vec<AnswerValue> {
     let answers = Results::decrypt(result, &keys.secret).unwrap().all();
     answers.unwrap().into_iter().map(|it| it.value).collect()
 }
@@ -61,7 +61,7 @@ fn assert_scores(answer: &AnswerValue) {
 }
 
 /// The kinds of the messages of a result.
-fn kinds(mut bytes: &[u8]) -> Vec<Kind> {
+pub(crate) fn kinds(mut bytes: &[u8]) -> Vec<Kind> {
     let mut kinds = Vec::new();
     while !bytes.is_empty() {
         let (message, rest) = Message::parse(bytes).unwrap();
@@ -192,7 +192,7 @@ fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
 }
 
 /// The server of a key set, with a packing key.
-fn packing_server(keys: &KeySet) -> Server {
+pub(crate) fn packing_server(keys: &KeySet) -> Server {
     let packing = packing_of(keys.secret.parameters()).unwrap();
     let packing = SeededPackingKey::generate(&keys.secret, &packing, &mut seeds()).unwrap();
     let server = SeededServerKey::<u64>::from_bytes(&keys.server.to_bytes()).unwrap();
@@ -210,6 +210,7 @@ fn decrypted_only(server: &Server, upload: &[u8], request: &[u8]) -> Vec<u8> {
         Form::ForDecryption,
         most,
         &progress,
+        next_seeds,
     );
     evaluated.unwrap().0
 }

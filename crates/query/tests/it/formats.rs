@@ -7,7 +7,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
-use tfhe_sbc_query::request::Request;
+use tfhe_sbc_query::request::{ParsedRequest, Request};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
 use tfhe_sbc_upload::readings::Column;
 
@@ -173,7 +173,7 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
     let (mut parsed, mut counted) = (0, 0);
     for bit in 0..8 * message.payload.len() {
         let forged = damaged(keys, &message, bit);
-        let Ok((request, _)) = Request::parse(&forged, parameters, key) else {
+        let Ok(ParsedRequest { request, .. }) = Request::parse(&forged, parameters, key) else {
             continue;
         };
         parsed += 1;

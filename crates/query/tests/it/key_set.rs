@@ -8,7 +8,7 @@ use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::KeyFingerprint;
-use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
+use tfhe_sbc_core::random::{EntropyError, ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_core::workspace::HeapWorkspace;
 use tfhe_sbc_device::{
@@ -41,6 +41,11 @@ pub(crate) struct Evaluation {
 pub(crate) struct Table {
     pub(crate) metadata: ReadingsMetadata,
     pub(crate) readings: Vec<Vec<f64>>,
+}
+
+/// The seeds of sanitised answers.
+pub(crate) fn next_seeds() -> Result<SeedSequence, EntropyError> {
+    Ok(seeds())
 }
 
 /// Seeds that differ from call to call, and not from run to run.
@@ -120,7 +125,7 @@ pub(crate) enum UploadKey<'a> {
 
 impl UploadKey<'_> {
     /// The message of these columns, or of radix blocks alone.
-    fn encrypt(&self, values: &[ColumnValues<'_>]) -> Result<Vec<u8>, DeviceError> {
+    pub(crate) fn encrypt(&self, values: &[ColumnValues<'_>]) -> Result<Vec<u8>, DeviceError> {
         let (plan, expander) = (MemoryPlan::recommended(), ExpanderKind::ChaCha20);
         let room = |mode| HeapWorkspace::new(workspace_bytes(&MESSAGE_2_CARRY_2, plan, mode));
         match self {
@@ -140,7 +145,7 @@ impl UploadKey<'_> {
         }
     }
 
-    fn fingerprint(&self) -> KeyFingerprint {
+    pub(crate) fn fingerprint(&self) -> KeyFingerprint {
         match self {
             Self::Device(key) => key.fingerprint(),
             Self::Public(key) => key.fingerprint(),
@@ -249,8 +254,15 @@ impl KeySet {
     ) -> Result<Evaluation, EvaluateError> {
         let most = tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
         let whole = Form::Whole;
-        let (result, bootstraps) =
-            evaluate(&self.computing, uploads, request, whole, most, progress)?;
+        let (result, bootstraps) = evaluate(
+            &self.computing,
+            uploads,
+            request,
+            whole,
+            most,
+            progress,
+            next_seeds,
+        )?;
         Ok(Evaluation { result, bootstraps })
     }
 

@@ -15,3 +15,4 @@ mod formats;
 mod functions;
 mod queries;
 mod rehearsals;
+mod sanitised;

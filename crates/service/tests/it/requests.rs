@@ -22,6 +22,7 @@ use tfhe_sbc_query::{Aggregate, Question};
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Uploader};
 use tfhe_sbc_service::key_backend::KeyBackend;
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::fresh_seeds;
 use tfhe_sbc_upload::readings::Column;
 
 /// The key set's server behind the service.
@@ -266,6 +267,7 @@ fn requests_that_no_client_makes_are_refused() {
         let mut request = keys.message(&Request {
             version: 1,
             questions: named.collect(),
+            sanitise: false,
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -309,7 +311,15 @@ fn a_request_that_would_take_too_long_is_refused() {
     let ask = |most| {
         let progress = Progress::default();
         let uploads = [&keys.upload(&table)[..]];
-        let evaluated = evaluate(&server, &uploads, &request, Form::Whole, most, &progress);
+        let evaluated = evaluate(
+            &server,
+            &uploads,
+            &request,
+            Form::Whole,
+            most,
+            &progress,
+            fresh_seeds,
+        );
         evaluated.map(|(_, bootstraps)| bootstraps)
     };
     let taken = ask(1000).unwrap();
@@ -352,6 +362,7 @@ fn codes_of_thresholds_that_are_not_there_are_refused() {
         let mut request = keys.message(&Request {
             version: 2,
             questions: vec![("q".to_owned(), count("a", threshold.clone()))],
+            sanitise: false,
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -368,6 +379,7 @@ fn requests_and_results_of_another_version_say_so() {
     let named = |version| Request {
         version,
         questions: vec![("name".to_owned(), max("a"))],
+        sanitise: false,
     };
     assert!(evaluate_behind(&upload, &keys.message(&named(1))).is_ok());
     #[derive(serde::Serialize)]

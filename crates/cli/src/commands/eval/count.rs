@@ -8,7 +8,7 @@ use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::cost::{Cost, Speed, costs};
+use tfhe_sbc_query::cost::{Cost, Speed, costs, costs_sanitised};
 use tfhe_sbc_upload::definition::{self, Profile, Under, UploadKind};
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
@@ -36,9 +36,19 @@ struct Predicted {
     seconds: Option<f64>,
 }
 
+/// The answers whose cost is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// Ordinary answers.
+    Ordinary,
+    /// Sanitised ones.
+    Sanitised,
+}
+
 /// Prints the cost of the questions, and how long they take if there is a server key to try.
 pub(super) fn run(
     questions: &[Question],
+    form: Form,
     readings: &[PathBuf],
     server_key: Option<&Path>,
     json: bool,
@@ -47,7 +57,10 @@ pub(super) fn run(
     let readings = uploads.described()?;
     let (message, list) = uploads.first()?;
     let parameters = shipped(message.header.parameters)?;
-    let counted = costs(&parameters, &readings, questions);
+    let counted = match form {
+        Form::Ordinary => costs(&parameters, &readings, questions),
+        Form::Sanitised => costs_sanitised(&parameters, &readings, questions),
+    };
     let (each, together) = counted.advise("no count", "ask about the columns of the readings")?;
     let speed = match server_key {
         Some(path) => Some(Speed::measure(&keys::read_server_key(path)?).explain("no speed")?),
