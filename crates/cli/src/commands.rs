@@ -18,6 +18,7 @@ mod params;
 #[cfg(unix)]
 mod provision;
 pub(crate) mod query;
+mod readings;
 mod sample;
 mod send;
 mod serve;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     /// Read sensors, encrypt and send, for as long as a board runs
     #[cfg(unix)]
     Agent(agent::Arguments),
+    /// List, get and remove what a server has stored
+    Readings(readings::Arguments),
     /// Ask a server about stored readings
     Query(query::Arguments),
     /// Find out a server that computes wrongly, by uploads whose readings you know
@@ -94,6 +97,7 @@ impl Command {
             Self::Serve(arguments) => serve::run(&arguments)?,
             Self::Pads(arguments) => pads::run(&arguments)?,
             Self::Send(arguments) => send::run(&arguments)?,
+            Self::Readings(arguments) => readings::run(&arguments)?,
             #[cfg(unix)]
             Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,

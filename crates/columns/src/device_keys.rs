@@ -162,6 +162,15 @@ impl DeviceKeys {
         }
     }
 
+    /// Returns the issue of this header's key, which need not be the current one of its device; `None` for the key set's
+    /// own.
+    ///
+    /// # Errors
+    /// If the key is not known here.
+    pub fn issue_of(&self, header: &Header) -> Result<Option<DeviceIssue>, DeviceKeyError> {
+        Ok(self.find(header)?.map(|(_, issue)| issue))
+    }
+
     /// The switch from this header's key to the evaluation key; `None` if it is that key.
     /// Keys of every epoch are there.
     pub fn switch_key(

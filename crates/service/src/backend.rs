@@ -6,6 +6,8 @@ use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::Column;
 
+use crate::store::Description;
+
 /// The cryptographic half of the service. Its methods block and may take long: the server calls
 /// them away from its network threads.
 pub trait Backend: Send + Sync + 'static {
@@ -19,6 +21,9 @@ pub trait Backend: Send + Sync + 'static {
         bytes: &[u8],
         uploader: Uploader<'_>,
     ) -> Result<UploadSummary, BackendError>;
+
+    /// Tells what a stored upload is. Its key may be one that is not current any more.
+    fn describe(&self, upload: &[u8]) -> Result<Description, BackendError>;
 
     /// Reads a file of pads, and checks that uploads made with them are ones that this server computes on.
     fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError>;

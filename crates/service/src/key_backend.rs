@@ -1,16 +1,19 @@
 //! The backend that computes: a server key behind the service's [`Backend`].
 
 use tfhe_sbc_core::device_issue::DeviceIssue;
+use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::moments::Span;
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
 use crate::signers;
+use crate::store::Description;
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
@@ -139,11 +142,11 @@ impl KeyBackend {
     fn parse_upload<'a>(
         &self,
         bytes: &'a [u8],
-    ) -> Result<(Upload<'a>, Option<DeviceIssue>), EvaluateError> {
+    ) -> Result<(Upload<'a>, KeyFingerprint, Option<DeviceIssue>), EvaluateError> {
         let header = first_header(bytes).map_err(ReadingsError::from)?;
         let issue = self.issue_of(&header)?;
         let upload = Upload::parse(bytes, self.server.parameters(), header.key)?;
-        Ok((upload, issue))
+        Ok((upload, header.key, issue))
     }
 
     /// Checks that `uploader` may send an upload under the key of `issue`. A device may use its own key and no other
@@ -187,17 +190,24 @@ impl Backend for KeyBackend {
         bytes: &[u8],
         uploader: Uploader<'_>,
     ) -> Result<UploadSummary, BackendError> {
-        let (upload, issue) = self.parse_upload(bytes).map_err(|error| refuse(&error))?;
+        let parsed = self.parse_upload(bytes).map_err(|error| refuse(&error));
+        let (upload, key, issue) = parsed?;
         self.check_name(&upload, issue, uploader)?;
-        Ok(UploadSummary {
-            elements: upload.list.element_count() as u64,
-            rows: upload.metadata.rows.len() as u64,
-            columns: upload
-                .metadata
-                .columns
-                .into_iter()
-                .map(|c| c.name)
-                .collect(),
+        Ok(summary(upload, key, issue))
+    }
+
+    fn describe(&self, upload: &[u8]) -> Result<Description, BackendError> {
+        let header = first_header(upload).map_err(|error| bad_readings(error.into()))?;
+        let issue = match self.server.devices() {
+            Some(devices) => devices
+                .issue_of(&header)
+                .map_err(|error| refuse(&device_key_of("readings")(error)))?,
+            None => None,
+        };
+        let upload = Upload::parse(upload, self.server.parameters(), header.key);
+        Ok(Description {
+            summary: summary(upload.map_err(bad_readings)?, header.key, issue),
+            device: issue.map(|issue| issue.device.as_str().to_owned()),
         })
     }
 
@@ -252,6 +262,23 @@ impl Backend for KeyBackend {
         );
         let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
         Ok(Evaluation { result, bootstraps })
+    }
+}
+
+/// Tells what an upload under the key of an issue is.
+fn summary(upload: Upload<'_>, key: KeyFingerprint, issue: Option<DeviceIssue>) -> UploadSummary {
+    UploadSummary {
+        elements: upload.list.element_count() as u64,
+        rows: upload.metadata.rows.len() as u64,
+        span: Span::of(&upload.metadata.rows),
+        key: Some(key.to_string()),
+        epoch: issue.map(|issue| issue.epoch.get()),
+        columns: upload
+            .metadata
+            .columns
+            .into_iter()
+            .map(|column| column.name)
+            .collect(),
     }
 }
 

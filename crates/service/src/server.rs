@@ -35,7 +35,7 @@ use crate::client_verifier::ClientVerifier;
 use crate::frames::{Frames, FramesConfig, broker, udp};
 use crate::ingest::{self, IngestConfig, IngestLimits};
 use crate::metrics::Metrics;
-use crate::store::{Store, StoreError};
+use crate::store::{Completed, Store, StoreError};
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use peers::Peers;
@@ -209,6 +209,7 @@ pub fn run(
     backend: Arc<dyn Backend>,
     on_listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
+    complete_catalogue(&store, &*backend)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_name("tfhe-sbc-network")
         .max_blocking_threads(
@@ -237,6 +238,42 @@ pub fn run(
     // An evaluation that was cut off ends when it notices; the server does not wait for it.
     runtime.shutdown_background();
     served
+}
+
+/// Adds to the store's index what it does not know of the uploads: those of older versions of the program, and all of
+/// them if the index is lost. Says in the log what it did.
+///
+/// # Errors
+/// A store that fails.
+pub fn complete_catalogue(store: &Store, backend: &dyn Backend) -> Result<Completed, StoreError> {
+    let describe = |bytes: &[u8]| backend.describe(bytes).ok();
+    let progress = |done| {
+        if done % 10_000 < 256 {
+            tracing::info!(done, "describing stored uploads");
+        }
+    };
+    let completed = store.complete(describe, progress)?;
+    let Completed {
+        described,
+        adopted,
+        left,
+    } = completed;
+    if adopted > 0 {
+        tracing::warn!(
+            adopted,
+            "the index was made anew: uploads whose files are there are listed again"
+        );
+    }
+    if described > 0 {
+        tracing::info!(described, "the index has time and key of all uploads now");
+    }
+    if left > 0 {
+        tracing::warn!(
+            left,
+            "uploads could not be read, or are under keys that are not known: filters by time leave them out"
+        );
+    }
+    Ok(completed)
 }
 
 /// Serves until `shutdown` completes, then accepts no more connections and finishes the work under

@@ -6,6 +6,7 @@
 //! at every commit, which uploads that come together share. A crash between the two leaves a file
 //! whose upload was not acknowledged; the next upload of the same content adopts the file.
 
+mod catalogue;
 mod commits;
 mod definitions;
 mod pads;
@@ -14,12 +15,14 @@ mod uploaders;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::{BlobId, BlobIdError};
 
+pub use catalogue::{Completed, Description, Listed, UNKNOWN_UPLOADER};
 use commits::{Commits, NewEntry};
 pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};
 use tfhe_sbc_transport::files::{self, FileError};
@@ -30,8 +33,9 @@ use tfhe_sbc_upload::short::{Definitions, DefinitionsId};
 pub use uploaders::Uploader;
 use uploaders::Uploaders;
 
-/// The version of the index's layout, kept in SQLite's `user_version`.
-const INDEX_VERSION: i64 = 1;
+/// The version of the index's layout, kept in SQLite's `user_version`. Version 1 has none of the columns of
+/// [`catalogue::LAYOUT`].
+const INDEX_VERSION: i64 = 2;
 const INDEX_LAYOUT: &str = "
     CREATE TABLE readings (
         sequence   INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,7 +45,6 @@ const INDEX_LAYOUT: &str = "
         uploader   TEXT    NOT NULL,
         summary    TEXT    NOT NULL  -- JSON
     ) STRICT;
-    PRAGMA user_version = 1;
 ";
 const INDEX_COLUMNS: &str = "id, bytes, created_at, uploader, summary";
 
@@ -162,6 +165,10 @@ pub struct Store {
     reader: Mutex<Connection>,
     commits: Commits,
     uploaders: Uploaders,
+    /// True if the index was made anew, though there may be files of an index that is lost.
+    is_new: bool,
+    /// Held for writing while a file is removed, and for reading while one is stored.
+    removal: RwLock<()>,
     /// The lock, held until the store is dropped.
     _lock: File,
 }
@@ -178,17 +185,20 @@ impl Store {
         files::create_private_directory(&pads)?;
         sweep(&blobs)?;
         sweep(&pads)?;
-        let index = Mutex::new(open_index(directory)?);
-        let reader = open_index(directory)?;
+        let (index, is_new) = open_index(directory)?;
+        catalogue::finish_removals(&index, &blobs)?;
+        let (reader, _) = open_index(directory)?;
         let uploaders = Uploaders::read(&reader)?;
         files::flush_directory(directory)?;
         Ok(Self {
             blobs,
             pads,
-            index,
+            index: Mutex::new(index),
             reader: Mutex::new(reader),
             commits: Commits::default(),
             uploaders,
+            is_new,
+            removal: RwLock::new(()),
             _lock: lock,
         })
     }
@@ -209,6 +219,7 @@ impl Store {
             uploader: uploader.to_owned(),
             summary: summary.clone(),
             definitions: definitions.cloned(),
+            created_at: None,
             frame: None,
         })
     }
@@ -220,6 +231,8 @@ impl Store {
         entry: impl FnOnce(BlobId) -> NewEntry,
     ) -> Result<(StoredReadings, Stored), StoreError> {
         let id = BlobId::of(bytes);
+        // Nothing is left undone by a panic of another thread that holds it.
+        let _stored = self.removal.read().unwrap_or_else(PoisonError::into_inner);
         match self.get(&id) {
             Ok(_) => {}
             Err(StoreError::NotFound { .. } | StoreError::Missing { .. }) => {
@@ -272,16 +285,6 @@ impl Store {
         entry(&self.reader(), id)
     }
 
-    /// Returns the newest entries, newest first, at most `limit`.
-    pub fn list(&self, limit: usize) -> Result<Vec<StoredReadings>, StoreError> {
-        let index = self.reader();
-        let mut statement = index.prepare_cached(&format!(
-            "SELECT {INDEX_COLUMNS} FROM readings ORDER BY sequence DESC LIMIT ?1"
-        ))?;
-        let rows = statement.query_map([as_i64(limit as u64)], from_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
     /// Returns the uploaders, those that stored something last first.
     pub fn uploaders(&self) -> Vec<Uploader> {
         self.uploaders.list()
@@ -299,7 +302,11 @@ impl Store {
     /// Returns the content that was stored last. An upload of old content does not make it the
     /// latest.
     pub fn latest(&self) -> Result<Option<StoredReadings>, StoreError> {
-        Ok(self.list(1)?.into_iter().next())
+        let one = Filter {
+            limit: Some(1),
+            ..Filter::default()
+        };
+        Ok(self.list(&one)?.readings.into_iter().next())
     }
 
     /// Fails if the store cannot be used.
@@ -349,7 +356,8 @@ fn sweep(blobs: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn open_index(directory: &Path) -> Result<Connection, StoreError> {
+/// Opens the index, and tells whether it was made anew.
+fn open_index(directory: &Path) -> Result<(Connection, bool), StoreError> {
     let path = directory.join("index.sqlite");
     // SQLite gives its other files the permissions of this one.
     private_file(&path)?;
@@ -359,9 +367,12 @@ fn open_index(directory: &Path) -> Result<Connection, StoreError> {
     index.pragma_update(None, "synchronous", "FULL")?;
     let version = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match version {
-        0 => {
+        0 | 1 => {
             let transaction = index.transaction()?;
-            transaction.execute_batch(INDEX_LAYOUT)?;
+            if version == 0 {
+                transaction.execute_batch(INDEX_LAYOUT)?;
+            }
+            transaction.execute_batch(catalogue::LAYOUT)?;
             transaction.commit()?;
         }
         INDEX_VERSION => {}
@@ -374,7 +385,7 @@ fn open_index(directory: &Path) -> Result<Connection, StoreError> {
     }
     index.execute_batch(definitions::LAYOUT)?;
     index.execute_batch(pads::LAYOUT)?;
-    Ok(index)
+    Ok((index, version == 0))
 }
 
 fn private_file(path: &Path) -> Result<File, FileError> {

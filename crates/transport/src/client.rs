@@ -19,6 +19,8 @@ use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
+use crate::BlobId;
+use crate::catalogue::Filter;
 use crate::identity::Identity;
 use crate::protocol::{
     BOOTSTRAPS_HEADER, BOOTSTRAPS_METRIC, COLUMNS_PATH, ColumnList, ErrorBody, HEALTH_PATH,
@@ -149,17 +151,50 @@ impl Client {
         self.parse(reply.body())
     }
 
-    /// Returns what the server has stored, newest first.
-    pub fn list(&self) -> Result<Vec<ReadingsEntry>, ClientError> {
+    /// Returns a page of what the server has stored, those that were stored last first.
+    pub fn list(&self, filter: &Filter) -> Result<ReadingsList, ClientError> {
         let asked = Ask {
             action: "list its readings",
             most: most::LIST,
             timeout: self.timeouts.small,
             fresh_connection: false,
         };
-        let reply = self.ask(asked, Method::GET, READINGS_PATH.to_owned(), Bytes::new())?;
-        self.parse::<ReadingsList>(reply.body())
-            .map(|list| list.readings)
+        let path = format!("{READINGS_PATH}{}", filter.to_query());
+        let reply = self.ask(asked, Method::GET, path, Bytes::new())?;
+        self.parse(reply.body())
+    }
+
+    /// Returns the bytes of a stored upload.
+    ///
+    /// # Errors
+    /// Among others [`ClientError::TooLong`], if it has more than `most` bytes.
+    pub fn upload_of(&self, id: &BlobId, most: u64) -> Result<Vec<u8>, ClientError> {
+        let asked = Ask {
+            action: "send the upload",
+            most,
+            timeout: self.timeouts.upload,
+            fresh_connection: false,
+        };
+        let path = format!("{READINGS_PATH}/{id}");
+        let reply = self.ask(asked, Method::GET, path, Bytes::new())?;
+        let bytes: Vec<u8> = reply.into_body().into();
+        match BlobId::of(&bytes) == *id {
+            true => Ok(bytes),
+            false => Err(self.bad_reply(format!("it sent other bytes than those of {id}"))),
+        }
+    }
+
+    /// Removes a stored upload and returns what it was.
+    pub fn remove(&self, id: &BlobId) -> Result<ReadingsEntry, ClientError> {
+        let asked = Ask {
+            action: "remove the upload",
+            most: most::RECEIPT,
+            timeout: self.timeouts.small,
+            fresh_connection: false,
+        };
+        let path = format!("{READINGS_PATH}/{id}");
+        let reply = self.ask(asked, Method::DELETE, path, Bytes::new())?;
+        self.parse(reply.body())
     }
 
     /// Returns the columns of stored readings, and the number of their rows.

@@ -1,6 +1,7 @@
-//! Figures in units for people.
+//! Figures in units for people, and times as people write them.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A number of bytes, shown in B, KiB, MiB or GiB with at most one decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,21 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Reads a time such as `500ms`, `10s`, `5m`, `1h` or `1d`. Returns `None` for anything else.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..digits].parse().ok()?;
+    let milliseconds = match text[digits..].trim() {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(milliseconds).map(Duration::from_millis)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +55,34 @@ mod tests {
             (13 << 30, "13.0 GiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("10s", 10_000),
+            ("5 m", 300_000),
+            ("1h", 3_600_000),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Some(Duration::from_millis(milliseconds))
+            );
+        }
+        for text in [
+            "",
+            "10",
+            "s",
+            "-1s",
+            "1.5s",
+            "10 years",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
+            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod blob_id;
+pub mod catalogue;
 pub mod client;
 pub mod error_chain;
 pub mod exposition;

@@ -3,7 +3,9 @@
 //! | request | who | answer |
 //! |---|---|---|
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
-//! | `GET /v1/readings` | owner | [`ReadingsList`] |
+//! | `GET /v1/readings`, with a [`Filter`](crate::catalogue::Filter) | owner | [`ReadingsList`] |
+//! | `GET /v1/readings/{id}` | owner | the upload (binary) |
+//! | `DELETE /v1/readings/{id}` | owner | the [`ReadingsEntry`] that there was |
 //! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
 //! | `POST /v1/query/{id}` (binary), `id` a [`Selection`] | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /v1/status` | owner | [`Status`] |
@@ -18,6 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_upload::moments::Span;
 pub use tfhe_sbc_upload::pads::DeviceId;
 use tfhe_sbc_upload::readings::Column;
 
@@ -211,7 +214,7 @@ impl FromStr for Selection {
 }
 
 /// The content of an upload, as far as it shows without the secret key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadSummary {
     /// The number of encrypted values in all.
     pub elements: u64,
@@ -219,6 +222,16 @@ pub struct UploadSummary {
     pub rows: u64,
     /// The names of the columns.
     pub columns: Vec<String>,
+    /// The span of time of the rows, if all their labels are times. Receipts leave out this and what follows, and
+    /// servers of older versions do not tell them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// The fingerprint of the key that the values are encrypted under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The number of that key among its device's; absent for a key that devices share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u32>,
 }
 
 /// The server's word that readings are on its disk.
@@ -240,11 +253,14 @@ pub struct UploadReceipt {
     pub definitions_kept: bool,
 }
 
-/// The newest stored readings, newest first.
+/// A page of the stored readings, those that were stored last first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingsList {
-    /// The uploads, at most a thousand.
+    /// The uploads, at most [`MAX_PAGE`](crate::catalogue::MAX_PAGE).
     pub readings: Vec<ReadingsEntry>,
+    /// The number that the next page is asked for with, as its `before`; absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
 }
 
 /// The columns that stored readings have.

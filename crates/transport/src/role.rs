@@ -22,6 +22,10 @@ pub enum Action {
     Upload,
     /// See which readings are stored.
     List,
+    /// Get the bytes of stored readings.
+    Fetch,
+    /// Remove stored readings.
+    Remove,
     /// Have a query evaluated on stored readings.
     Query,
     /// Store, list and end the pads of boards that send frames.
@@ -36,7 +40,10 @@ impl Role {
         match (self, action) {
             (Self::Owner, _) => true,
             (Self::Device, Action::Upload | Action::Observe) => true,
-            (Self::Device, Action::List | Action::Query | Action::ManagePads) => false,
+            (
+                Self::Device,
+                Action::List | Action::Fetch | Action::Remove | Action::Query | Action::ManagePads,
+            ) => false,
         }
     }
 
@@ -69,6 +76,8 @@ impl fmt::Display for Action {
         f.write_str(match self {
             Self::Upload => "upload readings",
             Self::List => "list the stored readings",
+            Self::Fetch => "fetch stored readings",
+            Self::Remove => "remove stored readings",
             Self::Query => "query the stored readings",
             Self::ManagePads => "manage the pads of boards",
             Self::Observe => "observe the server",

@@ -17,6 +17,7 @@ pub mod extract;
 pub mod list_sum;
 pub mod masks;
 pub mod metadata;
+pub mod moments;
 pub mod pads;
 pub mod readings;
 pub mod row_labels;

@@ -64,25 +64,26 @@ pub(crate) struct Numbers {
 }
 
 /// A written form of times.
-struct Form {
+pub(crate) struct LabelForm {
     items: Vec<BorrowedFormatItem<'static>>,
     unit: Duration,
 }
 
-/// Returns the form that a label follows, and its time.
-fn form_of(label: &str) -> Option<(Form, PrimitiveDateTime)> {
-    FORMS.iter().find_map(|(form, unit_ms)| {
-        let form = Form {
-            items: time::format_description::parse_borrowed::<2>(form).ok()?,
-            unit: Duration::milliseconds(i64::from(*unit_ms)),
-        };
-        let time = form.read(label)?;
-        (time.format(&form.items).ok()? == label).then_some((form, time))
-    })
-}
+impl LabelForm {
+    /// Returns the form that a label follows, and its time.
+    pub(crate) fn of(label: &str) -> Option<(Self, PrimitiveDateTime)> {
+        FORMS.iter().find_map(|(form, unit_ms)| {
+            let form = Self {
+                items: time::format_description::parse_borrowed::<2>(form).ok()?,
+                unit: Duration::milliseconds(i64::from(*unit_ms)),
+            };
+            let time = form.read(label)?;
+            (time.format(&form.items).ok()? == label).then_some((form, time))
+        })
+    }
 
-impl Form {
-    fn read(&self, label: &str) -> Option<PrimitiveDateTime> {
+    /// Returns the time of a label that follows this form.
+    pub(crate) fn read(&self, label: &str) -> Option<PrimitiveDateTime> {
         match PrimitiveDateTime::parse(label, &self.items) {
             Ok(time) => Some(time),
             Err(_) => Some(time::Date::parse(label, &self.items).ok()?.midnight()),
@@ -105,7 +106,7 @@ impl Times {
         if labels.len() < FEWEST || count > MAX_WRITTEN_OUT {
             return None;
         }
-        let (form, start) = form_of(labels.first()?)?;
+        let (form, start) = LabelForm::of(labels.first()?)?;
         let unit = form.unit.whole_milliseconds();
         let (mut time, mut steps) = (start, Vec::with_capacity(labels.len() - 1));
         for label in &labels[1..] {
@@ -136,7 +137,7 @@ impl Times {
         if self.count > MAX_WRITTEN_OUT || jitter.is_some_and(|jitter| jitter.len() != steps) {
             return None;
         }
-        let (form, start) = form_of(&self.start)?;
+        let (form, start) = LabelForm::of(&self.start)?;
         let step = Duration::milliseconds(i64::try_from(self.step_ms).ok()?);
         let mut labels = Vec::with_capacity(self.count as usize);
         labels.push(self.start.clone());
@@ -291,7 +292,7 @@ mod tests {
         let backwards = ["2025-01-03", "2025-01-02", "2025-01-01", "2024-12-31"];
         let times = Times::of(&texts(&backwards)).unwrap();
         assert_eq!(times.labels().unwrap(), texts(&backwards));
-        let (form, start) = form_of("2025-01-01T00:00:00Z").unwrap();
+        let (form, start) = LabelForm::of("2025-01-01T00:00:00Z").unwrap();
         let jittered = |row: i64| {
             let time = start + Duration::seconds(60 * row + row % 3);
             time.format(&form.items).unwrap()

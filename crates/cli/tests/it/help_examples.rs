@@ -52,6 +52,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "pads",
         "send",
         "agent",
+        "readings",
         "query",
         "checks",
         "eval",
@@ -239,6 +240,17 @@ fn the_examples_of_serve_send_and_query_work_together() {
     for question in ["max(temperature_c)", "count(illuminance_lx > encrypted(…))"] {
         assert!(answers.text().contains(question), "{}", answers.text());
     }
+    let id = sent.text().trim();
+    for task in ["readings", "readings list", "readings show", "readings get"] {
+        let shown = run(task);
+        assert!(shown.text().contains(&id[..12]), "{task}: {}", shown.text());
+    }
+    let removed = run("readings rm");
+    assert!(
+        removed.stderr.contains("removed 1 upload with 24 rows"),
+        "{}",
+        removed.stderr
+    );
     // The keys are those of the server.
     let make = example("pads make");
     let make: Vec<_> = make

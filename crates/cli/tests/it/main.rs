@@ -31,6 +31,7 @@ mod params_check;
 mod params_find;
 mod provision;
 mod questions;
+mod readings;
 mod releases;
 mod sanitised;
 mod seal;

@@ -9,6 +9,7 @@ use crate::frames::FrameRefusal;
 use crate::metrics::Rejection;
 use crate::store::{StoreError, Uploader};
 use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::catalogue::FilterError;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody, UploaderName};
 use tfhe_sbc_transport::role::{Action, Subject};
@@ -151,6 +152,12 @@ impl Refusal {
             message.to_string(),
             hint,
         )
+    }
+
+    pub(super) fn bad_filter(error: &FilterError) -> Self {
+        let hint = "filter by device=NAME,NAME, since=TIME and until=TIME, and ask for pages with limit=NUMBER and before=NUMBER";
+        let status = StatusCode::BAD_REQUEST;
+        Self::new(status, Rejection::Invalid, error.to_string(), hint)
     }
 
     pub(super) fn unknown_definitions() -> Self {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use tfhe_sbc_transport::protocol::{ReadingsEntry, UploadReceipt};
+use tfhe_sbc_transport::protocol::{ReadingsEntry, UploadReceipt, UploadSummary};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -20,7 +20,13 @@ pub(super) fn receipt(
         bytes: stored.bytes,
         created,
         created_at: rfc3339(stored.created_at),
-        summary: stored.summary,
+        // A board knows its own times and keys.
+        summary: UploadSummary {
+            span: None,
+            key: None,
+            epoch: None,
+            ..stored.summary
+        },
         definitions_kept,
     }
 }

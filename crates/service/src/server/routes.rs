@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -28,20 +28,20 @@ use crate::client_verifier::ClientVerifier;
 use crate::frames::Frames;
 use crate::metrics::{Metrics, Rejection};
 use crate::store::{Store, StoreError, Stored};
-use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::exposition;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
     BOOTSTRAPS_HEADER, COLUMNS_PATH, ColumnList, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH,
-    QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsList, SECONDS_HEADER, STATUS_PATH, Selection,
-    Status, TAG_HEADER, UploadReceipt,
+    QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsEntry, ReadingsList, SECONDS_HEADER,
+    STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
 };
 use tfhe_sbc_transport::role::{Action, Role, Subject};
+use tfhe_sbc_transport::{BlobId, BlobIdError};
 use tfhe_sbc_upload::short::Definitions;
 
-const LISTED_AT_MOST: usize = 1000;
 /// The most uploads on the status page.
-const SHOWN_AT_MOST: usize = 25;
+const SHOWN_AT_MOST: u32 = 25;
 
 /// The values that all requests share.
 pub(super) struct Application {
@@ -130,7 +130,13 @@ impl Application {
     /// Returns the status page.
     async fn page(self: &Arc<Self>) -> Result<Page, Refusal> {
         let (latest, uploaders) = self
-            .blocking(|this| Ok((this.store.list(SHOWN_AT_MOST)?, this.store.uploaders())))
+            .blocking(|this| {
+                let newest = Filter {
+                    limit: Some(SHOWN_AT_MOST),
+                    ..Filter::default()
+                };
+                Ok((this.store.list(&newest)?.readings, this.store.uploaders()))
+            })
             .await?;
         Ok(Page {
             now: SystemTime::now(),
@@ -270,6 +276,10 @@ impl Application {
 pub(super) fn router(application: Arc<Application>) -> Router {
     Router::new()
         .route(READINGS_PATH, post(upload).get(list))
+        .route(
+            &format!("{READINGS_PATH}/{{id}}"),
+            get(fetch).delete(remove),
+        )
         .route(&format!("{COLUMNS_PATH}{{selection}}"), get(columns))
         .route(&format!("{QUERY_PATH}{{selection}}"), post(query))
         .route(STATUS_PATH, get(status))
@@ -347,14 +357,54 @@ async fn upload(
 async fn list(
     State(application): Shared,
     Extension(peer): Extension<Subject>,
+    RawQuery(query): RawQuery,
 ) -> Result<Json<ReadingsList>, Refusal> {
     authorize(&peer, Action::List)?;
-    let readings = application
-        .blocking(|this| Ok(this.store.list(LISTED_AT_MOST)?))
+    let filter = Filter::from_query(query.as_deref().unwrap_or_default());
+    let filter = filter.map_err(|error| Refusal::bad_filter(&error))?;
+    let listed = application
+        .blocking(move |this| Ok(this.store.list(&filter)?))
         .await?;
     Ok(Json(ReadingsList {
-        readings: readings.into_iter().map(replies::entry).collect(),
+        readings: listed.readings.into_iter().map(replies::entry).collect(),
+        next: listed.next,
     }))
+}
+
+/// Returns the bytes of an upload.
+async fn fetch(
+    State(application): Shared,
+    Extension(peer): Extension<Subject>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
+    authorize(&peer, Action::Fetch)?;
+    let id = upload_id(id)?;
+    let bytes = application
+        .blocking(move |this| Ok(this.store.get(&id)?))
+        .await?;
+    let format = [(header::CONTENT_TYPE, "application/octet-stream")];
+    Ok((format, Body::from(bytes)).into_response())
+}
+
+/// Removes an upload, and tells what it was.
+async fn remove(
+    State(application): Shared,
+    Extension(peer): Extension<Subject>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<ReadingsEntry>, Refusal> {
+    authorize(&peer, Action::Remove)?;
+    let id = upload_id(id)?;
+    let removed = application
+        .blocking(move |this| Ok(this.store.remove(&id)?))
+        .await?;
+    tracing::info!(peer = ?peer.name, %id, uploader = removed.uploader, "removed readings");
+    Ok(Json(replies::entry(removed)))
+}
+
+fn upload_id(id: Result<Path<String>, PathRejection>) -> Result<BlobId, Refusal> {
+    let Path(id) = id.map_err(Refusal::bad_id)?;
+    id.parse()
+        .map_err(|error: BlobIdError| Refusal::bad_id(error))
 }
 
 /// Tells the columns of the first of the readings, and the rows of all. A query refuses readings of different

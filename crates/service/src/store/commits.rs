@@ -25,6 +25,8 @@ pub(super) struct NewEntry {
     pub(super) summary: UploadSummary,
     /// The definitions to keep for the uploader.
     pub(super) definitions: Option<Definitions>,
+    /// The time at which it was stored, in seconds since 1970; now if there is none.
+    pub(super) created_at: Option<i64>,
     /// The frame that the upload was made of.
     pub(super) frame: Option<ArrivingFrame>,
 }
@@ -131,20 +133,24 @@ fn together(
     committed
 }
 
-fn insert(index: &Connection, new: &NewEntry) -> Result<Committed, StoreError> {
+pub(super) fn insert(index: &Connection, new: &NewEntry) -> Result<Committed, StoreError> {
     if let Some(frame) = &new.frame {
         pads::record(index, frame, &new.id)?;
     }
     let mut statement = index.prepare_cached(
-        "INSERT INTO readings (id, bytes, created_at, uploader, summary) VALUES (?1, ?2, ?3, ?4, ?5)
+        "INSERT INTO readings (id, bytes, created_at, uploader, summary, first_ms, last_ms, described)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1)
          ON CONFLICT (id) DO NOTHING",
     )?;
+    let span = new.summary.span;
     let added = statement.execute(params![
         new.id.to_string(),
         as_i64(new.bytes),
-        now(),
+        new.created_at.unwrap_or_else(now),
         new.uploader,
-        to_json(&new.summary)?
+        to_json(&new.summary)?,
+        span.map(|span| span.first.unix_ms()),
+        span.map(|span| span.last.unix_ms()),
     ])?;
     if let Some(kept) = &new.definitions {
         definitions::keep(index, &new.uploader, kept)?;

@@ -213,12 +213,13 @@ impl Store {
             uploader: board.to_string(),
             summary: summary.clone(),
             definitions: None,
+            created_at: None,
             frame: Some(frame),
         })
     }
 
     /// Returns what became of a board's frames, in the order of their counters: of the newest pads of which frames
-    /// have arrived.
+    /// have arrived. Those whose uploads were removed are left out.
     pub fn readings_of_board(
         &self,
         board: DeviceId,
@@ -226,7 +227,8 @@ impl Store {
     ) -> Result<Vec<BlobId>, StoreError> {
         let index = self.reader();
         let mut statement = index.prepare_cached(
-            "SELECT readings FROM frames WHERE counter BETWEEN ?2 AND ?3 AND pads =
+            "SELECT readings FROM frames WHERE counter BETWEEN ?2 AND ?3
+             AND EXISTS (SELECT 1 FROM readings WHERE readings.id = frames.readings) AND pads =
              (SELECT max(sequence) FROM pads WHERE board = ?1
               AND EXISTS (SELECT 1 FROM frames WHERE frames.pads = pads.sequence))
              ORDER BY counter",

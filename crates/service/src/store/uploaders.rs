@@ -66,6 +66,18 @@ impl Uploaders {
         }
     }
 
+    /// Counts what has been removed.
+    pub(super) fn take(&self, removed: &StoredReadings) {
+        let mut all = self.lock();
+        if let Some(uploader) = all.get_mut(&removed.uploader) {
+            uploader.uploads = uploader.uploads.saturating_sub(1);
+            uploader.bytes = uploader.bytes.saturating_sub(removed.bytes);
+            if uploader.uploads == 0 {
+                all.remove(&removed.uploader);
+            }
+        }
+    }
+
     /// Returns the uploaders, those that stored something last first.
     pub(super) fn list(&self) -> Vec<Uploader> {
         let mut all: Vec<_> = self.lock().values().cloned().collect();

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{TestServer, eventually, metric};
+use crate::common::{ALL, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -40,7 +40,7 @@ fn one_certificate_cannot_take_all_connections() {
     );
     assert_eq!(rejected(&observer, "busy"), 1);
     first.upload(b"readings 1").unwrap();
-    server.owner().list().unwrap();
+    server.owner().list(&ALL).unwrap();
     // One place is free again.
     drop(second);
     eventually("the place is free", || {

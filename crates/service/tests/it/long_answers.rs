@@ -13,7 +13,7 @@ use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::provider::provider;
 
-use crate::common::{ANY_LENGTH, Site};
+use crate::common::{ALL, ANY_LENGTH, Site};
 
 /// The bytes of the long answers.
 const LONG: u64 = 1 << 30;
@@ -112,7 +112,7 @@ fn answers_that_are_longer_than_what_was_asked_for_are_not_read() {
     let calls: [(Call, u64); 5] = [
         (|client| client.upload(b"readings").map(drop), 1 << 16),
         (|client| client.health(), 1 << 12),
-        (|client| client.list().map(drop), 16 << 20),
+        (|client| client.list(&ALL).map(drop), 16 << 20),
         (
             |client| client.columns(&Selection::Latest).map(drop),
             4 << 20,

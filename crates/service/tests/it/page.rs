@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use crate::common::{ANY_LENGTH, Site, TestServer, eventually};
+use crate::common::{ALL, ANY_LENGTH, Site, TestServer, eventually};
 use tfhe_sbc_service::certificates::CertificateAuthority;
 use tfhe_sbc_service::server::{Limits, ServeError};
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -114,7 +114,7 @@ fn the_page_tells_who_uploaded_what_and_what_is_computed() {
         "request | invalid | 1",
         &format!(
             "{}… | pi-1 | 5 | 11 B | ",
-            &server.store.list(2).unwrap()[1].id.to_string()[..12]
+            &server.store.list(&ALL).unwrap().readings[1].id.to_string()[..12]
         ),
     ] {
         assert!(text.contains(line), "no {line:?} in:\n{text}");

@@ -127,7 +127,10 @@ fn an_upload_shows_its_outline_only() {
         UploadSummary {
             elements: 2 * (4 + 2),
             rows: 2,
-            columns
+            columns,
+            span: None,
+            key: Some(key_set().secret.fingerprint().to_string()),
+            epoch: None,
         }
     );
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::time::{Duration, SystemTime};
 
-use crate::common::{Site, TestServer, eventually, metric};
+use crate::common::{ALL, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::{
     self, CertificateAuthority, CertificateError, Revoked, Validity,
 };
@@ -108,7 +108,7 @@ fn a_request_on_an_open_connection_is_refused_at_once() {
     revoke(&server, "device");
     // The connection that the client kept, or a new one: neither takes anything.
     assert!(device.upload(b"readings 2").is_err());
-    assert_eq!(bob.list().unwrap().len(), 1);
+    assert_eq!(bob.list(&ALL).unwrap().readings.len(), 1);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_upload::short::{Definitions, MAX_SHORT_BYTES, shorten};
 
-use crate::common::{ANY_LENGTH, TestServer, metric, refused, summary};
+use crate::common::{ALL, ANY_LENGTH, TestServer, metric, refused, summary};
 
 const PARAMETERS: ParameterFingerprint = ParameterFingerprint([1; 16]);
 
@@ -76,7 +76,7 @@ fn a_short_upload_is_stored_and_answered_as_the_whole_one() {
     for again in [&second, &short(&second)] {
         assert!(!device.upload(again).unwrap().created);
     }
-    assert_eq!(server.owner().list().unwrap().len(), 2);
+    assert_eq!(server.owner().list(&ALL).unwrap().readings.len(), 2);
     let stored = (first.len() + 3 * second.len()) as u64;
     let owner = server.owner();
     assert_eq!(metric(&owner, "tfhe_sbc_upload_bytes_total"), stored);
@@ -149,7 +149,7 @@ fn what_is_forged_or_damaged_is_refused_and_not_stored() {
     // Restored it is larger than uploads may be.
     let words = refused(device.upload(&long[..MAX_SHORT_BYTES]), 413);
     assert!(words.contains("65636"), "{words}");
-    assert_eq!(server.store.list(10).unwrap().len(), 1);
+    assert_eq!(server.store.list(&ALL).unwrap().readings.len(), 1);
     // An upload that is refused leaves no definitions behind.
     let mut foreign = upload("flow", "a");
     let last = foreign.len() - 1;

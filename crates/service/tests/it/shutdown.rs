@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
+use crate::common::{ALL, ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
@@ -106,7 +106,7 @@ fn sigterm_stops_gently() {
     });
     assert!(child.wait().unwrap().success());
     let store = Store::open(&site.store_directory()).unwrap();
-    assert_eq!(store.list(10).unwrap().len(), 1);
+    assert_eq!(store.list(&ALL).unwrap().readings.len(), 1);
 }
 
 fn serve_until_told(directory: &Path) -> ! {

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::common::{file_names, summary};
+use crate::common::{ALL, file_names, summary};
 use tfhe_sbc_service::store::{Store, StoreError, Stored};
 use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::catalogue::Filter;
 
 const CRASHING: &str = "TFHE_SBC_TEST_STORE_TO_CRASH_IN";
 
@@ -56,7 +57,7 @@ fn what_was_acknowledged_survives_a_kill() {
             assert_eq!(BlobId::of(&store.get(id).unwrap()), *id);
         }
         let listed: HashSet<_> = store
-            .list(usize::MAX)
+            .all()
             .unwrap()
             .into_iter()
             .map(|entry| entry.id)
@@ -121,8 +122,20 @@ fn content_is_stored_once_and_kept_in_order() {
 
     drop(store);
     let store = Store::open(directory.path()).unwrap();
-    assert_eq!(store.list(10).unwrap(), [two.clone(), one.clone()]);
-    assert_eq!(store.list(1).unwrap(), std::slice::from_ref(&two));
+    assert_eq!(
+        store.list(&ALL).unwrap().readings,
+        [two.clone(), one.clone()]
+    );
+    assert_eq!(
+        store
+            .list(&Filter {
+                limit: Some(1),
+                ..Filter::ALL
+            })
+            .unwrap()
+            .readings,
+        std::slice::from_ref(&two)
+    );
     assert_eq!(store.latest().unwrap(), Some(two));
     assert_eq!(store.find(&one.id).unwrap(), Some(one.clone()));
     assert_eq!(store.get(&one.id).unwrap(), b"one");
@@ -177,11 +190,11 @@ fn a_newer_layout_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     drop(Store::open(directory.path()).unwrap());
     let index = rusqlite::Connection::open(directory.path().join("index.sqlite")).unwrap();
-    index.pragma_update(None, "user_version", 2).unwrap();
+    index.pragma_update(None, "user_version", 3).unwrap();
     drop(index);
     assert!(matches!(
         Store::open(directory.path()),
-        Err(StoreError::NewerLayout { found: 2, .. })
+        Err(StoreError::NewerLayout { found: 3, .. })
     ));
 }
 
@@ -245,7 +258,7 @@ fn uploads_that_come_together_are_each_stored_once() {
     });
     let expected = 10 + 16 * 10;
     assert_eq!(new.into_inner(), expected);
-    assert_eq!(store.list(usize::MAX).unwrap().len(), expected);
+    assert_eq!(store.all().unwrap().len(), expected);
     let counted: u64 = store.uploaders().iter().map(|u| u.uploads).sum();
     assert_eq!(counted, expected as u64);
     let counted = store.uploaders();

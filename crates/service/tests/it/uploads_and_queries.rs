@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{ANY_LENGTH, TestServer, column, eventually, file_names, metric, refused};
+use crate::common::{ALL, ANY_LENGTH, TestServer, column, eventually, file_names, metric, refused};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
@@ -36,7 +36,7 @@ fn a_device_uploads_and_the_owner_queries() {
     let unknown = BlobId::of(b"other readings").into();
     refused(owner.columns(&unknown), 404);
 
-    let listed = owner.list().unwrap();
+    let listed = owner.list(&ALL).unwrap().readings;
     assert_eq!(listed.len(), 1);
     assert_eq!(
         (listed[0].id, listed[0].uploader.as_str()),
@@ -96,7 +96,7 @@ fn the_same_upload_twice_is_stored_once() {
     let second = server.owner().upload(b"readings").unwrap();
     assert!(first.created && !second.created);
     assert_eq!((first.id, first.created_at), (second.id, second.created_at));
-    assert_eq!(server.owner().list().unwrap().len(), 1);
+    assert_eq!(server.owner().list(&ALL).unwrap().readings.len(), 1);
     assert_eq!(
         metric(
             &server.owner(),
@@ -133,7 +133,7 @@ fn a_device_may_neither_query_nor_list() {
         403,
     );
     assert!(words.contains("pi-1") && words.contains("owner"), "{words}");
-    refused(device.list(), 403);
+    refused(device.list(&ALL), 403);
     refused(device.columns(&Selection::Latest), 403);
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"forbidden\"}"),
@@ -147,7 +147,10 @@ fn a_device_added_later_uploads_under_its_own_name() {
     let directory = server.site.directory.path().join("tls");
     let files = certificates::add_client(&directory, "pi-2", Role::Device).unwrap();
     server.connect(&files).unwrap().upload(b"readings").unwrap();
-    assert_eq!(server.owner().list().unwrap()[0].uploader, "pi-2");
+    assert_eq!(
+        server.owner().list(&ALL).unwrap().readings[0].uploader,
+        "pi-2"
+    );
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn rejected_uploads_are_not_stored() {
         refused(device.upload(b"foreign readings"), 422),
         "made under key 2, not key 1 | encrypt with key 1"
     );
-    assert!(server.owner().list().unwrap().is_empty());
+    assert!(server.owner().list(&ALL).unwrap().readings.is_empty());
     assert!(file_names(&server.site.store_directory().join("blobs")).is_empty());
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"invalid\"}"),

@@ -14,7 +14,8 @@ use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluat
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
-use tfhe_sbc_service::store::Store;
+use tfhe_sbc_service::store::{Description, Store};
+use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
@@ -54,6 +55,14 @@ impl Backend for FakeBackend {
                 BackendErrorKind::BadInput,
             ))
         }
+    }
+
+    fn describe(&self, upload: &[u8]) -> Result<Description, BackendError> {
+        let summary = self.check_upload(upload, Uploader::Owner)?;
+        Ok(Description {
+            summary,
+            device: None,
+        })
     }
 
     fn check_pads(&self, file: &[u8]) -> Result<PadFile, BackendError> {
@@ -131,11 +140,15 @@ pub(crate) fn column(bytes: u32) -> Column {
     }
 }
 
+/// The filter that all uploads meet.
+pub(crate) const ALL: Filter = Filter::ALL;
+
 pub(crate) fn summary(elements: u64) -> UploadSummary {
     UploadSummary {
         elements,
         rows: elements / 2,
         columns: vec!["temperature".to_owned(), "humidity".to_owned()],
+        ..UploadSummary::default()
     }
 }
 
