@@ -27,6 +27,7 @@ pub(crate) const TARGETS: &[Target] = &[
     texts::QUESTION,
     texts::PARAMETER_FILE,
     texts::CALIBRATION_FILE,
+    texts::CHECK_UPLOADS,
     agent::SPOOL_FILE,
     agent::CURSOR,
     agent::PARTS,

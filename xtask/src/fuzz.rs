@@ -14,9 +14,39 @@ const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Runs the target named `only`, or all of them, for `seconds` each. A run starts with good inputs, with the
+/// The end of a target's run.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    Seconds(u32),
+    /// The number of executions, at least.
+    Runs(u64),
+}
+
+impl Limit {
+    /// The seconds of a run that names no limit.
+    pub(crate) const USUAL: Self = Self::Seconds(5);
+
+    /// Parses an option and its value.
+    pub(crate) fn parse(option: &str, value: &str) -> Option<Self> {
+        match option {
+            "--seconds" => value.parse().ok().map(Self::Seconds),
+            "--runs" => value.parse().ok().map(Self::Runs),
+            _ => None,
+        }
+    }
+
+    /// libFuzzer's option.
+    fn option(self) -> String {
+        match self {
+            Self::Seconds(seconds) => format!("-max_total_time={seconds}"),
+            Self::Runs(runs) => format!("-runs={runs}"),
+        }
+    }
+}
+
+/// Runs the target named `only`, or each of them, up to the limit. A run starts with good inputs, with the
 /// inputs that once found something (`fuzz/findings/TARGET/`), and with those that earlier runs kept.
-pub(crate) fn run(seconds: u32, only: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run(limit: Limit, only: Option<&str>) -> Result<(), Failure> {
     let binary = build()?;
     let corpora = target_folder().join("fuzz/corpus");
     let listed = output(
@@ -30,7 +60,7 @@ pub(crate) fn run(seconds: u32, only: Option<&str>) -> Result<(), Failure> {
     }
     targets.iter().try_for_each(|target| {
         step(&format!("fuzz target {target}"), || {
-            fuzz(&binary, target, &corpora.join(target), seconds)
+            fuzz(&binary, target, &corpora.join(target), limit)
         })
     })
 }
@@ -59,7 +89,7 @@ fn host() -> Result<String, Failure> {
         .ok_or_else(|| Failure("rustc does not say what it runs on".to_owned()))
 }
 
-fn fuzz(binary: &Path, target: &str, corpus: &Path, seconds: u32) -> Result<(), Failure> {
+fn fuzz(binary: &Path, target: &str, corpus: &Path, limit: Limit) -> Result<(), Failure> {
     let findings = root().join("fuzz/findings").join(target);
     for folder in [corpus, &findings] {
         std::fs::create_dir_all(folder)
@@ -68,7 +98,7 @@ fn fuzz(binary: &Path, target: &str, corpus: &Path, seconds: u32) -> Result<(), 
     let mut fuzzer = Command::new(binary);
     fuzzer
         .env("FUZZ_TARGET", target)
-        .arg(format!("-max_total_time={seconds}"))
+        .arg(limit.option())
         .args(["-rss_limit_mb=512", "-timeout=10", "-print_final_stats=1"])
         .args(["-verbosity=0", "-use_value_profile=1"])
         .arg(format!("-artifact_prefix={}/", findings.display()))

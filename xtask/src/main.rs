@@ -28,6 +28,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use failure::Failure;
+use fuzz::Limit;
 
 const USAGE: &str = "usage: cargo xtask TASK
        quick            formatting, and lints and fast tests of the crates that differ from main
@@ -42,8 +43,8 @@ const USAGE: &str = "usage: cargo xtask TASK
        web              the key owner's page, and its test in headless Chromium
        web --page FILE  the page alone, into a file
        interop [NAME]   other libraries compute on what the program makes
-       fuzz [--seconds S] [TARGET]
-                        all fuzz targets, or one, for S seconds each (5)
+       fuzz [--seconds S | --runs N] [TARGET]
+                        all fuzz targets, or one, for S seconds (5) or N executions each
        fire             the server under load, attacks and failures: writes docs/under-fire.md
        fire --seconds 20 --boards 50
                         the same, short, and writes nothing
@@ -76,11 +77,11 @@ fn main() -> ExitCode {
         ["ct", "--all"] => ct::run(ct::Depth::All),
         ["c", "--arm"] => arm::c_library(),
         ["fuzz", ref options @ ..] => match options {
-            [] => fuzz::run(5, None),
-            [target] => fuzz::run(5, Some(target)),
-            ["--seconds", seconds, target @ ..] if target.len() < 2 => match seconds.parse() {
-                Ok(seconds) => fuzz::run(seconds, target.first().copied()),
-                Err(_) => return usage(),
+            [] => fuzz::run(Limit::USUAL, None),
+            [target] => fuzz::run(Limit::USUAL, Some(target)),
+            [option, value, target @ ..] if target.len() < 2 => match Limit::parse(option, value) {
+                Some(limit) => fuzz::run(limit, target.first().copied()),
+                None => return usage(),
             },
             _ => return usage(),
         },

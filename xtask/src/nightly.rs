@@ -4,12 +4,13 @@
 use std::time::Instant;
 
 use crate::failure::Failure;
+use crate::fuzz::Limit;
 use crate::test::Depth;
 use crate::workspace::step;
 use crate::{arm, ct, deny, fire, fuzz, interop, map, python, site, test, web, wheels};
 
-/// The seconds that each fuzz target runs.
-const FUZZ_SECONDS: u32 = 30;
+/// The time that each fuzz target runs.
+const FUZZ_LIMIT: Limit = Limit::Seconds(30);
 
 type Check = fn() -> Result<(), Failure>;
 
@@ -24,7 +25,7 @@ const CHECKS: [(&str, Check); 12] = [
     ("interop", || interop::run(None)),
     ("arm", || arm::run(arm::Mode::Check)),
     ("wheels", wheels::run),
-    ("fuzz", || fuzz::run(FUZZ_SECONDS, None)),
+    ("fuzz", || fuzz::run(FUZZ_LIMIT, None)),
     ("fire", || fire::run(&["--seconds", "15", "--boards", "50"])),
 ];
 

@@ -228,7 +228,23 @@ pub(super) const REQUEST: Target = Target {
 pub(super) const RESULT: Target = Target {
     name: "result",
     run: |bytes| {
-        let _ = Results::decrypt(&with_checksums(bytes), known_key());
+        let bytes = with_checksums(bytes);
+        let (parameters, fingerprint) = (known_key().parameters(), known_key().fingerprint());
+        let parsed = Results::parse(&bytes, parameters, fingerprint);
+        let decrypted = Results::decrypt(&bytes, known_key());
+        assert_eq!(parsed.is_ok(), decrypted.is_ok());
+        let (Ok((results, parts)), Ok(decryption)) = (parsed, decrypted) else {
+            return;
+        };
+        assert_eq!(parts.len(), results.answers.len());
+        assert_eq!(decryption.bootstraps, results.bootstraps);
+        // Each answer has its place, also those that cannot be read.
+        let names = decryption.answers.iter().map(|answer| match answer {
+            Ok(answer) => &answer.name,
+            Err(unreadable) => &unreadable.name,
+        });
+        assert!(names.eq(results.answers.iter().map(|answer| &answer.name)));
+        assert!(serde_json::to_string(&decryption).is_ok());
     },
     seeds: || {
         let meanings = [
@@ -241,9 +257,10 @@ pub(super) const RESULT: Target = Target {
             let list = lwe_list(known_key(), &[1, 2, 3, 3], 5);
             result(vec![answer(4, meaning)], &[list])
         });
+        let results = results.chain(short_results()).chain(compact_results());
+        // A first input that is no result would find nothing.
         results
-            .chain(short_results())
-            .chain(compact_results())
+            .inspect(|result| assert!(Results::decrypt(result, known_key()).is_ok()))
             .collect()
     },
 };
@@ -317,7 +334,7 @@ fn known_definitions() -> &'static Definitions {
 }
 
 /// The key set of the samples.
-fn known_key() -> &'static SecretKey {
+pub(super) fn known_key() -> &'static SecretKey {
     static KEY: OnceLock<SecretKey> = OnceLock::new();
     KEY.get_or_init(key)
 }
@@ -329,7 +346,8 @@ fn level() -> Column {
         .remove(0)
 }
 
-fn readings(_: BlockEncoding) -> ReadingsMetadata {
+/// Two columns of radix blocks.
+pub(super) fn readings(_: BlockEncoding) -> ReadingsMetadata {
     let column = |name: &str, bits| Column {
         name: name.to_owned(),
         unit: "m".to_owned(),

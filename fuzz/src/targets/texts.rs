@@ -1,12 +1,14 @@
-//! Texts: questions, and files in TOML.
+//! Texts: questions, files in TOML, and the record of check uploads in JSON.
 
 use tfhe_sbc_core::parameter_sets::ALL;
 use tfhe_sbc_measure::calibrate;
 use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::parameter_file;
 use tfhe_sbc_query::Question;
+use tfhe_sbc_query::checks::{CheckUpload, Checks};
 
 use super::Target;
+use super::messages::{known_key, readings};
 
 /// One question of each form.
 pub(super) const QUESTIONS: [&str; 8] = [
@@ -73,5 +75,48 @@ pub(super) const CALIBRATION_FILE: Target = Target {
                 .unwrap()
                 .into_bytes(),
         ]
+    },
+};
+
+/// The name of a result that the record of the first inputs waits for.
+const RESULT: &str = "r";
+
+/// The key owner's record of check uploads, and the comparison of an answer that it waits for.
+pub(super) const CHECK_UPLOADS: Target = Target {
+    name: "check_uploads",
+    run: |bytes| {
+        let record = std::str::from_utf8(bytes).map(Checks::from_json);
+        let Ok(Ok(mut checks)) = record else {
+            return;
+        };
+        let text = checks.to_json().unwrap();
+        assert_eq!(Checks::from_json(&text).ok().as_ref(), Some(&checks));
+        let (open, (right, wrong)) = (checks.open_count(), checks.compared());
+        let no_files = |_: &str| Err("no files".to_owned());
+        // A server that answers nothing.
+        match checks.compare(known_key().parameters(), RESULT, &[], no_files) {
+            Ok(verdicts) => {
+                assert!(verdicts.iter().all(|verdict| !verdict.is_right));
+                assert_eq!(checks.open_count(), open - 1);
+                assert_eq!(checks.compared(), (right, wrong + verdicts.len() as u64));
+            }
+            Err(_) => {
+                assert_eq!(checks.open_count(), open);
+                assert_eq!(checks.compared(), (right, wrong));
+            }
+        }
+    },
+    seeds: || {
+        let mut checks = Checks::default();
+        checks.add(CheckUpload {
+            id: "1".to_owned(),
+            readings: readings(known_key().parameters().block_encoding()),
+            values: vec![vec![21.5, 22.25], vec![-5.0, 1.0]],
+        });
+        let empty = checks.to_json().unwrap();
+        for question in QUESTIONS.iter().chain(&["level"]) {
+            checks.asked("1", RESULT.to_owned(), vec![(*question).to_owned()]);
+        }
+        vec![empty.into_bytes(), checks.to_json().unwrap().into_bytes()]
     },
 };
