@@ -26,7 +26,9 @@ use crate::noise::{Gadget, KeyBlocks, Variance, truncation_variance};
 use crate::noise_budget::{NoiseBudget, PbsParameters};
 use crate::prediction::worst_norm_squared;
 use crate::search::least_gaussian;
-use crate::security::{SecretKind, least_log2_sigma, reliable_level};
+use crate::security::{
+    SecretKind, StrictKind, least_log2_sigma, reliable_level, strict_least_log2_sigma, strict_level,
+};
 use crate::upload::{
     LOPSIDED, TARGET_LOG2_P_FAIL, UploadKind, UploadNoise, fewest, key_switch_offset_variance,
     largest_upload_weight, rounding_bound,
@@ -34,7 +36,7 @@ use crate::upload::{
 
 /// log2 of the modulus of packed ciphertexts.
 const TORUS_LOG2: u32 = 32;
-/// The level that the packing key has at least, in bits.
+/// The level that the packing key has at least, in bits, in both counts of attacks.
 const LAMBDA: f64 = 128.0;
 
 /// The ciphertexts that enter a slot, with the largest weights that may enter a bootstrap.
@@ -238,11 +240,18 @@ pub fn answer_log2_p_fail(
     log2_p_any(slot_log2_p_fail(parameters, packing), slots as u64)
 }
 
-/// The level of the packing key in bits; `None` if it cannot be found.
+/// The level of the packing key in bits in the customary count; `None` if it cannot be found.
 pub fn security_bits(packing: &PackingParameters) -> Option<f64> {
     let log2_sigma = packing.standard_deviation.log2();
     let dimension = packing.secret_dimension().0;
     reliable_level(dimension, log2_sigma, SecretKind::Binary).map(|level| level.lambda)
+}
+
+/// The level of the packing key in bits in the strict count; `None` if it cannot be found.
+pub fn strict_security_bits(packing: &PackingParameters) -> Option<f64> {
+    let log2_sigma = packing.standard_deviation.log2();
+    let dimension = packing.secret_dimension().0;
+    strict_level(dimension, log2_sigma, StrictKind::Blocks(1)).map(|level| level.lambda())
 }
 
 /// The number of bytes of a packing key's bodies.
@@ -312,7 +321,9 @@ fn of_shape(
     k: usize,
     size: usize,
 ) -> Option<PackingParameters> {
-    let log2_sigma = least_log2_sigma(LAMBDA, k * size, SecretKind::Binary)?;
+    let customary = least_log2_sigma(LAMBDA, k * size, SecretKind::Binary)?;
+    let kind = StrictKind::Blocks(1);
+    let log2_sigma = strict_least_log2_sigma(LAMBDA, k * size, kind, customary)?;
     let NoiseDistribution::Gaussian { standard_deviation } = least_gaussian(log2_sigma, TORUS_LOG2)
     else {
         return None;

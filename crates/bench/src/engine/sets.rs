@@ -1,12 +1,14 @@
-//! The gain of the search: the shipped sets beside those that the project began with, which were
-//! taken from TFHE-rs, both on our engine and in the same run.
+//! The shipped sets beside others on our engine and in the same run: the gain of the search over the sets that the
+//! project began with, which were taken from TFHE-rs, and the price of 128 bits in the strict count over the
+//! sets that they supersede.
 
 use std::time::Duration;
 
+use rayon::ThreadPool;
 use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameter_sets::{GATES, MESSAGE_2_CARRY_2};
-use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet};
+use tfhe_sbc_core::parameter_sets::{ALL, GATES, LOOSER, MESSAGE_2_CARRY_2, superseded};
+use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::NoiseDistribution;
 
 use crate::engine::cases::Cases;
@@ -20,7 +22,7 @@ use crate::timing::interleave;
 /// Sizes of batches.
 const BATCHES: [usize; 2] = [1, 32];
 /// Comparisons of times.
-const COMPARISONS: u32 = 2 * BATCHES.len() as u32;
+const COMPARISONS: u32 = 2 * BATCHES.len() as u32 + superseded::ALL.len() as u32;
 
 const fn gaussian(standard_deviation: f64) -> NoiseDistribution {
     NoiseDistribution::Gaussian { standard_deviation }
@@ -78,7 +80,43 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
     let ours = OurLookups::new(&ours, &our_cases);
     let starting = OurLookups::new(&starting, &starting_cases);
     compare("gates", &ours, &starting, budget, &mut rows)?;
+    let sets = ALL.iter().chain(&LOOSER);
+    for (&new, &old) in sets.zip(&superseded::ALL) {
+        rows.push(match (new.torus_bits, new.plaintext) {
+            (64, PlaintextKind::Radix) => {
+                beside_superseded(new, old, &key_maker, budget, Cases::squares)?
+            }
+            (64, PlaintextKind::Boolean) => {
+                beside_superseded(new, old, &key_maker, budget, Cases::<u64>::signs)?
+            }
+            _ => beside_superseded(new, old, &key_maker, budget, Cases::<u32>::signs)?,
+        });
+    }
     Ok(rows)
+}
+
+/// The time of one bootstrap of a shipped set beside that of the set that it supersedes.
+fn beside_superseded<T: ProductTorus>(
+    new: ParameterSet,
+    old: ParameterSet,
+    key_maker: &ThreadPool,
+    budget: Duration,
+    cases: impl Fn(&mut Keys<T>, usize) -> Result<Cases<T>, BenchError>,
+) -> Result<Row, BenchError> {
+    eprintln!("{}: timing it beside the set that it supersedes", new.name);
+    let mut new_keys = key_maker.install(|| Keys::generate(new))?;
+    let mut old_keys = key_maker.install(|| Keys::generate(old))?;
+    let new_cases = cases(&mut new_keys, 1)?;
+    let old_cases = cases(&mut old_keys, 1)?;
+    let ours = OurLookups::new(&new_keys, &new_cases);
+    let superseded = OurLookups::new(&old_keys, &old_cases);
+    let note = sides(&ours, Some(&superseded));
+    let [of_new, of_old] = pool(1)?.install(|| {
+        let (mut ours, mut superseded) = (ours.bootstraps(1), superseded.bootstraps(1));
+        interleave([(&mut ours, 1), (&mut superseded, 1)], budget / COMPARISONS)
+    })?;
+    let row = format!("sets_{}_bootstrap", new.name);
+    Ok(Row::times(&row, of_new, Some(of_old), 1, note))
 }
 
 fn compare<T: ProductTorus, U: ProductTorus>(

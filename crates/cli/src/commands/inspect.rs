@@ -322,6 +322,10 @@ fn describe_packing(
 
 fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {
     say("parameter set", parameters.name().to_string().into());
+    if parameter_sets::superseded::ALL.contains(parameters.as_set()) {
+        let by = "by a better set of this name, for new keys; this one goes on working";
+        say("superseded", by.to_owned().into());
+    }
     say(
         "security",
         format!("{:.1} bits", parameters.security_bits()).into(),

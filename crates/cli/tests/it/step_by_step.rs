@@ -300,7 +300,7 @@ fn inspect_says_what_every_file_is_and_shows_no_secret() {
         let key = &fingerprint(file)[0];
         assert_eq!(key["kind"], kind);
         assert_eq!(detail(key, "parameter set"), "message_2_carry_2");
-        assert_eq!(detail(key, "LWE dimension"), 915);
+        assert_eq!(detail(key, "LWE dimension"), 939);
         for print in ["key_fingerprint", "parameter_fingerprint"] {
             assert_eq!(key[print], secret[print]);
         }
@@ -329,7 +329,7 @@ fn inspect_shows_the_same_in_text_and_never_the_secret_bits() {
             "keys/secret.tsbc",
             &["secret key", "message_2_carry_2", "LWE dimension"][..],
         ),
-        ("keys/device.tsbc", &["device key", "128.0 bits", "2 + 2"]),
+        ("keys/device.tsbc", &["device key", "128.8 bits", "2 + 2"]),
         ("keys/server.tsbc", &["server key", "key fingerprint"]),
         ("gates-keys/server.tsbc", &["server key", "gates"]),
         (

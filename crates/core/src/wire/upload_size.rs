@@ -140,7 +140,7 @@ mod tests {
         );
         let bits = UploadSize::symmetric(&GATES, 1024, 1).unwrap();
         assert_eq!((bits.total_bytes(), bits.ciphertext_count), (744, 2));
-        // 1024 bytes are 4096 blocks of two bits, 12 bits a body, 19 a mask coefficient.
+        // 1024 bytes are 4096 blocks of two bits, 12 bits a body, 18 a mask coefficient.
         let bytes = UploadSize::symmetric(&MESSAGE_2_CARRY_2, 1024, 4).unwrap();
         assert_eq!(bytes.total_bytes(), 104 + 2 * 3072);
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
         );
         assert_eq!(bytes.bytes_per_reading(), 6248.0 / 1024.0);
         let public = UploadSize::public_key(&MESSAGE_2_CARRY_2, 1024, 4).unwrap();
-        assert_eq!(public.total_bytes(), 104 + 2 * (2048 * 19 / 8 + 3072));
+        assert_eq!(public.total_bytes(), 104 + 2 * (2048 * 18 / 8 + 3072));
         // Three mask polynomials of 512, though one plaintext is all there is.
         let public = UploadSize::public_key(&GATES, 1, 1).unwrap();
         assert_eq!(public.mask_bytes, 3 * 512 * 12 / 8);

@@ -183,7 +183,6 @@ fn the_default_set_is_the_search_s() {
     };
     let best = found(&Request {
         bounds,
-        count: Count::Customary,
         ..radix(2, 2)
     });
     let set = best.best.set.unwrap();

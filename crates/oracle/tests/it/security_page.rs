@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER};
+use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER, superseded};
 use tfhe_sbc_oracle::prediction::StrictSecurity;
 use tfhe_sbc_oracle::search::KeyLevels;
 
@@ -16,7 +16,10 @@ fn table() -> String {
         "| set | small key, n | customary | strict | GLWE key, kN | customary | strict |\n\
                      |---|---:|---:|---:|---:|---:|---:|\n"
             .to_owned();
-    for set in ALL.iter().chain(&LOOSER).chain(&FOR_COMPARISON) {
+    let offered = ALL.iter().chain(&LOOSER).chain(&FOR_COMPARISON);
+    let offered = offered.map(|set| (set, ""));
+    let superseded = superseded::ALL.iter().map(|set| (set, " of 0.1"));
+    for (set, release) in offered.chain(superseded) {
         let set = set.validate().unwrap();
         let customary = KeyLevels::of_set(&set).unwrap();
         let strict = StrictSecurity::new(&set).unwrap();
@@ -24,7 +27,7 @@ fn table() -> String {
         let tenth = |bits: f64| (bits * 10.0).floor() / 10.0;
         writeln!(
             table,
-            "| `{}` | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} |",
+            "| `{}`{release} | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} |",
             set.name(),
             set.lwe_dimension().0,
             tenth(customary.lwe.lambda),

@@ -1,7 +1,7 @@
 //! Both counts for parameter sets.
 
 use serde_json::{Value, json};
-use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER};
+use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER, superseded};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_oracle::prediction::StrictSecurity;
 use tfhe_sbc_oracle::search::KeyLevels;
@@ -18,13 +18,14 @@ struct Priced {
     strict: StrictSecurity,
 }
 
-/// Prices the keys of `sets`, or of all shipped ones if none is named.
+/// Prices the keys of `sets`, or of all that are or were shipped if none is named.
 pub(super) fn run(sets: &[Chosen], as_json: bool) -> Outcome<()> {
     let named: Vec<Parameters> = match sets {
         [] => ALL
             .iter()
             .chain(&LOOSER)
             .chain(&FOR_COMPARISON)
+            .chain(&superseded::ALL)
             .map(|set| set.validate())
             .collect::<Result<_, _>>()
             .explain("a shipped set is not usable")?,
@@ -60,6 +61,19 @@ fn price(set: Parameters) -> Outcome<Priced> {
 }
 
 impl Priced {
+    /// The name, with the word `superseded` if it now belongs to another set.
+    fn title(&self) -> String {
+        let name = self.set.name();
+        match self.is_superseded() {
+            true => format!("{name}, superseded"),
+            false => name.to_string(),
+        }
+    }
+
+    fn is_superseded(&self) -> bool {
+        superseded::ALL.contains(self.set.as_set())
+    }
+
     fn dimensions(&self) -> [(&'static str, usize); 2] {
         [
             ("small", self.set.lwe_dimension().0),
@@ -76,7 +90,7 @@ impl Priced {
         keys.map(|((key, n), customary, strict)| {
             let cheapest = strict.cheapest();
             [
-                self.set.name().to_string(),
+                self.title(),
                 key.to_owned(),
                 n.to_string(),
                 format!("{:.1}", customary.lambda),
@@ -106,6 +120,7 @@ impl Priced {
         });
         json!({
             "name": self.set.name().as_str(),
+            "superseded": self.is_superseded(),
             "customary_bits": self.customary.bits(),
             "strict_bits": self.strict.bits(),
             "small_key": small,
