@@ -114,19 +114,28 @@ impl core::fmt::Debug for PackingSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter_sets::{MESSAGE_2_CARRY_2, packing_of};
+    use crate::parameter_sets::{MESSAGE_2_CARRY_2, packing_of, superseded};
+    use crate::parameters::ParameterSet;
     use crate::random::{Seed, SeedSequence};
 
     fn secret(seed: u8) -> SecretKey {
+        secret_of(MESSAGE_2_CARRY_2, seed)
+    }
+
+    fn secret_of(set: ParameterSet, seed: u8) -> SecretKey {
         let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
-        SecretKey::generate(MESSAGE_2_CARRY_2.validate().unwrap(), &mut seeds).unwrap()
+        SecretKey::generate(set.validate().unwrap(), &mut seeds).unwrap()
+    }
+
+    fn packing() -> PackingParameters {
+        packing_of(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap()
     }
 
     /// Whoever has the secret key file of an older version must get the same secret for ever.
     #[test]
     fn the_derivation_never_changes() {
-        let secret = secret(1);
-        let packing = packing_of(secret.parameters()).unwrap();
+        let secret = secret_of(superseded::MESSAGE_2_CARRY_2, 1);
+        let packing = packing();
         let derived = PackingSecret::derive(&secret, &packing);
         let read = SecretKey::from_bytes(&secret.to_bytes().unwrap()).unwrap();
         let again = PackingSecret::derive(&read, &packing);
@@ -139,7 +148,7 @@ mod tests {
     #[test]
     fn keys_and_dimensions_have_secrets_of_their_own() {
         let secret_key = secret(1);
-        let packing = packing_of(secret_key.parameters()).unwrap();
+        let packing = packing();
         let mut wider = packing;
         wider.glwe_dimension.0 *= 2;
         let mut others = [
