@@ -339,7 +339,7 @@ mod tests {
             assert_eq!(compact.len(), *compact.last().unwrap() as usize);
             compact.len()
         });
-        assert_eq!(widest, [24, 14]);
+        assert_eq!(widest, [24, 13]);
         assert_eq!(default(MESSAGE_2_CARRY_2, 12), Some((14, true)));
         assert_eq!(default(MESSAGE_3_CARRY_3, 12), Some((14, true)));
         // Too many bits, no bits, bits that are not integers, and the set of another library.
