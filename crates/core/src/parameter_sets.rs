@@ -41,8 +41,8 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 /// At N = 4096 the modulus switch alone leaves too little room for other noise. The noise of the
 /// GLWE key is the least that is used over 2^64, four steps.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-129.1, on uploads with 2^-144.3, on
-/// public-key uploads with 2^-133.0.
+/// A bootstrap on bootstrap outputs fails with 2^-129.9, on uploads with 2^-145.0, on
+/// public-key uploads with 2^-133.6.
 pub const MESSAGE_3_CARRY_3: ParameterSet = found::MESSAGE_3_CARRY_3;
 
 /// [`MESSAGE_2_CARRY_2`] at a failure probability of 2^-40. It is faster, and must not be used where

@@ -64,14 +64,14 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     security_bits: 128.8,
 };
 
-/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1050 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     name: ParameterName::new("message_3_carry_3"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(1059),
+    lwe_dimension: LweDimension(1047),
     lwe_block_size: 3,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 9.669e-8,
+        standard_deviation: 1.199e-7,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 8192,
@@ -81,7 +81,7 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(15, 2),
     pbs_body: Decomposition::new(19, 1),
-    key_switch: Decomposition::new(4, 5),
+    key_switch: Decomposition::new(3, 6),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(3),
     carry_bits: CarryBits(3),
@@ -89,7 +89,7 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 14,
     public_key_mask_bits: 21,
-    log2_p_fail: -129.1,
+    log2_p_fail: -129.9,
     security_bits: 130.1,
 };
 
@@ -151,7 +151,7 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     security_bits: 129.1,
 };
 
-/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 800 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 64,

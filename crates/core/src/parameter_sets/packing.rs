@@ -49,7 +49,7 @@ const SHIPPED: [(ParameterSet, PackingParameters); 5] = [
             decomposition: Decomposition::new(12, 1),
             key_body_bits: 31,
             slot_bits: SlotBits { mask: 11, body: 6 },
-            log2_p_fail: -154.3,
+            log2_p_fail: -153.5,
             security_bits: 129.4,
         },
     ),

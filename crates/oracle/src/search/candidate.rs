@@ -230,19 +230,11 @@ fn work_out(request: &Request, pricing: &Pricing<'_>, chain: &Chain, found: &mut
     let longest = shortest.blocks.dimension as f64 * LONGER;
     let keys = &keys[..keys.partition_point(|key| key.blocks.dimension as f64 <= longest)];
     let complete = |key: &SmallKey| complete(request, pricing, chain, key);
-    // The first key for which `good` holds. Longer keys have less noise in the key switch and more in the modulus
-    // switch, so that it may hold for keys between too short and too long ones: the longest is tried, and then ever
-    // shorter ones until it holds.
+    // The first key for which `good` holds, if it holds for the longest.
     let first = |from: usize, good: &dyn Fn(&Candidate) -> bool| {
         let holds = |at: usize| complete(&keys[at]).filter(|candidate| good(candidate));
         let (mut low, mut high) = (from, keys.len().checked_sub(1)?);
-        let mut best = loop {
-            match holds(high) {
-                Some(candidate) => break candidate,
-                None if high > from => high = from + (high - from) / 2,
-                None => return None,
-            }
-        };
+        let mut best = holds(high)?;
         while low < high {
             let middle = low + (high - low) / 2;
             match holds(middle) {

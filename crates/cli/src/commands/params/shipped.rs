@@ -36,7 +36,7 @@ const QUESTIONS: [(&str, &str); 10] = [
     ),
     (
         "MESSAGE_3_CARRY_3",
-        "--message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --name message_3_carry_3",
+        "--message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1050 --name message_3_carry_3",
     ),
     (
         "MESSAGE_2_CARRY_2_P_FAIL_2M40",
@@ -48,7 +48,7 @@ const QUESTIONS: [(&str, &str); 10] = [
     ),
     (
         "GATES",
-        "--boolean --max-body-bits 5 --max-mask-bits 12 --name gates",
+        "--boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 800 --name gates",
     ),
     (
         "BOOLEAN_1024",
