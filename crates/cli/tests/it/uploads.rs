@@ -34,7 +34,7 @@ fn uploads_with_a_public_key_are_stored_asked_about_and_decrypted() {
     let radix = &inspected(directory, &radix.stdout)[1];
     assert_eq!(radix["kind"], "GLWE ciphertext list");
     let details = radix["details"].as_array().unwrap();
-    assert!(details.contains(&json!({"name": "mask bits kept", "value": 19})));
+    assert!(details.contains(&json!({"name": "mask bits kept", "value": 18})));
 
     let server = Server::start(directory, &["--allow-public-key"]);
     let send = ["send", "--to", &server.url];
