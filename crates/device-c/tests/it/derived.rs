@@ -10,12 +10,13 @@ use std::ptr::null;
 
 use tfhe_sbc_c::*;
 use tfhe_sbc_core::encoding::Derivation;
+use tfhe_sbc_core::parameter_sets::superseded::MESSAGE_2_CARRY_2;
 use tfhe_sbc_device::{
     BodyRounding, ColumnValues as Values, CompactEncoding, EntropySource, ExpanderKind, FixedPoint,
     MemoryPlan, PublicEncryptor, ReseedPolicy, SeedSequence, Session, SessionMode,
 };
 
-use crate::abi::{collect, init, known_source, wipe, OK};
+use crate::abi::{collect, init, known_source, wipe, Device, OK};
 use crate::columns::{
     encrypt_columns, integer_device, ADC, ALARMS, CELSIUS, MEANS, NOTHING, NOT_COMPACT, NO_VALUES,
 };
@@ -129,9 +130,9 @@ fn two_messages<K: SessionMode<u64>, S: EntropySource>(
 }
 
 /// Two messages of the C library, in a buffer and in pieces, and those of the library for Rust.
-fn of_both(table: &Table, public: bool) -> [[Vec<u8>; 2]; 2] {
+fn of_both(mut device: Device, table: &Table, public: bool) -> [[Vec<u8>; 2]; 2] {
     let columns = table.in_c();
-    let (mut device, mut encryptor) = (integer_device(), Encryptor::new());
+    let mut encryptor = Encryptor::new();
     let key = match public {
         false => device.key.clone(),
         true => device.public_key.clone(),
@@ -186,7 +187,7 @@ fn derived_columns_are_those_of_the_library() {
     // Columns of less than a polynomial and of more.
     for rows in [3, 2500] {
         for public in [false, true] {
-            let [in_c, expected] = of_both(&Table::new(rows), public);
+            let [in_c, expected] = of_both(integer_device(), &Table::new(rows), public);
             assert!(in_c == expected, "{rows} rows, public: {public}");
         }
     }
@@ -194,7 +195,12 @@ fn derived_columns_are_those_of_the_library() {
 
 #[test]
 fn the_bytes_are_those_that_were_recorded() {
-    let [[message, _], _] = of_both(&Table::new(3), false);
+    // Under a key of the set of release 0.1, with which they were recorded.
+    let device = Device::of(
+        MESSAGE_2_CARRY_2,
+        WORKSPACE_BYTES_MESSAGE_2_CARRY_2_BALANCED_PUBLIC,
+    );
+    let [[message, _], _] = of_both(device, &Table::new(3), false);
     let seen: Vec<String> = message
         .chunks(32)
         .map(|line| line.iter().map(|byte| format!("{byte:02x}")).collect())

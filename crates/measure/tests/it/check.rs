@@ -139,8 +139,9 @@ const WRONG: [Wrong; 14] = [
         Step::BlindRotation,
     ),
     (
+        // One bit less has as much noise.
         "smaller base",
-        |s| change(&mut s.pbs, -1, 0),
+        |s| change(&mut s.pbs, -2, 0),
         Step::BlindRotation,
     ),
     (
