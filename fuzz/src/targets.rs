@@ -30,6 +30,7 @@ pub(crate) const TARGETS: &[Target] = &[
     texts::CHECK_UPLOADS,
     agent::SPOOL_FILE,
     agent::CURSOR,
+    agent::SIGNED_UPLOAD,
     agent::PARTS,
     agent::PACKETS,
     frames::PADS,

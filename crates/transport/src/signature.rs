@@ -5,18 +5,9 @@
 //! and the server's copy of the public key is a SubjectPublicKeyInfo, both as PEM, so keys of other programs and of
 //! secure elements serve as well.
 //!
-//! | offset | length | content |
-//! |---|---|---|
-//! | 0 | 4 | `TSBS` |
-//! | 4 | 1 | version, 1 |
-//! | 5 | 1 | algorithm: 1 is Ed25519, 2 is ML-DSA-65 |
-//! | 6 | 2 | zero |
-//! | 8 | S | signature: 64 bytes for Ed25519, 3309 bytes for ML-DSA-65 |
-//! | 8 + S | | the upload, whole or short |
-//!
-//! The signature is of the ASCII text `tfhe-sbc signed upload 1`, a zero byte, the length of the board's name as one
-//! byte, the name, and the BLAKE3 hash of the upload (32 bytes). It binds an upload to a name and
-//! says nothing about when it was made: a server that gets the same upload again stores it once.
+//! The bytes are in `docs/wire-format.md` and in `form.rs`, which needs no library.
+
+mod form;
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::signature::{
@@ -27,118 +18,13 @@ use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 use std::fmt;
-use std::str::FromStr;
 use zeroize::Zeroizing;
 
-const MAGIC: [u8; 4] = *b"TSBS";
-const VERSION: u8 = 1;
-/// The number of bytes before the signature.
-const FIXED_BYTES: usize = 8;
-/// The beginning of what is signed, with the zero byte.
-const CONTEXT: &[u8] = b"tfhe-sbc signed upload 1\0";
+pub use form::{Algorithm, SignatureError, SignedUpload, is_signed};
+use form::{FIXED_BYTES, signed_text};
+
 /// The number of characters in a line of PEM (RFC 7468, section 2).
 const PEM_LINE: usize = 64;
-
-/// A way to sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Ed25519: 64 bytes, not safe against quantum computers.
-    Ed25519,
-    /// ML-DSA-65: 3,309 bytes, safe against quantum computers as far as is known.
-    MlDsa65,
-}
-
-impl Algorithm {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Ed25519, Self::MlDsa65];
-
-    /// Returns the name for people and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ed25519 => "ed25519",
-            Self::MlDsa65 => "ml-dsa-65",
-        }
-    }
-
-    /// Returns the number of bytes of a signature.
-    pub const fn signature_bytes(self) -> usize {
-        match self {
-            Self::Ed25519 => 64,
-            Self::MlDsa65 => 3309,
-        }
-    }
-
-    /// Returns the number of bytes by which a signed upload is longer.
-    pub const fn overhead(self) -> usize {
-        FIXED_BYTES + self.signature_bytes()
-    }
-
-    const fn code(self) -> u8 {
-        match self {
-            Self::Ed25519 => 1,
-            Self::MlDsa65 => 2,
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|algorithm| algorithm.name() == name)
-            .ok_or_else(|| "the ways to sign are ed25519 and ml-dsa-65".to_owned())
-    }
-}
-
-/// The reason why an upload cannot be signed, or is not accepted as signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SignatureError {
-    /// A private key that is neither Ed25519's nor ML-DSA-65's.
-    #[error("it holds no private key of Ed25519 or ML-DSA-65 in PEM (-----BEGIN PRIVATE KEY-----)")]
-    PrivateKey,
-    /// A public key that is neither Ed25519's nor ML-DSA-65's.
-    #[error("it holds no public key of Ed25519 or ML-DSA-65 in PEM (-----BEGIN PUBLIC KEY-----)")]
-    PublicKey,
-    /// The library could not make a key or a signature.
-    #[error("the signature could not be made")]
-    Failed,
-    /// A name of more than 255 bytes.
-    #[error("a name of {0} bytes cannot be signed for, only one of up to 255")]
-    Name(usize),
-    /// Fewer bytes than the form has.
-    #[error("the signed upload ends too early")]
-    Truncated,
-    /// A version or an algorithm that this program does not know.
-    #[error("the upload is signed in a way that this program does not know")]
-    Unknown,
-    /// A signature by another algorithm than the key's.
-    #[error("the upload is signed with {found}, and the board's key is one of {expected}")]
-    OtherAlgorithm {
-        /// The algorithm of the signature.
-        found: Algorithm,
-        /// The algorithm of the key.
-        expected: Algorithm,
-    },
-    /// A signature that is not of these bytes, this name and this key.
-    #[error(
-        "the signature is wrong: the upload was changed on its way, or was not signed by this board"
-    )]
-    Wrong,
-}
-
-/// Returns what is signed for an upload of `name`.
-fn signed_text(name: &str, upload: &[u8]) -> Result<Vec<u8>, SignatureError> {
-    let len = u8::try_from(name.len()).map_err(|_| SignatureError::Name(name.len()))?;
-    let hash = blake3::hash(upload);
-    Ok([CONTEXT, &[len], name.as_bytes(), hash.as_bytes()].concat())
-}
 
 /// Returns DER as PEM.
 fn pem(label: &str, der: &[u8]) -> Zeroizing<String> {
@@ -251,8 +137,7 @@ impl SigningKey {
         let mut signed = vec![0; start];
         signed.reserve_exact(upload.len());
         let (fixed, signature) = signed.split_at_mut(FIXED_BYTES);
-        fixed[..4].copy_from_slice(&MAGIC);
-        fixed[4..6].copy_from_slice(&[VERSION, algorithm.code()]);
+        fixed.copy_from_slice(&algorithm.fixed());
         match &self.0 {
             Pair::Ed25519(pair) => {
                 let made = pair.try_sign(&text).map_err(|_| SignatureError::Failed)?;
@@ -291,44 +176,7 @@ impl VerifyingKey {
     }
 }
 
-/// Returns whether these bytes are in the signed form, right or wrong.
-pub fn is_signed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&MAGIC)
-}
-
-/// A signed upload, whose signature is not checked yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignedUpload<'a> {
-    algorithm: Algorithm,
-    signature: &'a [u8],
-    upload: &'a [u8],
-}
-
 impl<'a> SignedUpload<'a> {
-    /// Parses the signed form.
-    ///
-    /// # Errors
-    /// If the bytes have another form, or one of a version that is not known.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, SignatureError> {
-        let (fixed, rest) = bytes
-            .split_first_chunk::<FIXED_BYTES>()
-            .ok_or(SignatureError::Truncated)?;
-        let mut all = Algorithm::ALL.into_iter();
-        let algorithm = all.find(|algorithm| {
-            let [a, b, c, d] = MAGIC;
-            *fixed == [a, b, c, d, VERSION, algorithm.code(), 0, 0]
-        });
-        let algorithm = algorithm.ok_or(SignatureError::Unknown)?;
-        let (signature, upload) = rest
-            .split_at_checked(algorithm.signature_bytes())
-            .ok_or(SignatureError::Truncated)?;
-        Ok(Self {
-            algorithm,
-            signature,
-            upload,
-        })
-    }
-
     /// Checks the signature of the board `name` with its key, and returns the upload.
     ///
     /// # Errors

@@ -1,9 +1,12 @@
-//! The files that boards keep on their disks, the parts that they send over brokers, and the packets of
-//! brokers.
+//! The files that boards keep on their disks, the uploads that they sign, the parts that they send over brokers, and
+//! the packets of brokers.
 //!
 //! The files with the readers are included here, because their crates need TLS and a database, which would
 //! take longer to build than everything else here.
 
+#[allow(dead_code)]
+#[path = "../../../crates/transport/src/signature/form.rs"]
+mod form;
 #[allow(dead_code)]
 #[path = "../../../crates/transport/src/mqtt/packet.rs"]
 mod packet;
@@ -17,6 +20,7 @@ mod record;
 #[path = "../../../crates/agent/src/source/rotation.rs"]
 mod rotation;
 
+use form::{Algorithm, SignatureError, SignedUpload, is_signed, signed_text};
 use packet::{Incoming, Outgoing, PacketError};
 use part::{Assembly, Part};
 use record::Header;
@@ -58,6 +62,40 @@ pub(super) const CURSOR: Target = Target {
         }
     },
     seeds: || vec![[&[1], &[7; 32][..]].concat()],
+};
+
+/// Uploads with a signature. Whether it is right is for the library to say, which is not built here.
+pub(super) const SIGNED_UPLOAD: Target = Target {
+    name: "signed_upload",
+    run: |bytes| {
+        let signed = match SignedUpload::parse(bytes) {
+            Ok(signed) => signed,
+            Err(error) => {
+                let expected = [SignatureError::Truncated, SignatureError::Unknown];
+                assert!(expected.contains(&error));
+                return;
+            }
+        };
+        assert!(is_signed(bytes));
+        let (algorithm, signature) = (signed.algorithm, signed.signature);
+        assert_eq!(signature.len(), algorithm.signature_bytes());
+        assert_eq!(bytes.len(), algorithm.overhead() + signed.upload.len());
+        // An upload has one signed form only.
+        let parts = [&algorithm.fixed()[..], signature, signed.upload];
+        assert_eq!(parts.concat(), bytes);
+        // What is signed tells uploads and names apart, whatever a name ends with.
+        let text = signed_text("hill", signed.upload).unwrap();
+        let changed = [signed.upload, &[0]].concat();
+        assert_ne!(text, signed_text("hill", &changed).unwrap());
+        assert_ne!(text, signed_text("hill\0", signed.upload).unwrap());
+    },
+    seeds: || {
+        let signed = Algorithm::ALL.map(|algorithm| {
+            let signature = vec![7; algorithm.signature_bytes()];
+            [&algorithm.fixed()[..], &signature, b"an upload"].concat()
+        });
+        signed.to_vec()
+    },
 };
 
 /// Parts of uploads, one after the other, each behind its length.
