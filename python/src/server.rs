@@ -113,14 +113,14 @@ impl Server {
         loaded(self.0.load_clear(metadata, &values))
     }
 
-    /// Answers questions as the service does: the bytes of a result.
+    /// Answers questions as the service does: the bytes of a result. Of the keys, the session encrypts thresholds, and the bytes beside
+    /// it are those of a public key for sanitised answers.
     fn query<'py>(
         &self,
         py: Python<'py>,
         boxes: Vec<Bound<'py, PyBytes>>,
         questions: Vec<String>,
-        session: Option<Py<Session>>,
-        sanitise: Option<Vec<u8>>,
+        keys: (Option<Py<Session>>, Option<Vec<u8>>),
         max_bootstraps: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -147,6 +147,7 @@ impl Server {
         let upload = Upload::parse(first, key.parameters(), header.key);
         let metadata = upload.map_err(errors::readings)?.metadata;
         let parameters = key.parameters();
+        let (session, sanitise) = keys;
         let public_key = sanitise.as_deref().map(DevicePublicKey::from_bytes);
         let public_key = public_key.transpose().map_err(errors::wire)?;
         let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| match &public_key {

@@ -154,8 +154,7 @@ class Server:
         self,
         boxes: list[bytes],
         questions: list[str],
-        session: Session | None,
-        sanitise: bytes | None,
+        keys: tuple[Session | None, bytes | None],
         max_bootstraps: int,
         progress: _Progress,
     ) -> bytes: ...

@@ -158,7 +158,7 @@ class Server:
         zeros = None if sanitise is None else sanitise.to_bytes()
         with telling(progress, "computing", " bootstraps") as callback:
             return self._server.query(
-                _boxes(boxes), list(questions), session, zeros, max_bootstraps, callback
+                _boxes(boxes), list(questions), (session, zeros), max_bootstraps, callback
             )
 
     def __repr__(self) -> str:
