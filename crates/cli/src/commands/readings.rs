@@ -10,10 +10,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::{Filter, Names};
+use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::human;
 use tfhe_sbc_upload::moments::Moment;
 
 use crate::failure::{Explain, Outcome};
+use crate::report;
 
 /// Lists, shows, gets and removes the uploads that a server has stored, by device and by the times of their rows.
 #[derive(Args)]
@@ -63,6 +65,55 @@ struct Selected {
     last: Option<Duration>,
 }
 
+/// Uploads that are named, or those that options select.
+#[derive(Args)]
+struct Chosen {
+    /// The ids of uploads
+    #[arg(value_name = "ID", value_parser = upload_id, conflicts_with_all = ["device", "since", "until", "last"])]
+    ids: Vec<BlobId>,
+    #[command(flatten)]
+    selected: Selected,
+}
+
+/// The uploads that a command goes on with, and how much they are together if the server has listed them.
+struct Found {
+    ids: Vec<BlobId>,
+    /// Their rows and bytes, for people.
+    about: String,
+}
+
+impl Chosen {
+    /// Returns whether neither ids nor options say which uploads.
+    fn is_everything(&self) -> bool {
+        let Selected {
+            device,
+            since,
+            until,
+            last,
+        } = &self.selected;
+        let any = device.is_some() || since.is_some() || until.is_some() || last.is_some();
+        self.ids.is_empty() && !any
+    }
+
+    /// Returns the uploads: the ids that were given, or those that the server lists.
+    fn find(&self, client: &Client) -> Outcome<Found> {
+        if !self.ids.is_empty() {
+            return Ok(Found {
+                ids: self.ids.clone(),
+                about: String::new(),
+            });
+        }
+        let readings = list::pages(client, self.selected.filter()?, None)?.readings;
+        let rows = readings.iter().map(|entry| entry.summary.rows).sum();
+        let bytes = readings.iter().map(|entry| entry.bytes).sum();
+        let rows = report::counted(rows, "row", "rows");
+        Ok(Found {
+            ids: readings.into_iter().map(|entry| entry.id).collect(),
+            about: format!(" with {rows} in {}", report::bytes(bytes)),
+        })
+    }
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     human::parse_duration(text)
         .filter(|duration| !duration.is_zero())
@@ -85,11 +136,6 @@ impl Selected {
             .check()
             .advise("no readings", "swap --since and --until")?;
         Ok(filter)
-    }
-
-    /// Returns whether nothing is selected by these options, so that they stand for everything.
-    fn is_everything(&self) -> bool {
-        self.device.is_none() && self.since.is_none() && self.until.is_none() && self.last.is_none()
     }
 }
 

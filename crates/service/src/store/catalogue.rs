@@ -41,7 +41,7 @@ pub struct Listed {
     pub next: Option<u64>,
 }
 
-/// What an upload is, as its bytes tell.
+/// The content of an upload and the device of its key, as its bytes tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// The content.

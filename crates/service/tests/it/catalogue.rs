@@ -70,7 +70,7 @@ fn uploads_are_listed_by_device_and_time() {
         2
     );
     assert_eq!(selected(&store, "since=2027-01-01").len(), 0);
-    // What has no times is in no span.
+    // Uploads without times are in no span.
     assert_eq!(selected(&store, "device=fen&until=2027-01-01").len(), 0);
 }
 
@@ -84,7 +84,7 @@ fn pages_are_whole_and_have_every_upload_once() {
         let page = store.list(&filter).unwrap();
         seen.extend(page.readings.into_iter().map(|entry| entry.id));
         pages += 1;
-        // What comes meanwhile does not shift the pages.
+        // Uploads that come meanwhile do not shift the pages.
         let new = format!("later {pages}");
         store
             .put(new.as_bytes(), "hill", &summary(4), None)

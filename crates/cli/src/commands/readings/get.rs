@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tfhe_sbc_transport::BlobId;
 
-use super::list::pages;
-use super::{Selected, upload_id};
+use super::{Chosen, Found};
 use crate::commands::send::Server;
 use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress, report};
@@ -21,11 +20,8 @@ const LARGEST: u64 = 1 << 30;
     after_help = "Example:\n  tfhe-sbc readings get --to https://localhost:8443 --device device --out uploads\n  ls uploads"
 )]
 pub(crate) struct Arguments {
-    /// The ids of uploads
-    #[arg(value_name = "ID", value_parser = upload_id, conflicts_with_all = ["device", "since", "until", "last"])]
-    ids: Vec<BlobId>,
     #[command(flatten)]
-    selected: Selected,
+    chosen: Chosen,
     #[command(flatten)]
     server: Server,
     /// The directory for the files, which is made if it is not there
@@ -34,15 +30,8 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    let filter = arguments.selected.filter()?;
     let client = arguments.server.connect("owner")?;
-    let ids = match arguments.ids.is_empty() {
-        false => arguments.ids.clone(),
-        true => {
-            let list = pages(&client, filter, None)?;
-            list.readings.into_iter().map(|entry| entry.id).collect()
-        }
-    };
+    let Found { ids, .. } = arguments.chosen.find(&client)?;
     if ids.is_empty() {
         return Err(failure(
             "no uploads are selected",
