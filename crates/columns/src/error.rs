@@ -41,6 +41,15 @@ pub enum Error {
         /// The width of its codes in bits.
         bits: u32,
     },
+    /// A compact result of an earlier computation whose noise leaves no room for what is asked of it.
+    #[error(
+        "an earlier result of {bits} bits is too noisy to compute on in this way: compute it from \
+         the readings again, in one computation with what is asked of it"
+    )]
+    EarlierNoise {
+        /// The width of its codes in bits.
+        bits: u32,
+    },
     /// The lookups on compact values.
     #[error(transparent)]
     Compact(#[from] CompactEvaluateError),

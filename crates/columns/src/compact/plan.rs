@@ -97,7 +97,8 @@ impl Plan {
     /// Plans the computation of `outputs`.
     ///
     /// # Errors
-    /// [`Error::BodyBits`] for a compact column whose rounding is too coarse for what is asked.
+    /// [`Error::BodyBits`] for a compact column whose rounding is too coarse for what is asked, and
+    /// [`Error::EarlierNoise`] for an earlier result.
     pub(crate) fn new(parameters: &Parameters, outputs: &[Arc<Node>]) -> Result<Self, Error> {
         // An output that the circuit needs too cannot only be added up on polynomials.
         let mut operands: HashSet<*const Node> = HashSet::new();
@@ -267,6 +268,7 @@ impl Planner<'_> {
                     bits: node.bits(),
                 })
             }
+            Op::Compact(_) => Err(Error::EarlierNoise { bits: node.bits() }),
             _ => Ok(None),
         }
     }

@@ -1,8 +1,11 @@
 //! Compact columns: every kind of question equals clear arithmetic, on ciphertexts and in rehearsals, at
 //! the counted cost.
 
+use std::sync::Arc;
+
 use tfhe_sbc_columns::{
-    Column, Computable, Computed, Error, Number, Progress, ReadingsMetadata, Server, Table, Value,
+    Column, CompactValues, Computable, Computed, Error, Exported, Number, Progress,
+    ReadingsMetadata, Server, Table, Value,
 };
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_upload::readings::Compact;
@@ -224,4 +227,22 @@ fn linear_questions_take_no_bootstrap_and_comparisons_few() {
     // The same comparison is done once.
     let both = tfhe_sbc_columns::Mask::all_of(&[&hot, &a.gt(0.0).unwrap()]).unwrap();
     assert!(bootstraps(&both) <= 4 * 8192);
+}
+
+#[test]
+fn earlier_sums_that_are_too_noisy_to_be_added_are_named() {
+    let server = rehearsal();
+    let column = compact("a", 12, 8, 27, true);
+    let earlier = |noise_log2| {
+        let values = CompactValues::received(20, 12, Vec::new(), noise_log2).unwrap();
+        server.number_of(None, &column, Exported::Compact(Arc::new(values)))
+    };
+    let cost = |noise_log2| {
+        let [a, b] = [(); 2].map(|()| earlier(noise_log2));
+        let sum = Number::linear(&[(&a, 1.0), (&b, 1.0)], 0.0).unwrap();
+        server.cost(&sum.parts(), &Progress::default())
+    };
+    assert_eq!(cost(-70.0).unwrap().bootstraps, 0);
+    let refused = cost(-10.0).unwrap_err();
+    assert!(matches!(refused, Error::EarlierNoise { bits: 12 }));
 }

@@ -145,7 +145,7 @@ impl Refusal {
     }
 
     pub(super) fn bad_id(message: impl ToString) -> Self {
-        let hint = "take ids from the receipts of uploads, with commas between several, or say 'latest', or board:BOARD for a board's frames";
+        let hint = "take ids from the receipts of uploads, with commas between several, or say 'latest', latest:NAME for the last upload of a device, or board:BOARD for a board's frames";
         Self::new(
             StatusCode::BAD_REQUEST,
             Rejection::Invalid,

@@ -79,29 +79,34 @@ fn log2_admissible(profile: impl Iterator<Item = f64>) -> f64 {
     ln_probability / std::f64::consts::LN_2
 }
 
-/// Guesses of whole blocks, and an SVP call for each.
-pub(super) fn bdd_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
-    let failed = StrictCost::failed(StrictAttack::BddHybrid);
+/// The work after a reduction, and the probability that it succeeds if the guess was right, as their log2.
+struct Decoding {
+    work: f64,
+    success: f64,
+}
+
+/// Finds the cheapest attack that reduces a lattice once and guesses parts of the key. `decode` prices the work for all guesses
+/// after a reduction with blocks of β, of what the guess leaves of the instance, in dimension d; its last argument is the
+/// entropy of the guess in bits. It returns `None` where the attack is not possible.
+fn least_hybrid(
+    attack: StrictAttack,
+    key: &StrictKey,
+    lwe: &NormalForm,
+    decode: impl Fn(&NormalForm, usize, usize, f64) -> Option<Decoding>,
+) -> StrictCost {
+    let failed = StrictCost::failed(attack);
     let price = |[beta, parts, _]: Point| {
         let guessed = parts * key.part();
         let Some(rest) = rest(lwe, guessed).filter(|_| beta >= MIN_BLOCK_SIZE) else {
             return failed;
         };
         let d = primal::bdd_dimension(&rest, beta);
-        let found = primal::bdd_cost(&rest, MODEL, beta, d, None);
-        if found.log2_cost.is_infinite() {
+        let Some(decoding) = decode(&rest, beta, d, key.entropy_of(guessed)) else {
             return failed;
-        }
-        let eta = found.svp_dimension;
-        let lift = 2.0 * (d.saturating_sub(eta).max(1) as f64).log2();
-        let decoding = log2_sum(MODEL.log2_reduction(eta + 1, eta + 1), lift);
-        let log2_success = log2_babai(profile(&rest, beta, d).skip(eta));
-        let once = log2_sum(
-            MODEL.log2_reduction(beta, d),
-            key.entropy_of(guessed) + decoding,
-        );
+        };
+        let once = log2_sum(MODEL.log2_reduction(beta, d), decoding.work);
         StrictCost {
-            log2_cost: once - log2_success,
+            log2_cost: once - decoding.success,
             block_size: beta,
             guessed,
             ..failed
@@ -110,32 +115,38 @@ pub(super) fn bdd_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
     least(&STARTS, [1, 1, 0], price).unwrap_or(failed)
 }
 
+/// Guesses of whole blocks, and an SVP call for each.
+pub(super) fn bdd_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
+    least_hybrid(StrictAttack::BddHybrid, key, lwe, |rest, beta, d, guess| {
+        let found = primal::bdd_cost(rest, MODEL, beta, d, None);
+        if found.log2_cost.is_infinite() {
+            return None;
+        }
+        let eta = found.svp_dimension;
+        let lift = 2.0 * (d.saturating_sub(eta).max(1) as f64).log2();
+        let each = log2_sum(MODEL.log2_reduction(eta + 1, eta + 1), lift);
+        Some(Decoding {
+            work: guess + each,
+            success: log2_babai(profile(rest, beta, d).skip(eta)),
+        })
+    })
+}
+
 /// Guesses that meet in the middle, decoded by Babai's algorithm.
 pub(super) fn bdd_mitm_hybrid(key: &StrictKey, lwe: &NormalForm) -> StrictCost {
-    let failed = StrictCost::failed(StrictAttack::BddMitmHybrid);
-    let price = |[beta, parts, _]: Point| {
-        let guessed = parts * key.part();
-        let Some(rest) = rest(lwe, guessed).filter(|_| beta >= MIN_BLOCK_SIZE) else {
-            return failed;
-        };
-        let d = primal::bdd_dimension(&rest, beta);
-        let decoding = 2.0 * (d as f64).log2();
-        let log2_success = log2_babai(profile(&rest, beta, d))
-            + if guessed > 0 {
-                log2_admissible(profile(&rest, beta, d))
-            } else {
-                0.0
+    least_hybrid(
+        StrictAttack::BddMitmHybrid,
+        key,
+        lwe,
+        |rest, beta, d, guess| {
+            let admissible = match guess > 0.0 {
+                true => log2_admissible(profile(rest, beta, d)),
+                false => 0.0,
             };
-        let once = log2_sum(
-            MODEL.log2_reduction(beta, d),
-            0.5 * key.entropy_of(guessed) + decoding,
-        );
-        StrictCost {
-            log2_cost: once - log2_success,
-            block_size: beta,
-            guessed,
-            ..failed
-        }
-    };
-    least(&STARTS, [1, 1, 0], price).unwrap_or(failed)
+            Some(Decoding {
+                work: 0.5 * guess + 2.0 * (d as f64).log2(),
+                success: log2_babai(profile(rest, beta, d)) + admissible,
+            })
+        },
+    )
 }
