@@ -1,4 +1,4 @@
-//! Answers that are sanitised: nothing but their values can be read off their noise.
+//! Answers that are sanitised: their noise tells next to nothing but their values.
 
 use tfhe_sbc_columns::{self as columns, Computed, Progress, SanitisedBlocks, Sanitiser, Server};
 
@@ -35,7 +35,13 @@ pub(crate) fn answers(
     let asked = in_blocks(asked);
     let parts: Vec<Computed> = asked.iter().flat_map(|asked| asked.parts.clone()).collect();
     let washing = washing(&parts);
-    let most = max_bootstraps.saturating_sub(washing);
+    // Uploaded values are computed with no bootstrap, but washed with some.
+    let Some(most) = max_bootstraps.checked_sub(washing) else {
+        return Err(EvaluateError::TooCostly {
+            bootstraps: washing,
+            most: max_bootstraps,
+        });
+    };
     let computed = server.compute_within(&parts, most, progress);
     let computed = computed.map_err(|error| match error {
         columns::Error::TooCostly { bootstraps, .. } => EvaluateError::TooCostly {

@@ -15,7 +15,9 @@ use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::Results;
 
 use crate::answers::{kinds, packing_server, readings, values};
-use crate::key_set::{KeySet, Table, UploadKey, key_set, next_seeds, questions, seeds};
+use crate::key_set::{
+    KeySet, Table, UploadKey, key_set, next_seeds, questions, seeds, table as table_of,
+};
 
 const ASKED: [&str; 6] = [
     "mean(a)",
@@ -164,6 +166,17 @@ fn what_cannot_be_sanitised_is_refused() {
     )
     .unwrap();
     assert_eq!(bootstraps, cost.bootstraps);
+
+    // Values that are only washed count, too: two rows of three blocks.
+    let uploaded = table_of(&[("a", 0.0, 1.0, 5)], vec![vec![1.0, 2.0]]);
+    let scores = seal(keys, &keys.secret, &uploaded, &["score(a)"]);
+    let few = ask(keys, &uploaded, &scores, Form::ForDecryption, 5).unwrap_err();
+    let six = EvaluateError::TooCostly {
+        bootstraps: 6,
+        most: 5,
+    };
+    assert_eq!(few.to_string(), six.to_string());
+    assert!(ask(keys, &uploaded, &scores, Form::ForDecryption, 6).is_ok());
 
     // A server without a packing key.
     let upload = keys.upload(&table);
