@@ -2,6 +2,7 @@
 //! and decompositions; the upload bits, the failure probability and the security level follow from
 //! them, as for sets of the search.
 
+use tfhe_sbc_core::parameter_sets::published_like;
 use tfhe_sbc_core::parameters::{ParameterError, ParameterName, ParameterSet, Parameters};
 use thiserror::Error;
 
@@ -31,12 +32,21 @@ pub enum NotAdopted {
 /// formulas here, whichever is more. The returned set states the resulting failure probability and
 /// security level, and its name ends with its weaknesses. The fields `body_bits`,
 /// `public_key_mask_bits` and `security_bits` of `stated` are ignored; `log2_p_fail` is the
-/// library's statement.
+/// library's statement. A set that is [published](tfhe_sbc_core::parameter_sets::PUBLISHED) keeps its name, and its figures were
+/// found in the same way.
 ///
 /// # Errors
 /// If the security is not known, no number of upload bits is enough, or the result is not a valid
 /// set.
 pub fn adopt(stated: &Parameters) -> Result<Parameters, NotAdopted> {
+    match published_like(stated.as_set()) {
+        Some(published) => Ok(published.validate()?),
+        None => judge(stated),
+    }
+}
+
+/// Works the figures of [`adopt`] out.
+fn judge(stated: &Parameters) -> Result<Parameters, NotAdopted> {
     let security_bits = KeyLevels::of_set(stated)
         .ok_or(NotAdopted::UnknownSecurity)?
         .bits();
@@ -101,6 +111,31 @@ mod tests {
             );
             assert!((adopted.security_bits() - shipped.security_bits).abs() < 0.2);
             assert_eq!(adopted.name().as_str().contains("p_fail_2m4"), looser);
+        }
+    }
+
+    /// The figures of a published set are those of any other set, rounded on the safe side.
+    #[test]
+    fn published_sets_are_judged_like_others() {
+        for published in parameter_sets::PUBLISHED {
+            let stated = ParameterSet {
+                name: ParameterName::new("stated"),
+                body_bits: 64,
+                public_key_mask_bits: 64,
+                log2_p_fail: -128.0,
+                security_bits: 0.0,
+                ..published
+            };
+            let stated = stated.validate().unwrap();
+            let judged = judge(&stated).unwrap();
+            let rounded = ParameterSet {
+                name: published.name,
+                log2_p_fail: (judged.log2_p_fail() * 10.0).ceil() / 10.0,
+                security_bits: (judged.security_bits() * 10.0).floor() / 10.0,
+                ..*judged.as_set()
+            };
+            assert_eq!(rounded, published);
+            assert_eq!(adopt(&stated).unwrap().as_set(), &published);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Keys of TFHE-rs, and the device and public keys made from them.
 
+use tfhe::high_level_api::nist_submission::parameters::*;
 use tfhe::safe_serialization::safe_serialize;
 use tfhe::shortint::parameters::v1_8::*;
 use tfhe::{ClientKey, Config, ConfigBuilder, ServerKey, generate_keys};
@@ -41,10 +42,21 @@ fn import(client: &ClientKey) -> DeviceKey {
     DeviceKey::import(parameters, imported.glwe).unwrap()
 }
 
+/// The configuration of Zama's NIST submission, with its keys for compact lists.
+pub fn nist_submission() -> Config {
+    let compact = (
+        NIST_PARAM_PKE_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128,
+        NIST_PARAM_KEYSWITCH_PKE_TO_BIG_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128,
+    );
+    ConfigBuilder::with_custom_parameters(NIST_PARAM_2_CARRY_2_KS_PBS_TUNIFORM_2M128)
+        .use_dedicated_compact_public_key_parameters(compact)
+        .build()
+}
+
 impl Keys {
-    /// The keys of the default configuration.
-    pub fn generate() -> Self {
-        let (client, server) = generate_keys(ConfigBuilder::default().build());
+    /// The keys of a configuration, whose server key is set on every thread.
+    pub fn generate(config: Config) -> Self {
+        let (client, server) = generate_keys(config);
         rayon::broadcast(|_| tfhe::set_server_key(server.clone()));
         tfhe::set_server_key(server.clone());
         let device = import(&client);

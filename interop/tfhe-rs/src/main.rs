@@ -15,6 +15,8 @@ mod types;
 use std::time::Instant;
 
 use keys::Keys;
+use tfhe::ConfigBuilder;
+use tfhe_sbc_core::parameter_sets::NIST_SUBMISSION_2_2;
 
 /// The number of checks for each type.
 #[derive(Clone, Copy)]
@@ -28,7 +30,7 @@ fn main() {
     let options = options();
     let start = Instant::now();
     let say = |what: &str| eprintln!("{:7.1} s  {what}", start.elapsed().as_secs_f64());
-    let keys = Keys::generate();
+    let keys = Keys::generate(ConfigBuilder::default().build());
     say("keys made and imported");
     keys::other_keys_are_refused_by_name();
     keys::other_sets_are_imported();
@@ -39,6 +41,10 @@ fn main() {
     library::gives_the_same_without_files(&keys);
     say("the library for servers in Rust gives the same");
     types::all(&keys, options, &say);
+    let nist = Keys::generate(keys::nist_submission());
+    assert_eq!(*nist.parameters().as_set(), NIST_SUBMISSION_2_2);
+    say("keys of Zama's NIST submission made and imported");
+    types::one(&nist, options, &say);
     say("done");
 }
 

@@ -122,6 +122,18 @@ pub fn all(keys: &Keys, options: Options, say: &dyn Fn(&str)) {
     }
 }
 
+/// One type of all.
+pub fn one(keys: &Keys, options: Options, say: &dyn Fn(&str)) {
+    let Options {
+        values,
+        operations,
+        summed,
+    } = options;
+    integers! { keys, values, operations, summed, say,
+        FheUint16 FheUint16ConformanceParams u16 Uint;
+    }
+}
+
 fn booleans(keys: &Keys, values: usize, operations: usize) {
     let codes: Vec<u64> = random(values, 1)
         .into_iter()

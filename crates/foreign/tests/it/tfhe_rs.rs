@@ -1,6 +1,7 @@
 //! Keys and ciphertexts of TFHE-rs: what it wrote is read, and what is damaged is refused.
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
+use tfhe_sbc_core::parameter_sets::{NIST_SUBMISSION_2_2, by_fingerprint, published_like};
 use tfhe_sbc_core::parameters::ModulusSwitch;
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_foreign as foreign;
@@ -9,6 +10,7 @@ use tfhe_sbc_foreign::tfhe_rs::client_key::{ClientKey, read_client_key};
 use tfhe_sbc_foreign::tfhe_rs::compressed::{Compressed, CompressedKind};
 use tfhe_sbc_foreign::tfhe_rs::header;
 use tfhe_sbc_foreign::tfhe_rs::integers::{FheType, Form};
+use tfhe_sbc_oracle::adopted::adopt;
 
 const CLIENT_KEY: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/client_key");
 const BOOL: &[u8] = include_bytes!("../../../../tests/vectors/tfhe-rs/bool");
@@ -61,6 +63,40 @@ fn the_parameters_are_those_of_its_default_configuration() {
         (5, ModulusSwitch::MeanCompensated)
     );
     assert_eq!(set.log2_p_fail(), -129.581);
+}
+
+/// A client key with the parameters of Zama's NIST submission, which differ from the default ones in the dimension of the small
+/// key, the noise of the large key and the failure probability.
+fn nist_key() -> Vec<u8> {
+    const SMALL_AT: usize = GLWE_AT + 8 + 2048 * 8 + 12 + 4;
+    const GLWE_NOISE_AT: usize = PARAMETERS_AT + 76;
+    const P_FAIL_AT: usize = MESSAGE_MODULUS_AT + 32;
+    let mut bytes = CLIENT_KEY.to_vec();
+    let mut replace = |at: usize, old: &[u8], new: &[u8]| {
+        assert_eq!(bytes[at..at + old.len()], *old, "{at}");
+        bytes[at..at + new.len()].copy_from_slice(new);
+    };
+    for at in [SMALL_AT, PARAMETERS_AT + 16] {
+        replace(at, &918u64.to_le_bytes(), &886u64.to_le_bytes());
+    }
+    replace(GLWE_NOISE_AT, &17u32.to_le_bytes(), &16u32.to_le_bytes());
+    replace(
+        P_FAIL_AT,
+        &f64::to_le_bytes(-129.581),
+        &f64::to_le_bytes(-128.0),
+    );
+    bytes.drain(SMALL_AT + 8 + 886 * 8..SMALL_AT + 8 + 918 * 8);
+    bytes
+}
+
+#[test]
+fn a_key_of_the_nist_submission_is_known_by_its_name() {
+    let nist = read_client_key(&nist_key()).unwrap();
+    assert_eq!(nist.parameters.log2_p_fail(), -128.0);
+    let adopted = adopt(&nist.parameters).unwrap();
+    assert_eq!(*adopted.as_set(), NIST_SUBMISSION_2_2);
+    assert_eq!(by_fingerprint(adopted.fingerprint()), Some(adopted));
+    assert_eq!(published_like(key().parameters.as_set()), None);
 }
 
 #[test]

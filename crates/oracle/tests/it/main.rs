@@ -8,6 +8,7 @@ mod compact;
 mod estimator;
 mod packing;
 mod parameter_file;
+mod published_sets;
 mod search;
 mod security_page;
 mod security_table;
