@@ -282,13 +282,18 @@ pub fn form(profile: Profile, bits: u32, under: Under<'_>) -> Option<Compact> {
     encoding.map(Compact::from)
 }
 
+/// Returns whether the set is one of this project's. Keys of a published set may be another library's, which reads radix
+/// blocks only.
 fn is_shipped(parameters: &Parameters) -> bool {
-    parameter_sets::by_fingerprint(parameters.fingerprint()).is_some()
+    let known = parameter_sets::by_fingerprint(parameters.fingerprint());
+    known.is_some_and(|set| !parameter_sets::PUBLISHED.contains(set.as_set()))
 }
 
 #[cfg(test)]
 mod tests {
-    use tfhe_sbc_core::parameter_sets::{BOOLEAN_1024, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
+    use tfhe_sbc_core::parameter_sets::{
+        BOOLEAN_1024, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3, NIST_SUBMISSION_2_2,
+    };
     use tfhe_sbc_core::parameters::ParameterSet;
 
     use super::*;
@@ -352,6 +357,7 @@ mod tests {
             ..MESSAGE_2_CARRY_2
         };
         assert_eq!(default(foreign, 12), None);
+        assert_eq!(default(NIST_SUBMISSION_2_2, 12), None);
         let means = definition(12, Some(Use::Compact(Profile::Means)));
         let stated = column(foreign, UploadKind::Symmetric, &means).unwrap();
         assert!(stated.compact.is_some());
