@@ -1,6 +1,6 @@
 //! Keys of TFHE-rs, and the device and public keys made from them.
 
-use tfhe::high_level_api::nist_submission::parameters::*;
+use tfhe::nist_submission::parameters::*;
 use tfhe::safe_serialization::safe_serialize;
 use tfhe::shortint::parameters::v1_8::*;
 use tfhe::{ClientKey, Config, ConfigBuilder, ServerKey, generate_keys};

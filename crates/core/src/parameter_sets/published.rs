@@ -8,7 +8,7 @@ use super::{
 
 /// The set of Zama's submission to NIST's call for threshold schemes, for 2 message and 2 carry bits where ciphertexts
 /// are under the GLWE key: `NIST_PARAM_2_CARRY_2_KS_PBS_TUNIFORM_2M128` in
-/// `tfhe::high_level_api::nist_submission::parameters` of TFHE-rs 1.8. An imported client key of TFHE-rs with these numbers
+/// `tfhe::nist_submission::parameters` of TFHE-rs 1.8. An imported client key of TFHE-rs with these numbers
 /// has this set.
 ///
 /// A bootstrap fails with 2^-129.5 in its worst use, which is on public-key uploads. The submission states 2^-128.
