@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::frames::FrameReason;
+use crate::store::Expired;
 use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
@@ -153,6 +154,10 @@ pub(crate) struct Metrics {
     revoked: AtomicU64,
     unusable_revocation_lists: AtomicU64,
     revoked_connections: AtomicU64,
+    removed_by_age: AtomicU64,
+    removed_by_bytes: AtomicU64,
+    removed_bytes: AtomicU64,
+    retention_errors: AtomicU64,
     queries: AtomicU64,
     bootstraps: Arc<AtomicU64>,
     evaluation_microseconds: AtomicU64,
@@ -204,6 +209,24 @@ impl Metrics {
 
     pub(crate) fn count_revoked_connection(&self) {
         self.revoked_connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts uploads that retention has removed.
+    pub(crate) fn count_expired(&self, expired: &Expired) {
+        let Expired {
+            by_age, by_bytes, ..
+        } = expired;
+        for (counter, number) in [
+            (&self.removed_by_age, by_age.uploads),
+            (&self.removed_by_bytes, by_bytes.uploads),
+            (&self.removed_bytes, by_age.bytes + by_bytes.bytes),
+        ] {
+            counter.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn count_retention_error(&self) {
+        self.retention_errors.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_query(&self, took: Duration) {
@@ -314,7 +337,29 @@ impl Metrics {
         ] {
             page.add_labelled(name, Counter, help, "reason", reasons);
         }
+        page.add_labelled(
+            "tfhe_sbc_retention_removed_total",
+            Counter,
+            "Uploads removed by retention, by reason.",
+            "reason",
+            [
+                ("age", read(&self.removed_by_age)),
+                ("bytes", read(&self.removed_by_bytes)),
+            ],
+        );
         for (name, kind, help, value) in [
+            (
+                "tfhe_sbc_retention_removed_bytes_total",
+                Counter,
+                "Bytes of uploads removed by retention.",
+                read(&self.removed_bytes),
+            ),
+            (
+                "tfhe_sbc_retention_errors_total",
+                Counter,
+                "Times that retention failed.",
+                read(&self.retention_errors),
+            ),
             (
                 "tfhe_sbc_revoked_certificates",
                 Gauge,

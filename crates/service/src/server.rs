@@ -15,6 +15,7 @@ mod history;
 mod page;
 mod peers;
 mod replies;
+mod retention;
 mod routes;
 mod short_uploads;
 mod status_listener;
@@ -35,7 +36,7 @@ use crate::client_verifier::ClientVerifier;
 use crate::frames::{Frames, FramesConfig, broker, udp};
 use crate::ingest::{self, IngestConfig, IngestLimits};
 use crate::metrics::Metrics;
-use crate::store::{Completed, Store, StoreError};
+use crate::store::{Completed, Retention, Store, StoreError};
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use peers::Peers;
@@ -64,8 +65,25 @@ pub struct ServerConfig {
     pub broker: Option<IngestConfig>,
     /// The networks beside HTTPS that frames come over.
     pub frames: FramesConfig,
+    /// The bounds of what it keeps.
+    pub retention: Retention,
     /// The bounds of what it takes on.
     pub limits: Limits,
+}
+
+impl ServerConfig {
+    /// Returns limits that fit together, and with what is kept.
+    fn checked(&self) -> Result<Limits, ServeError> {
+        match self.retention.bytes {
+            Some(retained) if retained < self.limits.upload_bytes as u64 => {
+                Err(ServeError::NoRoomToRetain {
+                    upload: self.limits.upload_bytes,
+                    retained,
+                })
+            }
+            _ => self.limits.checked(),
+        }
+    }
 }
 
 /// The bounds of what the server takes on.
@@ -175,6 +193,17 @@ pub enum ServeError {
         /// The part of it that large bodies may take.
         room: usize,
     },
+    /// An upload of the largest allowed size would be removed at once.
+    #[error(
+        "an upload may have {upload} bytes, but all uploads together only {retained}: raise --retain-bytes, or lower \
+         --max-upload-bytes"
+    )]
+    NoRoomToRetain {
+        /// The limit of an upload.
+        upload: usize,
+        /// The limit of all uploads.
+        retained: u64,
+    },
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -209,6 +238,7 @@ pub fn run(
     backend: Arc<dyn Backend>,
     on_listening: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
+    config.checked()?;
     complete_catalogue(&store, &*backend)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_name("tfhe-sbc-network")
@@ -285,7 +315,7 @@ pub async fn serve(
     backend: Arc<dyn Backend>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let limits = &files_limit::fit(&config.limits.checked()?);
+    let limits = &files_limit::fit(&config.checked()?);
     let metrics = Arc::new(Metrics::default());
     let clients = Arc::new(ClientVerifier::new(
         &config.identity,
@@ -298,6 +328,11 @@ pub async fn serve(
         Arc::clone(&metrics),
     )?;
     let frames = Arc::new(frames);
+    let keeper = retention::Keeper {
+        retention: config.retention,
+        store: Arc::clone(&store),
+        metrics: Arc::clone(&metrics),
+    };
     let application = Application::new(
         limits.clone(),
         store,
@@ -342,6 +377,8 @@ pub async fn serve(
     for broker in config.frames.brokers.iter().cloned() {
         connections.spawn(broker::run(broker, Arc::clone(&frames), stopping.clone()));
     }
+
+    connections.spawn(keeper.run(stopping.clone()));
 
     let status_page = match config.status {
         Some(address) => Some(status_listener::bind(address).await?),

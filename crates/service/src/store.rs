@@ -10,6 +10,7 @@ mod catalogue;
 mod commits;
 mod definitions;
 mod pads;
+mod retention;
 mod uploaders;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -25,6 +26,7 @@ use tfhe_sbc_transport::{BlobId, BlobIdError};
 pub use catalogue::{Completed, Description, Listed, UNKNOWN_UPLOADER};
 use commits::{Commits, NewEntry};
 pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};
+pub use retention::{Expired, Removed, Retention};
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata::MetadataError;
@@ -273,9 +275,11 @@ impl Store {
         match fs::read(&path) {
             Ok(bytes) if BlobId::of(&bytes) == *id => Ok(bytes),
             Ok(_) => Err(StoreError::Corrupt { id: *id, path }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(StoreError::Missing { id: *id, path })
-            }
+            // It may have been removed since the index was asked.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match self.find(id)? {
+                Some(_) => Err(StoreError::Missing { id: *id, path }),
+                None => Err(StoreError::NotFound { id: *id }),
+            },
             Err(error) => Err(FileError::io("read", &path)(error).into()),
         }
     }
@@ -385,6 +389,7 @@ fn open_index(directory: &Path) -> Result<(Connection, bool), StoreError> {
     }
     index.execute_batch(definitions::LAYOUT)?;
     index.execute_batch(pads::LAYOUT)?;
+    retention::create_index(&index)?;
     Ok((index, version == 0))
 }
 

@@ -1,4 +1,4 @@
-//! Figures in units for people, and times as people write them.
+//! Figures in units for people, and times and sizes as people write them.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,6 +39,30 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(milliseconds).map(Duration::from_millis)
 }
 
+/// Reads a number of bytes such as `1000`, `16MiB`, `1.5 GiB` or `20GB`. Units are powers of 1024 (`KiB`, `MiB`, `GiB`,
+/// `TiB`, or their first letters) or of 1000 (`kB`, `MB`, `GB`, `TB`), in letters of any size. A part of a byte is left
+/// out. Returns `None` for anything else.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[number.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kib" | "k" => 1024.0,
+        "mib" | "m" => 1024.0 * 1024.0,
+        "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
+        "tib" | "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return None,
+    };
+    let bytes = number.trim().parse::<f64>().ok()? * unit;
+    // 2^64, above which the cast would not be exact.
+    (0.0..18_446_744_073_709_551_616.0)
+        .contains(&bytes)
+        .then_some(bytes as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +79,35 @@ mod tests {
             (13 << 30, "13.0 GiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("1000", 1000),
+            ("1000 B", 1000),
+            ("16MiB", 16 << 20),
+            ("1.5 KiB", 1536),
+            ("20gib", 20 << 30),
+            ("2T", 2 << 40),
+            ("20GB", 20_000_000_000),
+        ] {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "MiB",
+            "-1",
+            "1 year",
+            "16Mi B",
+            "nan",
+            "inf",
+            "1e30",
+            "16777216TiB",
+        ] {
+            assert_eq!(parse_bytes(text), None, "{text}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! `serve`: the server process.
 
+mod retention;
+
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -61,6 +63,8 @@ pub(crate) struct Arguments {
     /// certificate; others open GET / with the owner's
     #[arg(long, value_name = "ADDRESS")]
     status: Option<SocketAddr>,
+    #[command(flatten)]
+    retention: retention::Arguments,
     /// The most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
@@ -265,6 +269,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         status: arguments.status,
         frames: arguments.frames(&tls, broker.as_ref())?,
         broker,
+        retention: arguments.retention.bounds(),
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             buffered_bytes: arguments.max_buffered_bytes,

@@ -33,6 +33,7 @@ mod provision;
 mod questions;
 mod readings;
 mod releases;
+mod retention;
 mod sanitised;
 mod seal;
 mod short_uploads;

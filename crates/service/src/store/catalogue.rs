@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, params, params_from_iter};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::{Filter, MAX_PAGE};
 use tfhe_sbc_transport::files::{self, FileError};
@@ -64,7 +64,7 @@ pub struct Completed {
 /// The name of the uploader of an upload that was encrypted under a shared key, if the index that knew it is lost.
 pub const UNKNOWN_UPLOADER: &str = "unknown";
 
-/// The most uploads that are described in one transaction.
+/// The most uploads that are described, or whose removal is finished, in one transaction.
 const AT_A_TIME: usize = 256;
 
 impl Store {
@@ -114,19 +114,39 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] if nothing is stored under this id.
     pub fn remove(&self, id: &BlobId) -> Result<StoredReadings, StoreError> {
+        let removed = self.remove_selected(|index| Ok(entry(index, id)?.into_iter().collect()))?;
+        let removed = removed.into_iter().next();
+        removed.ok_or(StoreError::NotFound { id: *id })
+    }
+
+    /// Removes the uploads that `select` takes from the index: from the index, and then their files. Returns them.
+    pub(super) fn remove_selected(
+        &self,
+        select: impl FnOnce(&Connection) -> Result<Vec<StoredReadings>, StoreError>,
+    ) -> Result<Vec<StoredReadings>, StoreError> {
         // Nobody stores the same content between the two steps.
         let _removing = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let mut index = lock(&self.index);
-        let Some(removed) = entry(&index, id)? else {
-            return Err(StoreError::NotFound { id: *id });
-        };
-        let transaction = index.transaction()?;
-        let text = id.to_string();
-        transaction.execute("INSERT OR IGNORE INTO removed (id) VALUES (?1)", [&text])?;
-        transaction.execute("DELETE FROM readings WHERE id = ?1", [&text])?;
-        transaction.commit()?;
+        // Where files cannot be removed, no further ones are left without an entry.
         finish_removals(&index, &self.blobs)?;
-        self.uploaders.take(&removed);
+        let removed = select(&index)?;
+        if removed.is_empty() {
+            return Ok(removed);
+        }
+        let transaction = index.transaction()?;
+        for readings in &removed {
+            let text = readings.id.to_string();
+            let mut note =
+                transaction.prepare_cached("INSERT OR IGNORE INTO removed (id) VALUES (?1)")?;
+            note.execute([&text])?;
+            let mut delete = transaction.prepare_cached("DELETE FROM readings WHERE id = ?1")?;
+            delete.execute([&text])?;
+        }
+        transaction.commit()?;
+        removed
+            .iter()
+            .for_each(|readings| self.uploaders.take(readings));
+        finish_removals(&index, &self.blobs)?;
         Ok(removed)
     }
 
@@ -291,19 +311,33 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
 
 /// Removes the files of uploads that are to be removed.
 pub(super) fn finish_removals(index: &Connection, blobs: &Path) -> Result<(), StoreError> {
-    let next = || -> Result<Option<BlobId>, StoreError> {
-        let mut statement = index.prepare_cached("SELECT id FROM removed LIMIT 1")?;
-        Ok(statement.query_row([], |row| id_at(row, 0)).optional()?)
-    };
-    while let Some(id) = next()? {
-        let path = blobs.join(id.to_string());
-        match fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FileError::io("remove", &path)(error).into()),
+    // The file of an upload that has come again since is no longer to be removed.
+    index.execute(
+        "DELETE FROM removed WHERE id IN (SELECT id FROM readings)",
+        [],
+    )?;
+    loop {
+        let mut statement = index.prepare_cached("SELECT id FROM removed LIMIT ?1")?;
+        let some = statement.query_map([as_i64(AT_A_TIME as u64)], |row| id_at(row, 0))?;
+        let some: Vec<BlobId> = some.collect::<Result<_, _>>()?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        for id in &some {
+            let path = blobs.join(id.to_string());
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FileError::io("remove", &path)(error).into());
+                }
+                _ => {}
+            }
         }
         files::flush_directory(blobs)?;
-        index.execute("DELETE FROM removed WHERE id = ?1", [id.to_string()])?;
+        let transaction = index.unchecked_transaction()?;
+        for id in &some {
+            let mut statement = transaction.prepare_cached("DELETE FROM removed WHERE id = ?1")?;
+            statement.execute([id.to_string()])?;
+        }
+        transaction.commit()?;
     }
-    Ok(())
 }

@@ -78,6 +78,11 @@ impl Uploaders {
         }
     }
 
+    /// Returns the bytes of all uploads.
+    pub(super) fn bytes(&self) -> u64 {
+        self.lock().values().map(|uploader| uploader.bytes).sum()
+    }
+
     /// Returns the uploaders, those that stored something last first.
     pub(super) fn list(&self) -> Vec<Uploader> {
         let mut all: Vec<_> = self.lock().values().cloned().collect();

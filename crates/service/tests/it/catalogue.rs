@@ -207,7 +207,7 @@ fn an_index_of_the_first_layout_gets_times_and_keys() {
     let index = rusqlite::Connection::open(&path).unwrap();
     index
         .execute_batch(
-            "DROP INDEX readings_of; DROP INDEX readings_until; DROP INDEX readings_undescribed; DROP TABLE removed;
+            "DROP INDEX readings_of; DROP INDEX readings_until; DROP INDEX readings_undescribed; DROP INDEX readings_by_age; DROP TABLE removed;
              ALTER TABLE readings DROP COLUMN first_ms; ALTER TABLE readings DROP COLUMN last_ms;
              ALTER TABLE readings DROP COLUMN described; PRAGMA user_version = 1;",
         )

@@ -1,12 +1,13 @@
 //! Pads and frames in the store: each once, with their uploads, whatever the order.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{Seed, SeedSequence};
 use tfhe_sbc_frames::{BoardKey, DeviceId};
-use tfhe_sbc_service::store::{ArrivingFrame, Store, StoreError, Stored, StoredPads};
+use tfhe_sbc_service::store::{ArrivingFrame, Retention, Store, StoreError, Stored, StoredPads};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::protocol::FrameSpan;
 use tfhe_sbc_upload::pads::{FramePlan, PadFile, make_pads};
@@ -185,6 +186,42 @@ fn a_frame_is_stored_once_and_in_whatever_order() {
     assert_eq!(store.arrival(new.number, 2).unwrap(), None);
     store.end_pads(BOARD).unwrap();
     assert_eq!(ended(&store), [true, true, false]);
+}
+
+/// Retention removes the uploads that frames became. Their pads count as used, also after a restart.
+#[test]
+fn retention_removes_readings_of_frames_and_no_used_pad_can_be_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    let (stored, _) = put(&store, &pads(BOARD, 1, 1)).unwrap();
+    for counter in 0..3 {
+        arrive(&store, &stored, counter, 10).unwrap();
+    }
+    let day = Retention {
+        age: Some(Duration::from_secs(86_400)),
+        bytes: None,
+    };
+    let in_two_days = SystemTime::now() + Duration::from_secs(2 * 86_400);
+    let expired = store.expire(&day, in_two_days).unwrap();
+    assert_eq!(expired.by_age.uploads, 3);
+    drop(store);
+    let store = Store::open(directory.path()).unwrap();
+    assert!(store.all().unwrap().is_empty());
+    let all = FrameSpan {
+        first: 0,
+        last: u32::MAX,
+    };
+    assert!(store.readings_of_board(BOARD, all).unwrap().is_empty());
+    assert_eq!(store.arrived(stored.number).unwrap().count, 3);
+    for counter in 0..3 {
+        assert!(matches!(
+            arrive(&store, &stored, counter, 11),
+            Err(StoreError::PadUsedTwice { .. })
+        ));
+    }
+    // The pads go on with the next counter, and their file is there.
+    assert!(store.pads_file(&stored.id).is_ok());
+    assert_eq!(arrive(&store, &stored, 3, 10).unwrap().1, Stored::New);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod long_answers;
 mod names;
 mod page;
 mod requests;
+mod retention;
 mod revocation;
 mod short_uploads;
 mod shutdown;

@@ -12,7 +12,7 @@ use crate::common::{ALL, ANY_LENGTH, FakeBackend, Site, TestServer, eventually, 
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
-use tfhe_sbc_service::store::Store;
+use tfhe_sbc_service::store::{Retention, Store};
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::Selection;
@@ -125,6 +125,7 @@ fn serve_until_told(directory: &Path) -> ! {
         status: None,
         broker: None,
         frames: FramesConfig::default(),
+        retention: Retention::default(),
         limits: Limits::default(),
     };
     let served = server::run(

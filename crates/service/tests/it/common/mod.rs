@@ -14,7 +14,7 @@ use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluat
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
-use tfhe_sbc_service::store::{Description, Store};
+use tfhe_sbc_service::store::{Description, Retention, Store};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -202,7 +202,20 @@ impl TestServer {
 
     /// Starts a server with the status page on an address of its own.
     pub(crate) fn with_status(limits: Limits, status: Option<SocketAddr>) -> Self {
-        let site = Site::new();
+        Self::with_all(Site::new(), limits, status, Retention::default())
+    }
+
+    /// Starts a server on a store that may have uploads.
+    pub(crate) fn with_retention(site: Site, limits: Limits, retention: Retention) -> Self {
+        Self::with_all(site, limits, None, retention)
+    }
+
+    fn with_all(
+        site: Site,
+        limits: Limits,
+        status: Option<SocketAddr>,
+        retention: Retention,
+    ) -> Self {
         let store = Arc::new(Store::open(&site.store_directory()).unwrap());
         let backend = Arc::new(FakeBackend::default());
         let config = ServerConfig {
@@ -211,6 +224,7 @@ impl TestServer {
             status,
             broker: None,
             frames: FramesConfig::default(),
+            retention,
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -252,6 +266,23 @@ impl TestServer {
         site: &Site,
         status: Option<SocketAddr>,
     ) -> Result<(), ServeError> {
+        Self::try_start_with_all(site, status, Retention::default())
+    }
+
+    /// Tries to start a server that retains so many bytes.
+    pub(crate) fn try_start_to_retain(site: &Site, bytes: u64) -> Result<(), ServeError> {
+        let retention = Retention {
+            bytes: Some(bytes),
+            ..Retention::default()
+        };
+        Self::try_start_with_all(site, None, retention)
+    }
+
+    fn try_start_with_all(
+        site: &Site,
+        status: Option<SocketAddr>,
+        retention: Retention,
+    ) -> Result<(), ServeError> {
         let store = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(store.path()).unwrap());
         let config = ServerConfig {
@@ -260,6 +291,7 @@ impl TestServer {
             status,
             broker: None,
             frames: FramesConfig::default(),
+            retention,
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()

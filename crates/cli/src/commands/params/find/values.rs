@@ -2,6 +2,7 @@
 
 use tfhe_sbc_core::parameters::ParameterName;
 use tfhe_sbc_oracle::search::Weights;
+use tfhe_sbc_transport::human;
 
 pub(super) fn probability(text: &str) -> Result<f64, String> {
     let wrong = || format!("`{text}` is no probability: write 2^-128, or a number such as 1e-12");
@@ -53,23 +54,8 @@ pub(super) fn weights(text: &str) -> Result<Weights, String> {
 }
 
 pub(super) fn bytes(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is no size: write bytes, or 16MiB, 1.5KiB");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kib" | "k" => 1024.0,
-        "mib" | "m" => 1024.0 * 1024.0,
-        "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        _ => return Err(wrong()),
-    };
-    let count: f64 = digits.trim().parse().map_err(|_| wrong())?;
-    let size = count * unit;
-    (size.is_finite() && size >= 0.0)
-        .then_some(size)
-        .ok_or_else(wrong)
+    let bytes = human::parse_bytes(text).map(|bytes| bytes as f64);
+    bytes.ok_or_else(|| format!("`{text}` is no size: write bytes, or 16MiB, 1.5KiB"))
 }
 
 pub(super) fn name(text: &str) -> Result<String, String> {
