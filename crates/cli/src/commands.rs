@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod agent;
+mod backup;
 mod certs;
 mod checks;
 pub(crate) mod ckks;
@@ -19,6 +20,7 @@ mod params;
 mod provision;
 pub(crate) mod query;
 mod readings;
+mod restore;
 mod sample;
 mod send;
 mod serve;
@@ -62,6 +64,10 @@ pub(crate) enum Command {
     Agent(agent::Arguments),
     /// List, get and remove what a server has stored
     Readings(readings::Arguments),
+    /// Copy a store, also while its server runs, and check the copy
+    Backup(backup::Arguments),
+    /// Make a store of a backup
+    Restore(restore::Arguments),
     /// Ask a server about stored readings
     Query(query::Arguments),
     /// Find out a server that computes wrongly, by uploads whose readings you know
@@ -98,6 +104,8 @@ impl Command {
             Self::Pads(arguments) => pads::run(&arguments)?,
             Self::Send(arguments) => send::run(&arguments)?,
             Self::Readings(arguments) => readings::run(&arguments)?,
+            Self::Backup(arguments) => backup::run(&arguments)?,
+            Self::Restore(arguments) => restore::run(&arguments)?,
             #[cfg(unix)]
             Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,

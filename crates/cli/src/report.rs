@@ -1,8 +1,9 @@
 //! Figures in units for people.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::human::Bytes;
+use tfhe_sbc_upload::moments::Moment;
 
 /// Returns a number of bytes in B, KiB, MiB or GiB.
 pub(crate) fn bytes(count: u64) -> String {
@@ -25,6 +26,13 @@ pub(crate) fn time(duration: Duration) -> String {
     } else {
         format!("{seconds:.2} s")
     }
+}
+
+/// Returns a time of day in RFC 3339, UTC.
+pub(crate) fn moment(time: SystemTime) -> String {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ms = i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX);
+    Moment::from_unix_ms(ms).to_string()
 }
 
 /// Returns a whole number with its thousands separated by commas.

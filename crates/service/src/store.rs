@@ -6,6 +6,7 @@
 //! at every commit, which uploads that come together share. A crash between the two leaves a file
 //! whose upload was not acknowledged; the next upload of the same content adopts the file.
 
+pub mod backup;
 mod catalogue;
 mod commits;
 mod definitions;
@@ -100,6 +101,18 @@ pub enum StoreError {
         /// The store's directory.
         directory: PathBuf,
     },
+    /// A backup was restored into the directory, but not to its end.
+    #[error("restoring a backup into {} was interrupted; remove that directory and run `tfhe-sbc restore` again", directory.display())]
+    HalfRestored {
+        /// The store's directory.
+        directory: PathBuf,
+    },
+    /// The directory has a backup of a store.
+    #[error("{} is a backup and no store; make a store of it with `tfhe-sbc restore`", directory.display())]
+    IsBackup {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The store was made by a newer version.
     #[error("the store {} has layout {found}, this program knows layout {INDEX_VERSION}; use the newer program", directory.display())]
     NewerLayout {
@@ -180,13 +193,27 @@ impl Store {
     /// what a crash left half-written.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         files::create_private_directory(directory)?;
+        if directory.join(backup::INDEX).exists() {
+            return Err(StoreError::IsBackup {
+                directory: directory.to_owned(),
+            });
+        }
         let lock = lock(directory)?;
+        if directory.join(backup::RESTORING).exists() {
+            return Err(StoreError::HalfRestored {
+                directory: directory.to_owned(),
+            });
+        }
         let blobs = directory.join("blobs");
         files::create_private_directory(&blobs)?;
         let pads = directory.join("pads");
         files::create_private_directory(&pads)?;
         sweep(&blobs)?;
         sweep(&pads)?;
+        // SQLite gives its other files the permissions of this one. Nothing but SQLite opens it from here on: to close a
+        // file by any descriptor drops all locks that the process has on it, and without them another process, such as
+        // a backup, would take itself for the last one and remove SQLite's log.
+        drop(private_file(&directory.join("index.sqlite"))?);
         let (index, is_new) = open_index(directory)?;
         catalogue::finish_removals(&index, &blobs)?;
         let (reader, _) = open_index(directory)?;
@@ -362,10 +389,7 @@ fn sweep(blobs: &Path) -> Result<(), StoreError> {
 
 /// Opens the index, and tells whether it was made anew.
 fn open_index(directory: &Path) -> Result<(Connection, bool), StoreError> {
-    let path = directory.join("index.sqlite");
-    // SQLite gives its other files the permissions of this one.
-    private_file(&path)?;
-    let mut index = Connection::open(&path)?;
+    let mut index = Connection::open(directory.join("index.sqlite"))?;
     index.busy_timeout(Duration::from_secs(5))?;
     index.pragma_update(None, "journal_mode", "WAL")?;
     index.pragma_update(None, "synchronous", "FULL")?;

@@ -83,11 +83,25 @@ pub fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace(path, |file| file.write_all(bytes))
 }
 
+/// Does what [`write_unflushed`] does, for a file that only its owner can read (mode 0600), also where it replaces one
+/// that others can read.
+pub fn write_private_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace_with(path, |file| file.write_all(bytes), mode(0o600))
+}
+
 fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FileError> {
     let permissions = fs::metadata(path)
         .ok()
         .map(|metadata| metadata.permissions());
-    let file = write_temporary(path, write, permissions.or_else(|| mode(0o644)))?;
+    replace_with(path, write, permissions.or_else(|| mode(0o644)))
+}
+
+fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    permissions: Option<Permissions>,
+) -> Result<(), FileError> {
+    let file = write_temporary(path, write, permissions)?;
     file.persist(path)
         .map_err(|error| FileError::io("write", path)(error.error))?;
     Ok(())

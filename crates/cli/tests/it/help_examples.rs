@@ -53,6 +53,8 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "send",
         "agent",
         "readings",
+        "backup",
+        "restore",
         "query",
         "checks",
         "eval",
@@ -245,6 +247,11 @@ fn the_examples_of_serve_send_and_query_work_together() {
         let shown = run(task);
         assert!(shown.text().contains(&id[..12]), "{task}: {}", shown.text());
     }
+    // The server goes on meanwhile.
+    for task in ["backup", "backup check", "restore"] {
+        run_example(directory.path(), task);
+    }
+    assert!(directory.path().join("restored/index.sqlite").is_file());
     let removed = run("readings rm");
     assert!(
         removed.stderr.contains("removed 1 upload with 24 rows"),

@@ -12,6 +12,7 @@ mod agent;
 mod agent_frames;
 mod agent_guide;
 mod agent_mqtt;
+mod backup;
 mod bad_clients;
 mod bad_files;
 mod bad_tables;

@@ -15,14 +15,14 @@ use tfhe_sbc_upload::readings::{Column, Compact};
 
 use crate::common::{ALL, summary};
 
-const BOARD: DeviceId = DeviceId([7; 8]);
+pub(crate) const BOARD: DeviceId = DeviceId([7; 8]);
 
 fn seeds(seed: u8) -> SeedSequence {
     SeedSequence::new(Seed::from_bytes([seed; 32]))
 }
 
 /// Pads that a board's key and some seeds make.
-fn pads(board: DeviceId, key: u8, seed: u8) -> PadFile {
+pub(crate) fn pads(board: DeviceId, key: u8, seed: u8) -> PadFile {
     let secret = SecretKey::generate(MESSAGE_2_CARRY_2.validate().unwrap(), &mut seeds(1)).unwrap();
     let plan = FramePlan {
         device: board.0,
@@ -47,7 +47,7 @@ fn pads(board: DeviceId, key: u8, seed: u8) -> PadFile {
     make_pads(&secret.device_key(), &key, plan, &mut seeds(seed)).unwrap()
 }
 
-fn put(store: &Store, pads: &PadFile) -> Result<(StoredPads, Stored), StoreError> {
+pub(crate) fn put(store: &Store, pads: &PadFile) -> Result<(StoredPads, Stored), StoreError> {
     store.put_pads(&pads.to_bytes().unwrap(), &pads.head())
 }
 
@@ -56,7 +56,7 @@ fn upload(counter: u32, tag: u64) -> Vec<u8> {
     format!("readings {counter} {tag}").into_bytes()
 }
 
-fn arrive(
+pub(crate) fn arrive(
     store: &Store,
     pads: &StoredPads,
     counter: u32,

@@ -9,6 +9,7 @@ mod common;
 #[allow(dead_code, reason = "the tests of questions use the rest")]
 mod key_set;
 
+mod backup;
 mod catalogue;
 mod device_keys;
 mod frames;
