@@ -7,6 +7,7 @@ use pyo3::types::PyBytes;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
 use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
 use tfhe_sbc_query::results::{AnswerValue, Ciphertexts, Meaning, Results, ResultsError, Spread};
+use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::Column;
 
 use crate::compute::Computable;
@@ -143,23 +144,31 @@ fn meaning(
     })
 }
 
-/// The answers of a result in the clear: each with its name. An answer that cannot be read has the error in place of
-/// its value.
+/// The group of an answer: its device and the beginning of its period in milliseconds since 1970, as far as it has them.
+type GroupTuple = (Option<String>, Option<i64>);
+
+/// The name, the group and the value of an answer.
+type OpenedAnswer = (String, Option<GroupTuple>, Py<PyAny>);
+
+/// The answers of a result in the clear: each with its name, its group and its value. An answer that cannot be read has the error
+/// in place of its value.
 #[pyfunction]
 pub(crate) fn open_result(
     py: Python<'_>,
     bytes: &[u8],
     secret: &SecretKey,
-) -> PyResult<Vec<(String, Py<PyAny>)>> {
+) -> PyResult<Vec<OpenedAnswer>> {
     let parameters = secret.secret.parameters();
     let parsed = Results::parse(bytes, parameters, secret.secret.fingerprint());
     let (results, parts) = parsed.map_err(results_error)?;
     let mut opened = Vec::with_capacity(results.answers.len());
     for (answer, own) in results.answers.into_iter().zip(parts) {
+        let group = answer.group.clone();
+        let group = group.map(|group| (group.device, group.from.map(Moment::unix_ms)));
         let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
         let Some(blocks) = blocks else {
             let reason = error(tfhe_sbc_columns::Error::Implausible);
-            opened.push((answer.name, reason.into_value(py).into_any()));
+            opened.push((answer.name, group, reason.into_value(py).into_any()));
             continue;
         };
         let truths = match &answer.meaning {
@@ -171,7 +180,7 @@ pub(crate) fn open_result(
         let answer = match answer.read(parameters, &blocks) {
             Ok(answer) => answer,
             Err(reason) => {
-                opened.push((name, results_error(reason).into_value(py).into_any()));
+                opened.push((name, group, results_error(reason).into_value(py).into_any()));
                 continue;
             }
         };
@@ -184,7 +193,7 @@ pub(crate) fn open_result(
             }
             None => python_value(py, answer.value, is_count)?,
         };
-        opened.push((answer.name, value));
+        opened.push((answer.name, group, value));
     }
     Ok(opened)
 }

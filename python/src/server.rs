@@ -12,10 +12,12 @@ use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{ColumnTuple, Session, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate, first_header};
-use tfhe_sbc_query::request::{EncryptThresholds, Request};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, StoredUpload, evaluate, first_header};
+use tfhe_sbc_query::request::{EncryptThresholds, Manner, Request};
+use tfhe_sbc_query::scope::{Grouping, NoGrouping, Scope};
 use tfhe_sbc_upload::definition::{Under, UploadKind};
 use tfhe_sbc_upload::fresh_seeds;
+use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 
 use crate::errors::refused;
@@ -118,8 +120,8 @@ impl Server {
     fn query<'py>(
         &self,
         py: Python<'py>,
-        boxes: Vec<Bound<'py, PyBytes>>,
-        questions: Vec<String>,
+        boxes: Vec<(Option<String>, Bound<'py, PyBytes>)>,
+        asked: (Vec<String>, ScopeTuple),
         keys: (Option<Py<Session>>, Option<Vec<u8>>),
         max_bootstraps: u64,
         progress: Option<Py<PyAny>>,
@@ -130,7 +132,13 @@ impl Server {
                 "use its columns",
             ));
         };
-        let boxes: Vec<&[u8]> = boxes.iter().map(PyBytesMethods::as_bytes).collect();
+        let (questions, scope) = asked;
+        let scope = self::scope(scope)?;
+        let boxes = boxes.iter().map(|(device, bytes)| StoredUpload {
+            device: device.as_deref(),
+            bytes: bytes.as_bytes(),
+        });
+        let boxes: Vec<StoredUpload<'_>> = boxes.collect();
         let questions: Vec<Question> = questions
             .iter()
             .map(|text| {
@@ -142,6 +150,7 @@ impl Server {
             .collect::<PyResult<_>>()?;
         let first = boxes
             .first()
+            .map(|first| first.bytes)
             .ok_or_else(|| errors::refused("there are no readings", "give at least one upload"))?;
         let header = first_header(first).map_err(errors::wire)?;
         let upload = Upload::parse(first, key.parameters(), header.key);
@@ -150,11 +159,12 @@ impl Server {
         let (session, sanitise) = keys;
         let public_key = sanitise.as_deref().map(DevicePublicKey::from_bytes);
         let public_key = public_key.transpose().map_err(errors::wire)?;
-        let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| match &public_key {
-            None => Request::seal(&questions, &metadata, parameters, key, encrypt),
-            Some(public_key) => {
-                Request::seal_sanitised(&questions, &metadata, parameters, key, encrypt, public_key)
-            }
+        let manner = Manner {
+            scope,
+            public_key: public_key.as_ref(),
+        };
+        let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| {
+            Request::seal_in(manner, &questions, &metadata, (parameters, key), encrypt)
         };
         let request = match &session {
             None => seal(key.fingerprint(), None),
@@ -186,6 +196,22 @@ impl Server {
         let (result, _) = answered.map_err(query_error)?;
         Ok(PyBytes::new(py, &result))
     }
+}
+
+/// The beginning and the end of a scope in milliseconds since 1970, the number of newest rows of each device, and the groups.
+type ScopeTuple = (Option<i64>, Option<i64>, Option<u32>, Option<String>);
+
+fn scope((since, until, newest, by): ScopeTuple) -> PyResult<Scope> {
+    let by: Option<Grouping> = by
+        .map(|by| by.parse())
+        .transpose()
+        .map_err(|error: NoGrouping| errors::refused("no groups", error.to_string()))?;
+    Ok(Scope {
+        since: since.map(Moment::from_unix_ms),
+        until: until.map(Moment::from_unix_ms),
+        newest,
+        by: by.unwrap_or_default(),
+    })
 }
 
 /// Returns a loaded table for Python.

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -38,6 +39,40 @@ def test_numbers_come_back_as_they_were_written(keys, server, column):
     assert keys.secret.decrypt(loaded["sum(t)"]) == 82.7
     answers = keys.secret.decrypt(server.query(_box(keys), "min(t)", "sum(t)", "range(t)"))
     assert list(answers.values()) == [-3.9, 82.7, 39.1]
+
+
+def test_questions_about_some_rows_and_groups_of_them(keys, server):
+    def box(start, readings):
+        first = datetime(2026, 11, 23, start, tzinfo=timezone.utc)
+        rows = [(first + timedelta(minutes=20 * i)).strftime("%Y-%m-%dT%H:%MZ") for i in range(4)]
+        values = np.array(readings)
+        return ts.Encryptor(keys.device).encrypt(values, bits=6, use="means", name="t", rows=rows)
+
+    boxes = [box(10, [1.0, 2.0, 3.0, 4.0]), box(10, [10.0, 20.0, 30.0, 40.0])]
+    devices = ["hill", "lake"]
+    ten = datetime(2026, 11, 23, 10, tzinfo=timezone.utc)
+
+    def ask(*questions, **scope):
+        return keys.secret.decrypt(server.query(boxes, *questions, devices=devices, **scope))
+
+    assert ask("sum(t)") == 110
+    assert ask("sum(t)", since="2026-11-23T10:40", until=ten + timedelta(hours=1)) == 33
+    assert ask("sum(t)", newest=1) == 44
+    assert ask("sum(t)", by="device") == {"hill": 10, "lake": 100}
+    assert ask("sum(t)", by="hour") == {ten: 66, ten + timedelta(hours=1): 44}
+    both = ask("mean(t)", "last(t)", by="device,hour", until=ten + timedelta(hours=1))
+    assert both["mean(t)"] == {("hill", ten): 2, ("lake", ten): 20}
+    assert both["last(t)"][("lake", ten)] == ("2026-11-23T10:40Z", 30)
+    for wrong, words in (
+        (dict(since="2030-01-01"), "none of the 8 rows"),
+        (dict(since="2026-11-24", until="2026-11-23"), "not before"),
+        (dict(by="month"), "hour, day, week"),
+        (dict(newest=0), "at least 1"),
+    ):
+        with pytest.raises(ts.TfheSbcError, match=words):
+            ask("sum(t)", **wrong)
+    with pytest.raises(ValueError, match="2 names"):
+        server.query(boxes, "sum(t)", devices=["hill"])
 
 
 def _box(keys):

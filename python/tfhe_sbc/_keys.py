@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +14,28 @@ from ._encrypted.base import distinct
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._progress import Progress, telling
 from .params import Parameters, shipped
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def _group_key(group: tuple[str | None, int | None]) -> str | datetime | tuple[str, datetime]:
+    device, ms = group
+    if ms is None:
+        return device or ""
+    start = _EPOCH + timedelta(milliseconds=ms)
+    return start if device is None else (device, start)
+
+
+def _by_question(answers: list[tuple[str, tuple[str | None, int | None] | None, Any]]) -> Any:
+    """The only answer, or a dict from questions to answers; those of groups are dicts, too."""
+    if len(answers) == 1 and answers[0][1] is None:
+        return answers[0][2]
+    if all(group is None for _, group, _ in answers):
+        return dict(zip(distinct(name for name, _, _ in answers), (it for _, _, it in answers)))
+    grouped: dict[str, dict[Any, Any]] = {}
+    for name, group, value in answers:
+        grouped.setdefault(name, {})[_group_key(group or (None, None))] = value
+    return next(iter(grouped.values())) if len(grouped) == 1 else grouped
 
 
 class SecretKey:
@@ -97,7 +120,8 @@ class SecretKey:
         Returns:
             Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
             of booleans; of a single value a float, an int or a bool. Of bytes with several answers
-            a dict from names to those.
+            a dict from names to those. An answer for groups is a dict from groups to values: from
+            the names of devices, the moments at which periods begin, or pairs of these.
 
         Raises:
             KeyMismatch: it is of another key set.
@@ -105,9 +129,7 @@ class SecretKey:
         """
         if isinstance(value, (bytes, bytearray, memoryview)):
             answers = _native.open_result(bytes(value), self._key)
-            if len(answers) == 1:
-                return answers[0][1]
-            return dict(zip(distinct(name for name, _ in answers), (value for _, value in answers)))
+            return _by_question(answers)
         if not isinstance(value, Encrypted_):
             raise TypeError(
                 f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "

@@ -152,8 +152,8 @@ class Server:
     ) -> _Loaded: ...
     def query(
         self,
-        boxes: list[bytes],
-        questions: list[str],
+        boxes: list[tuple[str | None, bytes]],
+        asked: tuple[list[str], tuple[int | None, int | None, int | None, str | None]],
         keys: tuple[Session | None, bytes | None],
         max_bootstraps: int,
         progress: _Progress,
@@ -222,5 +222,7 @@ def rehearsed_truths(mask: Mask) -> list[bool]: ...
 def seal(
     answers: list[tuple[str, str, list[_Computable], str, list[str]]], bootstraps: int
 ) -> bytes: ...
-def open_result(bytes: bytes, secret: SecretKey) -> list[tuple[str, Any]]: ...
+def open_result(
+    bytes: bytes, secret: SecretKey
+) -> list[tuple[str, tuple[str | None, int | None] | None, Any]]: ...
 def load_result(server: Server, bytes: bytes) -> list[tuple[str, str, list[str] | None, Any]]: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from . import _native
@@ -134,6 +135,11 @@ class Server:
         *questions: str,
         key: DeviceKey | DevicePublicKey | None = None,
         sanitise: DevicePublicKey | None = None,
+        devices: Sequence[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        newest: int | None = None,
+        by: str | None = None,
         max_bootstraps: int = MAX_BOOTSTRAPS,
         progress: Progress = None,
     ) -> bytes:
@@ -147,6 +153,13 @@ class Server:
             sanitise: a public key of the key set, such as ``keys.public``, if the answers are to be
                 sanitised: their noise then tells next to nothing about what they were computed from.
                 The server key has to have a packing key, as those of ``tfhe-sbc keygen`` have.
+            devices: the name of each upload's device. An upload under the key of a device tells it itself.
+            since: the questions are only about rows of this moment or later: a ``datetime``, or a text
+                such as ``"2026-11-23T14:30"``. What has no time zone is UTC.
+            until: only rows before this moment.
+            newest: only this many rows of each device, the newest.
+            by: answers each question for every group of rows by itself: ``"device"``, ``"hour"``,
+                ``"day"``, ``"week"``, a time such as ``"15m"``, or both, as in ``"device,hour"``.
             max_bootstraps: the most to begin with at all.
 
         Returns:
@@ -156,13 +169,35 @@ class Server:
         if sanitise is not None and not isinstance(sanitise, DevicePublicKey):
             raise TypeError("sanitise takes a public key of the key set: give keys.public")
         zeros = None if sanitise is None else sanitise.to_bytes()
+        listed = _boxes(boxes)
+        names = [None] * len(listed) if devices is None else list(devices)
+        if isinstance(devices, str) or len(names) != len(listed):
+            raise ValueError(f"devices names the device of each upload: give {len(listed)} names")
+        scope = (_moment(since), _moment(until), newest, by)
         with telling(progress, "computing", " bootstraps") as callback:
             return self._server.query(
-                _boxes(boxes), list(questions), (session, zeros), max_bootstraps, callback
+                list(zip(names, listed)),
+                (list(questions), scope),
+                (session, zeros),
+                max_bootstraps,
+                callback,
             )
 
     def __repr__(self) -> str:
         return f"<Server of {self.fingerprint}, {self.parameters.name}>"
+
+
+def _moment(moment: datetime | str | None) -> int | None:
+    """Returns the milliseconds since 1970 of a moment, which is UTC if it has no time zone."""
+    if moment is None:
+        return None
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if not isinstance(moment, datetime):
+        raise TypeError(f"a moment is a datetime or a text, not a {type(moment).__name__}")
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return round(moment.timestamp() * 1000)
 
 
 def _boxes(boxes: bytes | Sequence[bytes]) -> list[bytes]:

@@ -60,7 +60,7 @@ fn linear(keys: &Keys<u64>) -> Result<Vec<Row>, BenchError> {
         let (form, progress) = (Form::ForDecryption, Progress::default());
         let evaluated = evaluate(
             &server,
-            &[&upload],
+            &[&upload[..]],
             &request,
             form,
             0,
@@ -125,6 +125,7 @@ fn packed(keys: &Keys<u64>, budget: Duration) -> Result<Vec<Row>, BenchError> {
         ciphertexts.shorten(&parameters, Some(key));
         let answer = EncryptedAnswer {
             name: "rows(c10 > encrypted)".to_owned(),
+            group: None,
             blocks: joined.len() as u32,
             compact: Vec::new(),
             joined: true,

@@ -22,6 +22,7 @@ pub(crate) mod query;
 mod readings;
 mod restore;
 mod sample;
+pub(crate) mod scope;
 mod send;
 mod serve;
 

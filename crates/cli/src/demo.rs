@@ -19,13 +19,15 @@ use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_query::Question;
+use tfhe_sbc_query::request::Manner;
 use tfhe_sbc_query::results::{Answer, Decryption, Results};
+use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_service::certificates::{TlsFiles, write_tls_directory};
 use tfhe_sbc_transport::client::{Client, QueryReply};
 use tfhe_sbc_transport::files;
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
-use tfhe_sbc_transport::protocol::Selection;
+use tfhe_sbc_transport::protocol::{ColumnList, Selection};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::definition::Definition;
 use tfhe_sbc_upload::readings::Column;
@@ -34,6 +36,7 @@ use self::outcome::{Report, Stages};
 use self::server_process::ServerProcess;
 use crate::commands::keygen::{self, KeyFiles};
 use crate::commands::query;
+use crate::commands::scope::largest_result;
 use crate::encryptor;
 use crate::failure::{Explain, Outcome};
 use crate::table::{self, Table};
@@ -261,8 +264,8 @@ fn ask(
     session: &mut DeviceSession,
     readings: Selection,
 ) -> Outcome<QueryReply> {
-    let request = query::seal(questions, columns, session, None)?;
-    let most = query::largest_result(questions, None);
+    let request = query::seal(questions, columns, session, Manner::default())?;
+    let most = largest_result(questions, &ColumnList::default(), &Scope::default());
     query::ask(&connect(server, &made.owner)?, &readings, &request, most)
 }
 
@@ -310,6 +313,7 @@ mod tests {
         let unit = "°C".to_owned();
         let answers = vec![Answer {
             name: QUESTIONS[0].to_owned(),
+            group: None,
             value: AnswerValue::Number { value, unit },
         }];
         let reply = QueryReply {
@@ -339,6 +343,7 @@ mod tests {
         let question: Question = "count(a > encrypted(5))".parse().unwrap();
         let mut answers = vec![Answer {
             name: question.public_text(),
+            group: None,
             value: AnswerValue::Rows(Vec::new()),
         }];
         name_by_question(&mut answers, std::slice::from_ref(&question));

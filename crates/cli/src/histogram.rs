@@ -151,7 +151,12 @@ mod tests {
             unit: "°C".to_owned(),
         };
         let name = "histogram(a, -10, 0, 2.5, 20)".to_owned();
-        let svg = svg(&[Answer { name, value }]).unwrap();
+        let svg = svg(&[Answer {
+            name,
+            group: None,
+            value,
+        }])
+        .unwrap();
         assert!(svg.starts_with("<svg"));
         // The paper and two bars.
         assert_eq!(svg.matches("<rect").count(), 3, "{svg}");

@@ -101,11 +101,16 @@ fn shares_rows(plan: &Plan, all_rows: &HashSet<*const Node>) -> bool {
     let own: HashSet<*const Node> = plan.order.iter().map(Arc::as_ptr).collect();
     plan.order.iter().any(|node| {
         let op = node.op();
+        let shares = |column: &Arc<Node>| {
+            let column = Arc::as_ptr(column);
+            all_rows.contains(&column) && !own.contains(&column)
+        };
+        // A sum of some rows has the rows between it and the column.
         loads_itself(&op)
-            && op.children().iter().any(|column| {
-                let column = Arc::as_ptr(column);
-                all_rows.contains(&column) && !own.contains(&column)
-            })
+            && op
+                .children()
+                .into_iter()
+                .any(|of| shares(of) || of.op().children().into_iter().any(shares))
     })
 }
 

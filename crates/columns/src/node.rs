@@ -162,7 +162,7 @@ pub(crate) struct KnownBlock {
 
 /// A table that columns are loaded from.
 pub(crate) struct Source {
-    pub(crate) metadata: ReadingsMetadata,
+    pub(crate) metadata: Arc<ReadingsMetadata>,
     pub(crate) content: Content,
 }
 
@@ -178,6 +178,8 @@ pub(crate) enum Content {
 
 /// An upload whose masks are expanded.
 pub(crate) struct Loaded {
+    /// The place of its first row among those of all uploads.
+    pub(crate) first_row: usize,
     /// The number of rows.
     pub(crate) rows: usize,
     /// The key of `list`.
@@ -194,11 +196,42 @@ pub(crate) struct Loaded {
     pub(crate) masks: Option<SeededMasks>,
 }
 
+impl Source {
+    /// Returns the upload that has a row, and the place of the row in it. `None` if there is no such row, or none has
+    /// ciphertexts.
+    pub(crate) fn upload_at(&self, row: usize) -> Option<(&Loaded, usize)> {
+        let Content::Ciphertexts(uploads) = &self.content else {
+            return None;
+        };
+        let behind = uploads.partition_point(|upload| upload.first_row <= row);
+        let upload = uploads.get(behind.checked_sub(1)?)?;
+        let place = row - upload.first_row;
+        (place < upload.rows).then_some((upload, place))
+    }
+
+    /// Returns the uploads that have rows of a range.
+    pub(crate) fn uploads_of(&self, rows: &Range<usize>) -> &[Loaded] {
+        let Content::Ciphertexts(uploads) = &self.content else {
+            return &[];
+        };
+        let first = uploads.partition_point(|upload| upload.first_row + upload.rows <= rows.start);
+        let end = uploads.partition_point(|upload| upload.first_row < rows.end);
+        uploads.get(first..end).unwrap_or_default()
+    }
+}
+
 impl Loaded {
     /// The ciphertexts under the evaluation key, for radix columns.
     pub(crate) fn radix(&self) -> &ExpandedGlweList<u64> {
         self.radix_list.as_ref().unwrap_or(&self.list)
     }
+}
+
+/// Returns the runs of neighbours among places.
+pub(crate) fn runs_of(places: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    places
+        .chunk_by(|a, b| *b == a + 1)
+        .filter_map(|run| Some(*run.first()?..run.last()? + 1))
 }
 
 /// The kind of value that a node has in each row.

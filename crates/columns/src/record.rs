@@ -48,13 +48,20 @@ pub(crate) struct Recorder<'a> {
 /// Returns whether an operator loads the part of a radix column that it needs.
 pub(crate) fn loads_itself(op: &Op) -> bool {
     match op {
-        Op::Sum(of) | Op::Take { of, .. } => match &*of.op() {
-            Op::Load { source, column } => {
-                let column = source.metadata.columns.get(*column);
-                column.is_some_and(|column| column.compact.is_none())
-            }
-            _ => false,
-        },
+        Op::Sum(of) => {
+            is_radix_column(of) || matches!(&*of.op(), Op::Take { of, .. } if is_radix_column(of))
+        }
+        Op::Take { of, .. } => is_radix_column(of),
+        _ => false,
+    }
+}
+
+fn is_radix_column(node: &Node) -> bool {
+    match &*node.op() {
+        Op::Load { source, column } => {
+            let column = source.metadata.columns.get(*column);
+            column.is_some_and(|column| column.compact.is_none())
+        }
         _ => false,
     }
 }

@@ -144,7 +144,7 @@ impl Server {
         Ok(Table::new(
             &self.backend,
             Source {
-                metadata,
+                metadata: Arc::new(metadata),
                 content: Content::Codes(codes),
             },
         ))
@@ -155,7 +155,7 @@ impl Server {
         Table::new(
             &self.backend,
             Source {
-                metadata,
+                metadata: Arc::new(metadata),
                 content: Content::Unknown,
             },
         )

@@ -14,14 +14,14 @@ use crate::number::Number;
 /// The encrypted columns of one upload or several, their rows one after the other.
 #[derive(Clone)]
 pub struct Table {
-    source: Arc<Source>,
+    metadata: Arc<ReadingsMetadata>,
     numbers: Vec<Number>,
 }
 
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table")
-            .field("columns", &self.source.metadata.columns)
+            .field("columns", &self.metadata.columns)
             .field("rows", &self.row_count())
             .finish_non_exhaustive()
     }
@@ -41,28 +41,53 @@ impl Table {
         });
         Self {
             numbers: numbers.collect(),
-            source,
+            metadata: Arc::clone(&source.metadata),
         }
     }
 
     /// The names, units and encodings of the columns, and the labels of the rows.
     pub fn metadata(&self) -> &ReadingsMetadata {
-        &self.source.metadata
+        &self.metadata
     }
 
     /// The labels of the rows, which are not encrypted.
     pub fn labels(&self) -> &[String] {
-        &self.source.metadata.rows
+        &self.metadata.rows
     }
 
     /// The number of rows.
     pub fn row_count(&self) -> usize {
-        self.source.metadata.rows.len()
+        self.metadata.rows.len()
     }
 
     /// The columns with their names, units and encodings.
     pub fn columns(&self) -> impl Iterator<Item = (&Column, &Number)> {
-        self.source.metadata.columns.iter().zip(&self.numbers)
+        self.metadata.columns.iter().zip(&self.numbers)
+    }
+
+    /// Returns the table of some rows, by their places, with other labels.
+    ///
+    /// # Errors
+    /// No rows, rows that are not there, and another number of labels.
+    pub fn rows(&self, places: &[usize], labels: Vec<String>) -> Result<Self, Error> {
+        if labels.len() != places.len() {
+            return Err(Error::Shape {
+                columns: self.numbers.len(),
+                rows: places.len(),
+            });
+        }
+        let is_all = places.iter().copied().eq(0..self.row_count());
+        let taken = self.numbers.iter().map(|number| match is_all {
+            true => Ok(number.clone()),
+            false => number.take(places),
+        });
+        Ok(Self {
+            numbers: taken.collect::<Result<_, _>>()?,
+            metadata: Arc::new(ReadingsMetadata {
+                columns: self.metadata.columns.clone(),
+                rows: labels,
+            }),
+        })
     }
 
     /// The values of a column.
@@ -70,7 +95,7 @@ impl Table {
     /// # Errors
     /// [`Error::UnknownColumn`], with the names that there are.
     pub fn column(&self, name: &str) -> Result<&Number, Error> {
-        let (place, _) = known_column(&self.source.metadata, name)?;
+        let (place, _) = known_column(&self.metadata, name)?;
         Ok(&self.numbers[place])
     }
 }

@@ -86,12 +86,10 @@ impl<'a> Uploads<'a> {
         &self.metadata
     }
 
-    /// The number of rows of each upload.
-    pub fn row_counts(&self) -> Vec<usize> {
+    /// The labels of the rows of each upload.
+    pub fn labels(&self) -> impl Iterator<Item = &[String]> {
         let uploads = self.uploads.iter();
-        uploads
-            .map(|(upload, _)| upload.metadata.rows.len())
-            .collect()
+        uploads.map(|(upload, _)| upload.metadata.rows.as_slice())
     }
 
     pub(crate) fn expand(self, parameters: &Parameters) -> Source {
@@ -101,10 +99,14 @@ impl<'a> Uploads<'a> {
             .columns
             .iter()
             .any(|column| column.compact.is_none());
+        let mut first_row = 0;
         let uploads = self.uploads.into_iter().map(|(upload, switch)| {
             let list = &upload.list;
+            let rows = upload.metadata.rows.len();
+            first_row += rows;
             let loaded = Loaded {
-                rows: upload.metadata.rows.len(),
+                first_row: first_row - rows,
+                rows,
                 key: upload.key,
                 list: ExpandedGlweList::expand(list, parameters),
                 radix_list: None,
@@ -127,7 +129,7 @@ impl<'a> Uploads<'a> {
             }
         });
         Source {
-            metadata: self.metadata,
+            metadata: Arc::new(self.metadata),
             content: Content::Ciphertexts(uploads.collect()),
         }
     }

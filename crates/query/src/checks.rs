@@ -296,6 +296,7 @@ mod tests {
             let unit = String::new();
             Ok(Answer {
                 name: "max(a)".to_owned(),
+                group: None,
                 value: AnswerValue::Number { value, unit },
             })
         };

@@ -3,12 +3,14 @@
 use tfhe_sbc_columns::{self as columns, Computed, Progress, Server};
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_upload::readings::ReadingsMetadata;
+use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::columns::encoding_of;
 use crate::error::{EvaluateError, RequestError};
-use crate::graph::{Asked, Graph, Thresholds};
+use crate::graph::{Graph, Thresholds};
+use crate::groups::{AskedOf, GroupTable, Groups};
 use crate::results::{Answer, EncryptedAnswer};
+use crate::scope::{Scope, UploadRows};
 use crate::{Question, sanitised};
 
 pub use tfhe_sbc_columns::cost::{Cost, Speed};
@@ -16,6 +18,31 @@ pub use tfhe_sbc_columns::cost::{Cost, Speed};
 /// The most bootstraps that a request may take unless the server is told otherwise: about an hour
 /// of two cores.
 pub const MAX_BOOTSTRAPS: u64 = 2_000_000;
+
+/// The readings that questions would be asked about, and the manner of their answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Planned<'a> {
+    /// The columns.
+    pub columns: &'a [Column],
+    /// The rows of the uploads.
+    pub uploads: &'a [UploadRows<'a>],
+    /// The rows that the questions are about, and their groups.
+    pub scope: Scope,
+    /// Whether the answers are sanitised.
+    pub sanitise: bool,
+}
+
+impl<'a> Planned<'a> {
+    /// Ordinary answers about all rows.
+    fn whole(columns: &'a [Column], uploads: &'a [UploadRows<'a>]) -> Self {
+        Self {
+            columns,
+            uploads,
+            scope: Scope::default(),
+            sanitise: false,
+        }
+    }
+}
 
 /// Returns the cost of each question about uploads of this metadata by itself, and that of all of
 /// them together: less than the sum if they have work in common. Thresholds need not be encrypted.
@@ -27,39 +54,52 @@ pub fn costs(
     readings: &ReadingsMetadata,
     questions: &[Question],
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
-    costs_watched(parameters, readings, questions, &Progress::default())
+    let rows = all_rows(readings);
+    let planned = Planned::whole(&readings.columns, &rows);
+    costs_of(parameters, planned, questions, &Progress::default())
 }
 
-/// Does the same as [`costs`]. `progress` sees the lookups that are recorded and can call the recording
+/// Returns the costs of [`costs`] of such answers. `progress` sees the lookups that are recorded and can call the recording
 /// off.
 ///
 /// # Errors
-/// Returns the errors of [`costs`], and an error if the recording is called off.
-pub fn costs_watched(
+/// Returns the errors of [`costs`], scopes without rows, columns whose values cannot be sanitised, and an error if the
+/// recording is called off.
+pub fn costs_of(
     parameters: &Parameters,
-    readings: &ReadingsMetadata,
+    planned: Planned<'_>,
     questions: &[Question],
     progress: &Progress,
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
     let server = Server::rehearsal(parameters)?;
-    let asked = asked(&server, readings, questions)?;
-    let parts: Vec<_> = asked.into_iter().map(|asked| asked.parts).collect();
-    Ok(server.costs(&parts, progress)?)
-}
-
-/// Returns the costs of [`costs`] for answers that are sanitised.
-///
-/// # Errors
-/// Returns the errors of [`costs`], and an error for columns whose values cannot become digits.
-pub fn costs_sanitised(
-    parameters: &Parameters,
-    readings: &ReadingsMetadata,
-    questions: &[Question],
-) -> Result<(Vec<Cost>, Cost), EvaluateError> {
-    let server = Server::rehearsal(parameters)?;
-    let asked = sanitised::in_blocks(asked(&server, readings, questions)?);
-    let parts: Vec<_> = asked.into_iter().map(|asked| asked.parts).collect();
-    let (each, together) = server.costs(&parts, &Progress::default())?;
+    let rows = planned.uploads.iter().flat_map(|upload| upload.labels);
+    let table = server.describe(ReadingsMetadata {
+        columns: planned.columns.to_vec(),
+        rows: rows.cloned().collect(),
+    });
+    let each: Vec<&Question> = questions.iter().collect();
+    let groups = Groups::new(&planned.scope, planned.uploads, &each).map_err(RequestError::from)?;
+    let tables = groups.tables(&table)?;
+    let mut parts = Vec::with_capacity(questions.len());
+    for question in questions {
+        tables.iter().try_for_each(|table| table.check(question))?;
+        bound(&server, &tables, &[question], MAX_COUNTED)?;
+        let asked = tables.iter().map(|table| {
+            Ok(table
+                .ask(question, &Thresholds::StandIns, parameters)?
+                .asked)
+        });
+        let asked = asked.collect::<Result<Vec<_>, EvaluateError>>()?;
+        let asked = match planned.sanitise {
+            true => sanitised::in_blocks(asked),
+            false => asked,
+        };
+        parts.push(asked.into_iter().flat_map(|asked| asked.parts).collect());
+    }
+    let (each, together) = server.costs(&parts, progress)?;
+    if !planned.sanitise {
+        return Ok((each, together));
+    }
     let washed = |cost: Cost, parts: &[Computed]| Cost {
         bootstraps: cost.bootstraps + sanitised::washing(parts),
         depth: cost.depth + 1,
@@ -69,24 +109,12 @@ pub fn costs_sanitised(
     Ok((each, washed(together, &parts.concat())))
 }
 
-/// Returns the values that questions ask for, of a table without values.
-fn asked(
-    server: &Server,
-    readings: &ReadingsMetadata,
-    questions: &[Question],
-) -> Result<Vec<Asked>, EvaluateError> {
-    let table = server.describe(readings.clone());
-    let graph = Graph {
-        table: &table,
-        thresholds: &Thresholds::StandIns,
-        parameters: *server.parameters(),
-    };
-    let asked = questions.iter().map(|question| {
-        question.check(readings)?;
-        bound(server, &graph, [question], MAX_COUNTED)?;
-        graph.answer(question)
-    });
-    asked.collect()
+/// The rows of readings, as if they were of one upload.
+fn all_rows(readings: &ReadingsMetadata) -> [UploadRows<'_>; 1] {
+    [UploadRows {
+        device: None,
+        labels: &readings.rows,
+    }]
 }
 
 /// Computes questions in the clear, with the lookups of a server, and returns their answers: for
@@ -114,16 +142,18 @@ pub fn rehearse(
     }
     let server = Server::rehearsal(parameters)?;
     let table = server.load_clear(readings.clone(), values)?;
-    let graph = Graph {
-        table: &table,
-        thresholds: &Thresholds::StandIns,
-        parameters: *parameters,
+    let each: Vec<&Question> = questions.iter().collect();
+    let groups = Groups::new(&Scope::default(), &all_rows(readings), &each);
+    let groups = groups.map_err(RequestError::from)?;
+    let tables = groups.tables(&table)?;
+    let [table] = &tables[..] else {
+        return Err(columns::Error::NoRows.into());
     };
     let encoding = parameters.block_encoding();
     let answer = |question: &Question| {
-        question.check(readings)?;
-        bound(&server, &graph, [question], MAX_COUNTED)?;
-        let asked = graph.answer(question)?;
+        table.check(question)?;
+        bound(&server, &tables, &[question], MAX_COUNTED)?;
+        let AskedOf { group, asked } = table.ask(question, &Thresholds::StandIns, parameters)?;
         server.compute_all(&asked.parts, &Progress::default())?;
         let mut blocks = Vec::new();
         for part in &asked.parts {
@@ -131,6 +161,7 @@ pub fn rehearse(
         }
         let answer = EncryptedAnswer {
             name: question.public_text(),
+            group,
             blocks: blocks.len() as u32,
             compact: Vec::new(),
             joined: false,
@@ -164,20 +195,24 @@ fn digits(part: &Computed, encoding: BlockEncoding) -> Result<Vec<u64>, Evaluate
 /// The most bootstraps that are counted, because recorded lookups take memory.
 const MAX_COUNTED: u64 = 20_000_000;
 
-/// Refuses questions that take far more than `most` bootstraps, before they are recorded. `graph` is of a table
-/// of `server`, whose values are not looked at.
-pub(super) fn bound<'q>(
+/// Refuses questions about groups of rows that take far more than `most` bootstraps, before they are recorded. The tables are
+/// of `server`, and their values are not looked at.
+pub(crate) fn bound(
     server: &Server,
-    graph: &Graph<'_>,
-    questions: impl IntoIterator<Item = &'q Question>,
+    tables: &[GroupTable<'_>],
+    questions: &[&Question],
     most: u64,
 ) -> Result<(), EvaluateError> {
     let mut bootstraps = 0.0;
-    for question in questions {
-        bootstraps += match planned(server, graph, question) {
-            Some(bootstraps) => bootstraps as f64,
-            None => estimate(graph, question)?,
-        };
+    for table in tables {
+        let graph = table.graph(&Thresholds::StandIns, server.parameters());
+        for question in questions {
+            let question = table.fitting(question);
+            bootstraps += match planned(server, &graph, &question) {
+                Some(bootstraps) => bootstraps as f64,
+                None => estimate(&graph, &question)?,
+            };
+        }
     }
     // Questions that this estimate lets pass are counted exactly.
     match bootstraps > 4.0 * most as f64 + 100_000.0 {
@@ -199,7 +234,7 @@ fn planned(server: &Server, graph: &Graph<'_>, question: &Question) -> Option<u6
 /// Returns an estimate of the number of bootstraps that a question takes.
 fn estimate(graph: &Graph<'_>, question: &Question) -> Result<f64, EvaluateError> {
     let (encoding, readings) = (graph.parameters.block_encoding(), graph.table.metadata());
-    let rows = readings.rows.len() as f64;
+    let rows = graph.table.row_count() as f64;
     let mut blocks = 0.0;
     for of in question.expressions() {
         let bits = of.encoding(readings)?.bits;

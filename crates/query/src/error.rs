@@ -12,6 +12,7 @@ use tfhe_sbc_upload::readings::ReadingsError;
 use thiserror::Error;
 
 use crate::results::ResultsError;
+use crate::scope::ScopeError;
 
 /// The most questions of one request.
 pub const MAX_QUESTIONS: usize = 256;
@@ -28,9 +29,9 @@ pub const MAX_NODES: usize = 255;
 /// The most nodes from the root of a tree to a leaf.
 pub const MAX_TREE_DEPTH: usize = 32;
 
-/// The newest version of the format of requests. Version 1 has no thresholds that are compact codes, and
-/// requests without such thresholds are of that version.
-pub(crate) const VERSION: u32 = 2;
+/// The newest version of the format of requests. Version 2 has no scope, and version 1 no thresholds that are compact codes
+/// either. Requests without them are of these versions.
+pub(crate) const VERSION: u32 = 3;
 
 /// The reason why a request could not be made or was refused.
 #[derive(Debug, Error)]
@@ -154,6 +155,9 @@ pub enum RequestError {
     /// Sanitised answers that are to be computed on again.
     #[error("sanitised answers can only be decrypted: ask for answers that are not left whole")]
     SanitisedWhole,
+    /// A scope that there is not.
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
     /// Thresholds to be encrypted, but no key to encrypt them with.
     #[error("the question has an encrypted threshold: give a device key to encrypt it with")]
     NoEncryptor,
@@ -168,6 +172,14 @@ pub enum EvaluateError {
     /// A defect of the request.
     #[error("the query: {0}")]
     Request(#[from] RequestError),
+    /// A question that cannot be asked about a group of rows.
+    #[error("the query: in the group {group}, {error}")]
+    Group {
+        /// The group.
+        group: String,
+        /// The reason.
+        error: Box<RequestError>,
+    },
     /// An evaluation that failed or was called off.
     #[error(transparent)]
     Evaluate(#[from] circuit::CircuitEvaluateError),

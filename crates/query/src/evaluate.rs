@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use tfhe_sbc_columns::device_keys::DeviceKeys;
 use tfhe_sbc_columns::{self as columns, Computed, Exported, Progress, Server, Uploads};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{EntropyError, SeedSequence};
@@ -17,9 +18,11 @@ pub use tfhe_sbc_columns::{MAX_LOADED_BLOCKS, first_header};
 use crate::columns::known_column;
 use crate::cost;
 pub use crate::error::{EvaluateError, device_key_of};
-use crate::graph::{Asked, Graph, Thresholds};
+use crate::graph::Thresholds;
+use crate::groups::{AskedOf, Groups};
 use crate::request::{ParsedRequest, Request, RequestError};
 use crate::results::{Ciphertexts, EncryptedAnswer, Meaning, Results};
+use crate::scope::UploadRows;
 use crate::{Aggregate, Question, sanitised};
 
 /// A function that starts a sequence of seeds with fresh randomness, such as `tfhe_sbc_upload::fresh_seeds`.
@@ -34,6 +37,24 @@ pub enum Form {
     Whole,
 }
 
+/// An upload with the device that it is of.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredUpload<'a> {
+    /// The name of the device; `None` if only the key of the upload can tell.
+    pub device: Option<&'a str>,
+    /// The upload.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> From<&'a [u8]> for StoredUpload<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self {
+            device: None,
+            bytes,
+        }
+    }
+}
+
 /// Evaluates a request on uploads, their rows one after the other, and returns the bytes of the
 /// result and the number of bootstraps. Uploads and request may each be under the evaluation key or
 /// a key of one of the server's devices. `progress` sees the lookups that are recorded and the
@@ -42,9 +63,9 @@ pub enum Form {
 /// # Errors
 /// Returns an error for uploads and requests that are not valid, for questions that take more than
 /// `max_bootstraps` bootstraps or load too many blocks, and if `progress` calls the evaluation off.
-pub fn evaluate(
+pub fn evaluate<'u>(
     server: &Server,
-    uploads: &[&[u8]],
+    uploads: &[impl Into<StoredUpload<'u>> + Copy],
     request: &[u8],
     form: Form,
     max_bootstraps: u64,
@@ -55,9 +76,11 @@ pub fn evaluate(
         return Err(columns::Error::RehearsalLoads.into());
     };
     let (parameters, fingerprint) = (key.parameters(), key.fingerprint());
-    let uploads = Uploads::parse(parameters, devices, uploads)?;
+    let uploads: Vec<StoredUpload<'u>> = uploads.iter().map(|&upload| upload.into()).collect();
+    let names: Vec<Option<String>> = uploads.iter().map(|it| device_of(devices, it)).collect();
+    let bytes: Vec<&[u8]> = uploads.iter().map(|upload| upload.bytes).collect();
+    let uploads = Uploads::parse(parameters, devices, &bytes)?;
     uploads.check_count()?;
-    let metadata = uploads.metadata().clone();
     let header = first_header(request).map_err(RequestError::from)?;
     let switch = devices
         .switch_key(&header)
@@ -76,50 +99,74 @@ pub fn evaluate(
         (None, _) => None,
     };
     let questions: Vec<&Question> = request.questions.iter().map(|(_, q)| q).collect();
-    check_size(parameters, &metadata, &uploads.row_counts(), &questions)?;
-    for question in &questions {
-        question.check(&metadata)?;
-    }
-    let described = server.describe(metadata);
-    let graph = Graph {
-        table: &described,
-        thresholds: &Thresholds::StandIns,
-        parameters: *parameters,
+    let rows = uploads
+        .labels()
+        .zip(&names)
+        .map(|(labels, name)| UploadRows {
+            device: name.as_deref(),
+            labels,
+        });
+    let rows: Vec<UploadRows<'_>> = rows.collect();
+    let groups = Groups::new(&request.scope, &rows, &questions).map_err(RequestError::from)?;
+    let row_counts: Vec<usize> = match request.scope.is_all() {
+        true => rows.iter().map(|upload| upload.labels.len()).collect(),
+        false => groups.row_counts().collect(),
     };
-    cost::bound(server, &graph, questions.iter().copied(), max_bootstraps)?;
+    check_size(parameters, uploads.metadata(), &row_counts, &questions)?;
+    drop(rows);
+    let described = server.describe(uploads.metadata().clone());
+    let described = groups.tables(&described)?;
+    for (question, table) in questions
+        .iter()
+        .flat_map(|q| described.iter().map(move |t| (q, t)))
+    {
+        table.check(question)?;
+    }
+    cost::bound(server, &described, &questions, max_bootstraps)?;
+    drop(described);
     let thresholds =
         thresholds.map(|list| columns::EncryptedLimits::expand(&list, parameters, switch.as_ref()));
-    let asked: Vec<Asked> = {
+    let mut asked: Vec<(String, AskedOf)> = Vec::new();
+    {
         let table = server.load_parsed(uploads);
+        let tables = groups.tables(&table)?;
         let thresholds = Thresholds::Encrypted(thresholds);
-        let graph = Graph {
-            table: &table,
-            thresholds: &thresholds,
-            parameters: *parameters,
-        };
-        let asked = questions.iter().map(|question| graph.answer(question));
-        asked.collect::<Result<_, _>>()?
-    };
-    let asked = request.questions.into_iter().zip(asked);
-    let asked: Vec<(String, Asked)> = asked.map(|((name, _), asked)| (name, asked)).collect();
+        for (name, question) in &request.questions {
+            for table in &tables {
+                let about_group = table.ask(question, &thresholds, parameters)?;
+                asked.push((name.clone(), about_group));
+            }
+        }
+    }
     let (results, ciphertexts) = match sanitiser {
         Some(sanitiser) => sanitised::answers(server, sanitiser, asked, max_bootstraps, progress)?,
         None => {
-            let parts = asked.iter().flat_map(|(_, asked)| &asked.parts);
+            let parts = asked.iter().flat_map(|(_, of)| &of.asked.parts);
             let parts: Vec<Computed> = parts.cloned().collect();
             let bootstraps = server.compute_within(&parts, max_bootstraps, progress)?;
             let (answers, ciphertexts) = answers(key, asked, form, progress)?;
             (Results::new(answers, bootstraps), ciphertexts)
         }
     };
+    let results = results.about(groups.about);
     let bytes = results.seal(parameters, fingerprint, &ciphertexts)?;
     Ok((bytes, results.bootstraps))
+}
+
+/// The name of an upload's device: as it is given, else that of the device whose key it is under.
+fn device_of(devices: &DeviceKeys, upload: &StoredUpload<'_>) -> Option<String> {
+    let by_key = || {
+        let header = first_header(upload.bytes).ok()?;
+        let issue = devices.issue_of(&header).ok()??;
+        Some(issue.device.as_str().to_owned())
+    };
+    upload.device.map(str::to_owned).or_else(by_key)
 }
 
 /// Returns the computed answers in the form that is asked for.
 fn answers(
     key: &ServerKey<u64>,
-    asked: Vec<(String, Asked)>,
+    asked: Vec<(String, AskedOf)>,
     form: Form,
     progress: &Progress,
 ) -> Result<(Vec<EncryptedAnswer>, Ciphertexts), EvaluateError> {
@@ -129,7 +176,7 @@ fn answers(
         Form::Whole => Ciphertexts::default(),
     };
     let mut answers = Vec::with_capacity(asked.len());
-    for (name, asked) in asked {
+    for (name, AskedOf { group, asked }) in asked {
         let joined = match (&asked.meaning, &asked.parts[..], form) {
             (Meaning::Rows(_), [flags], Form::ForDecryption) => flags.export_joined(progress)?,
             _ => None,
@@ -145,6 +192,7 @@ fn answers(
         let answer = ciphertexts.add(parameters, name, parts, asked.meaning);
         let answer = answer.ok_or(columns::Error::NoCiphertexts)?;
         answers.push(EncryptedAnswer {
+            group,
             joined: is_joined,
             ..answer
         });

@@ -29,6 +29,8 @@ pub(crate) enum Thresholds {
 /// The conversion of questions about one table into graphs.
 pub(crate) struct Graph<'a> {
     pub(crate) table: &'a Table,
+    /// The places of the rows of the earliest and the latest moment.
+    pub(crate) ends: (usize, usize),
     pub(crate) thresholds: &'a Thresholds,
     pub(crate) parameters: Parameters,
 }
@@ -154,7 +156,18 @@ impl Graph<'_> {
             Aggregate::SampleVariance => spread(true, false, column),
             Aggregate::SampleStd => spread(true, true, column),
             Aggregate::Median => self.percentile(of, 50.0)?,
+            Aggregate::First => self.row(&number, column, self.ends.0)?,
+            Aggregate::Last => self.row(&number, column, self.ends.1)?,
         })
+    }
+
+    /// The value in the row at a place.
+    fn row(&self, number: &Number, column: Column, place: usize) -> Result<Asked, EvaluateError> {
+        let label = self.table.labels().get(place).cloned().unwrap_or_default();
+        Ok(Asked::new(
+            [number.item(place)?],
+            Meaning::Row(column, label),
+        ))
     }
 
     fn percentile(&self, of: &Expression, percent: f64) -> Result<Asked, EvaluateError> {

@@ -19,10 +19,12 @@ mod error;
 pub mod evaluate;
 pub mod expression;
 mod graph;
+mod groups;
 pub mod parse;
 pub mod request;
 pub mod results;
 mod sanitised;
+pub mod scope;
 pub mod tree;
 mod tree_json;
 
@@ -89,11 +91,15 @@ pub enum Aggregate {
     SampleStd,
     /// The 50th percentile.
     Median,
+    /// The row of the earliest moment, and its value.
+    First,
+    /// The row of the latest moment, and its value.
+    Last,
 }
 
 impl Aggregate {
     /// All functions with their names.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str); 14] = [
         (Self::Min, "min"),
         (Self::Max, "max"),
         (Self::Range, "range"),
@@ -106,6 +112,8 @@ impl Aggregate {
         (Self::SampleVariance, "sample_variance"),
         (Self::SampleStd, "sample_std"),
         (Self::Median, "median"),
+        (Self::First, "first"),
+        (Self::Last, "last"),
     ];
 
     /// The name of the function.
@@ -178,15 +186,42 @@ impl Question {
         }
     }
 
+    /// Returns whether the answer names rows.
+    pub(crate) fn names_rows(&self) -> bool {
+        match self {
+            Self::Aggregate(aggregate, _) => {
+                use Aggregate::{Argmax, Argmin, First, Last};
+                matches!(aggregate, Argmin | Argmax | First | Last)
+            }
+            Self::Rows(_) | Self::Score(_) | Self::Logistic(_) | Self::Tree(_) => true,
+            Self::Percentile(..)
+            | Self::Count(_)
+            | Self::Histogram(..)
+            | Self::Sort(_)
+            | Self::TopK(..) => false,
+        }
+    }
+
     /// Returns whether the server's answer is a linear function of readings, which compact columns of enough
     /// headroom give without a bootstrap.
     pub fn is_linear(&self) -> bool {
         matches!(
             self,
-            Self::Aggregate(Aggregate::Sum | Aggregate::Mean, _)
-                | Self::Score(_)
+            Self::Aggregate(
+                Aggregate::Sum | Aggregate::Mean | Aggregate::First | Aggregate::Last,
+                _
+            ) | Self::Score(_)
                 | Self::Logistic(_)
         )
+    }
+
+    /// Returns a number of bytes that no server's answers to the question exceed, if it is asked about `rows` rows in at most `groups`
+    /// groups: see [`largest_answer`](Self::largest_answer).
+    pub fn largest_answers(&self, rows: u64, groups: u64) -> u64 {
+        // What an answer takes for each row counts once for every row, and the rest once for every group.
+        let most_groups = groups.clamp(1, rows.max(1));
+        let alone = self.largest_answer(1);
+        (self.largest_answer(rows)).saturating_add(alone.saturating_mul(most_groups - 1))
     }
 
     /// Returns a number of bytes that no server's answer to the question exceeds, if it is about `rows` rows: what

@@ -21,6 +21,7 @@ pub use crate::error::{
     MAX_BINS, MAX_CONDITIONS, MAX_DEPTH, MAX_QUESTIONS, MAX_TERMS, RequestError,
 };
 use crate::expression::Expression;
+use crate::scope::Scope;
 use crate::{Aggregate, Question};
 
 /// The questions in the form that the server receives.
@@ -36,6 +37,19 @@ pub struct Request {
     /// ends with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sanitise: bool,
+    /// The rows that the questions are about, and their groups.
+    #[serde(default, skip_serializing_if = "Scope::is_all")]
+    pub scope: Scope,
+}
+
+/// The way in which questions are answered; by default about all rows together, in ordinary answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner<'a> {
+    /// The rows that the questions are about, and their groups.
+    pub scope: Scope,
+    /// A public key of the key set that the server computes with, if the answers are to be
+    /// [sanitised](tfhe_sbc_oracle::sanitising) with encryptions of zero under it.
+    pub public_key: Option<&'a DevicePublicKey>,
 }
 
 /// A request that was parsed.
@@ -114,36 +128,25 @@ impl Request {
         key: KeyFingerprint,
         encrypt: Option<&mut EncryptThresholds<'_>>,
     ) -> Result<Vec<u8>, RequestError> {
-        Self::seal_with(questions, readings, (parameters, key), encrypt, None)
+        let manner = Manner::default();
+        Self::seal_in(manner, questions, readings, (parameters, key), encrypt)
     }
 
-    /// Does the same as [`seal`](Self::seal) for answers that the server sanitises with encryptions of zero under
-    /// `public_key`, which is one of the key set that the server computes with.
+    /// Does the same as [`seal`](Self::seal), for answers of another manner.
     ///
     /// # Errors
-    /// Those of [`seal`](Self::seal), and a public key of other parameters.
-    pub fn seal_sanitised(
-        questions: &[Question],
-        readings: &ReadingsMetadata,
-        parameters: &Parameters,
-        key: KeyFingerprint,
-        encrypt: Option<&mut EncryptThresholds<'_>>,
-        public_key: &DevicePublicKey,
-    ) -> Result<Vec<u8>, RequestError> {
-        if public_key.parameters() != parameters {
-            return Err(RequestError::PublicKey);
-        }
-        let under = (parameters, key);
-        Self::seal_with(questions, readings, under, encrypt, Some(public_key))
-    }
-
-    fn seal_with(
+    /// Those of [`seal`](Self::seal), scopes that there are not, and a public key of other parameters.
+    pub fn seal_in(
+        manner: Manner<'_>,
         questions: &[Question],
         readings: &ReadingsMetadata,
         (parameters, key): (&Parameters, KeyFingerprint),
         encrypt: Option<&mut EncryptThresholds<'_>>,
-        public_key: Option<&DevicePublicKey>,
     ) -> Result<Vec<u8>, RequestError> {
+        let Manner { scope, public_key } = manner;
+        if public_key.is_some_and(|public_key| public_key.parameters() != parameters) {
+            return Err(RequestError::PublicKey);
+        }
         let mut codes = Codes::default();
         let mut sealed = Vec::with_capacity(questions.len());
         for question in questions {
@@ -180,12 +183,14 @@ impl Request {
             sealed.push((text, question));
         }
         let request = Self {
-            version: match codes.compact.is_empty() {
-                true => 1,
-                false => VERSION,
+            version: match (scope.is_all(), codes.compact.is_empty()) {
+                (true, true) => 1,
+                (true, false) => 2,
+                (false, _) => VERSION,
             },
             questions: sealed,
             sanitise: public_key.is_some(),
+            scope,
         };
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;
@@ -269,6 +274,7 @@ impl Request {
         if !(1..=MAX_QUESTIONS).contains(&self.questions.len()) {
             return Err(RequestError::Count);
         }
+        self.scope.check()?;
         self.questions
             .iter()
             .try_for_each(|(_, question)| check(question))

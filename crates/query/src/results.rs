@@ -21,13 +21,14 @@ use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_upload::row_labels;
 use thiserror::Error;
 
+use crate::scope::{About, GroupKey};
 pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
 use ciphertexts::Lists;
 pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
 
-/// The version of the format of results. Version 1 has a list of blocks even if it is empty, no packed blocks, no
+/// The version of the format of results. Version 2 does not say which rows the answers are about, and has no groups. Version 1 has a list of blocks even if it is empty, no packed blocks, no
 /// bodies without masks, and row labels as texts.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The oldest version that is read.
 const OLDEST_VERSION: u32 = 1;
 
@@ -41,6 +42,9 @@ pub struct Results {
     pub answers: Vec<EncryptedAnswer>,
     /// The number of bootstraps that they took.
     pub bootstraps: u64,
+    /// The rows that the answers are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// log2 of the bits of information that the noise of all answers together tells at most about anything but their
     /// values, if they are [sanitised](tfhe_sbc_oracle::sanitising): the server's word, rounded up to a tenth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +57,9 @@ pub struct Results {
 pub struct EncryptedAnswer {
     /// The question's text.
     pub name: String,
+    /// The group of rows that it is about; `None` if it is about all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupKey>,
     /// The number of blocks.
     pub blocks: u32,
     /// The parts that are compact codes in place of blocks. They count as the blocks that would hold
@@ -105,6 +112,8 @@ pub enum Meaning {
     /// The code of a value, in the given number of blocks, followed by the place of its row among the
     /// labels.
     Place(Column, u32, #[serde(with = "row_labels")] Vec<String>),
+    /// The code of the value in the row of this label.
+    Row(Column, String),
     /// A number.
     Count,
     /// One truth value for each row, with the labels of the rows.
@@ -180,7 +189,17 @@ impl Results {
             version: VERSION,
             answers,
             bootstraps,
+            about: None,
             sanitised: None,
+        }
+    }
+
+    /// Says which rows the answers are about.
+    #[must_use]
+    pub fn about(self, about: About) -> Self {
+        Self {
+            about: Some(about),
+            ..self
         }
     }
 
@@ -270,16 +289,21 @@ impl Results {
         let (results, parts) = Self::parse(bytes, parameters, secret.fingerprint())?;
         let answers = results.answers.into_iter().zip(parts);
         let answers = answers.map(|(answer, parts)| {
-            let name = answer.name.clone();
+            let (name, group) = (answer.name.clone(), answer.group.clone().map(Box::new));
             let read = match parts.decrypt(secret) {
                 Some(blocks) => answer.read(parameters, &blocks),
                 None => Err(ResultsError::Implausible(answer.name)),
             };
-            read.map_err(|reason| Unreadable { name, reason })
+            read.map_err(|reason| Unreadable {
+                name,
+                group,
+                reason,
+            })
         });
         Ok(Decryption {
             answers: answers.collect(),
             bootstraps: results.bootstraps,
+            about: results.about,
             sanitised: results.sanitised,
         })
     }

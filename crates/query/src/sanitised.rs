@@ -4,6 +4,7 @@ use tfhe_sbc_columns::{self as columns, Computed, Progress, SanitisedBlocks, San
 
 use crate::error::EvaluateError;
 use crate::graph::Asked;
+use crate::groups::AskedOf;
 use crate::results::{Ciphertexts, EncryptedAnswer, Meaning, Results};
 
 /// The values that a server computes for sanitised answers: those of ordinary answers, in blocks.
@@ -27,11 +28,14 @@ pub(crate) fn washing(parts: &[Computed]) -> u64 {
 pub(crate) fn answers(
     server: &Server,
     mut sanitiser: Sanitiser<'_>,
-    asked: Vec<(String, Asked)>,
+    asked: Vec<(String, AskedOf)>,
     max_bootstraps: u64,
     progress: &Progress,
 ) -> Result<(Results, Ciphertexts), EvaluateError> {
-    let (names, asked): (Vec<String>, Vec<Asked>) = asked.into_iter().unzip();
+    let (asked, names): (Vec<Asked>, Vec<_>) = asked
+        .into_iter()
+        .map(|(name, AskedOf { group, asked })| (asked, (name, group)))
+        .unzip();
     let asked = in_blocks(asked);
     let parts: Vec<Computed> = asked.iter().flat_map(|asked| asked.parts.clone()).collect();
     let washing = washing(&parts);
@@ -53,7 +57,7 @@ pub(crate) fn answers(
     progress.expect_bootstraps(computed + washing);
     let mut blocks = SanitisedBlocks::default();
     let mut answers = Vec::with_capacity(asked.len());
-    for (name, Asked { parts, meaning }) in names.into_iter().zip(asked) {
+    for ((name, group), Asked { parts, meaning }) in names.into_iter().zip(asked) {
         let before = blocks.len();
         let joined = match (&meaning, &parts[..]) {
             (Meaning::Rows(_), [flags]) => sanitiser.sanitise_joined(flags, progress)?,
@@ -70,6 +74,7 @@ pub(crate) fn answers(
         }
         answers.push(EncryptedAnswer {
             name,
+            group,
             blocks: (blocks.len() - before) as u32,
             compact: Vec::new(),
             joined: is_joined,

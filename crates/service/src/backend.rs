@@ -1,6 +1,7 @@
 //! The cryptographic side as the server needs it: a check of uploaded bytes, and an evaluation of a
 //! query. The server looks into neither.
 
+use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::pads::PadFile;
@@ -36,7 +37,7 @@ pub trait Backend: Send + Sync + 'static {
     /// [`BackendErrorKind::Cancelled`] once [`Progress::is_cancelled`].
     fn evaluate(
         &self,
-        readings: &[&[u8]],
+        readings: &[StoredUpload<'_>],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError>;

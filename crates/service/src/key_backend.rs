@@ -17,7 +17,9 @@ use crate::store::Description;
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_query::device_keys::{DeviceKeyError, DeviceKeys};
-use tfhe_sbc_query::evaluate::{EvaluateError, Form, device_key_of, evaluate, first_header};
+use tfhe_sbc_query::evaluate::{
+    EvaluateError, Form, StoredUpload, device_key_of, evaluate, first_header,
+};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 use tfhe_sbc_upload::fresh_seeds;
@@ -246,7 +248,7 @@ impl Backend for KeyBackend {
 
     fn evaluate(
         &self,
-        readings: &[&[u8]],
+        readings: &[StoredUpload<'_>],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
@@ -260,8 +262,29 @@ impl Backend for KeyBackend {
             progress,
             fresh_seeds,
         );
-        let (result, bootstraps) = evaluated.map_err(|error| refuse(&error))?;
+        let (result, bootstraps) = evaluated.map_err(|error| match error {
+            EvaluateError::OtherColumns(place) => other_columns(readings, place),
+            error => refuse(&error),
+        })?;
         Ok(Evaluation { result, bootstraps })
+    }
+}
+
+/// Refuses readings of different columns; `place` counts from 1 and is that of the first whose columns differ from the first ones.
+fn other_columns(readings: &[StoredUpload<'_>], place: usize) -> BackendError {
+    let device = |upload: Option<&StoredUpload<'_>>| {
+        let name = upload.and_then(|upload| upload.device);
+        name.unwrap_or("an unknown device").to_owned()
+    };
+    let refused = refuse(&EvaluateError::OtherColumns(place));
+    let other = device(place.checked_sub(1).and_then(|place| readings.get(place)));
+    BackendError {
+        message: format!(
+            "{}: it is of {other}, the first of {}",
+            refused.message,
+            device(readings.first())
+        ),
+        ..refused
     }
 }
 
@@ -347,13 +370,22 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "make the readings again with `tfhe-sbc encrypt`",
         ),
+        (EvaluateError::Request(RequestError::Scope(_)), _) => (
+            BackendErrorKind::BadInput,
+            "`tfhe-sbc readings list` shows the devices and times of what is stored",
+        ),
         (EvaluateError::Request(_), _) => (
             BackendErrorKind::BadInput,
             "check the question against the columns that `tfhe-sbc inspect` shows of the readings",
         ),
+        (EvaluateError::Group { .. }, _) => (
+            BackendErrorKind::BadInput,
+            "ask about longer periods, or leave the group out with --since and --until",
+        ),
         (EvaluateError::OtherColumns(_), _) => (
             BackendErrorKind::BadInput,
-            "ask about uploads of the same columns together, about others separately",
+            "ask about uploads of the same columns together, about others separately: choose with --device, and with \
+             --since and --until if a device's definitions have changed",
         ),
         (EvaluateError::TooCostly { .. }, _) => (
             BackendErrorKind::BadInput,

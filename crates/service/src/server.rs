@@ -93,6 +93,8 @@ pub struct Limits {
     pub upload_bytes: usize,
     /// The largest query, in bytes; less if the memory for bodies has no room for it.
     pub query_bytes: usize,
+    /// The most bytes of the uploads that one query is about.
+    pub selected_bytes: usize,
     /// The memory for all bodies that are being received or worked on, in bytes. A quarter of it is
     /// for bodies of up to 256 KiB; an upload must fit in the rest.
     pub buffered_bytes: usize,
@@ -124,6 +126,7 @@ impl Default for Limits {
         Self {
             upload_bytes: 64 << 20,
             query_bytes: 16 << 20,
+            selected_bytes: 1 << 30,
             buffered_bytes: 512 << 20,
             connections: 4096,
             connections_per_client: 16,

@@ -54,6 +54,9 @@ pub enum FilterError {
     /// A number that is none.
     #[error("'{0}' is a whole number")]
     Number(&'static str),
+    /// A page of a list where no list is asked for.
+    #[error("'before' and 'limit' are for pages of the list")]
+    Page,
     /// A condition that there is not.
     #[error("there is no filter '{0}': there are device, since, until, before and limit")]
     Unknown(String),

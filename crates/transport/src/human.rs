@@ -1,7 +1,8 @@
 //! Figures in units for people, and times and sizes as people write them.
 
 use std::fmt;
-use std::time::Duration;
+
+pub use tfhe_sbc_upload::moments::parse_duration;
 
 /// A number of bytes, shown in B, KiB, MiB or GiB with at most one decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,21 +23,6 @@ impl fmt::Display for Bytes {
         }
         write!(f, "{:.1} GiB", value / 1024.0)
     }
-}
-
-/// Reads a time such as `500ms`, `10s`, `5m`, `1h` or `1d`. Returns `None` for anything else.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit())?;
-    let number: u64 = text[..digits].parse().ok()?;
-    let milliseconds = match text[digits..].trim() {
-        "ms" => 1,
-        "s" => 1000,
-        "m" | "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    number.checked_mul(milliseconds).map(Duration::from_millis)
 }
 
 /// Reads a number of bytes such as `1000`, `16MiB`, `1.5 GiB` or `20GB`. Units are powers of 1024 (`KiB`, `MiB`, `GiB`,
@@ -108,34 +94,6 @@ mod tests {
             "16777216TiB",
         ] {
             assert_eq!(parse_bytes(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn times_have_units() {
-        for (text, milliseconds) in [
-            ("500ms", 500),
-            ("10s", 10_000),
-            ("5 m", 300_000),
-            ("1h", 3_600_000),
-            ("1d", 86_400_000),
-        ] {
-            assert_eq!(
-                parse_duration(text),
-                Some(Duration::from_millis(milliseconds))
-            );
-        }
-        for text in [
-            "",
-            "10",
-            "s",
-            "-1s",
-            "1.5s",
-            "10 years",
-            "99999999999999999999s",
-            "18446744073709551615h",
-        ] {
-            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 }

@@ -3,11 +3,11 @@
 //! | request | who | answer |
 //! |---|---|---|
 //! | `POST /v1/readings` (binary) | device, owner | 201 or 200, [`UploadReceipt`] |
-//! | `GET /v1/readings`, with a [`Filter`](crate::catalogue::Filter) | owner | [`ReadingsList`] |
+//! | `GET /v1/readings`, with a [`Filter`] | owner | [`ReadingsList`] |
 //! | `GET /v1/readings/{id}` | owner | the upload (binary) |
 //! | `DELETE /v1/readings/{id}` | owner | the [`ReadingsEntry`] that there was |
 //! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
-//! | `POST /v1/query/{id}` (binary), `id` a [`Selection`] | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `POST /v1/query/{id}` (binary), `id` a [`Selection`], such as `stored?device=hill` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
 //! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
@@ -24,6 +24,7 @@ use tfhe_sbc_upload::moments::Span;
 pub use tfhe_sbc_upload::pads::DeviceId;
 use tfhe_sbc_upload::readings::Column;
 
+use crate::catalogue::{Filter, FilterError};
 use crate::{BlobId, BlobIdError};
 
 /// The path that takes uploads and lists them.
@@ -61,8 +62,9 @@ pub const MAX_TAG: usize = 32;
 /// to be sent instead. Nothing else has this status.
 pub const UNKNOWN_DEFINITIONS: u16 = 409;
 
-/// The most uploads that one query may be about.
-pub const MAX_SELECTED: usize = 64;
+/// The most ids of uploads that one query may name, so that they have room in a path. A query by device and time may be about more
+/// uploads.
+pub const MAX_SELECTED: usize = 512;
 
 /// The stored readings that a query is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,9 @@ pub enum Selection {
     /// `board:BOARD:FIRST-LAST` for those of the counters `FIRST` to `LAST`. The board's newest pads of which frames have
     /// arrived count.
     Board(DeviceId, FrameSpan),
+    /// All uploads that meet a filter, in the order in which they were stored: `stored`, or `stored?device=…&since=…&until=…`. They
+    /// may have other rows too, which a request leaves out by itself.
+    Stored(Filter),
 }
 
 /// The name of a party whose uploads can be selected: 1 to 64 letters, digits, `-`, `_` and `.`.
@@ -125,6 +130,8 @@ impl FrameSpan {
 const LATEST: &str = "latest:";
 /// The beginning of a selection of a board's frames.
 const BOARD: &str = "board:";
+/// The beginning of a selection by a filter.
+const STORED: &str = "stored";
 
 impl From<BlobId> for Selection {
     fn from(id: BlobId) -> Self {
@@ -145,12 +152,13 @@ impl fmt::Display for Selection {
             Self::Board(board, FrameSpan { first, last }) => {
                 write!(f, "{BOARD}{board}:{first}-{last}")
             }
+            Self::Stored(filter) => write!(f, "{STORED}{}", filter.to_query()),
         }
     }
 }
 
 /// Text that selects no readings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// A name is not an id.
     #[error(transparent)]
@@ -159,7 +167,9 @@ pub enum SelectionError {
     #[error("an id is there twice: its readings would count twice")]
     Repeated,
     /// There are more than [`MAX_SELECTED`] ids.
-    #[error("a query is about at most {MAX_SELECTED} uploads")]
+    #[error(
+        "a query names at most {MAX_SELECTED} uploads by their ids; select more of them by device and time"
+    )]
     Count,
     /// A party is not named as it should be.
     #[error(
@@ -171,6 +181,9 @@ pub enum SelectionError {
         "a board's frames are board:BOARD or board:BOARD:FIRST-LAST, with 16 hexadecimal digits and two counters"
     )]
     Board,
+    /// A filter is none, or has pages.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
 }
 
 /// Reads what follows [`BOARD`].
@@ -197,6 +210,13 @@ impl FromStr for Selection {
         if let Some(board) = text.strip_prefix(BOARD) {
             let (board, span) = frames_of_board(board).ok_or(SelectionError::Board)?;
             return Ok(Self::Board(board, span));
+        }
+        if let Some(query) = text.strip_prefix(STORED) {
+            let filter = Filter::from_query(query.strip_prefix('?').unwrap_or(query))?;
+            return match (filter.before, filter.limit) {
+                (None, None) => Ok(Self::Stored(filter)),
+                _ => Err(FilterError::Page.into()),
+            };
         }
         let mut ids = Vec::new();
         for id in text.split(',') {
@@ -264,13 +284,22 @@ pub struct ReadingsList {
 }
 
 /// The columns that stored readings have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnList {
     /// The columns, with their encodings, in the order of the upload.
     pub columns: Vec<Column>,
     /// The number of rows of all the readings together. Absent in answers of servers of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
+    /// The number of the uploads. This and what follows is absent in answers of servers of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uploads: Option<u64>,
+    /// The number of devices that they are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<u64>,
+    /// The span of time of their rows, if all labels are times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
     /// The upload that [`Selection::Latest`] or [`Selection::LatestOf`] stands for now, so that a question can be
     /// about it and no later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -340,6 +369,8 @@ mod tests {
             format!("{id},{other}"),
             format!("board:{board}"),
             format!("board:{board}:3-7"),
+            "stored".to_owned(),
+            "stored?device=hill,lake-*&since=2026-11-23T00:00:00Z".to_owned(),
         ] {
             let selection: Selection = text.parse().unwrap();
             assert_eq!(selection.to_string(), text);
@@ -349,6 +380,9 @@ mod tests {
             ("latest:a/b", SelectionError::Name),
             ("latest:a b", SelectionError::Name),
             ("board:1", SelectionError::Board),
+            ("stored?limit=5", FilterError::Page.into()),
+            ("stored?device=", FilterError::Names.into()),
+            ("storedx", FilterError::Unknown("x".to_owned()).into()),
         ] {
             assert_eq!(text.parse::<Selection>(), Err(error), "{text}");
         }

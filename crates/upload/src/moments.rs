@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use time::format_description::well_known::Rfc3339;
@@ -81,14 +82,21 @@ impl fmt::Display for Moment {
     }
 }
 
+/// A text where people read, and a number of milliseconds where they do not.
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match serializer.is_human_readable() {
+            true => serializer.collect_str(self),
+            false => serializer.serialize_i64(self.0),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return i64::deserialize(deserializer).map(Self);
+        }
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
     }
@@ -106,22 +114,52 @@ pub struct Span {
 impl Span {
     /// Returns the span of rows with these labels. `None` if there are none, or if one of them is no time.
     pub fn of(labels: &[String]) -> Option<Self> {
-        let (first, form) = Moment::read(labels.first()?)?;
-        let mut span = Self { first, last: first };
-        for label in &labels[1..] {
-            let own = match &form {
-                Some(form) => form.read(label).map(time::PrimitiveDateTime::assume_utc),
-                None => None,
-            };
-            let moment = match own {
-                Some(time) => Moment::of_offset(time)?,
-                None => Moment::read(label)?.0,
-            };
-            span.first = span.first.min(moment);
-            span.last = span.last.max(moment);
-        }
-        Some(span)
+        let moments: Option<Vec<Moment>> = moments_of(labels).collect();
+        Self::of_moments(moments?)
     }
+
+    /// Returns the span of these moments. `None` if there are none.
+    pub fn of_moments(moments: impl IntoIterator<Item = Moment>) -> Option<Self> {
+        let spans = moments.into_iter().map(|moment| Self {
+            first: moment,
+            last: moment,
+        });
+        spans.reduce(|span, other| Self {
+            first: span.first.min(other.first),
+            last: span.last.max(other.last),
+        })
+    }
+}
+
+/// Returns the moment that each of these labels stands for; `None` for a label that is no time.
+pub fn moments_of(labels: &[String]) -> impl Iterator<Item = Option<Moment>> {
+    // Labels of one upload have one form, which is found once.
+    let mut form: Option<LabelForm> = None;
+    labels.iter().map(move |label| {
+        let known = form.as_ref().and_then(|form| form.read(label));
+        if let Some(time) = known {
+            return Moment::of_offset(time.assume_utc());
+        }
+        let (moment, own) = Moment::read(label)?;
+        form = own.or(form.take());
+        Some(moment)
+    })
+}
+
+/// Reads a time such as `500ms`, `10s`, `5m`, `1h`, `1d` or `1w`. Returns `None` for anything else.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u64 = text[..digits].parse().ok()?;
+    let milliseconds = match text[digits..].trim() {
+        "ms" => 1,
+        "s" => 1000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "w" => 604_800_000,
+        _ => return None,
+    };
+    number.checked_mul(milliseconds).map(Duration::from_millis)
 }
 
 impl fmt::Display for Span {
@@ -224,5 +262,56 @@ mod tests {
         assert_eq!(Span::of(&labels(&["2026-11-23T10:00", "later"])), None);
         assert_eq!(Span::of(&labels(&["0", "1"])), None);
         assert_eq!(Span::of(&[]), None);
+    }
+
+    #[test]
+    fn labels_are_moments_one_by_one() {
+        let labels = [
+            "2026-11-23",
+            "x",
+            "2026-11-23T01:00",
+            "2026-11-23T01:00:00+01:00",
+        ];
+        let labels = labels.map(str::to_owned);
+        let moments: Vec<Option<Moment>> = moments_of(&labels).collect();
+        let day = moment("2026-11-23");
+        assert_eq!(
+            moments,
+            [
+                Some(day),
+                None,
+                Some(moment("2026-11-23T01:00Z")),
+                Some(day)
+            ]
+        );
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("10s", 10_000),
+            ("5 m", 300_000),
+            ("1h", 3_600_000),
+            ("1d", 86_400_000),
+            ("2w", 1_209_600_000),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Some(Duration::from_millis(milliseconds))
+            );
+        }
+        for text in [
+            "",
+            "10",
+            "s",
+            "-1s",
+            "1.5s",
+            "10 years",
+            "99999999999999999999s",
+            "18446744073709551615h",
+        ] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
     }
 }

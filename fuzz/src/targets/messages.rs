@@ -277,6 +277,7 @@ fn result(answers: Vec<EncryptedAnswer>, lists: &[Vec<u8>]) -> Vec<u8> {
 fn answer(blocks: u32, meaning: Meaning) -> EncryptedAnswer {
     EncryptedAnswer {
         name: "of level".to_owned(),
+        group: None,
         blocks,
         compact: Vec::new(),
         joined: false,

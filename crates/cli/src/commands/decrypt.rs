@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_foreign::Library;
-use tfhe_sbc_query::results::{self, Answer, Results};
+use tfhe_sbc_query::results::{self, Answer, Results, Unreadable};
+use tfhe_sbc_query::scope::GroupKey;
 
+use super::scope::about_text;
 use crate::answers;
 use crate::failure::{Explain, Outcome, failure};
 use crate::foreign::library::{Decryption, DecryptionRequest};
@@ -133,18 +135,79 @@ fn compare(
     }
 }
 
+/// The columns of a table that tell the groups of answers.
+#[derive(Clone, Copy, Default)]
+struct GroupColumns {
+    devices: bool,
+    periods: bool,
+}
+
+impl GroupColumns {
+    fn of<'a>(groups: impl Iterator<Item = &'a GroupKey>) -> Self {
+        groups.fold(Self::default(), |columns, group| Self {
+            devices: columns.devices || group.device.is_some(),
+            periods: columns.periods || group.from.is_some(),
+        })
+    }
+
+    /// The headings, or the cells of a group.
+    fn cells(self, device: String, from: String, rows: String) -> Vec<String> {
+        let any = self.devices || self.periods;
+        let cells = [
+            self.devices.then_some(device),
+            self.periods.then_some(from),
+            any.then_some(rows),
+        ];
+        cells.into_iter().flatten().collect()
+    }
+
+    fn headings(self) -> Vec<String> {
+        let texts = ["device", "from", "rows"].map(str::to_owned);
+        let [device, from, rows] = texts;
+        self.cells(device, from, rows)
+    }
+
+    fn of_group(self, group: Option<&GroupKey>) -> Vec<String> {
+        let device = group.and_then(|group| group.device.as_deref());
+        let from = group.and_then(|group| group.from);
+        self.cells(
+            device.map(report::plain).unwrap_or_default(),
+            from.map(|from| from.to_string()).unwrap_or_default(),
+            group
+                .map(|group| report::count(group.rows.into()))
+                .unwrap_or_default(),
+        )
+    }
+}
+
 /// Prints a table of the answers, with the reason in place of those that cannot be read.
 fn print(decryption: &results::Decryption) -> Outcome<()> {
     let mut table = output::text_table();
-    table.set_header(["question", "answer"]);
-    for answer in &decryption.answers {
-        table.add_row(match answer {
-            Ok(answer) => [report::plain(&answer.name), answers::text(&answer.value)],
-            Err(unreadable) => [
-                report::plain(&unreadable.name),
-                report::plain(&format!("cannot be read: {unreadable}")),
-            ],
-        });
+    let group = |answer: &'_ Result<Answer, Unreadable>| match answer {
+        Ok(answer) => answer.group.clone(),
+        Err(unreadable) => unreadable.group.as_deref().cloned(),
+    };
+    let groups: Vec<Option<GroupKey>> = decryption.answers.iter().map(group).collect();
+    let columns = GroupColumns::of(groups.iter().flatten());
+    let mut headings = vec!["question".to_owned()];
+    headings.extend(columns.headings());
+    headings.push("answer".to_owned());
+    table.set_header(headings);
+    for (answer, group) in decryption.answers.iter().zip(&groups) {
+        let (name, text) = match answer {
+            Ok(answer) => (&answer.name, answers::text(&answer.value)),
+            Err(unreadable) => {
+                let text = report::plain(&format!("cannot be read: {unreadable}"));
+                (&unreadable.name, text)
+            }
+        };
+        let mut row = vec![report::plain(name)];
+        row.extend(columns.of_group(group.as_ref()));
+        row.push(text);
+        table.add_row(row);
     }
-    output::emit(table)
+    match &decryption.about {
+        Some(about) => output::emit(format_args!("{table}\nabout {}", about_text(about))),
+        None => output::emit(table),
+    }
 }

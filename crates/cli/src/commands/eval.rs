@@ -15,6 +15,7 @@ use tfhe_sbc_upload::readings::ReadingsMetadata;
 use tfhe_sbc_upload::{fresh_seeds, metadata};
 
 use super::query::Questions;
+use super::scope::{Rows, Times, note_about};
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, progress, report};
 
@@ -36,6 +37,10 @@ pub(crate) struct Arguments {
     /// The upload that `encrypt` made, or - for stdin; given several times, the rows of all of them
     #[arg(long, default_value = "-")]
     readings: Vec<PathBuf>,
+    #[command(flatten)]
+    times: Times,
+    #[command(flatten)]
+    rows: Rows,
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -85,7 +90,7 @@ impl<'p> Given<'p> {
 
     /// Returns what the uploads say of their columns and rows. The evaluation checks that their ciphertexts
     /// agree.
-    fn described(&self) -> Outcome<ReadingsMetadata> {
+    fn described(&self) -> Outcome<Vec<ReadingsMetadata>> {
         let mut all = Vec::with_capacity(self.uploads.len());
         for (path, upload) in self.paths.iter().zip(&self.uploads) {
             let (message, _) = Message::parse(upload).explain(path.display())?;
@@ -94,7 +99,9 @@ impl<'p> Given<'p> {
             readings.check().advise("no readings", READINGS_HELP)?;
             all.push(readings);
         }
-        joined_metadata(all.iter()).advise("no readings", READINGS_HELP)
+        // They have the same columns.
+        joined_metadata(all.iter()).advise("no readings", READINGS_HELP)?;
+        Ok(all)
     }
 }
 
@@ -106,13 +113,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             true => count::Form::Sanitised,
             false => count::Form::Ordinary,
         };
-        return count::run(&questions, form, &arguments.readings, key, arguments.json);
+        let scope = arguments.times.scope(&arguments.rows)?;
+        let readings = count::Asked {
+            files: &arguments.readings,
+            scope,
+        };
+        return count::run(&questions, form, readings, key, arguments.json);
     }
     output::check(arguments.out.as_deref())?;
     let readings = Given::read(&arguments.readings)?;
     let described = readings.described()?;
     let uploads: Vec<&[u8]> = readings.uploads.iter().map(Vec::as_slice).collect();
-    let request = arguments.questions.seal(&described.columns)?;
+    let first = described
+        .first()
+        .ok_or_else(|| failure("there are no readings", READINGS_HELP))?;
+    let scope = arguments.times.scope(&arguments.rows)?;
+    let request = arguments.questions.seal(&first.columns, scope)?;
     let key = keys::read_server_key(&arguments.key)?;
     let (key, form) = match arguments.unpacked {
         true => (key.without_packing_key(), Form::Whole),
@@ -134,6 +150,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     )?;
     drop(spinner);
     output::write(arguments.out.as_deref(), &result)?;
+    note_about(&result);
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
         report::count(bootstraps),

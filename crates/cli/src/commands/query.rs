@@ -4,21 +4,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::{ColumnValues, MemoryPlan};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::checks::CheckUpload;
 use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
-use tfhe_sbc_query::request::{EncryptThresholds, Request};
+use tfhe_sbc_query::request::{EncryptThresholds, Manner, Request};
+use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_transport::BlobId;
+use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError, QueryReply};
-use tfhe_sbc_transport::protocol::{ColumnList, Selection};
+use tfhe_sbc_transport::protocol::{ColumnList, Selection, UploaderName};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::definition::Definition;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
+use super::scope::{Rows, Selected, largest_result, note_about};
 use super::send::Server;
 use crate::encryptor;
 use crate::failure::{Explain, Outcome, failure};
@@ -32,26 +34,33 @@ use crate::{checks, columns, keys, output, progress, report};
 /// count(condition) and rows(condition), where conditions are like `a > 20 and (b between 1 and
 /// encrypted(40) or not c in (1, 2))`; and tree(file), a decision tree in JSON. A threshold in
 /// encrypted(…) is encrypted before it leaves this machine.
+///
+/// Without a device, a time or --readings, the questions are about the upload that was stored last, if one party alone has
+/// uploaded; `last(column)` and `first(column)` are the values of the latest and the earliest row.
 #[derive(Args)]
 #[command(
-    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc"
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --by device,hour --out hours.tsbc 'mean(temperature_c)'\n  tfhe-sbc decrypt hours.tsbc --key keys/secret.tsbc"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
     questions: Questions,
     #[command(flatten)]
     server: Server,
-    /// The readings: the id that `send` printed; several ids with commas between; latest:NAME for the last upload
-    /// of a device, or latest if one party alone has uploaded; or what a board sent in frames: board:BOARD, or
-    /// board:BOARD:FIRST-LAST for those of these counters
-    #[arg(long, default_value = "latest")]
-    readings: Selection,
+    /// The readings, instead of those of --device and of the time: the id that `send` printed; several ids with commas between;
+    /// stored for all that is stored; latest for the last upload of --device, or of the one party that has uploaded; or what a board
+    /// sent in frames: board:BOARD, or board:BOARD:FIRST-LAST for those of these counters
+    #[arg(long)]
+    readings: Option<Selection>,
+    #[command(flatten)]
+    selected: Selected,
+    #[command(flatten)]
+    rows: Rows,
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
     /// A record of `checks make`: at the --check-rate, the same questions are also asked about one of its uploads,
     /// before or after, and the answers go to OUT-check for `decrypt --checks`
-    #[arg(long, value_name = "FILE", requires = "out")]
+    #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["since", "until", "last", "newest", "by"])]
     checks: Option<PathBuf>,
     /// The share of queries that come with a check, from 0 to 1
     #[arg(long, value_name = "RATE", value_parser = checks::rate, default_value = "0.1", requires = "checks")]
@@ -98,8 +107,8 @@ impl Questions {
         asked.map(|asked| asked.question.clone()).collect()
     }
 
-    /// Returns the bytes of the request about readings of these columns.
-    pub(crate) fn seal(&self, of_readings: &[Column]) -> Outcome<Vec<u8>> {
+    /// Returns the bytes of the request about readings of these columns, and such rows.
+    pub(crate) fn seal(&self, of_readings: &[Column], scope: Scope) -> Outcome<Vec<u8>> {
         if let Some(path) = &self.columns {
             columns::check_same(path, of_readings)?;
         }
@@ -108,7 +117,10 @@ impl Questions {
             &self.parsed(),
             of_readings,
             &mut encryptor::open(&self.device_key, MemoryPlan::recommended())?,
-            public_key.transpose()?.as_ref(),
+            Manner {
+                scope,
+                public_key: public_key.transpose()?.as_ref(),
+            },
         )
     }
 
@@ -118,12 +130,12 @@ impl Questions {
     }
 }
 
-/// Returns the bytes of a request about such columns, for answers that are sanitised if there is a public key for that.
+/// Returns the bytes of a request about such columns, for answers of that manner.
 pub(crate) fn seal(
     questions: &[Question],
     columns: &[Column],
     session: &mut DeviceSession,
-    public_key: Option<&DevicePublicKey>,
+    manner: Manner<'_>,
 ) -> Outcome<Vec<u8>> {
     let readings = ReadingsMetadata {
         columns: columns.to_vec(),
@@ -144,12 +156,8 @@ pub(crate) fn seal(
     let encrypt = encrypt
         .as_mut()
         .map(|encrypt| encrypt as &mut EncryptThresholds<'_>);
-    let sealed = match public_key {
-        None => Request::seal(questions, &readings, &parameters, fingerprint, encrypt),
-        Some(key) => {
-            Request::seal_sanitised(questions, &readings, &parameters, fingerprint, encrypt, key)
-        }
-    };
+    let under = (&parameters, fingerprint);
+    let sealed = Request::seal_in(manner, questions, &readings, under, encrypt);
     sealed.advise(
         "the question",
         "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
@@ -159,10 +167,8 @@ pub(crate) fn seal(
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     output::check(arguments.out.as_deref())?;
     let client = arguments.server.connect("owner")?;
-    let list = match (
-        client.columns(&arguments.readings),
-        &arguments.questions.columns,
-    ) {
+    let (readings, scope) = arguments.readings()?;
+    let list = match (client.columns(&readings), &arguments.questions.columns) {
         // A server of an older version does not tell them. If it lacks something else, its answer to the
         // query says so.
         (Err(ClientError::Refused { status: 404, .. }), Some(path)) => {
@@ -170,8 +176,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             let columns = definitions.iter().map(Definition::without_use);
             ColumnList {
                 columns: columns.collect(),
-                rows: None,
-                latest: None,
+                ..ColumnList::default()
             }
         }
         (columns, _) => columns.explain("no columns of the readings")?,
@@ -179,7 +184,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     // The question is sealed for the columns of this upload, so it must not meet a later one.
     let readings = match &list.latest {
         Some(latest) => latest.id.into(),
-        None => arguments.readings.clone(),
+        None => readings,
     };
     let check = arguments.draw_check(&list.columns)?;
     // The server does not learn from the order which of the two is the check.
@@ -187,16 +192,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if is_check_first {
         arguments.ask_check(&client, check.as_ref())?;
     }
-    let reply = arguments.questions.ask(&client, &readings, &list)?;
+    let reply = (arguments.questions).ask(&client, &readings, &list, scope)?;
     output::write(arguments.out.as_deref(), &reply.result)?;
     if let Some(latest) = &list.latest {
         output::note(format_args!(
-            "about the upload of '{}' that was stored at {}: {}",
-            latest.uploader,
-            latest.created_at,
-            report::counted(latest.summary.rows, "row", "rows"),
+            "about the upload of '{}' that was stored last, at {}, alone: --device and --since choose more",
+            latest.uploader, latest.created_at,
         ));
     }
+    note_about(&reply.result);
     output::note(format_args!(
         "answered with {} bootstraps in {}: {} to {}",
         report::count(reply.bootstraps),
@@ -211,6 +215,40 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 impl Arguments {
+    /// Returns the uploads that the questions are about, and which of their rows.
+    fn readings(&self) -> Outcome<(Selection, Scope)> {
+        let scope = self.selected.times.scope(&self.rows)?;
+        let names = self.selected.device.as_ref();
+        let selection = match (&self.readings, names) {
+            (None, _) if self.selected.is_given() => Selection::Stored(self.selected.filter()?),
+            (Some(Selection::Stored(filter)), None) if *filter == Filter::ALL => {
+                Selection::Stored(self.selected.filter()?)
+            }
+            (None, _) => Selection::Latest,
+            (Some(Selection::Latest), Some(names)) => {
+                let name = match names.patterns() {
+                    [name] => UploaderName::new(name),
+                    _ => None,
+                };
+                let name = name.ok_or_else(|| {
+                    failure(
+                        "the latest upload is that of one device",
+                        "name one with --device, or leave --readings out",
+                    )
+                })?;
+                Selection::LatestOf(name)
+            }
+            (Some(_), Some(_)) => {
+                return Err(failure(
+                    "both --readings and --device say which readings",
+                    "leave one of them out",
+                ));
+            }
+            (Some(readings), None) => readings.clone(),
+        };
+        Ok((selection, scope))
+    }
+
     /// Returns the check upload that is asked about too, if this query comes with a check.
     fn draw_check(&self, columns: &[Column]) -> Outcome<Option<CheckUpload>> {
         let Some(path) = &self.checks else {
@@ -237,9 +275,10 @@ impl Arguments {
         let list = ColumnList {
             columns: check.readings.columns.clone(),
             rows: Some(check.readings.rows.len() as u64),
-            latest: None,
+            ..ColumnList::default()
         };
-        let reply = self.questions.ask(client, &id.into(), &list)?;
+        let all = Scope::default();
+        let reply = self.questions.ask(client, &id.into(), &list, all)?;
         let texts = self.questions.asked.iter();
         let texts = texts.map(|asked| asked.text.clone()).collect();
         let name = BlobId::of(&reply.result).to_string();
@@ -260,20 +299,17 @@ impl Arguments {
 
 impl Questions {
     /// Seals the questions for columns and asks them about readings of these.
-    fn ask(&self, client: &Client, readings: &Selection, list: &ColumnList) -> Outcome<QueryReply> {
-        let request = self.seal(&list.columns)?;
-        let most = largest_result(&self.parsed(), list.rows);
+    fn ask(
+        &self,
+        client: &Client,
+        readings: &Selection,
+        list: &ColumnList,
+        scope: Scope,
+    ) -> Outcome<QueryReply> {
+        let request = self.seal(&list.columns, scope)?;
+        let most = largest_result(&self.parsed(), list, &scope);
         ask(client, readings, &request, most)
     }
-}
-
-/// Returns the most bytes of a result that are read: at most 1 GiB, and less if no answers to the questions about so
-/// many rows are so long.
-pub(crate) fn largest_result(questions: &[Question], rows: Option<u64>) -> u64 {
-    const MOST: u64 = 1 << 30;
-    let rows = rows.unwrap_or(u64::MAX);
-    let answers = questions.iter().map(|q| q.largest_answer(rows));
-    answers.fold(0, u64::saturating_add).min(MOST)
 }
 
 /// Asks, and shows meanwhile the number of bootstraps that the server has done. A result of more than `most` bytes

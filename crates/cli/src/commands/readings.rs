@@ -5,16 +5,12 @@ mod list;
 mod remove;
 mod show;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use clap::{Args, Subcommand};
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::client::Client;
-use tfhe_sbc_transport::human;
-use tfhe_sbc_upload::moments::Moment;
 
-use crate::failure::{Explain, Outcome};
+use super::scope::Selected;
+use crate::failure::Outcome;
 use crate::report;
 
 /// Lists, shows, gets and removes the uploads that a server has stored, by device and by the times of their rows.
@@ -48,23 +44,6 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// The uploads that a command is about.
-#[derive(Args)]
-struct Selected {
-    /// Only those of these devices: names with commas between, where * stands for any characters and ? for one
-    #[arg(long, value_name = "NAMES")]
-    device: Option<Names>,
-    /// Only those with a row at this time or later, like 2026-11-23 or 2026-11-23T14:30Z. Times without a zone are UTC
-    #[arg(long, value_name = "TIME")]
-    since: Option<Moment>,
-    /// Only those with a row before this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<Moment>,
-    /// Only those with a row in this time up to now, like 90m, 24h or 7d
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["since", "until"])]
-    last: Option<Duration>,
-}
-
 /// Uploads that are named, or those that options select.
 #[derive(Args)]
 struct Chosen {
@@ -85,14 +64,7 @@ struct Found {
 impl Chosen {
     /// Returns whether neither ids nor options say which uploads.
     fn is_everything(&self) -> bool {
-        let Selected {
-            device,
-            since,
-            until,
-            last,
-        } = &self.selected;
-        let any = device.is_some() || since.is_some() || until.is_some() || last.is_some();
-        self.ids.is_empty() && !any
+        self.ids.is_empty() && !self.selected.is_given()
     }
 
     /// Returns the uploads: the ids that were given, or those that the server lists.
@@ -112,39 +84,6 @@ impl Chosen {
             about: format!(" with {rows} in {}", report::bytes(bytes)),
         })
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    human::parse_duration(text)
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "write a number and a unit, like 90m, 24h or 7d".to_owned())
-}
-
-impl Selected {
-    /// The filter that these options are.
-    fn filter(&self) -> Outcome<Filter> {
-        let filter = Filter {
-            names: self.device.clone().unwrap_or_default(),
-            since: match self.last {
-                Some(last) => Some(before_now(last)),
-                None => self.since,
-            },
-            until: self.until,
-            ..Filter::ALL
-        };
-        filter
-            .check()
-            .advise("no readings", "swap --since and --until")?;
-        Ok(filter)
-    }
-}
-
-/// The moment of this time ago.
-fn before_now(ago: Duration) -> Moment {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-    let now = now.map_or(0, ms);
-    Moment::from_unix_ms(now.saturating_sub(ms(ago)))
 }
 
 fn upload_id(text: &str) -> Result<BlobId, String> {

@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     /// The most bytes of one upload
     #[arg(long, default_value_t = Limits::default().upload_bytes)]
     max_upload_bytes: usize,
+    /// The most bytes of the uploads that one query is about, all together
+    #[arg(long, default_value_t = Limits::default().selected_bytes)]
+    max_selected_bytes: usize,
     /// The most bytes of all uploads and questions that are being received or checked
     #[arg(long, default_value_t = Limits::default().buffered_bytes)]
     max_buffered_bytes: usize,
@@ -272,6 +275,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         retention: arguments.retention.bounds(),
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
+            selected_bytes: arguments.max_selected_bytes,
             buffered_bytes: arguments.max_buffered_bytes,
             connections: arguments.max_connections,
             handshake_timeout: Duration::from_secs(arguments.handshake_timeout),

@@ -37,6 +37,7 @@ mod releases;
 mod retention;
 mod sanitised;
 mod seal;
+mod selections;
 mod short_uploads;
 mod step_by_step;
 mod tfhe_rs;

@@ -12,7 +12,7 @@ use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, UploadKind};
 
 use super::derived::Membership;
 use super::values::CompactValues;
-use crate::node::{Content, Kind, Node, Op, Source};
+use crate::node::{Content, Kind, Node, Op, Source, runs_of};
 
 /// A linear function, with integer weights, of the codes of compact columns: a code for each row, or a
 /// single one.
@@ -306,27 +306,26 @@ fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
     // The keys that uploads are switched from, each once, with what the switch decomposes to.
     let mut switches: Vec<(_, Decomposition)> = Vec::new();
     let mut uploads = 1;
-    if let Content::Ciphertexts(loaded) = &source.content {
+    if let Content::Ciphertexts(_) = &source.content {
         let range = match &term.rows {
             Rows::Sum(range) => range.clone(),
-            Rows::Each { .. } | Rows::Picked(_) => 0..source.metadata.rows.len(),
+            Rows::Picked(picked) => match (picked.iter().min(), picked.iter().max()) {
+                (Some(first), Some(last)) => *first..last + 1,
+                _ => 0..0,
+            },
+            Rows::Each { first } => *first..source.metadata.rows.len(),
         };
-        let mut begin = 0;
-        uploads = 0;
+        let loaded = source.uploads_of(&range);
+        uploads = loaded.len() as u64;
         for upload in loaded {
-            let end = begin + upload.rows;
-            if begin < range.end && range.start < end {
-                uploads += 1;
-                if upload.is_masked {
-                    kind = UploadKind::PublicKey;
-                }
-                if let Some(switch) = &upload.switch
-                    && switches.iter().all(|(key, _)| *key != upload.key)
-                {
-                    switches.push((upload.key, switch.decomposition()));
-                }
+            if upload.is_masked {
+                kind = UploadKind::PublicKey;
             }
-            begin = end;
+            if let Some(switch) = &upload.switch
+                && switches.iter().all(|(key, _)| *key != upload.key)
+            {
+                switches.push((upload.key, switch.decomposition()));
+            }
         }
     }
     let switches = switches.iter().map(|(_, switch)| *switch);
@@ -350,13 +349,6 @@ fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
             switches.fold(noise, switched)
         }
     })
-}
-
-/// The runs of neighbours among places.
-fn runs_of(places: &[usize]) -> impl Iterator<Item = Range<usize>> {
-    places
-        .chunk_by(|a, b| *b == a + 1)
-        .filter_map(|run| Some(*run.first()?..run.last()? + 1))
 }
 
 /// The linear functions that nodes are, found once for each.

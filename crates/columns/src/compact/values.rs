@@ -190,40 +190,30 @@ fn stretch<'a>(
             ..
         } => (source, *column, *derived),
     };
-    let Content::Ciphertexts(uploads) = &source.content else {
-        return Err(Error::NoCiphertexts);
-    };
+    let (upload, row) = source.upload_at(row).ok_or(Error::NoCiphertexts)?;
     let size = parameters.polynomial_size().get();
-    let mut row = row;
-    for upload in uploads {
-        if row >= upload.rows {
-            row -= upload.rows;
-            continue;
+    let encoding = parameters.block_encoding();
+    let metadata = &source.metadata;
+    let blocks = match derived {
+        None => metadata.blocks_of_column(encoding, column, upload.rows),
+        Some(derivation) => {
+            let found = metadata.elements_of_derived(encoding, column, derivation, upload.rows);
+            found.ok_or(Error::NoCiphertexts)?.0
         }
-        let encoding = parameters.block_encoding();
-        let metadata = &source.metadata;
-        let blocks = match derived {
-            None => metadata.blocks_of_column(encoding, column, upload.rows),
-            Some(derivation) => {
-                let found = metadata.elements_of_derived(encoding, column, derivation, upload.rows);
-                found.ok_or(Error::NoCiphertexts)?.0
-            }
-        };
-        let place = blocks.start + row;
-        let end = (place + most).min(blocks.end);
-        let ciphertexts = upload.list.ciphertexts();
-        let start = place % size;
-        return Ok(Stretch {
-            upload: Some(upload),
-            ciphertext: ciphertexts.get(place / size).ok_or(Error::NoCiphertexts)?,
-            places: start..(start + (end - place)).min(size),
-            masks: match (upload.masks, &upload.switch) {
-                (Some(masks), None) => Masks::Seeded(masks, place - start),
-                _ => Masks::Unknown,
-            },
-        });
-    }
-    Err(Error::NoCiphertexts)
+    };
+    let place = blocks.start + row;
+    let end = (place + most).min(blocks.end);
+    let ciphertexts = upload.list.ciphertexts();
+    let start = place % size;
+    Ok(Stretch {
+        upload: Some(upload),
+        ciphertext: ciphertexts.get(place / size).ok_or(Error::NoCiphertexts)?,
+        places: start..(start + (end - place)).min(size),
+        masks: match (upload.masks, &upload.switch) {
+            (Some(masks), None) => Masks::Seeded(masks, place - start),
+            _ => Masks::Unknown,
+        },
+    })
 }
 
 /// Sums under the keys of devices, which are switched to the evaluation key once each.

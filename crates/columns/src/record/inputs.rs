@@ -9,48 +9,84 @@ use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{Clear, FheUint, IntegerError, Width};
 use tfhe_sbc_upload::sums::{ColumnBlocks, SumPlan, sum_rows};
 
-use super::{Recorder, Recording, Values};
-use crate::node::{Content, Kind, KnownBlock, Node, Op, Source};
+use super::{Recorder, Recording, Values, picked};
+use crate::node::{Content, Kind, KnownBlock, Loaded, Node, Op, Source, runs_of};
 
 impl Recorder<'_> {
-    /// The sum of a node: of a column, it is begun on polynomials unless the rows are wanted too.
+    /// The sum of a node: of a column or some of its rows, it is begun on polynomials unless the rows are wanted too.
     pub(super) fn sum(&self, of: &Arc<Node>) -> Recording {
         let op = of.op();
-        let Op::Load { source, column } = &*op else {
+        let (column, some) = match &*op {
+            Op::Take { of: column, rows } => (column, Some(rows)),
+            _ => (of, None),
+        };
+        let load = column.op();
+        let Op::Load {
+            source,
+            column: place,
+        } = &*load
+        else {
             return self.sum_of_rows(of);
         };
         if self.wanted.contains(&Arc::as_ptr(of)) {
             return self.sum_of_rows(of);
         }
+        if self.wanted.contains(&Arc::as_ptr(column)) {
+            return self.code_of(column, |circuit, codes| {
+                let codes = some.map_or_else(|| codes.to_vec(), |rows| picked(codes, rows));
+                Ok(circuit.propagate(&circuit.sum(&codes)?)?)
+            });
+        }
         if let Some(sum) = self.sums.borrow().get(&Arc::as_ptr(of)) {
             return Ok(Values::Codes(vec![sum.clone()]));
         }
         let circuit = self.circuit;
-        let encoding = circuit.encoding();
         let width = Width::new(of.bits())?;
         let row_blocks = circuit.block_count(width);
-        let blocks = |rows: usize| source.metadata.blocks_of_column(encoding, *column, rows);
+        let runs: Vec<Range<usize>> = match some {
+            Some(rows) => runs_of(rows).collect(),
+            None => std::iter::once(0..source.metadata.rows.len()).collect(),
+        };
+        // The rows of each run in each upload, all of which count as one where there are no ciphertexts.
+        let mut stretches = Vec::new();
+        for run in runs {
+            match source.uploads_of(&run) {
+                [] => stretches.push((None, run)),
+                uploads => stretches.extend(uploads.iter().map(|upload| {
+                    let first = run.start.max(upload.first_row);
+                    let end = run.end.min(upload.first_row + upload.rows);
+                    (Some(upload), first..end)
+                })),
+            }
+        }
+        let blocks = |(upload, rows): &(Option<&Loaded>, Range<usize>)| {
+            let (first_row, count) = match upload {
+                Some(upload) => (upload.first_row, upload.rows),
+                None => (0, source.metadata.rows.len()),
+            };
+            let encoding = circuit.encoding();
+            let column = source.metadata.blocks_of_column(encoding, *place, count);
+            let at = |row: usize| column.start + (row - first_row) * row_blocks;
+            at(rows.start)..at(rows.end)
+        };
+        let columns: Vec<Range<usize>> = stretches.iter().map(blocks).collect();
         let parts = match &source.content {
-            Content::Ciphertexts(tables) if !self.stand_ins => {
-                let columns = tables.iter().map(|upload| ColumnBlocks {
-                    list: upload.radix(),
-                    blocks: blocks(upload.rows),
+            Content::Ciphertexts(_) if !self.stand_ins => {
+                let columns = stretches.iter().zip(columns);
+                let columns = columns.filter_map(|((upload, _), blocks)| {
+                    let list = upload.as_ref()?.radix();
+                    Some(ColumnBlocks { list, blocks })
                 });
                 begun_sums(circuit, &columns.collect::<Vec<_>>(), row_blocks)?
             }
-            Content::Ciphertexts(tables) => {
-                let columns: Vec<_> = tables.iter().map(|upload| blocks(upload.rows)).collect();
-                stand_in_sums(circuit, &columns, row_blocks, |_, _| 0)?
-            }
             Content::Codes(codes) => {
-                let codes = &codes[*column];
-                stand_in_sums(circuit, &[blocks(codes.len())], row_blocks, |_, row| {
-                    codes[row]
+                let codes = &codes[*place];
+                stand_in_sums(circuit, &columns, row_blocks, |stretch, row| {
+                    codes[stretches[stretch].1.start + row]
                 })?
             }
-            Content::Unknown => {
-                let rows = source.metadata.rows.len();
-                stand_in_sums(circuit, &[blocks(rows)], row_blocks, |_, _| 0)?
+            Content::Ciphertexts(_) | Content::Unknown => {
+                stand_in_sums(circuit, &columns, row_blocks, |_, _| 0)?
             }
         };
         let sum = circuit.sum_of_parts(parts, width)?;
@@ -105,19 +141,11 @@ impl Recorder<'_> {
             return Ok(rows.map(|row: usize| FheUint::clone(&codes[row])).collect());
         }
         let code = |row: usize| {
-            let mut row = row;
-            for upload in tables {
-                if row < upload.rows {
-                    let start = metadata
-                        .blocks_of_column(encoding, column, upload.rows)
-                        .start;
-                    let first = start + row * each;
-                    let blocks = upload.radix().extract(first..first + each);
-                    return encrypted(blocks.unwrap_or_default());
-                }
-                row -= upload.rows;
-            }
-            Err(AnalyticsError::NoRows)
+            let (upload, row) = source.upload_at(row).ok_or(AnalyticsError::NoRows)?;
+            let blocks = metadata.blocks_of_column(encoding, column, upload.rows);
+            let first = blocks.start + row * each;
+            let blocks = upload.radix().extract(first..first + each);
+            encrypted(blocks.unwrap_or_default())
         };
         rows.map(code).collect()
     }

@@ -7,6 +7,8 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
 
+use crate::scope::{About, GroupKey};
+
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 
 /// A decrypted answer.
@@ -14,6 +16,9 @@ use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 pub struct Answer {
     /// The question's text.
     pub name: String,
+    /// The group of rows that it is about; `None` if it is about all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupKey>,
     /// The answer.
     #[serde(rename = "answer")]
     pub value: AnswerValue,
@@ -30,6 +35,9 @@ pub struct Decryption {
     pub answers: Vec<Result<Answer, Unreadable>>,
     /// The number of bootstraps that they took.
     pub bootstraps: u64,
+    /// The rows that the answers are about; `None` if the server does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
     /// log2 of the bits that the noise of the answers tells at most about anything but their values, if the server
     /// has sanitised them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +50,8 @@ pub struct Decryption {
 pub struct Unreadable {
     /// The question's text.
     pub name: String,
+    /// The group of rows that it is about; `None` if it is about all.
+    pub group: Option<Box<GroupKey>>,
     /// The reason.
     pub reason: ResultsError,
 }
@@ -67,12 +77,22 @@ fn each_or_its_error<S: Serializer>(
     #[serde(untagged)]
     enum Entry<'a> {
         Answer(&'a Answer),
-        Error { name: &'a str, error: String },
+        Error {
+            name: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            group: Option<&'a GroupKey>,
+            error: String,
+        },
     }
     serializer.collect_seq(answers.iter().map(|answer| match answer {
         Ok(answer) => Entry::Answer(answer),
-        Err(Unreadable { name, reason }) => Entry::Error {
+        Err(Unreadable {
             name,
+            group,
+            reason,
+        }) => Entry::Error {
+            name,
+            group: group.as_deref(),
             error: reason.to_string(),
         },
     }))
@@ -194,7 +214,12 @@ impl EncryptedAnswer {
             false => None,
         };
         let blocks = apart.as_deref().unwrap_or(blocks);
-        let Self { name, meaning, .. } = self;
+        let Self {
+            name,
+            group,
+            meaning,
+            ..
+        } = self;
         let limit = match &meaning {
             Meaning::Rows(_) => 2,
             _ => encoding.message_modulus(),
@@ -222,7 +247,7 @@ impl EncryptedAnswer {
             message_bits: encoding.message_bits(),
         };
         match value(meaning, &mut blocks)? {
-            Some(value) if blocks.left.is_empty() => Ok(Answer { name, value }),
+            Some(value) if blocks.left.is_empty() => Ok(Answer { name, group, value }),
             _ => Err(ResultsError::Implausible(name)),
         }
     }
@@ -264,6 +289,14 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
         Meaning::Reading(column) => {
             let decode = decode(&column)?;
             blocks.rest().map(|code| AnswerValue::Number {
+                value: decode(code),
+                unit: column.unit,
+            })
+        }
+        Meaning::Row(column, row) => {
+            let decode = decode(&column)?;
+            blocks.rest().map(|code| AnswerValue::Row {
+                row,
                 value: decode(code),
                 unit: column.unit,
             })

@@ -144,6 +144,7 @@ impl Ciphertexts {
         }
         Some(EncryptedAnswer {
             name,
+            group: None,
             blocks,
             compact,
             joined: false,

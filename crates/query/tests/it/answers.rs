@@ -152,6 +152,7 @@ fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
     let encoding: BlockEncoding = parameters.block_encoding();
     let answer = |name: &str, meaning| EncryptedAnswer {
         name: name.to_owned(),
+        group: None,
         blocks: 1,
         compact: Vec::new(),
         joined: false,
@@ -342,6 +343,7 @@ fn joined_flags_that_no_server_makes_are_refused() {
     let read = |meaning: Meaning, blocks: &[u64]| {
         let answer = EncryptedAnswer {
             name: "rows".to_owned(),
+            group: None,
             blocks: blocks.len() as u32,
             compact: Vec::new(),
             joined: true,
@@ -372,6 +374,7 @@ fn joined_flags_that_no_server_makes_are_refused() {
     let block = |value| LweCiphertext::trivial(parameters.lwe_dimension(), encoding.encode(value));
     let answer = EncryptedAnswer {
         name: "rows".to_owned(),
+        group: None,
         blocks: 2,
         compact: Vec::new(),
         joined: true,

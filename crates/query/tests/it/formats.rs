@@ -7,8 +7,10 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
-use tfhe_sbc_query::request::{ParsedRequest, Request};
+use tfhe_sbc_query::request::{Manner, ParsedRequest, Request};
 use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_query::scope::{About, AboutDevice, GroupKey, Scope};
+use tfhe_sbc_upload::moments::{Moment, Span};
 use tfhe_sbc_upload::readings::Column;
 
 fn small_table() -> Table {
@@ -86,6 +88,7 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
         let name = "it".to_owned();
         EncryptedAnswer {
             name,
+            group: None,
             blocks: blocks as u32,
             compact: Vec::new(),
             joined: false,
@@ -131,25 +134,91 @@ fn requests_and_results_are_written_as_they_were() {
     let compact = keys.seal(&small_table().compact(), &asked).unwrap();
     assert_golden("compact_request", &compact);
     assert_golden("results", &all_results(keys));
+    assert_golden("grouped_results", &grouped_results(keys));
+    let scope = Scope {
+        since: Some(Moment::from_unix_ms(1_795_435_200_000)),
+        until: Some(Moment::from_unix_ms(1_795_521_600_250)),
+        newest: Some(3),
+        by: "device,15m".parse().unwrap(),
+    };
+    let manner = Manner {
+        scope,
+        ..Manner::default()
+    };
+    let under = (keys.secret.parameters(), keys.secret.fingerprint());
+    let asked = questions(&["last(a)"]);
+    let scoped = Request::seal_in(manner, &asked, &small_table().metadata, under, None).unwrap();
+    assert_golden("scoped_request", &scoped);
+    let parsed = Request::parse(&scoped, under.0, under.1).unwrap();
+    assert_eq!(parsed.request.scope, scope);
 }
 
-/// A result of version 1 has the same content, and a list of blocks even if it is empty.
+/// A result about a group of rows, whose block is 0.
+fn grouped_results(keys: &KeySet) -> Vec<u8> {
+    let moment = Moment::from_unix_ms;
+    let answer = EncryptedAnswer {
+        name: "last(a)".to_owned(),
+        group: Some(GroupKey {
+            device: Some("hill".to_owned()),
+            from: Some(moment(1_795_435_200_000)),
+            until: Some(moment(1_795_438_800_000)),
+            rows: 2,
+        }),
+        blocks: 2,
+        compact: Vec::new(),
+        joined: false,
+        meaning: Meaning::Row(
+            small_table().metadata.columns[0].clone(),
+            "2026-11-23T12:30".to_owned(),
+        ),
+    };
+    let about = About {
+        devices: vec![AboutDevice {
+            name: Some("hill".to_owned()),
+            rows: 3,
+            uploads: 2,
+        }],
+        span: Some(Span {
+            first: moment(1_795_435_200_000),
+            last: moment(1_795_437_000_000),
+        }),
+        rows: 3,
+        uploads: 2,
+        repeated: 1,
+    };
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.fingerprint());
+    let zero = LweCiphertext::trivial(parameters.lwe_dimension(), 0);
+    let results = Results::new(vec![answer], 0).about(about);
+    let bytes = results
+        .seal(parameters, key, &vec![zero; 2].into())
+        .unwrap();
+    let (read, _) = Results::parse(&bytes, parameters, key).unwrap();
+    assert_eq!(read, results);
+    bytes
+}
+
+/// Results of versions 1 and 2 have the same content. Version 1 has a list of blocks even if it is empty.
 #[test]
-fn results_of_the_first_version_are_read() {
+fn results_of_former_versions_are_read() {
     let keys = key_set();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/results_1.json");
-    let old: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let new = all_results(keys);
     let (_, blocks) = Message::parse(&new).unwrap();
-    let mut bytes = keys.message(&old);
-    bytes.extend_from_slice(blocks);
+    let of_version = |version: u32| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+        let path = format!("{folder}/results_{version}.json");
+        let old: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut bytes = keys.message(&old);
+        bytes.extend_from_slice(blocks);
+        bytes
+    };
     let read = |bytes: &[u8]| {
         Results::decrypt(bytes, &keys.secret)
             .unwrap()
             .all()
             .unwrap()
     };
-    assert_eq!(read(&bytes), read(&new));
+    assert_eq!(read(&of_version(1)), read(&new));
+    assert_eq!(read(&of_version(2)), read(&new));
 }
 
 /// The message with one bit of its payload turned over, under a checksum that fits.

@@ -16,3 +16,4 @@ mod functions;
 mod queries;
 mod rehearsals;
 mod sanitised;
+mod scopes;

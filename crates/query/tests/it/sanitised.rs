@@ -8,11 +8,13 @@ use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use tfhe_sbc_engine::sanitise::SanitiseError;
 use tfhe_sbc_oracle::sanitising::{self, Sanitising};
 use tfhe_sbc_oracle::statistics::{mean, variance_within};
-use tfhe_sbc_query::cost::{MAX_BOOTSTRAPS, costs, costs_sanitised};
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::{Cost, MAX_BOOTSTRAPS, Planned, costs, costs_of};
 use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_query::request::{Request, RequestError};
+use tfhe_sbc_query::request::{Manner, Request, RequestError};
 use tfhe_sbc_query::results::Results;
+use tfhe_sbc_query::scope::{Scope, UploadRows};
 
 use crate::answers::{kinds, packing_server, readings, values};
 use crate::key_set::{
@@ -33,15 +35,34 @@ fn seal(keys: &KeySet, public: &KeySetSecret, table: &Table, asked: &[&str]) -> 
     let device = keys.secret.device_key();
     let key = UploadKey::Device(&device);
     let public = public.device_public_key(&mut seeds()).unwrap();
-    Request::seal_sanitised(
+    let manner = Manner {
+        public_key: Some(&public),
+        ..Manner::default()
+    };
+    Request::seal_in(
+        manner,
         &questions(asked),
         &table.metadata,
-        keys.secret.parameters(),
-        key.fingerprint(),
+        (keys.secret.parameters(), key.fingerprint()),
         Some(&mut |values| key.encrypt(values)),
-        &public,
     )
     .unwrap()
+}
+
+/// The costs of sanitised answers about all rows.
+fn costs_sanitised(table: &Table, asked: &[Question]) -> (Vec<Cost>, Cost) {
+    let uploads = [UploadRows {
+        device: None,
+        labels: &table.metadata.rows,
+    }];
+    let planned = Planned {
+        columns: &table.metadata.columns,
+        uploads: &uploads,
+        scope: Scope::default(),
+        sanitise: true,
+    };
+    let parameters = key_set().secret.parameters();
+    costs_of(parameters, planned, asked, &Progress::default()).unwrap()
 }
 
 type KeySetSecret = tfhe_sbc_core::keys::SecretKey;
@@ -76,7 +97,7 @@ fn sanitised_answers_have_the_values_of_ordinary_ones() {
 
     let asked = questions(&ASKED);
     let parameters = keys.secret.parameters();
-    let (each, together) = costs_sanitised(parameters, &table.metadata, &asked).unwrap();
+    let (each, together) = costs_sanitised(&table, &asked);
     let (_, before) = costs(parameters, &table.metadata, &asked).unwrap();
     // Two flags share a block, which is counted for each of them.
     assert!((bootstraps..bootstraps + 16).contains(&together.bootstraps));
@@ -159,12 +180,7 @@ fn what_cannot_be_sanitised_is_refused() {
     else {
         panic!("{few}");
     };
-    let (_, cost) = costs_sanitised(
-        keys.secret.parameters(),
-        &table.metadata,
-        &questions(&["max(a)"]),
-    )
-    .unwrap();
+    let (_, cost) = costs_sanitised(&table, &questions(&["max(a)"]));
     assert_eq!(bootstraps, cost.bootstraps);
 
     // Values that are only washed count, too: two rows of three blocks.
@@ -184,7 +200,7 @@ fn what_cannot_be_sanitised_is_refused() {
     let most = MAX_BOOTSTRAPS;
     let plain = evaluate(
         &keys.computing,
-        &[&upload],
+        &[&upload[..]],
         &request,
         short,
         most,

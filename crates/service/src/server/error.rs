@@ -7,9 +7,10 @@ use axum::response::{IntoResponse, Response};
 use crate::backend::{BackendError, BackendErrorKind};
 use crate::frames::FrameRefusal;
 use crate::metrics::Rejection;
-use crate::store::{StoreError, Uploader};
+use crate::store::{StoreError, StoredReadings, Uploader};
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::catalogue::FilterError;
+use tfhe_sbc_transport::catalogue::{FilterError, Names};
+use tfhe_sbc_transport::human::Bytes;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody, UploaderName};
 use tfhe_sbc_transport::role::{Action, Subject};
@@ -108,12 +109,13 @@ impl Refusal {
         )
     }
 
-    pub(super) fn too_much(bytes: u64, limit: usize) -> Self {
+    pub(super) fn too_much(bytes: u64, limit: u64) -> Self {
         let message = format!(
-            "these readings have {bytes} bytes together, more than the {limit} that this server \
-             computes on at once"
+            "these readings have {} together, more than the {} that this server computes on at once",
+            Bytes(bytes),
+            Bytes(limit)
         );
-        let hint = "ask about fewer of them at a time";
+        let hint = "ask about fewer devices or a shorter time, or let the server take on more with --max-selected-bytes";
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             Rejection::TooLarge,
@@ -145,7 +147,7 @@ impl Refusal {
     }
 
     pub(super) fn bad_id(message: impl ToString) -> Self {
-        let hint = "take ids from the receipts of uploads, with commas between several, or say 'latest', latest:NAME for the last upload of a device, or board:BOARD for a board's frames";
+        let hint = "take ids from the receipts of uploads, with commas between several, or say 'latest', latest:NAME for the last upload of a device, stored?device=NAME for what it uploaded, or board:BOARD for a board's frames";
         Self::new(
             StatusCode::BAD_REQUEST,
             Rejection::Invalid,
@@ -155,7 +157,7 @@ impl Refusal {
     }
 
     pub(super) fn bad_filter(error: &FilterError) -> Self {
-        let hint = "filter by device=NAME,NAME, since=TIME and until=TIME, and ask for pages with limit=NUMBER and before=NUMBER";
+        let hint = "filter by device=NAME,NAME, since=TIME and until=TIME, and ask for pages of the list with limit=NUMBER and before=NUMBER";
         let status = StatusCode::BAD_REQUEST;
         Self::new(status, Rejection::Invalid, error.to_string(), hint)
     }
@@ -206,7 +208,8 @@ impl Refusal {
             "several have uploaded ({}), and 'latest' does not say whose readings you mean",
             names(uploaders)
         );
-        let hint = "say latest:NAME for the last upload of one of them, or give the ids of uploads";
+        let hint =
+            "choose with --device NAME, or say latest:NAME for the last upload of one of them";
         Self::new(StatusCode::BAD_REQUEST, Rejection::Invalid, message, hint)
     }
 
@@ -220,6 +223,29 @@ impl Refusal {
                 false => format!("these have uploaded: {}", names(uploaders)),
             },
         )
+    }
+
+    /// Refuses a question about devices none of which has uploaded anything.
+    pub(super) fn no_such_devices(asked: &Names, uploaders: &[Uploader]) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            format!("no device '{asked}' has uploaded anything that is stored"),
+            format!("these have uploaded: {}", names(uploaders)),
+        )
+    }
+
+    /// Refuses a question about a time of which nothing is stored, though `latest` is.
+    pub(super) fn nothing_then(latest: &StoredReadings) -> Self {
+        let message = "no stored readings are of that time";
+        let hint = match latest.summary.span {
+            Some(span) => format!(
+                "the upload that was stored last, of '{}', has rows of {span}; `tfhe-sbc readings list` shows more",
+                latest.uploader
+            ),
+            None => "labels of rows that are no times are of no time: ask without one".to_owned(),
+        };
+        Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
     }
 
     pub(super) fn no_such_path() -> Self {

@@ -11,9 +11,9 @@ use super::body::Received;
 use super::error::Refusal;
 use crate::backend::{Backend, Evaluation};
 use crate::metrics::Metrics;
-use crate::store::Store;
+use crate::store::{Store, StoredReadings};
+use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::protocol::{RunningQuery, Status};
 
 const RETRY_AFTER_SECONDS: u32 = 10;
@@ -132,7 +132,7 @@ impl EvaluationQueue {
     pub(super) async fn evaluate(
         &self,
         place: Place,
-        ids: Vec<BlobId>,
+        selected: Vec<StoredReadings>,
         query: Received,
         tag: String,
     ) -> Result<Evaluated, Refusal> {
@@ -150,11 +150,14 @@ impl EvaluationQueue {
             // The place is held until the work has ended, even if no caller waits for it.
             let _held = (place, turn, running, listed);
             let query: Received = query;
-            let readings = ids
-                .iter()
-                .map(|id| store.get(id))
-                .collect::<Result<Vec<_>, _>>()?;
-            let readings: Vec<&[u8]> = readings.iter().map(Vec::as_slice).collect();
+            let bytes = selected.iter().map(|readings| store.get(&readings.id));
+            let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
+            let readings = selected.iter().zip(&bytes);
+            let readings = readings.map(|(readings, bytes)| StoredUpload {
+                device: Some(&readings.uploader),
+                bytes,
+            });
+            let readings: Vec<StoredUpload<'_>> = readings.collect();
             let started = Instant::now();
             let evaluation = backend.evaluate(&readings, &query.bytes, &progress)?;
             // The bootstraps that the backend has not reported on its way are added here.

@@ -1,5 +1,6 @@
 //! The server's answers. Each handler reads as the list of checks that its request passes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -27,17 +28,18 @@ use crate::backend::{Backend, Uploader};
 use crate::client_verifier::ClientVerifier;
 use crate::frames::Frames;
 use crate::metrics::{Metrics, Rejection};
-use crate::store::{Store, StoreError, Stored};
+use crate::store::{Store, StoreError, Stored, StoredReadings};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::exposition;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
     BOOTSTRAPS_HEADER, COLUMNS_PATH, ColumnList, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH,
     QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsEntry, ReadingsList, SECONDS_HEADER,
-    STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
+    STATUS_PATH, Selection, SelectionError, Status, TAG_HEADER, UploadReceipt,
 };
 use tfhe_sbc_transport::role::{Action, Role, Subject};
 use tfhe_sbc_transport::{BlobId, BlobIdError};
+use tfhe_sbc_upload::moments::Span;
 use tfhe_sbc_upload::short::Definitions;
 
 /// The most uploads on the status page.
@@ -227,49 +229,92 @@ impl Application {
             })
     }
 
-    /// Returns the stored readings that a query is about. Together they may be as large as one
-    /// upload, which is what the server is prepared to hold.
-    async fn select(self: &Arc<Self>, selection: String) -> Result<Vec<BlobId>, Refusal> {
-        let selection: Selection = selection.parse().map_err(Refusal::bad_id)?;
+    /// Returns the stored readings that a query is about.
+    async fn select(
+        self: &Arc<Self>,
+        selection: Selection,
+    ) -> Result<Vec<StoredReadings>, Refusal> {
         self.blocking(move |this| {
-            let ids = match selection {
+            let most = this.limits.selected_bytes as u64;
+            let selected = match selection {
                 Selection::Latest => {
                     let uploaders = this.store.uploaders();
                     if uploaders.len() > 1 {
                         return Err(Refusal::whose_latest(&uploaders));
                     }
-                    return match this.store.latest()? {
-                        Some(latest) => Ok(vec![latest.id]),
-                        None => Err(Refusal::nothing_stored()),
-                    };
+                    let latest = this.store.latest()?;
+                    return Ok(vec![latest.ok_or_else(Refusal::nothing_stored)?]);
                 }
                 Selection::LatestOf(name) => {
-                    return match this.store.latest_of(name.as_str())? {
-                        Some(latest) => Ok(vec![latest.id]),
-                        None => Err(Refusal::nothing_of(&name, &this.store.uploaders())),
-                    };
+                    let latest = this.store.latest_of(name.as_str())?;
+                    let none = || Refusal::nothing_of(&name, &this.store.uploaders());
+                    return Ok(vec![latest.ok_or_else(none)?]);
                 }
-                Selection::Ids(ids) => ids,
+                Selection::Ids(ids) => this.find_all(ids)?,
                 Selection::Board(board, span) => {
                     let ids = this.store.readings_of_board(board, span)?;
                     match ids.is_empty() {
                         true => return Err(Refusal::no_frames(board)),
-                        false => ids,
+                        false => this.find_all(ids)?,
+                    }
+                }
+                Selection::Stored(filter) => {
+                    let selected = this.store.select(&filter, most)?;
+                    match selected.is_empty() {
+                        true => return Err(this.nothing_selected(&filter)?),
+                        false => selected,
                     }
                 }
             };
-            let mut bytes = 0;
-            for &id in &ids {
-                let found = this.store.find(&id)?;
-                bytes += found.ok_or(StoreError::NotFound { id })?.bytes;
+            let bytes: u64 = selected.iter().map(|readings| readings.bytes).sum();
+            match selected.len() > 1 && bytes > most {
+                true => Err(Refusal::too_much(bytes, most)),
+                false => Ok(selected),
             }
-            if ids.len() > 1 && bytes > this.limits.upload_bytes as u64 {
-                return Err(Refusal::too_much(bytes, this.limits.upload_bytes));
-            }
-            Ok(ids)
         })
         .await
     }
+
+    fn find_all(&self, ids: Vec<BlobId>) -> Result<Vec<StoredReadings>, Refusal> {
+        let found = ids.into_iter().map(|id| {
+            let found = self.store.find(&id)?;
+            Ok(found.ok_or(StoreError::NotFound { id })?)
+        });
+        found.collect()
+    }
+
+    /// Tells why no uploads meet a filter.
+    fn nothing_selected(&self, filter: &Filter) -> Result<Refusal, Refusal> {
+        let uploaders = self.store.uploaders();
+        if uploaders.is_empty() {
+            return Ok(Refusal::nothing_stored());
+        }
+        let of_devices = Filter {
+            names: filter.names.clone(),
+            limit: Some(1),
+            ..Filter::ALL
+        };
+        Ok(match self.store.list(&of_devices)?.readings.first() {
+            None => Refusal::no_such_devices(&filter.names, &uploaders),
+            Some(latest) => Refusal::nothing_then(latest),
+        })
+    }
+}
+
+/// Reads the selection of a path, with the query of the URL behind it.
+fn selection(
+    path: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+) -> Result<Selection, Refusal> {
+    let Path(path) = path.map_err(Refusal::bad_id)?;
+    let text = match query {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    text.parse().map_err(|error| match error {
+        SelectionError::Filter(error) => Refusal::bad_filter(&error),
+        error => Refusal::bad_id(error),
+    })
 }
 
 /// Returns the paths and their handlers. The caller of the result adds a [`Subject`] as extension.
@@ -412,31 +457,30 @@ fn upload_id(id: Result<Path<String>, PathRejection>) -> Result<BlobId, Refusal>
 async fn columns(
     State(application): Shared,
     Extension(peer): Extension<Subject>,
-    selection: Result<Path<String>, PathRejection>,
+    path: Result<Path<String>, PathRejection>,
+    query: RawQuery,
 ) -> Result<Json<ColumnList>, Refusal> {
     authorize(&peer, Action::Query)?;
-    let Path(selection) = selection.map_err(Refusal::bad_id)?;
-    let is_latest = selection.starts_with("latest");
-    let ids = application.select(selection).await?;
+    let selection = selection(path, query)?;
+    let is_latest = matches!(selection, Selection::Latest | Selection::LatestOf(_));
+    let selected = application.select(selection).await?;
     let list = application
         .blocking(move |this| {
-            let first = ids.first().ok_or_else(Refusal::nothing_stored)?;
-            let columns = this.backend.columns(&this.store.get(first)?)?;
-            let mut rows = 0u64;
-            let mut latest = None;
-            for id in &ids {
-                let Some(stored) = this.store.find(id)? else {
-                    continue;
-                };
-                rows = rows.saturating_add(stored.summary.rows);
-                if is_latest {
-                    latest = Some(replies::entry(stored));
-                }
-            }
+            let first = selected.first().ok_or_else(Refusal::nothing_stored)?;
+            let columns = this.backend.columns(&this.store.get(&first.id)?)?;
+            let devices: HashSet<&str> = selected.iter().map(|it| it.uploader.as_str()).collect();
+            let spans: Option<Vec<Span>> = selected.iter().map(|it| it.summary.span).collect();
+            let ends = spans
+                .iter()
+                .flatten()
+                .flat_map(|span| [span.first, span.last]);
             Ok(ColumnList {
                 columns,
-                rows: Some(rows),
-                latest,
+                rows: Some(selected.iter().map(|it| it.summary.rows).sum()),
+                uploads: Some(selected.len() as u64),
+                devices: Some(devices.len() as u64),
+                span: Span::of_moments(ends),
+                latest: is_latest.then(|| replies::entry(first.clone())),
             })
         })
         .await?;
@@ -446,18 +490,16 @@ async fn columns(
 async fn query(
     State(application): Shared,
     Extension(peer): Extension<Subject>,
-    selection: Result<Path<String>, PathRejection>,
+    path: Result<Path<String>, PathRejection>,
+    url_query: RawQuery,
     request: Request,
 ) -> Result<Response, Refusal> {
     let gates = async {
         authorize(&peer, Action::Query)?;
-        let Path(selection) = selection.map_err(Refusal::bad_id)?;
-        Ok((
-            application.select(selection).await?,
-            application.queue.enter()?,
-        ))
+        let selected = application.select(selection(path, url_query)?).await?;
+        Ok((selected, application.queue.enter()?))
     };
-    let (ids, place) = match gates.await {
+    let (selected, place) = match gates.await {
         Ok(passed) => passed,
         Err(refusal) => return Err(application.bodies.refuse(request, refusal).await),
     };
@@ -466,8 +508,11 @@ async fn query(
         .bodies
         .read(request, application.limits.query_bytes)
         .await?;
-    let remembered = application.history.begin(Arc::clone(&peer.name), ids.len());
-    let evaluated = match application.queue.evaluate(place, ids, body, tag).await {
+    let remembered = (application.history).begin(Arc::clone(&peer.name), selected.len());
+    let evaluated = match (application.queue)
+        .evaluate(place, selected, body, tag)
+        .await
+    {
         Ok(evaluated) => {
             remembered.end("answered", evaluated.evaluation.bootstraps);
             evaluated

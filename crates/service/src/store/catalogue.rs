@@ -109,6 +109,28 @@ impl Store {
         }
     }
 
+    /// Returns the uploads that meet a filter, in the order in which they were stored. Stops behind the first that have more than
+    /// `most` bytes together.
+    pub fn select(&self, filter: &Filter, most: u64) -> Result<Vec<StoredReadings>, StoreError> {
+        let mut filter = filter.clone();
+        let mut selected = Vec::new();
+        let mut bytes = 0u64;
+        loop {
+            let page = self.list(&filter)?;
+            bytes = page
+                .readings
+                .iter()
+                .fold(bytes, |sum, it| sum.saturating_add(it.bytes));
+            selected.extend(page.readings);
+            match page.next {
+                Some(next) if bytes <= most => filter.before = Some(next),
+                _ => break,
+            }
+        }
+        selected.reverse();
+        Ok(selected)
+    }
+
     /// Removes an upload: from the index, and then its file. What a crash interrupts, the next opening finishes.
     ///
     /// # Errors

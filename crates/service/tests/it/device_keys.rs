@@ -8,12 +8,18 @@ use tfhe_sbc_core::device_issue::{DeviceId, DeviceIssue, Epoch};
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_engine::glwe_key_switch::SeededDeviceSwitchKey;
 use tfhe_sbc_query::device_keys::DeviceKeys;
+use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::{AnswerValue, Results};
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Uploader};
 use tfhe_sbc_service::key_backend::KeyBackend;
 
 const PI: Uploader<'_> = Uploader::Device("pi");
+
+/// Uploads of which only their keys tell the devices.
+fn given<'a>(uploads: &[&'a [u8]]) -> Vec<StoredUpload<'a>> {
+    uploads.iter().map(|&upload| upload.into()).collect()
+}
 
 /// Issues a key and puts its switch key into the directory.
 pub(crate) fn issue(
@@ -81,7 +87,7 @@ fn readings_under_different_keys_are_rows_of_one_table() {
     let request = keys.seal_under(&two, &readings(&[]), &asked).unwrap();
     let uploads: Vec<&[u8]> = uploads.iter().map(Vec::as_slice).collect();
     let evaluation = backend
-        .evaluate(&uploads, &request, &Progress::default())
+        .evaluate(&given(&uploads), &request, &Progress::default())
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret)
         .unwrap()
@@ -93,7 +99,8 @@ fn readings_under_different_keys_are_rows_of_one_table() {
         unit: String::new(),
     };
     assert_eq!(answers[..3], [number(1.0), number(50.0), number(122.0)]);
-    let labels = ["r1", "r0", "r0", "r0"].map(str::to_owned).to_vec();
+    // Keys that devices share name none.
+    let labels = ["one r1", "r0", "two r0", "r0"].map(str::to_owned).to_vec();
     assert_eq!(answers[3], AnswerValue::Rows(labels));
     assert_eq!(answers[4], number(4.0));
 
@@ -101,7 +108,7 @@ fn readings_under_different_keys_are_rows_of_one_table() {
     let asked = questions(&["rows(a >= encrypted(50))"]);
     let masked = keys.seal_with(&public, &readings(&[]), &asked).unwrap();
     let evaluation = backend
-        .evaluate(&uploads[..2], &masked, &Progress::default())
+        .evaluate(&given(&uploads[..2]), &masked, &Progress::default())
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret).unwrap();
     let answers = answers.all().unwrap();
@@ -111,7 +118,11 @@ fn readings_under_different_keys_are_rows_of_one_table() {
     let other = table(&[("a", 0.0, 2.0, 6)], vec![vec![4.0]]);
     let other = keys.upload_under(&one, &other);
     let error = backend
-        .evaluate(&[uploads[2], &other], &request, &Progress::default())
+        .evaluate(
+            &given(&[uploads[2], &other]),
+            &request,
+            &Progress::default(),
+        )
         .unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
     assert!(error.message.contains("number 2"), "{error}");
@@ -143,7 +154,7 @@ fn a_new_epoch_takes_over_and_the_old_one_stays_readable() {
 
     let request = keys.seal(&readings(&[]), &questions(&["sum(a)"])).unwrap();
     let evaluation = backend
-        .evaluate(&[&before, &after], &request, &Progress::default())
+        .evaluate(&given(&[&before, &after]), &request, &Progress::default())
         .unwrap();
     let answers = Results::decrypt(&evaluation.result, &keys.secret)
         .unwrap()
@@ -179,7 +190,7 @@ fn a_second_key_of_an_epoch_is_refused() {
     );
     let request = keys.seal(&readings(&[]), &questions(&["max(a)"])).unwrap();
     for upload in &uploads {
-        let evaluated = backend.evaluate(&[upload], &request, &Progress::default());
+        let evaluated = backend.evaluate(&given(&[upload]), &request, &Progress::default());
         assert!(evaluated.is_ok());
     }
     // The same file twice is one key.
@@ -215,7 +226,7 @@ fn unknown_keys_and_useless_files_are_told_and_left_out() {
         ];
         refused(backend.check_upload(upload, PI), &words);
         let request = keys.seal(&readings(&[]), &questions(&["max(a)"])).unwrap();
-        let evaluated = backend.evaluate(&[upload], &request, &Progress::default());
+        let evaluated = backend.evaluate(&given(&[upload]), &request, &Progress::default());
         refused(evaluated, &["the readings: it was made under"]);
     }
     // The half file, whole at last.

@@ -71,7 +71,7 @@ fn a_list_with_masks_of_zeros_needs_no_key() {
         let upload = forged(keys, key, &[45.0, 3.0]);
         let request = keys.seal(&readings(&[]), &questions(&["sum(a)"])).unwrap();
         let evaluation = backend
-            .evaluate(&[&upload], &request, &Progress::default())
+            .evaluate(&[upload.as_slice().into()], &request, &Progress::default())
             .unwrap();
         let answers = Results::decrypt(&evaluation.result, &keys.secret).unwrap();
         let answers = answers.all().unwrap();

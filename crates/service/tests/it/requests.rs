@@ -37,7 +37,7 @@ fn backend() -> &'static KeyBackend {
 
 /// Evaluates a request on an upload behind the service.
 fn evaluate_behind(upload: &[u8], request: &[u8]) -> Result<Vec<u8>, BackendError> {
-    let evaluation = backend().evaluate(&[upload], request, &Progress::default())?;
+    let evaluation = backend().evaluate(&[upload.into()], request, &Progress::default())?;
     Ok(evaluation.result)
 }
 
@@ -271,6 +271,7 @@ fn requests_that_no_client_makes_are_refused() {
             version: 1,
             questions: named.collect(),
             sanitise: false,
+            scope: Default::default(),
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -366,6 +367,7 @@ fn codes_of_thresholds_that_are_not_there_are_refused() {
             version: 2,
             questions: vec![("q".to_owned(), count("a", threshold.clone()))],
             sanitise: false,
+            scope: Default::default(),
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -383,6 +385,7 @@ fn requests_and_results_of_another_version_say_so() {
         version,
         questions: vec![("name".to_owned(), max("a"))],
         sanitise: false,
+        scope: Default::default(),
     };
     assert!(evaluate_behind(&upload, &keys.message(&named(1))).is_ok());
     #[derive(serde::Serialize)]
@@ -391,22 +394,22 @@ fn requests_and_results_of_another_version_say_so() {
         something: &'static str,
     }
     let later = Later {
-        version: 3,
+        version: 4,
         something: "else",
     };
     for (message, version) in [
         (keys.message(&named(0)), 0),
-        (keys.message(&named(3)), 3),
-        (keys.message(&later), 3),
+        (keys.message(&named(4)), 4),
+        (keys.message(&later), 4),
     ] {
         let error = evaluate_behind(&upload, &message).unwrap_err();
         assert_eq!(error.kind, BackendErrorKind::BadInput);
-        let words = format!("of format {version}, this is version 2");
+        let words = format!("of format {version}, this is version 3");
         assert!(error.message.contains(&words), "{error}");
     }
     let message = keys.message(&later);
     let refused = Results::decrypt(&message, &keys.secret).unwrap_err();
-    assert!(matches!(refused, ResultsError::Version(3)), "{refused}");
+    assert!(matches!(refused, ResultsError::Version(4)), "{refused}");
 }
 
 #[test]
@@ -457,6 +460,7 @@ fn results_that_no_server_makes_are_refused() {
     let result = |meaning: Meaning, blocks: &[i64]| {
         let answers = vec![EncryptedAnswer {
             name: "it".to_owned(),
+            group: None,
             blocks: blocks.len() as u32,
             compact: Vec::new(),
             joined: false,

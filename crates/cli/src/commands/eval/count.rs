@@ -8,9 +8,10 @@ use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_query::Question;
-use tfhe_sbc_query::cost::{Cost, Speed, costs, costs_sanitised};
+use tfhe_sbc_query::cost::{Cost, Planned, Speed, costs_of};
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::scope::{Scope, UploadRows};
 use tfhe_sbc_upload::definition::{self, Profile, Under, UploadKind};
-use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, report};
@@ -36,6 +37,15 @@ struct Predicted {
     seconds: Option<f64>,
 }
 
+/// The uploads whose cost is asked for, and which of their rows.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The files.
+    pub(super) files: &'a [PathBuf],
+    /// The rows.
+    pub(super) scope: Scope,
+}
+
 /// The answers whose cost is asked for.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
@@ -49,18 +59,30 @@ pub(super) enum Form {
 pub(super) fn run(
     questions: &[Question],
     form: Form,
-    readings: &[PathBuf],
+    readings: Asked<'_>,
     server_key: Option<&Path>,
     json: bool,
 ) -> Outcome<()> {
-    let uploads = super::Given::read(readings)?;
-    let readings = uploads.described()?;
+    let Asked { files, scope } = readings;
+    let uploads = super::Given::read(files)?;
+    let described = uploads.described()?;
+    let rows = described.iter().map(|upload| UploadRows {
+        device: None,
+        labels: &upload.rows,
+    });
+    let rows: Vec<UploadRows<'_>> = rows.collect();
+    let first = described
+        .first()
+        .ok_or_else(|| failure("there are no readings", super::READINGS_HELP))?;
     let (message, list) = uploads.first()?;
     let parameters = shipped(message.header.parameters)?;
-    let counted = match form {
-        Form::Ordinary => costs(&parameters, &readings, questions),
-        Form::Sanitised => costs_sanitised(&parameters, &readings, questions),
+    let planned = Planned {
+        columns: &first.columns,
+        uploads: &rows,
+        scope,
+        sanitise: matches!(form, Form::Sanitised),
     };
+    let counted = costs_of(&parameters, planned, questions, &Progress::default());
     let (each, together) = counted.advise("no count", "ask about the columns of the readings")?;
     let speed = match server_key {
         Some(path) => Some(Speed::measure(&keys::read_server_key(path)?).explain("no speed")?),
@@ -110,7 +132,7 @@ pub(super) fn run(
     };
     for (question, counted) in questions.iter().zip(&counted.questions) {
         if counted.cost.cost.bootstraps > 0
-            && let Some(names) = free_for_means(under, &readings, question)
+            && let Some(names) = free_for_means(under, planned, question)
         {
             output::note(format_args!(
                 "{question} would take no bootstrap with use = \"means\" in the definition of {}",
@@ -125,15 +147,15 @@ pub(super) fn run(
 /// it is not linear, or would take bootstraps nevertheless.
 fn free_for_means(
     under: Under<'_>,
-    readings: &ReadingsMetadata,
+    planned: Planned<'_>,
     question: &Question,
 ) -> Option<Vec<String>> {
     if !question.is_linear() {
         return None;
     }
-    let mut meant = readings.clone();
+    let mut meant = planned.columns.to_vec();
     let mut names = Vec::new();
-    for column in &mut meant.columns {
+    for column in &mut meant {
         if question.columns().contains(&column.name.as_str()) {
             let form = definition::form(Profile::Means, column.bits, under)?;
             if column.compact != Some(form) {
@@ -143,7 +165,12 @@ fn free_for_means(
         }
     }
     let question = std::slice::from_ref(question);
-    let (_, together) = costs(under.parameters, &meant, question).ok()?;
+    let planned = Planned {
+        columns: &meant,
+        ..planned
+    };
+    let counted = costs_of(under.parameters, planned, question, &Progress::default());
+    let (_, together) = counted.ok()?;
     (together.bootstraps == 0 && !names.is_empty()).then_some(names)
 }
 

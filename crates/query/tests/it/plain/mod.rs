@@ -72,6 +72,8 @@ fn aggregate(aggregate: Aggregate, values: &[f64]) -> f64 {
         Aggregate::SampleVariance => squares / (n - 1.0),
         Aggregate::SampleStd => (squares / (n - 1.0)).sqrt(),
         Aggregate::Median => percentile(values, 50.0),
+        Aggregate::First => values[0],
+        Aggregate::Last => values[values.len() - 1],
     }
 }
 
@@ -128,10 +130,16 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
         unit: String::new(),
     };
     match question {
-        Question::Aggregate(of @ (Aggregate::Argmin | Aggregate::Argmax), expression) => {
+        Question::Aggregate(
+            of @ (Aggregate::Argmin | Aggregate::Argmax | Aggregate::First | Aggregate::Last),
+            expression,
+        ) => {
             let values = values(expression);
             let value = aggregate(*of, &values);
-            let row = values.iter().position(|&x| x == value).unwrap();
+            let row = match of {
+                Aggregate::Last => values.len() - 1,
+                _ => values.iter().position(|&x| x == value).unwrap(),
+            };
             AnswerValue::Row {
                 row: labels[row].clone(),
                 value,

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tfhe_sbc_core::wire::Message;
+use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
@@ -76,7 +77,7 @@ impl Backend for FakeBackend {
 
     fn evaluate(
         &self,
-        readings: &[&[u8]],
+        readings: &[StoredUpload<'_>],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
@@ -103,7 +104,10 @@ impl Backend for FakeBackend {
             _ => {}
         }
         Ok(Evaluation {
-            result: [&readings.concat(), query].concat(),
+            result: {
+                let readings = readings.iter().map(|readings| readings.bytes);
+                [&readings.collect::<Vec<_>>().concat(), query].concat()
+            },
             bootstraps: 42,
         })
     }

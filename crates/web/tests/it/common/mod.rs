@@ -140,6 +140,7 @@ pub(crate) fn result(secret: &SecretKey) -> Vec<u8> {
         }));
         answers.push(EncryptedAnswer {
             name: question.to_owned(),
+            group: None,
             blocks: (ciphertexts.len() - before) as u32,
             compact: Vec::new(),
             joined: false,
