@@ -275,6 +275,18 @@ mod tests {
         assert!(checks.choose(&[column("c")], 0).is_none());
     }
 
+    /// A fuzzer found this step, which a reader of JSON that rounds carelessly changes.
+    #[test]
+    fn numbers_go_through_json_unchanged() {
+        let step = "0.2444444444444444444444444444444444444444444445";
+        let mut upload = upload("1", "a");
+        upload.readings.columns[0].scale = step.parse().unwrap();
+        let mut checks = Checks::default();
+        checks.add(upload);
+        let text = checks.to_json().unwrap();
+        assert_eq!(Checks::from_json(&text).unwrap(), checks);
+    }
+
     #[test]
     fn a_record_goes_through_json_and_counts() {
         let mut checks = Checks::default();
