@@ -81,7 +81,8 @@ fn build() -> Result<std::path::PathBuf, Failure> {
     Ok(folder.join(triple).join("release/all"))
 }
 
-fn host() -> Result<String, Failure> {
+/// The triple of this machine.
+pub(crate) fn host() -> Result<String, Failure> {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let version = output("rustc", Command::new(rustc).arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

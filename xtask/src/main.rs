@@ -18,6 +18,7 @@ mod python;
 mod quick;
 mod site;
 mod test;
+mod undefined;
 mod unsafe_code;
 mod venv;
 mod web;
@@ -53,6 +54,8 @@ const USAGE: &str = "usage: cargo xtask TASK
        arm --record     no tests, and the counts become the recorded ones
        c [--arm]        the C library on this machine, or on ARM
        ct [--all]       secret paths on Valgrind: no branch and no address depends on a secret
+       undefined [--only miri|asan]
+                        undefined behaviour: Miri on unsafe code, AddressSanitizer on what boards run
        wheels           the Python packages as wheels, used on x86-64 and, under QEMU, AArch64
        header           writes the header of the C library
        install-c --prefix FOLDER [--target TRIPLE] [--features LIST]
@@ -73,6 +76,9 @@ fn main() -> ExitCode {
         ["c"] => c::test(),
         ["unsafe"] => unsafe_code::write(),
         ["unsafe", "--check"] => unsafe_code::check(),
+        ["undefined"] => undefined::run(None),
+        ["undefined", "--only", "miri"] => undefined::run(Some(undefined::Tool::Miri)),
+        ["undefined", "--only", "asan"] => undefined::run(Some(undefined::Tool::AddressSanitizer)),
         ["ct"] => ct::run(ct::Depth::Usual),
         ["ct", "--all"] => ct::run(ct::Depth::All),
         ["c", "--arm"] => arm::c_library(),

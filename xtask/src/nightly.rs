@@ -7,16 +7,17 @@ use crate::failure::Failure;
 use crate::fuzz::Limit;
 use crate::test::Depth;
 use crate::workspace::step;
-use crate::{arm, ct, deny, fire, fuzz, interop, map, python, site, test, web, wheels};
+use crate::{arm, ct, deny, fire, fuzz, interop, map, python, site, test, undefined, web, wheels};
 
 /// The time that each fuzz target runs.
 const FUZZ_LIMIT: Limit = Limit::Seconds(30);
 
 type Check = fn() -> Result<(), Failure>;
 
-const CHECKS: [(&str, Check); 12] = [
+const CHECKS: [(&str, Check); 13] = [
     ("map", map::run),
     ("ct --all", || ct::run(ct::Depth::All)),
+    ("undefined", || undefined::run(None)),
     ("deny", deny::run),
     ("test --all", || test::run(Depth::All)),
     ("site", site::run),

@@ -92,14 +92,14 @@ mod tests {
     fn every_instruction_set_gives_the_blocks_of_the_crate() {
         use chacha20::cipher::{KeyIvInit, StreamCipher};
 
-        for case in 0..4u8 {
+        for case in 0..if cfg!(miri) { 1 } else { 4u8 } {
             let key = core::array::from_fn(|i| (i as u8).wrapping_mul(case * 2 + 37) ^ case);
             let nonce = core::array::from_fn(|i| (i as u8).wrapping_mul(29).wrapping_mul(case));
             let mut expected = [[0; 64]; 70];
             chacha20::ChaCha20::new(&key.into(), &nonce.into())
                 .apply_keystream(expected.as_flattened_mut());
             for isa in Isa::available() {
-                for len in 0..=expected.len() {
+                for len in (0..=expected.len()).step_by(if cfg!(miri) { 33 } else { 1 }) {
                     for cut in [0, len / 2, len.saturating_sub(1)] {
                         let mut out = [[0xa5; 64]; 70];
                         let mut blocks = ChaCha20Blocks::on(isa, &key, nonce);
