@@ -8,6 +8,7 @@
 
 mod answer;
 mod ciphertexts;
+mod packed;
 mod short;
 
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,9 @@ use crate::scope::{About, GroupKey};
 pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
 use ciphertexts::Lists;
 pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
+use packed::Packed;
 
-/// The version of the format of results. Version 2 does not say which rows the answers are about, and has no groups. Version 1 has a list of blocks even if it is empty, no packed blocks, no
+/// The version of the format of results. Version 2 does not say which rows the answers are about, has no groups, and is never compressed. Version 1 has a list of blocks even if it is empty, no packed blocks, no
 /// bodies without masks, and row labels as texts.
 const VERSION: u32 = 3;
 /// The oldest version that is read.
@@ -224,7 +226,10 @@ impl Results {
         {
             return Err(ResultsError::Version(version));
         }
-        let results: Self = metadata::read(message)?;
+        let results: Self = match metadata::read::<Packed>(message) {
+            Ok(packed) => packed.unpack()?,
+            Err(_) => metadata::read(message)?,
+        };
         match results.version {
             OLDEST_VERSION..=VERSION => Ok(results),
             other => Err(ResultsError::Version(other)),
@@ -238,7 +243,10 @@ impl Results {
         key: KeyFingerprint,
         ciphertexts: &Ciphertexts,
     ) -> Result<Vec<u8>, MetadataError> {
-        let mut bytes = metadata::write(parameters.fingerprint(), key, self)?;
+        let mut bytes = match Packed::new(self)? {
+            Some(packed) => metadata::write(parameters.fingerprint(), key, &packed)?,
+            None => metadata::write(parameters.fingerprint(), key, self)?,
+        };
         bytes.extend_from_slice(&ciphertexts.seal(parameters, key));
         Ok(bytes)
     }

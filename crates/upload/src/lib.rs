@@ -11,6 +11,7 @@
 //! what the server knows from earlier uploads. [`pads`] makes uploads of the frames of boards that are too small for ciphertexts.
 #![forbid(unsafe_code)]
 
+pub mod byte_string;
 pub mod cuts;
 pub mod derived;
 pub mod extract;

@@ -31,8 +31,7 @@ pub fn write<M: Serialize>(
     metadata: &M,
 ) -> Result<Vec<u8>, MetadataError> {
     let mut message = vec![0; HEADER_BYTES];
-    ciborium::into_writer(metadata, &mut message)
-        .map_err(|error| MetadataError::Content(error.to_string()))?;
+    to_cbor(metadata, &mut message)?;
     let len = message.len() - HEADER_BYTES;
     if len > MAX_METADATA_BYTES {
         return Err(MetadataError::TooLarge(len));
@@ -44,10 +43,26 @@ pub fn write<M: Serialize>(
 /// Reads the value that a metadata message holds.
 pub fn read<M: DeserializeOwned>(message: Message<'_>) -> Result<M, MetadataError> {
     message.expect(Kind::Metadata)?;
-    let mut payload = message.payload;
-    if payload.len() > MAX_METADATA_BYTES {
-        return Err(MetadataError::TooLarge(payload.len()));
+    match message.payload.len() {
+        len if len > MAX_METADATA_BYTES => Err(MetadataError::TooLarge(len)),
+        _ => of_cbor(message.payload),
     }
+}
+
+/// Appends the CBOR of a value.
+///
+/// # Errors
+/// A value that has none.
+pub fn to_cbor<M: Serialize>(metadata: &M, bytes: &mut Vec<u8>) -> Result<(), MetadataError> {
+    ciborium::into_writer(metadata, bytes)
+        .map_err(|error| MetadataError::Content(error.to_string()))
+}
+
+/// Reads a value from CBOR, of which nothing may be left.
+///
+/// # Errors
+/// Other CBOR than that of such a value, and bytes behind it.
+pub fn of_cbor<M: DeserializeOwned>(mut payload: &[u8]) -> Result<M, MetadataError> {
     let metadata = ciborium::de::from_reader_with_recursion_limit(&mut payload, MAX_DEPTH)
         .map_err(|error| MetadataError::Content(in_words(error)))?;
     if payload.is_empty() {

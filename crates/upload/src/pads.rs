@@ -28,6 +28,7 @@ use tfhe_sbc_frames::{
 pub use tfhe_sbc_frames::{DeviceId, PadUsedTwice};
 use thiserror::Error;
 
+use crate::byte_string;
 use crate::metadata::{self, MetadataError};
 use crate::readings::{Column, ReadingsError, ReadingsMetadata};
 
@@ -408,46 +409,4 @@ fn codes_of<'c>(run: &Run, columns: usize, codes: &'c [u64]) -> impl Iterator<It
 /// The public seed of the masks of a frame.
 fn mask_seed(seed: &[u8; 32], counter: u32) -> MaskSeed {
     MaskSeed(*blake3::keyed_hash(seed, &counter.to_le_bytes()).as_bytes())
-}
-
-/// Bytes as one byte string, which CBOR does not make of vectors and arrays by itself.
-mod byte_string {
-    use std::fmt;
-
-    use serde::de::{Deserializer, Error, Visitor};
-    use serde::ser::Serializer;
-
-    pub(super) fn serialize<B: AsRef<[u8]>, S: Serializer>(
-        bytes: &B,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        to.serialize_bytes(bytes.as_ref())
-    }
-
-    /// Reads a vector, or an array if the length is right.
-    pub(super) fn deserialize<'de, B: TryFrom<Vec<u8>>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<B, D::Error> {
-        struct Bytes;
-
-        impl Visitor<'_> for Bytes {
-            type Value = Vec<u8>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a byte string")
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
-                Ok(bytes.to_vec())
-            }
-
-            fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Vec<u8>, E> {
-                Ok(bytes)
-            }
-        }
-
-        let bytes = from.deserialize_byte_buf(Bytes)?;
-        let len = bytes.len();
-        B::try_from(bytes).map_err(|_| D::Error::invalid_length(len, &"another number of bytes"))
-    }
 }
