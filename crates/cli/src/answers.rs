@@ -13,6 +13,11 @@ pub(crate) fn text(value: &AnswerValue) -> String {
             format!("{}: {}", plain(row), with_unit(*value, unit))
         }
         AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
+        // Labels with spaces, such as those that name a device, stand on lines of their own.
+        AnswerValue::Rows(labels) if labels.iter().any(|label| label.contains(' ')) => {
+            let labels: Vec<String> = labels.iter().map(|label| plain(label)).collect();
+            labels.join("\n")
+        }
         AnswerValue::Rows(labels) => lines(labels),
         AnswerValue::Histogram {
             bins,

@@ -194,6 +194,11 @@ fn what_selects_nothing_says_what_there_is() {
         &["--device", "roof"],
         &["no device 'roof' has uploaded", "hill"],
     );
+    // One name that is wrong is not left out.
+    refused(
+        &["--device", "hill,laek"],
+        &["no device 'laek' has uploaded", "hill, lake"],
+    );
     refused(
         &["--device", "lake", "--since", "2030-01-01"],
         &[

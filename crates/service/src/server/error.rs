@@ -9,7 +9,7 @@ use crate::frames::FrameRefusal;
 use crate::metrics::Rejection;
 use crate::store::{StoreError, StoredReadings, Uploader};
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::catalogue::{FilterError, Names};
+use tfhe_sbc_transport::catalogue::FilterError;
 use tfhe_sbc_transport::human::Bytes;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody, UploaderName};
@@ -225,8 +225,8 @@ impl Refusal {
         )
     }
 
-    /// Refuses a question about devices none of which has uploaded anything.
-    pub(super) fn no_such_devices(asked: &Names, uploaders: &[Uploader]) -> Self {
+    /// Refuses a question about a device that has uploaded nothing.
+    pub(super) fn no_such_device(asked: &str, uploaders: &[Uploader]) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
             Rejection::NotFound,

@@ -29,7 +29,7 @@ use crate::client_verifier::ClientVerifier;
 use crate::frames::Frames;
 use crate::metrics::{Metrics, Rejection};
 use crate::store::{Store, StoreError, Stored, StoredReadings};
-use tfhe_sbc_transport::catalogue::Filter;
+use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::exposition;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
@@ -259,6 +259,7 @@ impl Application {
                     }
                 }
                 Selection::Stored(filter) => {
+                    this.check_names(&filter.names)?;
                     let selected = this.store.select(&filter, most)?;
                     match selected.is_empty() {
                         true => return Err(this.nothing_selected(&filter)?),
@@ -283,6 +284,19 @@ impl Application {
         found.collect()
     }
 
+    /// Refuses names of which one has uploaded nothing: a question about the others alone would be another one.
+    fn check_names(&self, names: &Names) -> Result<(), Refusal> {
+        let uploaders = self.store.uploaders();
+        let is_known = |name: &str| uploaders.iter().any(|uploader| uploader.name == name);
+        let mut plain = names.patterns().iter();
+        match plain.find(|name| !name.contains(['*', '?']) && !is_known(name)) {
+            Some(unknown) if !uploaders.is_empty() => {
+                Err(Refusal::no_such_device(unknown, &uploaders))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Tells why no uploads meet a filter.
     fn nothing_selected(&self, filter: &Filter) -> Result<Refusal, Refusal> {
         let uploaders = self.store.uploaders();
@@ -295,7 +309,7 @@ impl Application {
             ..Filter::ALL
         };
         Ok(match self.store.list(&of_devices)?.readings.first() {
-            None => Refusal::no_such_devices(&filter.names, &uploaders),
+            None => Refusal::no_such_device(&filter.names.to_string(), &uploaders),
             Some(latest) => Refusal::nothing_then(latest),
         })
     }
