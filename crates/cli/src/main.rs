@@ -14,6 +14,7 @@ mod columns;
 mod commands;
 mod demo;
 mod encryptor;
+mod export;
 mod failure;
 mod foreign;
 mod histogram;

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tfhe_sbc_transport::files;
 
@@ -78,6 +80,78 @@ pub(crate) fn write_with(
     }
 }
 
+/// Writes text that is nobody else's business and that `make` makes piece by piece: to a file that only its owner can read, which
+/// gets its name once it is whole, or to stdout. A reader of stdout that goes away ends the work, and that is no failure.
+pub(crate) fn write_private_text_with(
+    path: Option<&Path>,
+    make: impl FnOnce(&mut (dyn Write + Send)) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut failed = None;
+    let mut stdout = Stdout::default();
+    let is_gone = Arc::clone(&stdout.is_gone);
+    let make = |out: &mut (dyn Write + Send)| {
+        make(out).map_err(|failure| {
+            failed = Some(failure);
+            std::io::Error::other("the work ended")
+        })
+    };
+    let written = match file(path) {
+        Some(path) => to_file_with(path, Readers::Owner, make),
+        None => make(&mut stdout).explain("no output"),
+    };
+    match failed {
+        _ if is_gone.load(Ordering::Relaxed) => Ok(()),
+        Some(failure) => Err(failure),
+        None => written,
+    }
+}
+
+/// Stdout, and whether its reader has gone away.
+#[derive(Default)]
+struct Stdout {
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Stdout {
+    fn note<T>(&self, done: std::io::Result<T>) -> std::io::Result<T> {
+        if let Err(error) = &done
+            && error.kind() == ErrorKind::BrokenPipe
+        {
+            self.is_gone.store(true, Ordering::Relaxed);
+        }
+        done
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = std::io::stdout().write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let flushed = std::io::stdout().flush();
+        self.note(flushed)
+    }
+}
+
+/// Checks that a new file can be written at a path, before any work is done for it; `replace` says that one that is there may be
+/// replaced.
+pub(crate) fn check_new(path: Option<&Path>, replace: bool) -> Outcome<()> {
+    let Some(path) = file(path) else {
+        return Ok(());
+    };
+    check_file(path)?;
+    // Devices and pipes are written into.
+    match path.is_file() && !replace {
+        true => Err(failure(
+            format_args!("{} exists already", path.display()),
+            "name another file, or have it replaced with --force",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Writes a file, replacing it in one step. A device or a pipe is written into.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
     write_file_with(path, |file| file.write_all(bytes))
@@ -85,6 +159,22 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Outcome<()> {
 
 fn write_file_with(
     path: &Path,
+    make: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
+) -> Outcome<()> {
+    to_file_with(path, Readers::All, make)
+}
+
+/// The users of this machine who may read a file.
+#[derive(Clone, Copy)]
+enum Readers {
+    All,
+    Owner,
+}
+
+/// Writes a file, replacing it in one step. A device or a pipe is written into.
+fn to_file_with(
+    path: &Path,
+    readers: Readers,
     make: impl FnOnce(&mut (dyn Write + Send)) -> std::io::Result<()>,
 ) -> Outcome<()> {
     let doing = "the output was not written";
@@ -98,7 +188,11 @@ fn write_file_with(
             .and_then(|mut file| make(&mut file));
         written.advise(format_args!("{doing} to {}", path.display()), advice)
     } else {
-        files::write_atomic_with(&target, |file| make(file)).advise(doing, advice)
+        let written = match readers {
+            Readers::All => files::write_atomic_with(&target, |file| make(file)),
+            Readers::Owner => files::write_private_with(&target, |file| make(file)),
+        };
+        written.advise(doing, advice)
     }
 }
 

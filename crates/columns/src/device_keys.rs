@@ -122,9 +122,24 @@ impl DeviceKeys {
     /// If the directory cannot be read. Files that are no switch keys for this server key
     /// are left out, with a warning in the log.
     pub fn in_directory(key: &ServerKey<u64>, directory: &Path) -> Result<Self, DeviceKeyError> {
+        Self::of_key_set(key.parameters(), key.fingerprint(), Some(directory))
+    }
+
+    /// Returns the devices of a key set, for everybody who has one of its keys: those whose switch keys are in a directory, and
+    /// none without one.
+    ///
+    /// # Errors
+    /// As [`DeviceKeys::in_directory`].
+    pub fn of_key_set(
+        parameters: &Parameters,
+        key_set: KeyFingerprint,
+        directory: Option<&Path>,
+    ) -> Result<Self, DeviceKeyError> {
         let keys = Self {
-            directory: Some(directory.to_owned()),
-            ..Self::none(key)
+            parameters: *parameters,
+            key_set,
+            directory: directory.map(Path::to_owned),
+            scanned: Mutex::default(),
         };
         drop(keys.look()?);
         Ok(keys)

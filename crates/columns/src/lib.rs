@@ -60,6 +60,7 @@ mod computed;
 mod condition;
 pub mod cost;
 pub mod decimal;
+pub mod decrypt;
 pub mod device_keys;
 mod encoding;
 mod encrypted_limits;

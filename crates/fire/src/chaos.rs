@@ -457,7 +457,7 @@ mod tests {
         let secret = SecretKey::generate(parameters, &mut fresh_seeds().unwrap()).unwrap();
         let device = secret.device_key().to_bytes().unwrap();
         let upload = Uploads::of_bytes(device).unwrap().make("board", 7).unwrap();
-        let rows = Owner::of_key(secret).decrypt(&upload).unwrap();
+        let rows = Owner::of_key(&secret).unwrap().decrypt(&upload).unwrap();
         assert_eq!(rows.len(), ROWS);
         let mut readings = std::collections::HashSet::new();
         for (row, (label, found)) in rows.iter().enumerate() {
@@ -483,7 +483,7 @@ mod tests {
         });
         let labels: Vec<String> = (0..ROWS).map(|row| format!("agent/{row}")).collect();
         let upload = uploads.encrypt(&columns, &labels).unwrap();
-        let rows = Owner::of_key(secret).decrypt(&upload).unwrap();
+        let rows = Owner::of_key(&secret).unwrap().decrypt(&upload).unwrap();
         assert_eq!(rows.len(), ROWS);
         for (label, found) in rows {
             assert!(are_same(&found, &readings_of(&label)), "{label}: {found:?}");

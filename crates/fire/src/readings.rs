@@ -4,13 +4,12 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use tfhe_sbc_core::glwe::PreparedGlweSecretKey;
+use tfhe_sbc_columns::decrypt::{DecryptedUpload, UploadDecryption};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_upload::DeviceSession;
-use tfhe_sbc_upload::extract::ExpandedGlweList;
-use tfhe_sbc_upload::readings::{Column, Upload};
+use tfhe_sbc_upload::readings::Column;
 use zeroize::Zeroizing;
 
 use crate::Failure;
@@ -93,50 +92,32 @@ impl Uploads {
 }
 
 /// The decryption of uploads, which only the key owner can do.
-pub(crate) struct Owner {
-    secret: SecretKey,
-    key: PreparedGlweSecretKey,
-}
+pub(crate) struct Owner(Mutex<UploadDecryption>);
 
 impl Owner {
     pub(crate) fn new(key: &Path) -> Result<Self, Failure> {
         let bytes = Zeroizing::new(std::fs::read(key)?);
-        Ok(Self::of_key(SecretKey::from_bytes(&bytes)?))
+        Self::of_key(&SecretKey::from_bytes(&bytes)?)
     }
 
-    pub(crate) fn of_key(secret: SecretKey) -> Self {
-        let key = secret.glwe().prepare();
-        Self { secret, key }
+    pub(crate) fn of_key(secret: &SecretKey) -> Result<Self, Failure> {
+        Ok(Self(Mutex::new(UploadDecryption::new(secret, None)?)))
     }
 
     /// Returns the rows of an upload: label and reading of each column.
     pub(crate) fn decrypt(&self, upload: &[u8]) -> Result<Vec<(String, Vec<f64>)>, Failure> {
-        let parameters = self.secret.parameters();
-        let encoding = parameters.block_encoding();
-        let upload = Upload::parse(upload, parameters, self.secret.fingerprint())?;
-        let list = ExpandedGlweList::<u64>::expand(&upload.list, parameters);
-        let phases: Vec<u64> = list
-            .ciphertexts()
-            .iter()
-            .flat_map(|ciphertext| self.key.phase(ciphertext))
-            .collect();
-        let metadata = &upload.metadata;
-        let mut rows = Vec::with_capacity(metadata.rows.len());
-        for (row, label) in metadata.rows.iter().enumerate() {
-            let mut readings = Vec::with_capacity(metadata.columns.len());
-            for (column, described) in metadata.columns.iter().enumerate() {
-                let blocks = metadata.blocks_of(encoding, column, row);
-                let phases = phases.get(blocks).ok_or("an upload has too few blocks")?;
-                let code = match (described.compact, phases) {
-                    (Some(compact), &[phase]) => compact.encoding(described.bits)?.decode(phase),
-                    _ => phases.iter().rev().fold(0, |code, &phase| {
-                        (code << encoding.message_bits()) | encoding.decode(phase)
-                    }),
-                };
-                readings.push(described.fixed_point()?.decode(code as f64));
-            }
-            rows.push((label.clone(), readings));
-        }
-        Ok(rows)
+        let mut decryption = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let DecryptedUpload { metadata, readings } = decryption.decrypt(upload)?;
+        let rows = metadata.rows.into_iter().enumerate().map(|(row, label)| {
+            let of_row = readings
+                .iter()
+                .map(|column| column.get(row).copied().flatten());
+            let of_row: Option<Vec<f64>> = of_row.collect();
+            Ok((
+                label,
+                of_row.ok_or("an upload has a reading that its column cannot have")?,
+            ))
+        });
+        rows.collect()
     }
 }

@@ -77,6 +77,16 @@ pub fn write_atomic_with(
     flush_directory(parent(path))
 }
 
+/// Does what [`write_atomic_with`] does, for a file that only its owner can read (mode 0600), also where it replaces one that
+/// others can read.
+pub fn write_private_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), FileError> {
+    replace_with(path, write, mode(0o600))?;
+    flush_directory(parent(path))
+}
+
 /// Does what [`write_atomic`] does, except that the file's name may be lost in a power cut until
 /// [`flush_directory`] is called.
 pub fn write_unflushed(path: &Path, bytes: &[u8]) -> Result<(), FileError> {

@@ -1,5 +1,6 @@
 //! `readings`: what a server has stored.
 
+mod decrypted;
 mod get;
 mod list;
 mod remove;
@@ -16,7 +17,7 @@ use crate::report;
 /// Lists, shows, gets and removes the uploads that a server has stored, by device and by the times of their rows.
 #[derive(Args)]
 #[command(
-    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc readings list --to https://localhost:8443 --tls tls\n  tfhe-sbc readings list --to https://localhost:8443 --device device --limit 1 --json\n  tfhe-sbc readings get --to https://localhost:8443 --device device --out uploads"
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc readings list --to https://localhost:8443 --tls tls\n  tfhe-sbc readings list --to https://localhost:8443 --device device --limit 1 --json\n  tfhe-sbc readings get --to https://localhost:8443 --device device --out uploads\n  tfhe-sbc readings get --to https://localhost:8443 --device device --decrypt keys/secret.tsbc --out table.csv"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -29,7 +30,7 @@ enum Task {
     List(list::Arguments),
     /// Show what the server knows of one upload, and its columns
     Show(show::Arguments),
-    /// Write uploads into files, as the boards sent them
+    /// Write uploads into files, as the boards sent them, or decrypt them into one table
     Get(get::Arguments),
     /// Remove uploads from the server, for good
     Rm(remove::Arguments),

@@ -19,6 +19,7 @@ mod bad_tables;
 mod c_library;
 mod checks;
 mod compact_columns;
+mod decrypted_tables;
 mod demo;
 mod derived_columns;
 mod device_keys;

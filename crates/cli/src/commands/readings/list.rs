@@ -62,21 +62,29 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 
 /// Returns the uploads that a filter selects, at most `most` of them, page by page.
 pub(super) fn pages(client: &Client, filter: Filter, most: Option<u32>) -> Outcome<ReadingsList> {
+    let mut readings = Vec::new();
+    let next = each(client, filter, most, |entry| readings.push(entry))?;
+    Ok(ReadingsList { readings, next })
+}
+
+/// Calls `take` with each upload that a filter selects, at most `most` of them, page by page. Returns the number that the following
+/// page is asked for with, if there is one.
+pub(super) fn each(
+    client: &Client,
+    filter: Filter,
+    most: Option<u32>,
+    mut take: impl FnMut(ReadingsEntry),
+) -> Outcome<Option<u64>> {
     let mut filter = filter;
-    let mut list = ReadingsList {
-        readings: Vec::new(),
-        next: None,
-    };
+    let mut taken: u32 = 0;
     loop {
-        let have = u32::try_from(list.readings.len()).unwrap_or(u32::MAX);
-        filter.limit = most.map(|most| most.saturating_sub(have));
+        filter.limit = most.map(|most| most.saturating_sub(taken));
         let page = client.list(&filter).explain("no list of readings")?;
-        list.readings.extend(page.readings);
-        list.next = page.next;
-        let enough = most.is_some_and(|most| list.readings.len() >= most as usize);
+        taken = taken.saturating_add(u32::try_from(page.readings.len()).unwrap_or(u32::MAX));
+        page.readings.into_iter().for_each(&mut take);
         match page.next {
-            Some(next) if !enough => filter.before = Some(next),
-            _ => return Ok(list),
+            Some(next) if most.is_none_or(|most| taken < most) => filter.before = Some(next),
+            next => return Ok(next),
         }
     }
 }
