@@ -12,6 +12,7 @@ mod device_key;
 mod encrypt;
 mod eval;
 mod inspect;
+mod jobs;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 mod pads;
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     Restore(restore::Arguments),
     /// Ask a server about stored readings
     Query(query::Arguments),
+    /// List, await, get and call off questions that a server goes on with when you are gone
+    Jobs(jobs::Arguments),
     /// Find out a server that computes wrongly, by uploads whose readings you know
     Checks(checks::Arguments),
     /// Answer questions about encrypted readings in files, without a server
@@ -110,6 +113,7 @@ impl Command {
             #[cfg(unix)]
             Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,
+            Self::Jobs(arguments) => jobs::run(&arguments)?,
             Self::Checks(arguments) => checks::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,

@@ -23,7 +23,7 @@ use tfhe_sbc_query::request::Manner;
 use tfhe_sbc_query::results::{Answer, Decryption, Results};
 use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_service::certificates::{TlsFiles, write_tls_directory};
-use tfhe_sbc_transport::client::{Client, QueryReply};
+use tfhe_sbc_transport::client::{Client, Freshness, QueryReply};
 use tfhe_sbc_transport::files;
 use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
@@ -266,7 +266,13 @@ fn ask(
 ) -> Outcome<QueryReply> {
     let request = query::seal(questions, columns, session, Manner::default())?;
     let most = largest_result(questions, &ColumnList::default(), &Scope::default());
-    query::ask(&connect(server, &made.owner)?, &readings, &request, most)
+    query::ask(
+        &connect(server, &made.owner)?,
+        Freshness::Kept,
+        &readings,
+        &request,
+        most,
+    )
 }
 
 fn draw(
@@ -320,6 +326,7 @@ mod tests {
             result: Vec::new(),
             bootstraps: 1,
             seconds: 1.0,
+            kept_for: None,
         };
         let prints = (ParameterFingerprint::default(), KeyFingerprint::default());
         let upload = metadata::write(prints.0, prints.1, &"an upload").unwrap();

@@ -28,6 +28,16 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
+/// Returns a time that has gone by in whole seconds, minutes, hours or days.
+pub(crate) fn age(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(86_400, "d"), (3600, "h"), (60, "min")];
+    match units.iter().find(|(unit, _)| seconds >= 2 * unit) {
+        Some((unit, name)) => format!("{} {name}", count(seconds / unit)),
+        None => format!("{seconds} s"),
+    }
+}
+
 /// Returns a time of day in RFC 3339, UTC.
 pub(crate) fn moment(time: SystemTime) -> String {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -80,5 +90,14 @@ mod tests {
         assert_eq!(number(-0.000_000_1), "0");
         assert_eq!(plain("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
         assert_eq!(time(Duration::from_micros(1500)), "1.5 ms");
+        for (seconds, text) in [
+            (0, "0 s"),
+            (119, "119 s"),
+            (120, "2 min"),
+            (7300, "2 h"),
+            (700_000, "8 d"),
+        ] {
+            assert_eq!(age(Duration::from_secs(seconds)), text);
+        }
     }
 }

@@ -28,6 +28,7 @@ pub mod ingest;
 pub mod key_backend;
 mod listening;
 mod metrics;
+mod results;
 pub mod revocation;
 pub mod server;
 pub mod signers;

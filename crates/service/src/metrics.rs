@@ -10,6 +10,7 @@ use crate::frames::FrameReason;
 use crate::store::Expired;
 use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
+use tfhe_sbc_transport::jobs::JobState;
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
 
 /// The reason why a request was turned away.
@@ -140,6 +141,14 @@ impl HandshakeFailure {
     }
 }
 
+/// The ways in which jobs end, and their names.
+const JOB_ENDS: [(JobState, &str); 4] = [
+    (JobState::Answered, "answered"),
+    (JobState::Failed, "failed"),
+    (JobState::Cancelled, "cancelled"),
+    (JobState::Interrupted, "interrupted"),
+];
+
 /// The server's counters and gauges.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -159,6 +168,10 @@ pub(crate) struct Metrics {
     removed_bytes: AtomicU64,
     retention_errors: AtomicU64,
     queries: AtomicU64,
+    kept_answers: AtomicU64,
+    kept_results: AtomicU64,
+    kept_result_bytes: AtomicU64,
+    jobs: [AtomicU64; JOB_ENDS.len()],
     bootstraps: Arc<AtomicU64>,
     evaluation_microseconds: AtomicU64,
     pub(crate) connections: Gauge,
@@ -227,6 +240,25 @@ impl Metrics {
 
     pub(crate) fn count_retention_error(&self) {
         self.retention_errors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a query or a job that was answered with a kept result.
+    pub(crate) fn count_kept_answer(&self) {
+        self.kept_answers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets the number of kept results, and their bytes.
+    pub(crate) fn set_kept(&self, results: u64, bytes: u64) {
+        self.kept_results.store(results, Ordering::Relaxed);
+        self.kept_result_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts a job that has ended.
+    pub(crate) fn count_job(&self, end: JobState) {
+        let place = JOB_ENDS.iter().position(|(state, _)| *state == end);
+        if let Some(count) = place.and_then(|place| self.jobs.get(place)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn count_query(&self, took: Duration) {
@@ -347,7 +379,33 @@ impl Metrics {
                 ("bytes", read(&self.removed_by_bytes)),
             ],
         );
+        let ends = JOB_ENDS.iter().map(|(_, name)| *name);
+        page.add_labelled(
+            "tfhe_sbc_jobs_total",
+            Counter,
+            "Jobs ended, by their end.",
+            "end",
+            ends.zip(self.jobs.iter().map(read)),
+        );
         for (name, kind, help, value) in [
+            (
+                "tfhe_sbc_kept_answers_total",
+                Counter,
+                "Questions answered with a kept result.",
+                read(&self.kept_answers),
+            ),
+            (
+                "tfhe_sbc_kept_results",
+                Gauge,
+                "Results kept.",
+                read(&self.kept_results),
+            ),
+            (
+                "tfhe_sbc_kept_result_bytes",
+                Gauge,
+                "Bytes of results kept.",
+                read(&self.kept_result_bytes),
+            ),
             (
                 "tfhe_sbc_retention_removed_bytes_total",
                 Counter,

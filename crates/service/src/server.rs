@@ -12,8 +12,10 @@ mod evaluation;
 mod files_limit;
 mod frames;
 mod history;
+mod jobs;
 mod page;
 mod peers;
+mod questions;
 mod replies;
 mod retention;
 mod routes;
@@ -36,11 +38,14 @@ use crate::client_verifier::ClientVerifier;
 use crate::frames::{Frames, FramesConfig, broker, udp};
 use crate::ingest::{self, IngestConfig, IngestLimits};
 use crate::metrics::Metrics;
+pub use crate::results::Keeping;
 use crate::store::{Completed, Retention, Store, StoreError};
 use crate::tls::{self, TlsError};
 use connection::ConnectionHandler;
 use peers::Peers;
+use questions::Kept;
 use routes::Application;
+use tfhe_sbc_transport::files::FileError;
 use tfhe_sbc_transport::identity::Identity;
 
 /// The threads for work that waits for the disk. Further uploads wait for a thread; evaluations are
@@ -67,6 +72,8 @@ pub struct ServerConfig {
     pub frames: FramesConfig,
     /// The bounds of what it keeps.
     pub retention: Retention,
+    /// The bounds of the results that it keeps.
+    pub keeping: Keeping,
     /// The bounds of what it takes on.
     pub limits: Limits,
 }
@@ -210,6 +217,9 @@ pub enum ServeError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The results and jobs that it keeps cannot be read.
+    #[error("the results that the server keeps: {0}")]
+    Keeping(#[source] FileError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -343,6 +353,7 @@ pub async fn serve(
         Arc::clone(&frames),
         Arc::clone(&metrics),
         Arc::clone(&clients),
+        Kept::open(&config.keeping, &metrics).map_err(ServeError::Keeping)?,
     );
     let application = Arc::new(application);
     let (stop, stopping) = watch::channel(false);

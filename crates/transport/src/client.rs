@@ -5,6 +5,7 @@
 mod connection;
 mod error;
 mod frames;
+mod jobs;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
+use hyper::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER};
 use hyper::{Method, Request, Response};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -24,7 +25,7 @@ use crate::catalogue::Filter;
 use crate::identity::Identity;
 use crate::protocol::{
     BOOTSTRAPS_HEADER, BOOTSTRAPS_METRIC, COLUMNS_PATH, ColumnList, ErrorBody, HEALTH_PATH,
-    METRICS_PATH, QUERY_PATH, READINGS_PATH, ReadingsEntry, ReadingsList, RunningQuery,
+    METRICS_PATH, NO_CACHE, QUERY_PATH, READINGS_PATH, ReadingsEntry, ReadingsList, RunningQuery,
     SECONDS_HEADER, STATUS_PATH, Selection, Status, TAG_HEADER, UploadReceipt,
 };
 use connection::{Connection, Endpoint, SendError};
@@ -82,6 +83,17 @@ pub struct QueryReply {
     pub bootstraps: u64,
     /// The seconds that the query took, waiting in the queue excluded.
     pub seconds: f64,
+    /// The time for which the server has kept the result, if an earlier question of the same bytes got it.
+    pub kept_for: Option<Duration>,
+}
+
+/// The answers to a query that a client takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// One that the server has kept, too.
+    Kept,
+    /// Only one that is computed for this query.
+    Fresh,
 }
 
 /// The client of one server. It must not be used or dropped inside an asynchronous runtime, for its
@@ -221,6 +233,20 @@ impl Client {
         query: &[u8],
         most: u64,
     ) -> Result<QueryReply, ClientError> {
+        self.query_for(Freshness::Kept, readings, query, most)
+    }
+
+    /// Does the same as [`Client::query`] for an answer of that freshness.
+    ///
+    /// # Errors
+    /// Those of [`Client::query`].
+    pub fn query_for(
+        &self,
+        freshness: Freshness,
+        readings: &Selection,
+        query: &[u8],
+        most: u64,
+    ) -> Result<QueryReply, ClientError> {
         // The query gets a connection of its own, so that it is never sent twice.
         let asked = Ask {
             action: "answer the query",
@@ -229,13 +255,25 @@ impl Client {
             fresh_connection: true,
         };
         let body = Bytes::copy_from_slice(query);
-        let reply = self.ask(asked, Method::POST, format!("{QUERY_PATH}{readings}"), body)?;
+        let path = format!("{QUERY_PATH}{readings}");
+        let reply = self.ask_for(freshness, asked, Method::POST, path, body)?;
+        self.query_reply(reply)
+    }
+
+    fn query_reply(&self, reply: Response<Bytes>) -> Result<QueryReply, ClientError> {
         let bootstraps = self.header(reply.headers(), BOOTSTRAPS_HEADER)?;
         let seconds = self.header(reply.headers(), SECONDS_HEADER)?;
+        let kept_for = match reply.headers().contains_key(AGE) {
+            true => Some(Duration::from_secs(
+                self.header(reply.headers(), AGE.as_str())?,
+            )),
+            false => None,
+        };
         Ok(QueryReply {
             result: reply.into_body().into(),
             bootstraps,
             seconds,
+            kept_for,
         })
     }
 
@@ -286,13 +324,24 @@ impl Client {
         path: String,
         body: Bytes,
     ) -> Result<Response<Bytes>, ClientError> {
+        self.ask_for(Freshness::Kept, asked, method, path, body)
+    }
+
+    fn ask_for(
+        &self,
+        freshness: Freshness,
+        asked: Ask,
+        method: Method,
+        path: String,
+        body: Bytes,
+    ) -> Result<Response<Bytes>, ClientError> {
         let reply = self.runtime.block_on(async {
             let kept = if asked.fresh_connection {
                 None
             } else {
                 self.take_idle()
             };
-            let exchange = self.exchange(kept, method, path, body, asked.most);
+            let exchange = self.exchange(kept, freshness, method, path, body, asked.most);
             timeout(asked.timeout, exchange)
                 .await
                 .map_err(|_| ClientError::Timeout {
@@ -311,6 +360,7 @@ impl Client {
     async fn exchange(
         &self,
         kept: Option<Connection>,
+        freshness: Freshness,
         method: Method,
         path: String,
         body: Bytes,
@@ -318,12 +368,16 @@ impl Client {
     ) -> Result<Response<Bytes>, ClientError> {
         let address = &self.endpoint.address;
         let request = || {
-            Request::builder()
+            let mut request = Request::builder()
                 .method(method.clone())
                 .uri(&path)
                 .header(HOST, address)
                 .header(CONTENT_TYPE, "application/octet-stream")
-                .header(TAG_HEADER, &self.tag)
+                .header(TAG_HEADER, &self.tag);
+            if freshness == Freshness::Fresh {
+                request = request.header(CACHE_CONTROL, NO_CACHE);
+            }
+            request
                 .body(Full::new(body.clone()))
                 .map_err(|error| self.bad_reply(error.to_string()))
         };

@@ -3,7 +3,7 @@
 //! - Identity: [`identity`] loads certificates and keys, [`role`] reads from a certificate who its
 //!   holder is and what it may do, [`tls`] makes the settings of a
 //!   client's TLS connection, [`scheme`] lists the schemes of addresses.
-//! - HTTP: [`protocol`] defines paths, headers and bodies, [`frames`] those of frames and pads; [`client`] is a
+//! - HTTP: [`protocol`] defines paths, headers and bodies, [`frames`] those of frames and pads, [`jobs`] those of jobs; [`client`] is a
 //!   blocking client.
 //! - MQTT: [`mqtt`] defines packets, a connection to a broker, and how an upload is cut into parts.
 //! - Signatures: [`signature`] signs uploads and checks the signatures.
@@ -24,6 +24,7 @@ pub mod files;
 pub mod frames;
 pub mod human;
 pub mod identity;
+pub mod jobs;
 pub mod mqtt;
 pub mod protocol;
 pub mod provider;

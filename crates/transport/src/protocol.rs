@@ -7,7 +7,8 @@
 //! | `GET /v1/readings/{id}` | owner | the upload (binary) |
 //! | `DELETE /v1/readings/{id}` | owner | the [`ReadingsEntry`] that there was |
 //! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
-//! | `POST /v1/query/{id}` (binary), `id` a [`Selection`], such as `stored?device=hill` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`] |
+//! | `POST /v1/query/{id}` (binary), `id` a [`Selection`], such as `stored?device=hill` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`], and `Age` if it is a kept one |
+//! | `POST /v1/jobs/{id}`, `GET` and `DELETE` of `/v1/jobs` | owner | [jobs](crate::jobs) |
 //! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |
@@ -57,6 +58,9 @@ pub const SECONDS_HEADER: &str = "x-tfhe-sbc-seconds";
 pub const TAG_HEADER: &str = "x-tfhe-sbc-tag";
 /// The most characters of a tag.
 pub const MAX_TAG: usize = 32;
+
+/// The value of the header `Cache-Control` of a query that is not to be answered with a kept result.
+pub const NO_CACHE: &str = "no-cache";
 
 /// The status of the answer to a short upload whose definitions the server does not know: the whole upload is
 /// to be sent instead. Nothing else has this status.

@@ -14,7 +14,7 @@ use tfhe_sbc_query::request::{EncryptThresholds, Manner, Request};
 use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
-use tfhe_sbc_transport::client::{Client, ClientError, QueryReply};
+use tfhe_sbc_transport::client::{Client, ClientError, Freshness, QueryReply};
 use tfhe_sbc_transport::protocol::{ColumnList, Selection, UploaderName};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::definition::Definition;
@@ -58,6 +58,12 @@ pub(crate) struct Arguments {
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Do not wait: print the id of a job. The server goes on with it, and `jobs` follows it and gets the result
+    #[arg(long, conflicts_with_all = ["out", "checks"])]
+    detach: bool,
+    /// Have the answer computed, also if the server has kept one to the same question about the same uploads
+    #[arg(long, conflicts_with = "detach")]
+    fresh: bool,
     /// A record of `checks make`: at the --check-rate, the same questions are also asked about one of its uploads,
     /// before or after, and the answers go to OUT-check for `decrypt --checks`
     #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["since", "until", "last", "newest", "by"])]
@@ -165,7 +171,9 @@ pub(crate) fn seal(
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
-    output::check(arguments.out.as_deref())?;
+    if !arguments.detach {
+        output::check(arguments.out.as_deref())?;
+    }
     let client = arguments.server.connect("owner")?;
     let (readings, scope) = arguments.readings()?;
     let list = match (client.columns(&readings), &arguments.questions.columns) {
@@ -186,35 +194,82 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         Some(latest) => latest.id.into(),
         None => readings,
     };
+    if arguments.detach {
+        return arguments.detach(&client, &readings, &list, scope);
+    }
     let check = arguments.draw_check(&list.columns)?;
     // The server does not learn from the order which of the two is the check.
     let is_check_first = check.is_some() && checks::random()? & 1 == 0;
     if is_check_first {
         arguments.ask_check(&client, check.as_ref())?;
     }
-    let reply = (arguments.questions).ask(&client, &readings, &list, scope)?;
-    output::write(arguments.out.as_deref(), &reply.result)?;
-    if let Some(latest) = &list.latest {
-        output::note(format_args!(
-            "about the upload of '{}' that was stored last, at {}, alone: --device and --since choose more",
-            latest.uploader, latest.created_at,
-        ));
-    }
-    note_about(&reply.result);
-    output::note(format_args!(
-        "answered with {} bootstraps in {}: {} to {}",
-        report::count(reply.bootstraps),
-        report::time(Duration::from_secs_f64(reply.seconds)),
-        report::bytes(reply.result.len() as u64),
-        output::shown(arguments.out.as_ref())
-    ));
+    let freshness = arguments.freshness();
+    let reply = (arguments.questions).ask(&client, freshness, &readings, &list, scope)?;
+    note_latest(&list);
+    write(&reply, arguments.out.as_ref())?;
     if !is_check_first {
         arguments.ask_check(&client, check.as_ref())?;
     }
     Ok(())
 }
 
+/// Says which upload a question without a selection is about.
+fn note_latest(list: &ColumnList) {
+    if let Some(latest) = &list.latest {
+        output::note(format_args!(
+            "about the upload of '{}' that was stored last, at {}, alone: --device and --since choose more",
+            latest.uploader, latest.created_at,
+        ));
+    }
+}
+
+/// Writes a result, and says what it is about and what it took.
+pub(super) fn write(reply: &QueryReply, out: Option<&PathBuf>) -> Outcome<()> {
+    output::write(out.map(PathBuf::as_path), &reply.result)?;
+    note_about(&reply.result);
+    // A server's word, which need not be a time.
+    let took = Duration::try_from_secs_f64(reply.seconds).unwrap_or_default();
+    let kept = match reply.kept_for {
+        Some(age) => format!(", {} ago", report::age(age)),
+        None => String::new(),
+    };
+    output::note(format_args!(
+        "answered with {} bootstraps in {}{kept}: {} to {}",
+        report::count(reply.bootstraps),
+        report::time(took),
+        report::bytes(reply.result.len() as u64),
+        output::shown(out)
+    ));
+    Ok(())
+}
+
 impl Arguments {
+    /// Asks the questions as a job, and prints its id.
+    fn detach(
+        &self,
+        client: &Client,
+        readings: &Selection,
+        list: &ColumnList,
+        scope: Scope,
+    ) -> Outcome<()> {
+        let request = self.questions.seal(&list.columns, scope)?;
+        let job = client.detach(readings, &request).explain("no job")?;
+        note_latest(list);
+        output::note(
+            "`tfhe-sbc jobs wait ID` follows the job, and `tfhe-sbc jobs get ID` gets its result",
+        );
+        output::emit(job.id)
+    }
+
+    /// The answers that are taken. Questions that may come with a check are computed: a kept answer shows nothing about the
+    /// server, and the server must not learn from this which question is the check.
+    fn freshness(&self) -> Freshness {
+        match self.fresh || self.checks.is_some() {
+            true => Freshness::Fresh,
+            false => Freshness::Kept,
+        }
+    }
+
     /// Returns the uploads that the questions are about, and which of their rows.
     fn readings(&self) -> Outcome<(Selection, Scope)> {
         let scope = self.selected.times.scope(&self.rows)?;
@@ -278,7 +333,7 @@ impl Arguments {
             ..ColumnList::default()
         };
         let all = Scope::default();
-        let reply = self.questions.ask(client, &id.into(), &list, all)?;
+        let reply = (self.questions).ask(client, Freshness::Fresh, &id.into(), &list, all)?;
         let texts = self.questions.asked.iter();
         let texts = texts.map(|asked| asked.text.clone()).collect();
         let name = BlobId::of(&reply.result).to_string();
@@ -302,13 +357,14 @@ impl Questions {
     fn ask(
         &self,
         client: &Client,
+        freshness: Freshness,
         readings: &Selection,
         list: &ColumnList,
         scope: Scope,
     ) -> Outcome<QueryReply> {
         let request = self.seal(&list.columns, scope)?;
         let most = largest_result(&self.parsed(), list, &scope);
-        ask(client, readings, &request, most)
+        ask(client, freshness, readings, &request, most)
     }
 }
 
@@ -316,6 +372,7 @@ impl Questions {
 /// is refused.
 pub(crate) fn ask(
     client: &Client,
+    freshness: Freshness,
     readings: &Selection,
     request: &[u8],
     most: u64,
@@ -327,6 +384,7 @@ pub(crate) fn ask(
         }
     };
     progress::meanwhile(Duration::from_millis(500), show, || {
-        client.query(readings, request, most).explain("no answer")
+        let reply = client.query_for(freshness, readings, request, most);
+        reply.explain("no answer")
     })
 }

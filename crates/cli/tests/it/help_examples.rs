@@ -56,6 +56,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "backup",
         "restore",
         "query",
+        "jobs",
         "checks",
         "eval",
         "decrypt",
@@ -242,6 +243,12 @@ fn the_examples_of_serve_send_and_query_work_together() {
     for question in ["max(temperature_c)", "count(illuminance_lx > encrypted(…))"] {
         assert!(answers.text().contains(question), "{}", answers.text());
     }
+    let answers = run("jobs");
+    assert!(
+        answers.text().contains("max(temperature_c)"),
+        "{}",
+        answers.text()
+    );
     let id = sent.text().trim();
     for task in ["readings", "readings list", "readings show", "readings get"] {
         let shown = run(task);

@@ -25,6 +25,7 @@ mod derived_columns;
 mod device_keys;
 mod frames_server;
 mod help_examples;
+mod jobs;
 mod packing_keys;
 mod pads;
 mod params;

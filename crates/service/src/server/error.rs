@@ -11,6 +11,7 @@ use crate::store::{StoreError, StoredReadings, Uploader};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::FilterError;
 use tfhe_sbc_transport::human::Bytes;
+use tfhe_sbc_transport::jobs::{Job, JobId};
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{DeviceId, ErrorBody, UploaderName};
 use tfhe_sbc_transport::role::{Action, Subject};
@@ -44,6 +45,14 @@ impl Refusal {
             message: message.into(),
             hint: hint.into(),
             retry_after_seconds: None,
+        }
+    }
+
+    /// Returns what the caller is told.
+    pub(super) fn into_body(self) -> ErrorBody {
+        ErrorBody {
+            error: self.message,
+            hint: self.hint,
         }
     }
 
@@ -162,6 +171,65 @@ impl Refusal {
         Self::new(status, Rejection::Invalid, error.to_string(), hint)
     }
 
+    pub(super) fn bad_job_id(message: impl ToString) -> Self {
+        let hint = "GET /v1/jobs lists your jobs";
+        let status = StatusCode::BAD_REQUEST;
+        Self::new(status, Rejection::Invalid, message.to_string(), hint)
+    }
+
+    /// Refuses a job that is not there, or another owner's: whether it is there is not said.
+    pub(super) fn no_such_job(id: JobId) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            format!("you have no job {id}"),
+            "GET /v1/jobs lists your jobs; a server keeps them for some time only",
+        )
+    }
+
+    pub(super) fn no_result_of(job: &Job) -> Self {
+        let (message, hint) = match (&job.error, job.state.is_ended()) {
+            (Some(error), _) => (error.error.clone(), error.hint.clone()),
+            (None, true) => ("it was called off".to_owned(), "ask again".to_owned()),
+            (None, false) => (
+                "it is not answered yet".to_owned(),
+                format!("GET /v1/jobs/{} says how far it is", job.id),
+            ),
+        };
+        let message = format!("the job {} has no result: {message}", job.id);
+        Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
+    }
+
+    pub(super) fn result_is_gone(id: JobId) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            format!("the result of the job {id} is not kept any more"),
+            "ask again, or let the server keep more with --keep-results and --keep-result-bytes",
+        )
+    }
+
+    pub(super) fn too_long_to_keep(bytes: u64) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Rejection::TooLarge,
+            format!(
+                "the result has {}, more than this server keeps",
+                Bytes(bytes)
+            ),
+            "ask in a query, and wait for the answer, or let the server keep more with --keep-result-bytes",
+        )
+    }
+
+    pub(super) fn no_jobs_here() -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            Rejection::NotFound,
+            "this server keeps no results, and so takes no jobs",
+            "ask in a query, and wait for the answer, or start the server without --keep-result-bytes 0",
+        )
+    }
+
     pub(super) fn unknown_definitions() -> Self {
         let message = "the definitions that the short upload refers to are not known here";
         let hint = "send the whole upload; its receipt says whether the next may be short";
@@ -250,13 +318,13 @@ impl Refusal {
 
     pub(super) fn no_such_path() -> Self {
         let message = "there is nothing at this path";
-        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
+        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/jobs, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
         Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
     }
 
     pub(super) fn wrong_method() -> Self {
         let message = "this path does not take this method";
-        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, POST /v1/frames/{board}, POST and GET /v1/pads, DELETE /v1/pads/{board}, GET everything else";
+        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, POST, GET and DELETE /v1/jobs/{id}, POST /v1/frames/{board}, POST and GET /v1/pads, DELETE /v1/pads/{board}, GET everything else";
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             Rejection::Invalid,
@@ -421,18 +489,15 @@ impl From<StoreError> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let body = Json(ErrorBody {
-            error: self.message,
-            hint: self.hint,
-        });
-        let mut response = (self.status, body).into_response();
-        if let Some(seconds) = self.retry_after_seconds {
+        let (status, reason, retry_after) = (self.status, self.reason, self.retry_after_seconds);
+        let mut response = (status, Json(self.into_body())).into_response();
+        if let Some(seconds) = retry_after {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         // The reason is for the middleware that counts.
-        response.extensions_mut().insert(self.reason);
+        response.extensions_mut().insert(reason);
         response
     }
 }

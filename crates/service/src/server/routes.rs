@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -22,6 +22,7 @@ use super::evaluation::EvaluationQueue;
 use super::frames;
 use super::history::History;
 use super::page::{self, Page, STYLE_PATH};
+use super::questions::{self, Kept};
 use super::replies;
 use super::short_uploads;
 use crate::backend::{Backend, Uploader};
@@ -31,11 +32,12 @@ use crate::metrics::{Metrics, Rejection};
 use crate::store::{Store, StoreError, Stored, StoredReadings};
 use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::exposition;
+use tfhe_sbc_transport::jobs::JOBS_PATH;
 use tfhe_sbc_transport::mqtt::answer::Answer;
 use tfhe_sbc_transport::protocol::{
-    BOOTSTRAPS_HEADER, COLUMNS_PATH, ColumnList, HEALTH_PATH, MAX_TAG, METRICS_PATH, PAGE_PATH,
-    QUERY_PATH, READINGS_PATH, READY_PATH, ReadingsEntry, ReadingsList, SECONDS_HEADER,
-    STATUS_PATH, Selection, SelectionError, Status, TAG_HEADER, UploadReceipt,
+    COLUMNS_PATH, ColumnList, HEALTH_PATH, METRICS_PATH, PAGE_PATH, QUERY_PATH, READINGS_PATH,
+    READY_PATH, ReadingsEntry, ReadingsList, STATUS_PATH, Selection, SelectionError, Status,
+    UploadReceipt,
 };
 use tfhe_sbc_transport::role::{Action, Role, Subject};
 use tfhe_sbc_transport::{BlobId, BlobIdError};
@@ -56,6 +58,7 @@ pub(super) struct Application {
     queue: EvaluationQueue,
     clients: Arc<ClientVerifier>,
     history: Arc<History>,
+    kept: Option<Kept>,
     started: Instant,
 }
 
@@ -77,6 +80,7 @@ impl Application {
         frames: Arc<Frames>,
         metrics: Arc<Metrics>,
         clients: Arc<ClientVerifier>,
+        kept: Option<Kept>,
     ) -> Self {
         let bodies = BodyReader::new(limits.clone());
         let queue = EvaluationQueue::new(
@@ -95,6 +99,7 @@ impl Application {
             queue,
             clients,
             history: Arc::default(),
+            kept,
             started: Instant::now(),
         }
     }
@@ -111,6 +116,27 @@ impl Application {
         &self.bodies
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(super) fn queue(&self) -> &EvaluationQueue {
+        &self.queue
+    }
+
+    pub(super) fn history(&self) -> &Arc<History> {
+        &self.history
+    }
+
+    /// The results and jobs, if the server keeps any.
+    pub(super) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
     /// Reads a body that may be as large as an upload.
     pub(super) async fn read_upload(&self, request: Request) -> Result<Received, Refusal> {
         self.bodies.read(request, self.limits.upload_bytes).await
@@ -122,10 +148,13 @@ impl Application {
             > (self.limits.connections - self.limits.connections / 4) as u64
     }
 
-    /// Does the work of every second: reads the list of revoked certificates and samples the
-    /// metrics.
+    /// Does the work of every second: reads the list of revoked certificates, removes results and jobs that are too old, and
+    /// samples the metrics.
     pub(super) fn tick(&self) {
         drop(self.clients.look());
+        if let Some(kept) = &self.kept {
+            kept.expire(SystemTime::now());
+        }
         self.history.sample(&self.metrics);
     }
 
@@ -230,7 +259,7 @@ impl Application {
     }
 
     /// Returns the stored readings that a query is about.
-    async fn select(
+    pub(super) async fn select(
         self: &Arc<Self>,
         selection: Selection,
     ) -> Result<Vec<StoredReadings>, Refusal> {
@@ -316,7 +345,7 @@ impl Application {
 }
 
 /// Reads the selection of a path, with the query of the URL behind it.
-fn selection(
+pub(super) fn selection(
     path: Result<Path<String>, PathRejection>,
     RawQuery(query): RawQuery,
 ) -> Result<Selection, Refusal> {
@@ -340,7 +369,21 @@ pub(super) fn router(application: Arc<Application>) -> Router {
             get(fetch).delete(remove),
         )
         .route(&format!("{COLUMNS_PATH}{{selection}}"), get(columns))
-        .route(&format!("{QUERY_PATH}{{selection}}"), post(query))
+        .route(
+            &format!("{QUERY_PATH}{{selection}}"),
+            post(questions::query),
+        )
+        .route(JOBS_PATH, get(questions::list))
+        .route(
+            &format!("{JOBS_PATH}/{{id}}"),
+            post(questions::ask)
+                .get(questions::show)
+                .delete(questions::cancel),
+        )
+        .route(
+            &format!("{JOBS_PATH}/{{id}}/result"),
+            get(questions::result),
+        )
         .route(STATUS_PATH, get(status))
         .route(PAGE_PATH, get(owners_page))
         .route(STYLE_PATH, get(page::style))
@@ -499,64 +542,6 @@ async fn columns(
         })
         .await?;
     Ok(Json(list))
-}
-
-async fn query(
-    State(application): Shared,
-    Extension(peer): Extension<Subject>,
-    path: Result<Path<String>, PathRejection>,
-    url_query: RawQuery,
-    request: Request,
-) -> Result<Response, Refusal> {
-    let gates = async {
-        authorize(&peer, Action::Query)?;
-        let selected = application.select(selection(path, url_query)?).await?;
-        Ok((selected, application.queue.enter()?))
-    };
-    let (selected, place) = match gates.await {
-        Ok(passed) => passed,
-        Err(refusal) => return Err(application.bodies.refuse(request, refusal).await),
-    };
-    let tag = tag(&request);
-    let body = application
-        .bodies
-        .read(request, application.limits.query_bytes)
-        .await?;
-    let remembered = (application.history).begin(Arc::clone(&peer.name), selected.len());
-    let evaluated = match (application.queue)
-        .evaluate(place, selected, body, tag)
-        .await
-    {
-        Ok(evaluated) => {
-            remembered.end("answered", evaluated.evaluation.bootstraps);
-            evaluated
-        }
-        Err(refusal) => {
-            remembered.end(refusal.reason_label(), 0);
-            return Err(refusal);
-        }
-    };
-    let headers = [
-        (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
-        (
-            HeaderName::from_static(BOOTSTRAPS_HEADER),
-            evaluated.evaluation.bootstraps.to_string(),
-        ),
-        (
-            HeaderName::from_static(SECONDS_HEADER),
-            format!("{:.3}", evaluated.took.as_secs_f64()),
-        ),
-    ];
-    Ok((headers, Body::from(evaluated.evaluation.result)).into_response())
-}
-
-/// Returns the client's tag for its query; empty if the tag is not allowed.
-fn tag(request: &Request) -> String {
-    let given = request.headers().get(TAG_HEADER);
-    let given = given.and_then(|value| value.to_str().ok());
-    let allowed =
-        |tag: &&str| tag.len() <= MAX_TAG && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    given.filter(allowed).unwrap_or_default().to_owned()
 }
 
 async fn status(

@@ -13,6 +13,7 @@ mod backup;
 mod catalogue;
 mod device_keys;
 mod frames;
+mod jobs;
 mod keys;
 mod limits;
 mod long_answers;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::common::{ALL, ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
-use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
+use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::{Retention, Store};
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::Identity;
@@ -126,6 +126,7 @@ fn serve_until_told(directory: &Path) -> ! {
         broker: None,
         frames: FramesConfig::default(),
         retention: Retention::default(),
+        keeping: Keeping::default(),
         limits: Limits::default(),
     };
     let served = server::run(

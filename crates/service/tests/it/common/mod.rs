@@ -14,7 +14,7 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
-use tfhe_sbc_service::server::{self, Limits, ServeError, ServerConfig};
+use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig};
 use tfhe_sbc_service::store::{Description, Retention, Store};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -206,12 +206,36 @@ impl TestServer {
 
     /// Starts a server with the status page on an address of its own.
     pub(crate) fn with_status(limits: Limits, status: Option<SocketAddr>) -> Self {
-        Self::with_all(Site::new(), limits, status, Retention::default())
+        Self::with_all(
+            Site::new(),
+            limits,
+            status,
+            Retention::default(),
+            Keeping::default(),
+        )
+    }
+
+    /// Starts a server that keeps results and takes jobs, on a store that may have some.
+    pub(crate) fn with_jobs(site: Site, keeping: Keeping) -> Self {
+        let keeping = Keeping {
+            directory: Some(site.store_directory()),
+            ..keeping
+        };
+        Self::with_all(site, Limits::default(), None, Retention::default(), keeping)
+    }
+
+    /// Stops it, and starts another one on the same store.
+    pub(crate) fn again(mut self, keeping: Keeping) -> Self {
+        self.join().unwrap();
+        let site = std::mem::replace(&mut self.site, Site::new());
+        // A store is open to one process at a time.
+        drop(self);
+        Self::with_jobs(site, keeping)
     }
 
     /// Starts a server on a store that may have uploads.
     pub(crate) fn with_retention(site: Site, limits: Limits, retention: Retention) -> Self {
-        Self::with_all(site, limits, None, retention)
+        Self::with_all(site, limits, None, retention, Keeping::default())
     }
 
     fn with_all(
@@ -219,6 +243,7 @@ impl TestServer {
         limits: Limits,
         status: Option<SocketAddr>,
         retention: Retention,
+        keeping: Keeping,
     ) -> Self {
         let store = Arc::new(Store::open(&site.store_directory()).unwrap());
         let backend = Arc::new(FakeBackend::default());
@@ -229,6 +254,7 @@ impl TestServer {
             broker: None,
             frames: FramesConfig::default(),
             retention,
+            keeping,
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -296,6 +322,7 @@ impl TestServer {
             broker: None,
             frames: FramesConfig::default(),
             retention,
+            keeping: Keeping::default(),
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
