@@ -4,7 +4,6 @@ use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
 use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::EntropyError;
 use tfhe_sbc_core::wire::WireError;
-use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::{self, CircuitError};
 use tfhe_sbc_engine::compact::CompactEvaluateError;
@@ -26,9 +25,6 @@ pub enum Error {
     /// Uploads of different columns; the place of the first that differs, counted from 1.
     #[error("readings number {0} have other columns than the first")]
     OtherColumns(usize),
-    /// More ciphertexts than a server should expand at once.
-    #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
-    TooMany(usize),
     /// A compact column whose bodies are rounded too coarsely for what is asked of it.
     #[error(
         "the compact column '{column}' of {bits} bits is sent with too few body bits for this: sums \

@@ -66,6 +66,7 @@ mod encoding;
 mod encrypted_limits;
 mod error;
 mod limits;
+mod loaded;
 mod mask;
 pub mod nearest;
 mod node;

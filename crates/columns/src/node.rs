@@ -8,18 +8,15 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::KeyFingerprint;
-use tfhe_sbc_core::wire::bodies::SeededMasks;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::tree::Tree;
-use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_engine::integer::Comparison;
-use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::compact::values::CompactValues;
 use crate::error::Error;
 use crate::limits::MAX_DEPTH;
+use crate::loaded::{Loaded, LoadedUploads};
 
 /// The operator of a node, or its content once that is known.
 pub(crate) enum Op {
@@ -169,61 +166,29 @@ pub(crate) struct Source {
 /// The values of a [`Source`].
 pub(crate) enum Content {
     /// The uploads.
-    Ciphertexts(Vec<Loaded>),
+    Ciphertexts(LoadedUploads),
     /// The codes of a rehearsal, column by column.
     Codes(Vec<Vec<u64>>),
     /// No values: the computation is only counted.
     Unknown,
 }
 
-/// An upload whose masks are expanded.
-pub(crate) struct Loaded {
-    /// The place of its first row among those of all uploads.
-    pub(crate) first_row: usize,
-    /// The number of rows.
-    pub(crate) rows: usize,
-    /// The key of `list`.
-    pub(crate) key: KeyFingerprint,
-    /// The ciphertexts: under the evaluation key if `switch` is `None`.
-    pub(crate) list: ExpandedGlweList<u64>,
-    /// The ciphertexts under the evaluation key, if `list` is not and there are radix columns.
-    pub(crate) radix_list: Option<ExpandedGlweList<u64>>,
-    /// The key that brings sums of the ciphertexts under the evaluation key.
-    pub(crate) switch: Option<Arc<DeviceSwitchKey<u64>>>,
-    /// Whether the upload was made with a device public key.
-    pub(crate) is_masked: bool,
-    /// The seed of the masks of `list`; `None` if the upload carries its masks.
-    pub(crate) masks: Option<SeededMasks>,
-}
-
 impl Source {
     /// Returns the upload that has a row, and the place of the row in it. `None` if there is no such row, or none has
     /// ciphertexts.
     pub(crate) fn upload_at(&self, row: usize) -> Option<(&Loaded, usize)> {
-        let Content::Ciphertexts(uploads) = &self.content else {
-            return None;
-        };
-        let behind = uploads.partition_point(|upload| upload.first_row <= row);
-        let upload = uploads.get(behind.checked_sub(1)?)?;
-        let place = row - upload.first_row;
-        (place < upload.rows).then_some((upload, place))
+        match &self.content {
+            Content::Ciphertexts(uploads) => uploads.at(row),
+            Content::Codes(_) | Content::Unknown => None,
+        }
     }
 
     /// Returns the uploads that have rows of a range.
     pub(crate) fn uploads_of(&self, rows: &Range<usize>) -> &[Loaded] {
-        let Content::Ciphertexts(uploads) = &self.content else {
-            return &[];
-        };
-        let first = uploads.partition_point(|upload| upload.first_row + upload.rows <= rows.start);
-        let end = uploads.partition_point(|upload| upload.first_row < rows.end);
-        uploads.get(first..end).unwrap_or_default()
-    }
-}
-
-impl Loaded {
-    /// The ciphertexts under the evaluation key, for radix columns.
-    pub(crate) fn radix(&self) -> &ExpandedGlweList<u64> {
-        self.radix_list.as_ref().unwrap_or(&self.list)
+        match &self.content {
+            Content::Ciphertexts(uploads) => uploads.of(rows),
+            Content::Codes(_) | Content::Unknown => &[],
+        }
     }
 }
 

@@ -37,9 +37,10 @@ impl Progress {
         self.bootstraps.load(Ordering::Relaxed)
     }
 
-    /// Reports the number of bootstraps that there will be in all.
+    /// Reports the number of bootstraps that there will be in all. The largest number that was reported counts, so that
+    /// an evaluation in parts can report that of all parts first.
     pub fn expect_bootstraps(&self, total: u64) {
-        self.expected.store(total, Ordering::Relaxed);
+        self.expected.fetch_max(total, Ordering::Relaxed);
     }
 
     /// The number of bootstraps that there will be in all; 0 if it is not known yet.

@@ -118,7 +118,7 @@ impl Server {
 
     /// Loads parsed uploads.
     pub fn load_parsed(&self, uploads: Uploads<'_>) -> Table {
-        Table::new(&self.backend, uploads.expand(self.parameters()))
+        Table::new(&self.backend, uploads.into_source(self.parameters()))
     }
 
     /// Loads values, column by column, for a rehearsal.

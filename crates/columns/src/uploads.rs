@@ -1,9 +1,11 @@
 //! Uploads and requests under whatever key, brought under the evaluation key.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_core::wire::glwe::{MAX_ELEMENTS, UploadedGlweList};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_upload::extract::ExpandedGlweList;
@@ -11,7 +13,8 @@ use tfhe_sbc_upload::readings::{Column, Compact, ReadingsError, ReadingsMetadata
 
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
 use crate::error::Error;
-use crate::node::{Content, Loaded, Source};
+use crate::loaded::{Loaded, LoadedUploads};
+use crate::node::{Content, Source};
 
 /// Returns the header of the first message of an upload or a request: all of its messages are under
 /// the key of that.
@@ -44,41 +47,57 @@ pub fn expand(
 /// Checked uploads of the same columns.
 pub struct Uploads<'a> {
     metadata: ReadingsMetadata,
-    uploads: Vec<(Upload<'a>, Option<DeviceSwitchKey<u64>>)>,
+    uploads: Vec<Checked<'a>>,
+}
+
+/// An upload that was checked, without the labels of its rows.
+struct Checked<'a> {
+    rows: usize,
+    key: KeyFingerprint,
+    switch: Option<Arc<DeviceSwitchKey<u64>>>,
+    list: UploadedGlweList<'a>,
+    /// The message of `list`.
+    message: &'a [u8],
 }
 
 impl<'a> Uploads<'a> {
     /// Parses uploads, each under the evaluation key or one of the keys of `devices`.
     ///
     /// # Errors
-    /// Bytes that are no uploads of one key set and the same columns, keys that are not known, and
-    /// more ciphertexts than one upload may have.
+    /// Bytes that are no uploads of one key set and the same columns, and keys that are not known.
     pub fn parse(
         parameters: &Parameters,
         devices: &DeviceKeys,
         all: &[&'a [u8]],
     ) -> Result<Self, Error> {
+        let mut joined = Joined::default();
         let mut uploads = Vec::with_capacity(all.len());
+        // A key is read once for all uploads under it.
+        let mut switches: HashMap<KeyFingerprint, Option<Arc<DeviceSwitchKey<u64>>>> =
+            HashMap::new();
         for bytes in all {
-            let header = first_header(bytes).map_err(ReadingsError::from)?;
-            let switch = devices.switch_key(&header);
-            let switch = switch.map_err(device_key_of("readings"))?;
-            uploads.push((Upload::parse(bytes, parameters, header.key)?, switch));
+            let (first, message) = Message::parse(bytes).map_err(ReadingsError::from)?;
+            let key = first.header.key;
+            let switch = match switches.entry(key) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(place) => {
+                    let switch = devices.switch_key(&first.header);
+                    let switch = switch.map_err(device_key_of("readings"))?;
+                    place.insert(switch.map(Arc::new)).clone()
+                }
+            };
+            let Upload { metadata, list, .. } = Upload::parse(bytes, parameters, key)?;
+            uploads.push(Checked {
+                rows: metadata.rows.len(),
+                key,
+                switch,
+                list,
+                message,
+            });
+            joined.add(metadata)?;
         }
-        let metadata = joined(uploads.iter().map(|(upload, _)| &upload.metadata))?;
+        let metadata = joined.finish()?;
         Ok(Self { metadata, uploads })
-    }
-
-    /// Refuses more ciphertexts than one upload may have.
-    ///
-    /// # Errors
-    /// [`Error::TooMany`].
-    pub fn check_count(&self) -> Result<(), Error> {
-        let lists = self.uploads.iter();
-        match lists.map(|(upload, _)| upload.list.element_count()).sum() {
-            0..=MAX_ELEMENTS => Ok(()),
-            blocks => Err(Error::TooMany(blocks)),
-        }
     }
 
     /// The columns that all uploads have, and the rows of all of them.
@@ -88,49 +107,33 @@ impl<'a> Uploads<'a> {
 
     /// The labels of the rows of each upload.
     pub fn labels(&self) -> impl Iterator<Item = &[String]> {
-        let uploads = self.uploads.iter();
-        uploads.map(|(upload, _)| upload.metadata.rows.as_slice())
+        let mut labels = self.metadata.rows.as_slice();
+        self.uploads.iter().map(move |upload| {
+            let (own, rest) = labels.split_at(upload.rows.min(labels.len()));
+            labels = rest;
+            own
+        })
     }
 
-    pub(crate) fn expand(self, parameters: &Parameters) -> Source {
-        let has_compact = self.metadata.has_compact();
-        let has_radix = self
-            .metadata
-            .columns
-            .iter()
-            .any(|column| column.compact.is_none());
+    /// Returns the columns as what computations load from.
+    pub(crate) fn into_source(self, parameters: &Parameters) -> Source {
         let mut first_row = 0;
-        let uploads = self.uploads.into_iter().map(|(upload, switch)| {
-            let list = &upload.list;
-            let rows = upload.metadata.rows.len();
+        let uploads = self.uploads.into_iter().map(|upload| {
+            let rows = upload.rows;
             first_row += rows;
-            let loaded = Loaded {
+            Loaded {
                 first_row: first_row - rows,
                 rows,
                 key: upload.key,
-                list: ExpandedGlweList::expand(list, parameters),
-                radix_list: None,
-                switch: None,
-                is_masked: list.is_masked(),
-                masks: list.seeded_masks(),
-            };
-            match switch {
-                None => loaded,
-                // Sums of compact columns are switched when they are complete.
-                Some(switch) if has_compact => Loaded {
-                    radix_list: has_radix.then(|| expand(list, parameters, Some(&switch))),
-                    switch: Some(Arc::new(switch)),
-                    ..loaded
-                },
-                Some(switch) => Loaded {
-                    list: expand(list, parameters, Some(&switch)),
-                    ..loaded
-                },
+                switch: upload.switch,
+                is_masked: upload.list.is_masked(),
+                masks: upload.list.seeded_masks(),
+                message: upload.message.into(),
             }
         });
         Source {
+            content: Content::Ciphertexts(LoadedUploads::new(parameters, uploads.collect())),
             metadata: Arc::new(self.metadata),
-            content: Content::Ciphertexts(uploads.collect()),
         }
     }
 }
@@ -162,27 +165,49 @@ fn join(columns: &mut [Column], others: &[Column]) -> bool {
     columns.len() == others.len() && columns.iter_mut().zip(others).all(|(a, b)| same(a, b))
 }
 
+/// The columns and rows of uploads, one after the other.
+#[derive(Default)]
+struct Joined {
+    columns: Vec<Column>,
+    rows: Vec<String>,
+    uploads: usize,
+}
+
+impl Joined {
+    /// Adds an upload.
+    ///
+    /// # Errors
+    /// Other columns than those of the uploads before it.
+    fn add(&mut self, metadata: ReadingsMetadata) -> Result<(), Error> {
+        self.uploads += 1;
+        if self.uploads == 1 {
+            self.columns = metadata.columns;
+        } else if !join(&mut self.columns, &metadata.columns) {
+            return Err(Error::OtherColumns(self.uploads));
+        }
+        self.rows.extend(metadata.rows);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<ReadingsMetadata, Error> {
+        match self.columns.is_empty() {
+            true => Err(Error::NoUploads),
+            false => Ok(ReadingsMetadata {
+                columns: self.columns,
+                rows: self.rows,
+            }),
+        }
+    }
+}
+
 /// Returns the columns that all uploads have, and the rows of all of them.
 ///
 /// # Errors
 /// Uploads of different columns.
-pub fn joined<'m>(
-    uploads: impl Iterator<Item = &'m ReadingsMetadata>,
-) -> Result<ReadingsMetadata, Error> {
-    let mut joined = ReadingsMetadata {
-        columns: Vec::new(),
-        rows: Vec::new(),
-    };
-    for (i, metadata) in uploads.enumerate() {
-        if i == 0 {
-            joined.columns.clone_from(&metadata.columns);
-        } else if !join(&mut joined.columns, &metadata.columns) {
-            return Err(Error::OtherColumns(i + 1));
-        }
-        joined.rows.extend_from_slice(&metadata.rows);
+pub fn joined(uploads: impl Iterator<Item = ReadingsMetadata>) -> Result<ReadingsMetadata, Error> {
+    let mut joined = Joined::default();
+    for metadata in uploads {
+        joined.add(metadata)?;
     }
-    match joined.columns.is_empty() {
-        true => Err(Error::NoUploads),
-        false => Ok(joined),
-    }
+    joined.finish()
 }

@@ -79,11 +79,11 @@ pub fn costs_of(
     });
     let each: Vec<&Question> = questions.iter().collect();
     let groups = Groups::new(&planned.scope, planned.uploads, &each).map_err(RequestError::from)?;
-    let tables = groups.tables(&table)?;
+    let tables = groups.tables(0..groups.len(), &table)?;
     let mut parts = Vec::with_capacity(questions.len());
     for question in questions {
         tables.iter().try_for_each(|table| table.check(question))?;
-        bound(&server, &tables, &[question], MAX_COUNTED)?;
+        bound(&server, &tables, &[question], MAX_COUNTED, 0.0)?;
         let asked = tables.iter().map(|table| {
             Ok(table
                 .ask(question, &Thresholds::StandIns, parameters)?
@@ -145,14 +145,14 @@ pub fn rehearse(
     let each: Vec<&Question> = questions.iter().collect();
     let groups = Groups::new(&Scope::default(), &all_rows(readings), &each);
     let groups = groups.map_err(RequestError::from)?;
-    let tables = groups.tables(&table)?;
+    let tables = groups.tables(0..groups.len(), &table)?;
     let [table] = &tables[..] else {
         return Err(columns::Error::NoRows.into());
     };
     let encoding = parameters.block_encoding();
     let answer = |question: &Question| {
         table.check(question)?;
-        bound(&server, &tables, &[question], MAX_COUNTED)?;
+        bound(&server, &tables, &[question], MAX_COUNTED, 0.0)?;
         let AskedOf { group, asked } = table.ask(question, &Thresholds::StandIns, parameters)?;
         server.compute_all(&asked.parts, &Progress::default())?;
         let mut blocks = Vec::new();
@@ -195,15 +195,16 @@ fn digits(part: &Computed, encoding: BlockEncoding) -> Result<Vec<u64>, Evaluate
 /// The most bootstraps that are counted, because recorded lookups take memory.
 const MAX_COUNTED: u64 = 20_000_000;
 
-/// Refuses questions about groups of rows that take far more than `most` bootstraps, before they are recorded. The tables are
-/// of `server`, and their values are not looked at.
+/// Returns an estimate of the bootstraps that questions about groups of rows take, in addition to `before`. Refuses them if all
+/// are far more than `most`, before they are recorded. The tables are of `server`, and their values are not looked at.
 pub(crate) fn bound(
     server: &Server,
     tables: &[GroupTable<'_>],
     questions: &[&Question],
     most: u64,
-) -> Result<(), EvaluateError> {
-    let mut bootstraps = 0.0;
+    before: f64,
+) -> Result<f64, EvaluateError> {
+    let mut bootstraps = before;
     for table in tables {
         let graph = table.graph(&Thresholds::StandIns, server.parameters());
         for question in questions {
@@ -220,7 +221,7 @@ pub(crate) fn bound(
             bootstraps: bootstraps as u64,
             most,
         }),
-        false => Ok(()),
+        false => Ok(bootstraps),
     }
 }
 

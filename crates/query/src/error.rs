@@ -4,7 +4,6 @@ use tfhe_sbc_columns::device_keys::DeviceKeyError;
 use tfhe_sbc_columns::{self as columns, MAX_LOADED_BLOCKS};
 use tfhe_sbc_core::encoding::{FixedPointError, ReadingError};
 use tfhe_sbc_core::wire::WireError;
-use tfhe_sbc_core::wire::glwe::MAX_ELEMENTS;
 use tfhe_sbc_device::DeviceError;
 use tfhe_sbc_engine::circuit;
 use tfhe_sbc_upload::metadata::MetadataError;
@@ -200,15 +199,11 @@ pub enum EvaluateError {
     /// An answer of a rehearsal that cannot be read.
     #[error(transparent)]
     Answer(#[from] ResultsError),
-    /// More blocks than an evaluation may load.
+    /// More blocks than a server holds at once.
     #[error(
-        "the questions load {0} blocks of readings, more than the {MAX_LOADED_BLOCKS} that one \
-         query may load"
+        "the questions load {0} blocks of readings at once, more than the {MAX_LOADED_BLOCKS} that a server holds"
     )]
     TooLarge(u64),
-    /// More ciphertexts than a server should expand at once.
-    #[error("the readings have {0} blocks together, more than the {MAX_ELEMENTS} of one upload")]
-    TooMany(usize),
     /// Uploads of different columns; the place of the first that differs, counted from 1.
     #[error("readings number {0} have other columns than the first")]
     OtherColumns(usize),
@@ -229,7 +224,6 @@ impl From<columns::Error> for EvaluateError {
             columns::Error::Evaluate(error) => Self::Evaluate(error),
             columns::Error::TooCostly { bootstraps, most } => Self::TooCostly { bootstraps, most },
             columns::Error::TooLarge(blocks) => Self::TooLarge(blocks),
-            columns::Error::TooMany(blocks) => Self::TooMany(blocks),
             columns::Error::OtherColumns(place) => Self::OtherColumns(place),
             columns::Error::DeviceKey { of, error } => Self::DeviceKey { of, error },
             error => Self::Columns(error),

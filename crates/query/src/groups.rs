@@ -1,6 +1,7 @@
 //! The groups of rows that questions are asked about, as tables.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use tfhe_sbc_columns::Table;
 use tfhe_sbc_core::parameters::Parameters;
@@ -60,12 +61,22 @@ impl Groups {
         self.each.iter().map(|(group, _)| group.rows.len())
     }
 
-    /// Returns the tables of the groups in the table of all uploads.
+    /// The number of groups.
+    pub(crate) fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// Returns the tables of some groups, by their places, in the table of all uploads.
     ///
     /// # Errors
     /// Rows that are not there.
-    pub(crate) fn tables(&self, all: &Table) -> Result<Vec<GroupTable<'_>>, EvaluateError> {
-        let tables = self.each.iter().map(|(group, labels)| {
+    pub(crate) fn tables(
+        &self,
+        places: Range<usize>,
+        all: &Table,
+    ) -> Result<Vec<GroupTable<'_>>, EvaluateError> {
+        let groups = self.each.get(places).unwrap_or_default();
+        let tables = groups.iter().map(|(group, labels)| {
             Ok(GroupTable {
                 group,
                 table: all.rows(&group.rows, labels.clone())?,

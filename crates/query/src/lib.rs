@@ -25,6 +25,7 @@ pub mod request;
 pub mod results;
 mod sanitised;
 pub mod scope;
+mod slices;
 pub mod tree;
 mod tree_json;
 

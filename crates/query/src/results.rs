@@ -11,6 +11,8 @@ mod ciphertexts;
 mod packed;
 mod short;
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPointError};
 use tfhe_sbc_core::keys::SecretKey;
@@ -263,7 +265,7 @@ impl Results {
     ) -> Result<(Self, Vec<AnswerParts>), ResultsError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
-        let results = Self::read(first)?;
+        let mut results = Self::read(first)?;
         let mut lists = Lists::read(rest, parameters, key)?;
         let encoding = parameters.block_encoding();
         let described = results
@@ -277,11 +279,15 @@ impl Results {
         let parts = results.answers.iter().map(|answer| {
             AnswerParts::take(answer, encoding, &mut masks, &mut lists).ok_or_else(mismatch)
         });
-        let parts = parts.collect::<Result<_, _>>()?;
-        match lists.is_empty() {
-            true => Ok((results, parts)),
-            false => Err(mismatch()),
+        let parts: Vec<AnswerParts> = parts.collect::<Result<_, _>>()?;
+        if !lists.is_empty() {
+            return Err(mismatch());
         }
+        let mut answers: Vec<_> = results.answers.into_iter().zip(parts).collect();
+        by_question(&mut answers);
+        let (answers, parts) = answers.into_iter().unzip();
+        results.answers = answers;
+        Ok((results, parts))
     }
 
     /// Parses the bytes of a result and decrypts its answers.
@@ -315,4 +321,15 @@ impl Results {
             sanitised: results.sanitised,
         })
     }
+}
+
+/// Sorts answers by their questions, in the order in which these come first. A server answers several questions about some
+/// groups before it goes on to other groups.
+fn by_question<T>(answers: &mut [(EncryptedAnswer, T)]) {
+    let mut order: HashMap<String, usize> = HashMap::new();
+    for (answer, _) in answers.iter() {
+        let next = order.len();
+        order.entry(answer.name.clone()).or_insert(next);
+    }
+    answers.sort_by_key(|(answer, _)| order.get(&answer.name).copied());
 }

@@ -392,12 +392,10 @@ fn refuse(error: &EvaluateError) -> BackendError {
             "ask fewer questions at once or about fewer rows, or let the server take on more with \
              --max-bootstraps; `tfhe-sbc eval --count` tells what questions cost",
         ),
-        (EvaluateError::TooLarge(_) | EvaluateError::TooMany(_) | EvaluateError::Results(_), _) => {
-            (
-                BackendErrorKind::BadInput,
-                "ask fewer questions at once, or upload fewer rows at a time",
-            )
-        }
+        (EvaluateError::TooLarge(_) | EvaluateError::Results(_), _) => (
+            BackendErrorKind::BadInput,
+            "ask fewer questions at once, about fewer rows, or in groups with --by",
+        ),
         (EvaluateError::Evaluate(circuit::CircuitEvaluateError::Cancelled), _) => {
             (BackendErrorKind::Cancelled, "ask again")
         }

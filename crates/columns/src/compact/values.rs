@@ -17,7 +17,8 @@ use tfhe_sbc_upload::window::add_window;
 use super::linear::{Linear, Origin, Rows, Term};
 use super::windows::{Masks, Windows};
 use crate::error::Error;
-use crate::node::{Content, Loaded, Source};
+use crate::loaded::{Loaded, LoadedUploads};
+use crate::node::{Content, Source};
 
 /// Codes in GLWE ciphertexts under the evaluation key, as `code / 2^plaintext_bits`.
 #[derive(Clone, Debug)]
@@ -156,11 +157,32 @@ impl CompactValues {
 
 /// A part of a column that lies in one polynomial of one upload.
 struct Stretch<'a> {
-    upload: Option<&'a Loaded>,
-    ciphertext: &'a GlweCiphertext<u64>,
+    polynomial: Polynomial<'a>,
     /// The places in the polynomial.
     places: Range<usize>,
     masks: Masks<'a>,
+}
+
+/// The ciphertext in which a stretch lies.
+enum Polynomial<'a> {
+    /// One that was computed.
+    Computed(&'a GlweCiphertext<u64>),
+    /// One of an upload, by its place in the list.
+    Uploaded(&'a LoadedUploads, &'a Loaded, usize),
+}
+
+impl Stretch<'_> {
+    /// Calls a function with the ciphertext.
+    fn with_ciphertext<T>(&self, work: impl FnOnce(&GlweCiphertext<u64>) -> T) -> Result<T, Error> {
+        match self.polynomial {
+            Polynomial::Computed(ciphertext) => Ok(work(ciphertext)),
+            Polynomial::Uploaded(uploads, upload, place) => {
+                let list = uploads.list(upload).ok_or(Error::NoCiphertexts)?;
+                let ciphertext = list.ciphertexts().get(place).ok_or(Error::NoCiphertexts)?;
+                Ok(work(ciphertext))
+            }
+        }
+    }
 }
 
 /// Returns the stretch of rows of a column from `row` on, at most `most` long.
@@ -174,8 +196,7 @@ fn stretch<'a>(
         Origin::Values(values) => {
             let (piece, place) = values.at(row).ok_or(Error::NoCiphertexts)?;
             return Ok(Stretch {
-                upload: None,
-                ciphertext: &piece.ciphertext,
+                polynomial: Polynomial::Computed(&piece.ciphertext),
                 places: place..(place + most).min(piece.count),
                 masks: match &piece.windows {
                     Some(windows) => Masks::Computed(windows),
@@ -190,7 +211,10 @@ fn stretch<'a>(
             ..
         } => (source, *column, *derived),
     };
-    let (upload, row) = source.upload_at(row).ok_or(Error::NoCiphertexts)?;
+    let Content::Ciphertexts(uploads) = &source.content else {
+        return Err(Error::NoCiphertexts);
+    };
+    let (upload, row) = uploads.at(row).ok_or(Error::NoCiphertexts)?;
     let size = parameters.polynomial_size().get();
     let encoding = parameters.block_encoding();
     let metadata = &source.metadata;
@@ -203,11 +227,9 @@ fn stretch<'a>(
     };
     let place = blocks.start + row;
     let end = (place + most).min(blocks.end);
-    let ciphertexts = upload.list.ciphertexts();
     let start = place % size;
     Ok(Stretch {
-        upload: Some(upload),
-        ciphertext: ciphertexts.get(place / size).ok_or(Error::NoCiphertexts)?,
+        polynomial: Polynomial::Uploaded(uploads, upload, place / size),
         places: start..(start + (end - place)).min(size),
         masks: match (upload.masks, &upload.switch) {
             (Some(masks), None) => Masks::Seeded(masks, place - start),
@@ -246,9 +268,13 @@ impl<'a> Sums<'a> {
         weight: i64,
     ) -> Result<(), Error> {
         self.windows.add(stretch.masks, &window, weight);
-        let device = stretch
-            .upload
-            .and_then(|upload| Some((upload.key, upload.switch.as_deref()?)));
+        let device = match stretch.polynomial {
+            Polynomial::Uploaded(_, upload, _) => {
+                let switch = upload.switch.as_deref();
+                switch.map(|switch| (upload.key, switch))
+            }
+            Polynomial::Computed(_) => None,
+        };
         let sum = match device {
             None => &mut self.switched,
             Some((key, switch)) => {
@@ -264,8 +290,7 @@ impl<'a> Sums<'a> {
                 &mut self.sums[at].2
             }
         };
-        add_window(sum, stretch.ciphertext, window, weight);
-        Ok(())
+        stretch.with_ciphertext(|ciphertext| add_window(sum, ciphertext, window, weight))
     }
 
     fn finish(mut self) -> (GlweCiphertext<u64>, Windows) {

@@ -10,7 +10,8 @@ use tfhe_sbc_engine::integer::{Clear, FheUint, IntegerError, Width};
 use tfhe_sbc_upload::sums::{ColumnBlocks, SumPlan, sum_rows};
 
 use super::{Recorder, Recording, Values, picked};
-use crate::node::{Content, Kind, KnownBlock, Loaded, Node, Op, Source, runs_of};
+use crate::loaded::Loaded;
+use crate::node::{Content, Kind, KnownBlock, Node, Op, Source, runs_of};
 
 impl Recorder<'_> {
     /// The sum of a node: of a column or some of its rows, it is begun on polynomials unless the rows are wanted too.
@@ -71,12 +72,14 @@ impl Recorder<'_> {
         };
         let columns: Vec<Range<usize>> = stretches.iter().map(blocks).collect();
         let parts = match &source.content {
-            Content::Ciphertexts(_) if !self.stand_ins => {
-                let columns = stretches.iter().zip(columns);
-                let columns = columns.filter_map(|((upload, _), blocks)| {
-                    let list = upload.as_ref()?.radix();
-                    Some(ColumnBlocks { list, blocks })
+            Content::Ciphertexts(uploads) if !self.stand_ins => {
+                let lists = stretches.iter().map(|(upload, _)| {
+                    let upload = (*upload).ok_or(AnalyticsError::NoRows)?;
+                    uploads.switched_list(upload).ok_or(AnalyticsError::NoRows)
                 });
+                let lists: Vec<_> = lists.collect::<Result<_, _>>()?;
+                let columns = lists.iter().zip(columns);
+                let columns = columns.map(|(list, blocks)| ColumnBlocks { list, blocks });
                 begun_sums(circuit, &columns.collect::<Vec<_>>(), row_blocks)?
             }
             Content::Codes(codes) => {
@@ -129,10 +132,11 @@ impl Recorder<'_> {
         let encrypted = |ciphertexts| Ok(circuit.encrypted(ciphertexts, width)?);
         if count == metadata.rows.len() {
             let mut codes = Vec::with_capacity(count);
-            for upload in tables {
+            for upload in tables.all() {
                 let blocks = metadata.blocks_of_column(encoding, column, upload.rows);
+                let list = tables.switched_list(upload).ok_or(AnalyticsError::NoRows)?;
                 // `Upload::parse` has checked that all of them are there.
-                let blocks = upload.radix().extract(blocks);
+                let blocks = list.extract(blocks);
                 let mut blocks = blocks.unwrap_or_default().into_iter();
                 for _ in 0..upload.rows {
                     codes.push(encrypted(blocks.by_ref().take(each).collect())?);
@@ -144,7 +148,8 @@ impl Recorder<'_> {
             let (upload, row) = source.upload_at(row).ok_or(AnalyticsError::NoRows)?;
             let blocks = metadata.blocks_of_column(encoding, column, upload.rows);
             let first = blocks.start + row * each;
-            let blocks = upload.radix().extract(first..first + each);
+            let list = tables.switched_list(upload).ok_or(AnalyticsError::NoRows)?;
+            let blocks = list.extract(first..first + each);
             encrypted(blocks.unwrap_or_default())
         };
         rows.map(code).collect()

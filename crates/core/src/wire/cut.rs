@@ -62,6 +62,16 @@ impl CutList {
         })
     }
 
+    /// Adds the values of another list behind those of this one. Returns `None`, and adds nothing, if the lists have other
+    /// bits, or if there would be more values than a list holds, 2^22.
+    pub fn append(&mut self, other: Self) -> Option<()> {
+        if self.bits != other.bits || self.len() + other.len() > MAX_ELEMENTS {
+            return None;
+        }
+        self.ciphertexts.extend(other.ciphertexts);
+        Some(())
+    }
+
     /// The number of values.
     pub fn len(&self) -> usize {
         self.ciphertexts.len()

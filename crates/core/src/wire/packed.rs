@@ -68,6 +68,20 @@ impl PackedList {
         })
     }
 
+    /// Adds the values of another list behind those of this one. Returns `None`, and adds nothing, if a slot of this list
+    /// is unused, if the lists have other bits or dimensions, or if there would be more values than a list holds, 2^22.
+    pub fn append(&mut self, other: Self) -> Option<()> {
+        let shape = |list: &Self| (list.bits, list.glwe_dimension, list.polynomial_size);
+        let len = self.len + other.len;
+        let is_full = self.len.is_multiple_of(self.polynomial_size.get());
+        if !is_full || len > MAX_ELEMENTS || shape(self) != shape(&other) {
+            return None;
+        }
+        self.ciphertexts.extend(other.ciphertexts);
+        self.len = len;
+        Some(())
+    }
+
     /// The number of values.
     pub fn len(&self) -> usize {
         self.len

@@ -51,7 +51,9 @@ pub struct Ciphertexts {
     blocks: Vec<LweCiphertext<u32>>,
     compact: Vec<Arc<CompactValues>>,
     bodies: Vec<Bodies>,
-    /// The blocks, once they are packed or cut.
+    /// The number of mask polynomials that whoever decrypts makes for the bodies.
+    polynomials: usize,
+    /// The first blocks, once they are packed or cut.
     short: Option<ShortList>,
     /// The largest number of bits that a coefficient of the lists needs.
     bits: u32,
@@ -134,7 +136,13 @@ impl Ciphertexts {
                     let each = encoding.block_count(values.bits) as u32;
                     self.bits = self.bits.max(bits);
                     match bodies {
-                        Some(bodies) => self.bodies.extend(bodies),
+                        Some(bodies) => {
+                            let windows = bodies.iter().map(|sum| &sum.windows);
+                            let polynomials = windows
+                                .map(|windows| bodies::polynomial_count(parameters, windows));
+                            self.polynomials += polynomials.sum::<usize>();
+                            self.bodies.extend(bodies);
+                        }
                         None => self.compact.push(values),
                     }
                     codes * each
@@ -155,9 +163,35 @@ impl Ciphertexts {
     /// Packs the blocks with the key that servers have for that, or cuts each of them if there is none. They can be
     /// decrypted then, but not computed on.
     pub fn shorten(&mut self, parameters: &Parameters, packing: Option<&PackingKey>) {
-        if let Some(short) = ShortList::new(parameters, packing, &self.blocks) {
-            self.blocks.clear();
-            self.short = Some(short);
+        self.shorten_first(self.blocks.len(), parameters, packing);
+    }
+
+    /// Does what [`shorten`](Self::shorten) does, for as many of the blocks as fill whole ciphertexts. More blocks may follow.
+    pub fn shorten_whole(&mut self, parameters: &Parameters, packing: Option<&PackingKey>) {
+        let slots = packing.map_or(1, |key| key.packing().polynomial_size.get());
+        let count = self.blocks.len() - self.blocks.len() % slots;
+        self.shorten_first(count, parameters, packing);
+    }
+
+    fn shorten_first(
+        &mut self,
+        count: usize,
+        parameters: &Parameters,
+        packing: Option<&PackingKey>,
+    ) {
+        let first = self.blocks.get(..count).unwrap_or_default();
+        let Some(more) = ShortList::new(parameters, packing, first) else {
+            return;
+        };
+        let added = match &mut self.short {
+            Some(short) => short.append(more),
+            none => {
+                *none = Some(more);
+                Some(())
+            }
+        };
+        if added.is_some() {
+            self.blocks.drain(..count);
         }
     }
 
@@ -169,17 +203,11 @@ impl Ciphertexts {
         bits: u32,
     ) -> Option<Vec<Bodies>> {
         let new = values.bodies()?;
-        let windows = |sums: &[Bodies]| -> Vec<_> {
-            sums.iter()
-                .flat_map(|sum| sum.windows.iter().copied())
-                .collect()
-        };
-        let of_new = windows(&new);
+        let windows: Vec<_> = new.iter().flat_map(|sum| &sum.windows).copied().collect();
         let with_masks = values.pieces.iter();
         let with_masks = with_masks.map(|_| values::ciphertext_len(parameters, 0, bits));
-        let polynomials = bodies::polynomial_count(parameters, &of_new)
-            + bodies::polynomial_count(parameters, &windows(&self.bodies));
-        let is_shorter = bodies::windows_len(&of_new) < with_masks.sum::<usize>();
+        let polynomials = self.polynomials + bodies::polynomial_count(parameters, &windows);
+        let is_shorter = bodies::windows_len(&windows) < with_masks.sum::<usize>();
         (is_shorter && polynomials <= bodies::MAX_POLYNOMIALS).then_some(new)
     }
 

@@ -38,6 +38,15 @@ impl ShortList {
         }
     }
 
+    /// Adds the blocks of another list. `None` if they do not fit to those of this one.
+    pub(super) fn append(&mut self, other: Self) -> Option<()> {
+        match (self, other) {
+            (Self::Packed(list), Self::Packed(other)) => list.append(other),
+            (Self::Cut(list), Self::Cut(other)) => list.append(other),
+            _ => None,
+        }
+    }
+
     /// The number of blocks.
     pub(super) fn len(&self) -> usize {
         match self {

@@ -380,3 +380,70 @@ fn scopes_that_leave_nothing_to_ask_about_are_refused() {
         .unwrap();
     assert_eq!(decryption.about.unwrap().span, None);
 }
+
+/// More groups than the server computes at once, of which some have a row of either upload.
+#[test]
+fn groups_are_answered_slice_by_slice() {
+    let upload = |seed: usize, first_minute: usize, rows: usize| {
+        let value = |of: usize, modulus: usize| ((seed + 7 * of + of * of) % modulus) as f64;
+        let a = (0..rows).map(|row| value(row, 29));
+        let b = (0..rows).map(|row| value(row + 3, 19) / 2.0);
+        let columns = [("a", 0.0, 1.0, 5), ("b", 0.0, 0.5, 5)];
+        let mut upload = table(&columns, vec![a.collect(), b.collect()]);
+        let minutes = first_minute..first_minute + rows;
+        let labels =
+            minutes.map(|minute| format!("2026-11-23T{:02}:{:02}", minute / 60, minute % 60));
+        upload.metadata.rows = labels.collect();
+        upload
+    };
+    let minute = |moment: &str| {
+        let from: tfhe_sbc_upload::moments::Moment = moment.parse().unwrap();
+        let until = tfhe_sbc_upload::moments::Moment::from_unix_ms(from.unix_ms() + 60_000);
+        (Some(from), Some(until))
+    };
+    for is_compact in [false, true] {
+        let uploads = [(1, 0, 300), (4, 250, 290)];
+        let uploads = uploads.map(|(seed, first, rows)| {
+            let upload = upload(seed, first, rows);
+            ("hill", if is_compact { upload.compact() } else { upload })
+        });
+        let stored = Stored {
+            uploads: uploads.into(),
+            is_compact,
+        };
+        // Radix blocks leave as they came, and linear answers need no bootstrap.
+        let asked = match is_compact {
+            true => ["mean(a)", "sum(b)"],
+            false => ["max(a)", "mean(b)"],
+        };
+        let (decryption, bootstraps) = stored.ask(scope(None, None, "minute"), &asked).unwrap();
+        let answers = decryption.all().unwrap();
+        assert_eq!(answers.len(), 2 * 540);
+        let labels: std::collections::BTreeSet<&String> = stored
+            .uploads
+            .iter()
+            .flat_map(|(_, upload)| &upload.metadata.rows)
+            .collect();
+        let groups = labels.into_iter().map(|label| {
+            let chosen = stored.chosen(|_, of| of == label);
+            let (from, until) = minute(label);
+            let key = GroupKey {
+                device: None,
+                from,
+                until,
+                rows: chosen.metadata.rows.len() as u32,
+            };
+            (Some(key), chosen)
+        });
+        let groups: Vec<(Option<GroupKey>, Table)> = groups.collect();
+        for question in asked {
+            assert_answers(&answers, question, &groups);
+        }
+        // All answers to a question follow one another.
+        let names: Vec<&str> = answers.iter().map(|answer| answer.name.as_str()).collect();
+        assert_eq!(names, [[asked[0]; 540], [asked[1]; 540]].concat());
+        if is_compact {
+            assert_eq!(bootstraps, 0);
+        }
+    }
+}
