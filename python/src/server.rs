@@ -162,6 +162,7 @@ impl Server {
         let manner = Manner {
             scope,
             public_key: public_key.as_ref(),
+            ..Manner::default()
         };
         let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| {
             Request::seal_in(manner, &questions, &metadata, (parameters, key), encrypt)

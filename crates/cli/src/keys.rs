@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameters::{Parameters, PlaintextKind};
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message};
@@ -67,6 +67,32 @@ pub(crate) fn device_keys(key: &ServerKey<u64>, directory: Option<&Path>) -> Out
             "name the directory that holds the switch keys of `tfhe-sbc device-key`",
         ),
     }
+}
+
+/// The directory in which `provision` puts switch keys unless it is told otherwise.
+const DEVICE_KEYS: &str = "device-keys";
+
+/// Returns the directory of the switch keys that a key owner has: the given one, else `device-keys` if there is such a
+/// directory here.
+pub(crate) fn device_keys_directory(given: Option<&Path>) -> Option<&Path> {
+    let usual = || Some(Path::new(DEVICE_KEYS)).filter(|usual| usual.is_dir());
+    given.or_else(usual)
+}
+
+/// Returns the devices of a key set whose switch keys the key owner has, in the [directory](device_keys_directory) of
+/// these; `None` without one.
+pub(crate) fn devices_at_hand(
+    parameters: &Parameters,
+    key_set: KeyFingerprint,
+    given: Option<&Path>,
+) -> Outcome<Option<DeviceKeys>> {
+    let directory = device_keys_directory(given);
+    let devices =
+        directory.map(|directory| DeviceKeys::of_key_set(parameters, key_set, Some(directory)));
+    devices.transpose().advise(
+        "no device keys",
+        "name the directory that holds the switch keys of `tfhe-sbc device-key`",
+    )
 }
 
 /// Refuses the key of a parameter set that readings cannot be encrypted under.

@@ -192,7 +192,19 @@ impl DeviceKeys {
         &self,
         header: &Header,
     ) -> Result<Option<DeviceSwitchKey<u64>>, DeviceKeyError> {
-        let Some((path, _)) = self.find(header)? else {
+        header.check_belongs(self.parameters.fingerprint(), header.key)?;
+        self.switch_from(header.key)
+    }
+
+    /// The switch from a key to the evaluation key; `None` if it is that key.
+    ///
+    /// # Errors
+    /// If the key is not known here, or its file cannot be read.
+    pub fn switch_from(
+        &self,
+        from: KeyFingerprint,
+    ) -> Result<Option<DeviceSwitchKey<u64>>, DeviceKeyError> {
+        let Some((path, _)) = self.find_key(from)? else {
             return Ok(None);
         };
         let bytes = fs::read(&path).map_err(|source| DeviceKeyError::Directory {
@@ -200,22 +212,39 @@ impl DeviceKeys {
             source,
         })?;
         let key = SeededDeviceSwitchKey::from_bytes(&bytes)?;
-        if key.switch().from == header.key && key.switch().to == self.key_set {
+        if key.switch().from == from && key.switch().to == self.key_set {
             Ok(Some(key.prepare()))
         } else {
             // Replaced since the directory was looked at.
-            Err(self.unknown(header.key))
+            Err(self.unknown(from))
         }
+    }
+
+    /// Returns the keys of devices that are known here, in order.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn known(&self) -> Result<Vec<KeyFingerprint>, DeviceKeyError> {
+        let mut keys: Vec<KeyFingerprint> = self.look()?.by_key.keys().copied().collect();
+        keys.sort_by_key(|key| key.0);
+        Ok(keys)
     }
 
     fn find(&self, header: &Header) -> Result<Option<(PathBuf, DeviceIssue)>, DeviceKeyError> {
         header.check_belongs(self.parameters.fingerprint(), header.key)?;
-        if header.key == self.key_set {
+        self.find_key(header.key)
+    }
+
+    fn find_key(
+        &self,
+        key: KeyFingerprint,
+    ) -> Result<Option<(PathBuf, DeviceIssue)>, DeviceKeyError> {
+        if key == self.key_set {
             return Ok(None);
         }
         let scanned = self.look()?;
-        let found = scanned.by_key.get(&header.key);
-        found.cloned().map(Some).ok_or(self.unknown(header.key))
+        let found = scanned.by_key.get(&key);
+        found.cloned().map(Some).ok_or(self.unknown(key))
     }
 
     fn unknown(&self, found: KeyFingerprint) -> DeviceKeyError {

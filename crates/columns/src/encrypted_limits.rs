@@ -114,6 +114,7 @@ impl EncryptedLimits {
                 count: 1,
                 ciphertext,
                 windows: None,
+                unswitched: None,
             }],
             noise: *noise,
         })
@@ -175,6 +176,7 @@ impl Number {
                 count: 1,
                 ciphertext,
                 windows: None,
+                unswitched: None,
             }],
             noise: CompactNoise::upload(parameters, UploadKind::Symmetric, encoding),
         }))

@@ -204,10 +204,12 @@ impl Joined {
 ///
 /// # Errors
 /// Uploads of different columns.
-pub fn joined(uploads: impl Iterator<Item = ReadingsMetadata>) -> Result<ReadingsMetadata, Error> {
+pub fn joined<'m>(
+    uploads: impl Iterator<Item = &'m ReadingsMetadata>,
+) -> Result<ReadingsMetadata, Error> {
     let mut joined = Joined::default();
     for metadata in uploads {
-        joined.add(metadata)?;
+        joined.add(metadata.clone())?;
     }
     joined.finish()
 }

@@ -44,6 +44,8 @@ pub mod keys;
 #[cfg(feature = "alloc")]
 pub mod lwe;
 pub mod memcheck;
+#[cfg(feature = "std")]
+pub mod memory;
 pub mod ntt;
 mod packed_len;
 #[cfg(feature = "alloc")]

@@ -341,6 +341,28 @@ macro_rules! show_as_hex {
 
 show_as_hex!(ParameterFingerprint, KeyFingerprint);
 
+impl KeyFingerprint {
+    /// Reads the 32 hexadecimal digits that `Display` writes. Returns `None` for any other text.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut key = Self::default();
+        if text.len() != 2 * key.0.len() {
+            return None;
+        }
+        let (pairs, _) = text.as_bytes().as_chunks::<2>();
+        for (byte, pair) in key.0.iter_mut().zip(pairs) {
+            for digit in pair {
+                let digit = match digit {
+                    b'0'..=b'9' => digit - b'0',
+                    b'a'..=b'f' => digit - b'a' + 10,
+                    _ => return None,
+                };
+                *byte = *byte << 4 | digit;
+            }
+        }
+        Some(key)
+    }
+}
+
 impl Parameters {
     /// The set as plain data.
     pub const fn as_set(&self) -> &ParameterSet {

@@ -159,7 +159,7 @@ pub fn evaluate<'u>(
         return seal(results.about(groups.about), &ciphertexts, key);
     }
     let mut ciphertexts = match form {
-        Form::ForDecryption => Ciphertexts::for_decryption(),
+        Form::ForDecryption => Ciphertexts::for_decryption().with_device_keys(&request.device_keys),
         Form::Whole => Ciphertexts::default(),
     };
     let (mut encrypted, mut bootstraps) = (Vec::new(), 0);

@@ -40,6 +40,35 @@ pub struct Request {
     /// The rows that the questions are about, and their groups.
     #[serde(default, skip_serializing_if = "Scope::is_all")]
     pub scope: Scope,
+    /// The keys of devices that whoever decrypts has switch keys of, as in [`Manner::device_keys`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "fingerprints")]
+    pub device_keys: Vec<KeyFingerprint>,
+}
+
+/// Fingerprints of keys as hexadecimal texts.
+mod fingerprints {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use tfhe_sbc_core::parameters::KeyFingerprint;
+
+    pub(super) fn serialize<S: Serializer>(
+        keys: &[KeyFingerprint],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(keys.iter().map(KeyFingerprint::to_string))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<KeyFingerprint>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let key = |text: &String| {
+            let key = KeyFingerprint::from_hex(text);
+            key.ok_or_else(|| {
+                de::Error::custom(format_args!("'{text}' is no fingerprint of a key"))
+            })
+        };
+        texts.iter().map(key).collect()
+    }
 }
 
 /// The way in which questions are answered; by default about all rows together, in ordinary answers.
@@ -50,6 +79,9 @@ pub struct Manner<'a> {
     /// A public key of the key set that the server computes with, if the answers are to be
     /// [sanitised](tfhe_sbc_oracle::sanitising) with encryptions of zero under it.
     pub public_key: Option<&'a DevicePublicKey>,
+    /// The keys of devices that whoever decrypts has switch keys of. Linear answers about readings under these keys can
+    /// then travel without their masks, and have some 50 bytes in place of some 9,000.
+    pub device_keys: &'a [KeyFingerprint],
 }
 
 /// A request that was parsed.
@@ -143,7 +175,11 @@ impl Request {
         (parameters, key): (&Parameters, KeyFingerprint),
         encrypt: Option<&mut EncryptThresholds<'_>>,
     ) -> Result<Vec<u8>, RequestError> {
-        let Manner { scope, public_key } = manner;
+        let Manner {
+            scope,
+            public_key,
+            device_keys,
+        } = manner;
         if public_key.is_some_and(|public_key| public_key.parameters() != parameters) {
             return Err(RequestError::PublicKey);
         }
@@ -183,7 +219,10 @@ impl Request {
             sealed.push((text, question));
         }
         let request = Self {
-            version: match (scope.is_all(), codes.compact.is_empty()) {
+            version: match (
+                scope.is_all() && device_keys.is_empty(),
+                codes.compact.is_empty(),
+            ) {
                 (true, true) => 1,
                 (true, false) => 2,
                 (false, _) => VERSION,
@@ -191,6 +230,7 @@ impl Request {
             questions: sealed,
             sanitise: public_key.is_some(),
             scope,
+            device_keys: device_keys.to_vec(),
         };
         request.check()?;
         let mut bytes = metadata::write(parameters.fingerprint(), key, &request)?;

@@ -14,6 +14,7 @@ mod short;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_columns::device_keys::{DeviceKeyError, DeviceKeys};
 use tfhe_sbc_core::encoding::{BlockEncoding, FixedPointError};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
@@ -178,6 +179,15 @@ pub enum ResultsError {
          one version"
     )]
     Version(u32),
+    /// A result that needs the switch key of a device which is not there.
+    #[error(
+        "the result has parts under the device key {0}, whose switch key is not at hand: name the directory of switch keys that \
+         the question was asked with, with --device-keys"
+    )]
+    DeviceKey(KeyFingerprint),
+    /// A switch key that cannot be used.
+    #[error(transparent)]
+    SwitchKey(#[from] DeviceKeyError),
     /// A block whose value its answer cannot have.
     #[error(
         "the answer to '{0}' decrypts to values that it cannot have: the key is not the one that \
@@ -263,10 +273,24 @@ impl Results {
         parameters: &Parameters,
         key: KeyFingerprint,
     ) -> Result<(Self, Vec<AnswerParts>), ResultsError> {
+        Self::parse_with(bytes, parameters, key, None)
+    }
+
+    /// Does the same as [`parse`](Self::parse), for a result that may have parts under keys of devices, because the request said
+    /// that their switch keys are there: those of `devices`.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), and keys of devices whose switch keys are not there.
+    pub fn parse_with(
+        bytes: &[u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+        devices: Option<&DeviceKeys>,
+    ) -> Result<(Self, Vec<AnswerParts>), ResultsError> {
         let (first, rest) = Message::parse(bytes)?;
         first.header.check_belongs(parameters.fingerprint(), key)?;
         let mut results = Self::read(first)?;
-        let mut lists = Lists::read(rest, parameters, key)?;
+        let mut lists = Lists::read(rest, parameters, key, devices)?;
         let encoding = parameters.block_encoding();
         let described = results
             .answers
@@ -299,8 +323,21 @@ impl Results {
     /// # Errors
     /// A defect of the whole result.
     pub fn decrypt(bytes: &[u8], secret: &SecretKey) -> Result<Decryption, ResultsError> {
+        Self::decrypt_with(bytes, secret, None)
+    }
+
+    /// Does the same as [`decrypt`](Self::decrypt), with the switch keys of devices as [`parse_with`](Self::parse_with).
+    ///
+    /// # Errors
+    /// Those of [`decrypt`](Self::decrypt), and keys of devices whose switch keys are not there.
+    pub fn decrypt_with(
+        bytes: &[u8],
+        secret: &SecretKey,
+        devices: Option<&DeviceKeys>,
+    ) -> Result<Decryption, ResultsError> {
         let parameters = secret.parameters();
-        let (results, parts) = Self::parse(bytes, parameters, secret.fingerprint())?;
+        let key = secret.fingerprint();
+        let (results, parts) = Self::parse_with(bytes, parameters, key, devices)?;
         let answers = results.answers.into_iter().zip(parts);
         let answers = answers.map(|(answer, parts)| {
             let (name, group) = (answer.name.clone(), answer.group.clone().map(Box::new));

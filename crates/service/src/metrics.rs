@@ -469,6 +469,14 @@ impl Metrics {
         ] {
             page.add(name, kind, help, value);
         }
+        if let Some(bytes) = resident_bytes() {
+            page.add(
+                "process_resident_memory_bytes",
+                Gauge,
+                "Memory of the process that is not on disk.",
+                bytes,
+            );
+        }
         let seconds = Duration::from_micros(read(&self.evaluation_microseconds)).as_secs_f64();
         page.add(
             "tfhe_sbc_evaluation_seconds_total",
@@ -478,6 +486,14 @@ impl Metrics {
         );
         page.into_text()
     }
+}
+
+/// The bytes of memory that the process has now; `None` where the system does not say.
+pub fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
 }
 
 /// The number of things of a kind that there are now.

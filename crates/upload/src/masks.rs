@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tfhe_sbc_core::glwe::GlweCiphertext;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::fill_uniform;
 use tfhe_sbc_core::wire::bodies::{Bodies, MaskWindow, SeededMasks};
 
@@ -18,6 +18,14 @@ pub struct MaskMaker {
     expanded: HashMap<(SeededMasks, u32), GlweCiphertext<u64>>,
 }
 
+/// A sum with its masks. It encrypts its codes once the masks of devices are brought under its key and added.
+pub struct Completed {
+    /// The bodies, with the masks of uploads under the key of the key set.
+    pub own: GlweCiphertext<u64>,
+    /// The masks of uploads under keys that devices have of their own, by key, with bodies of zeros.
+    pub under_devices: Vec<(KeyFingerprint, GlweCiphertext<u64>)>,
+}
+
 impl MaskMaker {
     /// Makes masks for ciphertexts under `parameters`, which are over the 64-bit torus.
     pub fn new(parameters: &Parameters) -> Self {
@@ -30,16 +38,30 @@ impl MaskMaker {
     /// Returns the sum with its masks. The body coefficients behind its codes are 0.
     ///
     /// Returns `None` if there are more codes than a polynomial has coefficients.
-    pub fn complete(&mut self, sum: &Bodies) -> Option<GlweCiphertext<u64>> {
-        let mut ciphertext = self.zero()?;
-        for window in &sum.windows {
-            self.add(&mut ciphertext, window)?;
-        }
+    pub fn complete(&mut self, sum: &Bodies) -> Option<Completed> {
         let size = self.parameters.polynomial_size().get();
-        let body = ciphertext.as_mut_slice().rchunks_exact_mut(size).next()?;
+        let mut own = self.zero()?;
+        let mut under_devices: Vec<(KeyFingerprint, GlweCiphertext<u64>)> = Vec::new();
+        for window in &sum.windows {
+            let Some(key) = window.masks.key else {
+                self.add(&mut own, window)?;
+                continue;
+            };
+            let known = under_devices.iter().position(|(known, _)| *known == key);
+            let place = match known {
+                Some(place) => place,
+                None => {
+                    under_devices.push((key, self.zero()?));
+                    under_devices.len() - 1
+                }
+            };
+            let (_, masks) = under_devices.get_mut(place)?;
+            self.add(masks, window)?;
+        }
+        let body = own.as_mut_slice().rchunks_exact_mut(size).next()?;
         body.fill(0);
         body.get_mut(..sum.codes.len())?.copy_from_slice(&sum.codes);
-        Some(ciphertext)
+        Some(Completed { own, under_devices })
     }
 
     fn zero(&self) -> Option<GlweCiphertext<u64>> {
@@ -94,6 +116,7 @@ mod tests {
         let masks = |byte| SeededMasks {
             expander: ExpanderKind::ChaCha20,
             seed: MaskSeed([byte; 32]),
+            key: None,
         };
         let window = |byte, first, count, weight| MaskWindow {
             masks: masks(byte),
@@ -113,6 +136,24 @@ mod tests {
                 windows: windows.clone(),
             })
             .unwrap();
+        assert!(found.under_devices.is_empty());
+        // The masks of a device come by themselves.
+        let key = KeyFingerprint([4; 16]);
+        let mut of_device = windows.clone();
+        of_device[1].masks.key = Some(key);
+        let parts = maker
+            .complete(&Bodies {
+                codes: vec![3],
+                windows: of_device,
+            })
+            .unwrap();
+        let [(of, masks_of_device)] = &parts.under_devices[..] else {
+            panic!("{} keys", parts.under_devices.len());
+        };
+        assert_eq!(*of, key);
+        let both = parts.own.as_slice().iter().zip(masks_of_device.as_slice());
+        let both: Vec<u64> = both.map(|(a, b)| a.wrapping_add(*b)).collect();
+        assert_eq!(both, found.own.as_slice());
         let mut expected = maker.zero().unwrap().sample_extract(0);
         for window in &windows {
             for element in window.first..window.first + window.count {
@@ -122,7 +163,7 @@ mod tests {
                 expected.add_assign(&one);
             }
         }
-        let found = found.sample_extract(0);
+        let found = found.own.sample_extract(0);
         let (mask, body) = found.as_slice().split_at(found.as_slice().len() - 1);
         assert_eq!(body, [3]);
         assert_eq!(mask, &expected.as_slice()[..mask.len()]);

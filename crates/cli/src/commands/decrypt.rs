@@ -30,6 +30,10 @@ pub(crate) struct Arguments {
     /// The record of `checks make`: if the result answers a check question, compare the answers with the right ones
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     checks: Option<PathBuf>,
+    /// The directory of the switch keys that the question was asked with, for results with parts under keys of boards [default:
+    /// device-keys, if there is such a directory]
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "from")]
+    device_keys: Option<PathBuf>,
     #[command(flatten)]
     of_libraries: DecryptionOptions,
 }
@@ -43,20 +47,26 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         ));
     }
     match arguments.from {
-        None => run_ours(&arguments.request, arguments.checks.as_deref()),
+        None => run_ours(arguments),
         Some((_, decryption)) => {
             (decryption.run)(&arguments.request, arguments.of_libraries.matches())
         }
     }
 }
 
-fn run_ours(request: &DecryptionRequest, checks: Option<&Path>) -> Outcome<()> {
+fn run_ours(arguments: &Arguments) -> Outcome<()> {
+    let (request, checks) = (&arguments.request, arguments.checks.as_deref());
     if let Some(path) = &request.plot {
         output::check_file(path)?;
     }
     let result = output::read_input(&request.result)?;
     let secret = keys::read_secret_key(request.key_or("keys/secret.tsbc"))?;
-    let decryption = Results::decrypt(&result, &secret).advise(
+    let devices = keys::devices_at_hand(
+        secret.parameters(),
+        secret.fingerprint(),
+        arguments.device_keys.as_deref(),
+    )?;
+    let decryption = Results::decrypt_with(&result, &secret, devices.as_ref()).advise(
         request.result.display(),
         "give a result that `query` or `eval` made, and the secret key of its key set",
     )?;

@@ -128,7 +128,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         .first()
         .ok_or_else(|| failure("there are no readings", READINGS_HELP))?;
     let scope = arguments.times.scope(&arguments.rows)?;
-    let request = arguments.questions.seal(&first.columns, scope)?;
+    let request = arguments.questions.seal(&first.columns, scope, &[])?;
     let key = keys::read_server_key(&arguments.key)?;
     let (key, form) = match arguments.unpacked {
         true => (key.without_packing_key(), Form::Whole),

@@ -240,7 +240,7 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     say("column", segment_text(&segment).into());
                 }
             }
-            Kind::CompactValues | Kind::LinearBodies => {
+            Kind::CompactValues | Kind::LinearBodies | Kind::DeviceBodies => {
                 say("elements", u64::from(header.element_count).into());
                 say("polynomial size", u64::from(header.polynomial_size).into());
                 say("GLWE dimension", u64::from(header.dimension).into());

@@ -1,9 +1,10 @@
 //! `query`: questions to a server, encrypted results back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::ExpanderKind;
 use tfhe_sbc_device::{ColumnValues, MemoryPlan};
 use tfhe_sbc_query::Question;
@@ -55,6 +56,10 @@ pub(crate) struct Arguments {
     selected: Selected,
     #[command(flatten)]
     rows: Rows,
+    /// The directory of the switch keys of boards that `decrypt` will have too: sums and means of readings under keys of
+    /// boards are far shorter then [default: device-keys, if there is such a directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    device_keys: Option<PathBuf>,
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -113,8 +118,14 @@ impl Questions {
         asked.map(|asked| asked.question.clone()).collect()
     }
 
-    /// Returns the bytes of the request about readings of these columns, and such rows.
-    pub(crate) fn seal(&self, of_readings: &[Column], scope: Scope) -> Outcome<Vec<u8>> {
+    /// Returns the bytes of the request about readings of these columns, and such rows. `device_keys` are the keys of
+    /// devices that whoever decrypts has switch keys of.
+    pub(crate) fn seal(
+        &self,
+        of_readings: &[Column],
+        scope: Scope,
+        device_keys: &[KeyFingerprint],
+    ) -> Outcome<Vec<u8>> {
         if let Some(path) = &self.columns {
             columns::check_same(path, of_readings)?;
         }
@@ -126,8 +137,19 @@ impl Questions {
             Manner {
                 scope,
                 public_key: public_key.transpose()?.as_ref(),
+                device_keys,
             },
         )
+    }
+
+    /// Returns the keys of devices whose switch keys are in a directory, in `device-keys` if none is given.
+    fn device_keys(&self, directory: Option<&Path>) -> Outcome<Vec<KeyFingerprint>> {
+        let session = encryptor::open(&self.device_key, MemoryPlan::recommended())?;
+        let (parameters, key_set) = (session.parameters(), session.fingerprint());
+        match keys::devices_at_hand(parameters, key_set, directory)? {
+            Some(devices) => devices.known().explain("no device keys"),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Returns whether the answers are to be sanitised.
@@ -204,7 +226,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         arguments.ask_check(&client, check.as_ref())?;
     }
     let freshness = arguments.freshness();
-    let reply = (arguments.questions).ask(&client, freshness, &readings, &list, scope)?;
+    let reply = arguments.ask(&client, freshness, &readings, &list, scope)?;
     note_latest(&list);
     write(&reply, arguments.out.as_ref())?;
     if !is_check_first {
@@ -252,13 +274,33 @@ impl Arguments {
         list: &ColumnList,
         scope: Scope,
     ) -> Outcome<()> {
-        let request = self.questions.seal(&list.columns, scope)?;
+        let request = self.seal(&list.columns, scope)?;
         let job = client.detach(readings, &request).explain("no job")?;
         note_latest(list);
         output::note(
             "`tfhe-sbc jobs wait ID` follows the job, and `tfhe-sbc jobs get ID` gets its result",
         );
         output::emit(job.id)
+    }
+
+    /// Seals the questions for columns.
+    fn seal(&self, columns: &[Column], scope: Scope) -> Outcome<Vec<u8>> {
+        let device_keys = self.questions.device_keys(self.device_keys.as_deref())?;
+        self.questions.seal(columns, scope, &device_keys)
+    }
+
+    /// Seals the questions for columns and asks them about readings of these.
+    fn ask(
+        &self,
+        client: &Client,
+        freshness: Freshness,
+        readings: &Selection,
+        list: &ColumnList,
+        scope: Scope,
+    ) -> Outcome<QueryReply> {
+        let request = self.seal(&list.columns, scope)?;
+        let most = largest_result(&self.questions.parsed(), list, &scope);
+        ask(client, freshness, readings, &request, most)
     }
 
     /// The answers that are taken. Questions that may come with a check are computed: a kept answer shows nothing about the
@@ -333,7 +375,7 @@ impl Arguments {
             ..ColumnList::default()
         };
         let all = Scope::default();
-        let reply = (self.questions).ask(client, Freshness::Fresh, &id.into(), &list, all)?;
+        let reply = self.ask(client, Freshness::Fresh, &id.into(), &list, all)?;
         let texts = self.questions.asked.iter();
         let texts = texts.map(|asked| asked.text.clone()).collect();
         let name = BlobId::of(&reply.result).to_string();
@@ -349,22 +391,6 @@ impl Arguments {
             path.display()
         ));
         Ok(())
-    }
-}
-
-impl Questions {
-    /// Seals the questions for columns and asks them about readings of these.
-    fn ask(
-        &self,
-        client: &Client,
-        freshness: Freshness,
-        readings: &Selection,
-        list: &ColumnList,
-        scope: Scope,
-    ) -> Outcome<QueryReply> {
-        let request = self.seal(&list.columns, scope)?;
-        let most = largest_result(&self.parsed(), list, &scope);
-        ask(client, freshness, readings, &request, most)
     }
 }
 

@@ -8,7 +8,7 @@ use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
-use tfhe_sbc_core::wire::bodies::{Bodies, MaskWindow};
+use tfhe_sbc_core::wire::bodies::{Bodies, MaskWindow, SeededMasks};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_oracle::compact::{CompactNoise, Roundings, answer_coefficient_bits};
 use tfhe_sbc_oracle::noise::Variance;
@@ -43,6 +43,9 @@ pub struct Piece {
     /// The elements of seeded uploads whose masks, added up, are those of the ciphertext. `None` if it has others,
     /// or more of them than are shorter than the masks.
     pub windows: Option<Vec<MaskWindow>>,
+    /// The bodies of the codes before the parts under keys of devices were switched to the evaluation key, if there were
+    /// such parts. The windows are those of this sum then, and have the keys.
+    pub unswitched: Option<Vec<u64>>,
 }
 
 impl CompactValues {
@@ -84,13 +87,16 @@ impl CompactValues {
         self.noise.cut_bodies(bits).variance().0.log2()
     }
 
-    /// The sums without their masks; `None` unless those can be made from the seeds of uploads.
+    /// The sums without their masks; `None` unless those can be made from the seeds of uploads. Some of these may be under keys
+    /// of devices.
     pub fn bodies(&self) -> Option<Vec<Bodies>> {
         let pieces = self.pieces.iter().map(|piece| {
-            let words = piece.ciphertext.as_slice();
-            let body = words.len() - piece.ciphertext.polynomial_size().get();
+            let codes = match &piece.unswitched {
+                Some(codes) => codes.clone(),
+                None => body_of(&piece.ciphertext).get(..piece.count)?.to_vec(),
+            };
             Some(Bodies {
-                codes: words[body..][..piece.count].to_vec(),
+                codes,
                 windows: piece.windows.clone()?,
             })
         });
@@ -155,6 +161,13 @@ impl CompactValues {
     }
 }
 
+/// The body coefficients of a ciphertext.
+fn body_of(ciphertext: &GlweCiphertext<u64>) -> &[u64] {
+    let words = ciphertext.as_slice();
+    let size = ciphertext.polynomial_size().get();
+    words.get(words.len() - size..).unwrap_or_default()
+}
+
 /// A part of a column that lies in one polynomial of one upload.
 struct Stretch<'a> {
     polynomial: Polynomial<'a>,
@@ -198,9 +211,10 @@ fn stretch<'a>(
             return Ok(Stretch {
                 polynomial: Polynomial::Computed(&piece.ciphertext),
                 places: place..(place + most).min(piece.count),
-                masks: match &piece.windows {
-                    Some(windows) => Masks::Computed(windows),
-                    None => Masks::Unknown,
+                masks: match (&piece.windows, &piece.unswitched) {
+                    (Some(windows), None) => Masks::Computed(windows),
+                    // The ciphertext is another one than that of the windows.
+                    (None, _) | (_, Some(_)) => Masks::Unknown,
                 },
             });
         }
@@ -231,9 +245,12 @@ fn stretch<'a>(
     Ok(Stretch {
         polynomial: Polynomial::Uploaded(uploads, upload, place / size),
         places: start..(start + (end - place)).min(size),
-        masks: match (upload.masks, &upload.switch) {
-            (Some(masks), None) => Masks::Seeded(masks, place - start),
-            _ => Masks::Unknown,
+        masks: match upload.masks {
+            Some(masks) => {
+                let key = upload.switch.is_some().then_some(upload.key);
+                Masks::Seeded(SeededMasks { key, ..masks }, place - start)
+            }
+            None => Masks::Unknown,
         },
     })
 }
@@ -293,17 +310,45 @@ impl<'a> Sums<'a> {
         stretch.with_ciphertext(|ciphertext| add_window(sum, ciphertext, window, weight))
     }
 
-    fn finish(mut self) -> (GlweCiphertext<u64>, Windows) {
+    fn finish(mut self) -> Finished {
+        let mut unswitched = None;
         for (_, switch, sum) in self.sums {
+            let before = unswitched.get_or_insert_with(|| body_of(&self.switched).to_vec());
+            add_words(before, body_of(&sum));
             let mut sum = [sum];
             switch.switch_batch(&mut sum);
             let [sum] = sum;
-            let words = self.switched.as_mut_slice().iter_mut();
-            for (word, more) in words.zip(sum.as_slice()) {
-                *word = word.wrapping_add(*more);
-            }
+            add_words(self.switched.as_mut_slice(), sum.as_slice());
         }
-        (self.switched, self.windows)
+        Finished {
+            ciphertext: self.switched,
+            windows: self.windows,
+            unswitched,
+        }
+    }
+}
+
+/// A sum under the evaluation key.
+struct Finished {
+    ciphertext: GlweCiphertext<u64>,
+    windows: Windows,
+    /// The body before sums under keys of devices were switched, if there were any.
+    unswitched: Option<Vec<u64>>,
+}
+
+impl Finished {
+    fn body_before(&self) -> &[u64] {
+        match &self.unswitched {
+            Some(body) => body,
+            None => body_of(&self.ciphertext),
+        }
+    }
+}
+
+/// Adds words to others, mod 2^64.
+fn add_words(words: &mut [u64], more: &[u64]) {
+    for (word, more) in words.iter_mut().zip(more) {
+        *word = word.wrapping_add(*more);
     }
 }
 
@@ -337,7 +382,7 @@ pub(crate) fn evaluate(
     let plaintext_bits = linear.plaintext_bits();
     let constant = linear.constant() << (u64::BITS - plaintext_bits);
     // The terms that are the same in all rows are added up once.
-    let mut shared: Option<(GlweCiphertext<u64>, Windows)> = None;
+    let mut shared: Option<Finished> = None;
     let mut pieces = Vec::new();
     let mut begin = 0;
     for end in ends {
@@ -366,14 +411,22 @@ pub(crate) fn evaluate(
                 Rows::Sum(_) => {}
             }
         }
-        let (mut ciphertext, windows) = sums.finish();
-        let (shared, shared_windows) = &*shared.get_or_insert_with(|| of_all_rows.finish());
-        let size = parameters.polynomial_size().get();
-        let words = ciphertext.as_mut_slice();
-        for (word, more) in words.iter_mut().zip(shared.as_slice()) {
-            *word = word.wrapping_add(*more);
-        }
+        let own = sums.finish();
+        let shared = &*shared.get_or_insert_with(|| of_all_rows.finish());
         let count = end - begin;
+        let unswitched = match (&own.unswitched, &shared.unswitched) {
+            (None, None) => None,
+            _ => {
+                let mut codes: Vec<u64> = own.body_before().iter().take(count).copied().collect();
+                add_words(&mut codes, shared.body_before());
+                add_words(&mut codes, &vec![constant; count]);
+                Some(codes)
+            }
+        };
+        let mut ciphertext = own.ciphertext;
+        let words = ciphertext.as_mut_slice();
+        add_words(words, shared.ciphertext.as_slice());
+        let size = parameters.polynomial_size().get();
         let body = words.len() - size;
         for word in &mut words[body..body + count] {
             *word = word.wrapping_add(constant);
@@ -381,7 +434,8 @@ pub(crate) fn evaluate(
         pieces.push(Piece {
             count,
             ciphertext,
-            windows: windows.with(shared_windows),
+            windows: own.windows.with(&shared.windows),
+            unswitched,
         });
         begin = end;
     }

@@ -11,7 +11,13 @@
 //! header's [`mask_bits`](Header::mask_bits) top bits and padded to a byte. All numbers of the first two parts are
 //! unsigned LEB128: seven bits a byte, the least significant first, and the top bit set in all bytes but
 //! the last.
+//!
+//! Uploads under keys that devices have of their own need no switch to the key of the list before they are added up: whoever
+//! decrypts makes their masks, and switches those. A list with such uploads is of another kind, and its payload begins with the
+//! number of the keys and their fingerprints; an upload has the number of its key before its expander, counted
+//! from 1, or 0 for the key of the list.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::parameters::{KeyFingerprint, Parameters};
@@ -32,6 +38,8 @@ pub struct SeededMasks {
     pub expander: ExpanderKind,
     /// The seed.
     pub seed: MaskSeed,
+    /// The device's own key that the upload is under; `None` if it is under the key of the key set.
+    pub key: Option<KeyFingerprint>,
 }
 
 /// Neighbouring elements of an upload, whose product with a weight is part of a sum.
@@ -68,16 +76,23 @@ impl MaskWindow {
 
 /// Returns the number of bytes that windows take, with their uploads, in a list that has no other windows.
 pub fn windows_len(windows: &[MaskWindow]) -> usize {
-    let mut uploads: Vec<&SeededMasks> = Vec::new();
+    let mut uploads = Uploads::default();
     let mut len = 0;
     for window in windows {
-        let upload = upload_number(&mut uploads, &window.masks);
+        let upload = uploads.number(&window.masks);
         len += window_numbers(window, upload)
             .map(number_len)
             .iter()
             .sum::<usize>();
     }
-    len + uploads.len() * UPLOAD_BYTES
+    len += uploads.list.len() * UPLOAD_BYTES;
+    if !uploads.keys.is_empty() {
+        len += uploads.keys.len() * KeyFingerprint::default().0.len();
+        len += (uploads.list.iter())
+            .map(|(_, key)| number_len(*key))
+            .sum::<usize>();
+    }
+    len
 }
 
 /// Returns the number of mask polynomials that a reader makes for windows, at most [`MAX_POLYNOMIALS`] for a list.
@@ -91,22 +106,30 @@ pub fn polynomial_count(parameters: &Parameters, windows: &[MaskWindow]) -> usiz
 /// # Panics
 /// If `bits` is not in `1..=64`.
 pub fn write(parameters: &Parameters, key: KeyFingerprint, bits: u32, sums: &[Bodies]) -> Vec<u8> {
-    let mut uploads = Vec::new();
+    let mut uploads = Uploads::default();
     let mut table = Vec::new();
     put(&mut table, sums.len() as u64);
     for Bodies { codes, windows } in sums {
         put(&mut table, codes.len() as u64);
         put(&mut table, windows.len() as u64);
         for window in windows {
-            let upload = upload_number(&mut uploads, &window.masks);
+            let upload = uploads.number(&window.masks);
             for number in window_numbers(window, upload) {
                 put(&mut table, number);
             }
         }
     }
     let mut message = alloc::vec![0; HEADER_BYTES];
-    put(&mut message, uploads.len() as u64);
-    for SeededMasks { expander, seed } in uploads {
+    let has_keys = !uploads.keys.is_empty();
+    if has_keys {
+        put(&mut message, uploads.keys.len() as u64);
+        uploads.keys.iter().for_each(|key| message.extend(key.0));
+    }
+    put(&mut message, uploads.list.len() as u64);
+    for (SeededMasks { expander, seed, .. }, key) in uploads.list {
+        if has_keys {
+            put(&mut message, key);
+        }
         message.push(expander.id());
         message.extend(seed.0);
     }
@@ -124,7 +147,14 @@ pub fn write(parameters: &Parameters, key: KeyFingerprint, bits: u32, sums: &[Bo
         torus_bits: parameters.torus_bits() as u8,
         mask_bits: bits as u8,
         element_count: element_count as u32,
-        ..Header::new(Kind::LinearBodies, parameters.fingerprint(), key)
+        ..Header::new(
+            match has_keys {
+                true => Kind::DeviceBodies,
+                false => Kind::LinearBodies,
+            },
+            parameters.fingerprint(),
+            key,
+        )
     };
     // A vector with room for the header is never too short.
     let _ = header.seal_vec(&mut message);
@@ -140,7 +170,11 @@ pub fn read(
     parameters: &Parameters,
     key: KeyFingerprint,
 ) -> Result<Vec<Bodies>, WireError> {
-    let header = message.expect_under(Kind::LinearBodies, parameters, key)?;
+    let kind = match message.header.kind {
+        Kind::DeviceBodies => Kind::DeviceBodies,
+        _ => Kind::LinearBodies,
+    };
+    let header = message.expect_under(kind, parameters, key)?;
     let size = parameters.polynomial_size().get();
     require(parameters.torus_bits() == u64::BITS, "kind")?;
     header.check_glwe_shape(parameters)?;
@@ -148,10 +182,18 @@ pub fn read(
     let mut rest = Reader {
         bytes: message.payload,
     };
+    let mut keys = Vec::new();
+    if kind == Kind::DeviceBodies {
+        let key_count = rest.count()?;
+        require(key_count > 0, "number of keys")?;
+        for _ in 0..key_count {
+            keys.push(rest.key()?);
+        }
+    }
     let upload_count = rest.count()?;
     let mut uploads = Vec::new();
     for _ in 0..upload_count {
-        uploads.push(rest.upload()?);
+        uploads.push(rest.upload(&keys)?);
     }
     let sum_count = rest.count()?;
     let (mut sums, mut elements, mut polynomials) = (Vec::new(), 0usize, 0usize);
@@ -185,15 +227,37 @@ pub fn read(
     }
 }
 
-/// Returns the number of an upload, which is added if it is not there.
-fn upload_number<'a>(uploads: &mut Vec<&'a SeededMasks>, masks: &'a SeededMasks) -> u64 {
-    // Neighbouring windows are mostly of one upload.
-    let known = uploads.iter().rposition(|known| *known == masks);
-    let number = known.unwrap_or_else(|| {
-        uploads.push(masks);
-        uploads.len() - 1
-    });
-    number as u64
+/// The uploads and the devices' keys of a list while it is written.
+#[derive(Default)]
+struct Uploads {
+    /// Each upload with the number of its key.
+    list: Vec<(SeededMasks, u64)>,
+    numbers: BTreeMap<([u8; 32], u8, Option<[u8; 16]>), u64>,
+    keys: Vec<KeyFingerprint>,
+}
+
+impl Uploads {
+    /// Returns the number of an upload, which is added with its key if it is not there.
+    fn number(&mut self, masks: &SeededMasks) -> u64 {
+        let key = masks.key.map(|key| key.0);
+        let place = (masks.seed.0, masks.expander.id(), key);
+        if let Some(number) = self.numbers.get(&place) {
+            return *number;
+        }
+        let key = masks.key.map_or(0, |key| {
+            // Neighbouring uploads are mostly of one device.
+            let known = self.keys.iter().rposition(|known| *known == key);
+            let at = known.unwrap_or_else(|| {
+                self.keys.push(key);
+                self.keys.len() - 1
+            });
+            at as u64 + 1
+        });
+        let number = self.list.len() as u64;
+        self.list.push((*masks, key));
+        self.numbers.insert(place, number);
+        number
+    }
 }
 
 fn window_numbers(window: &MaskWindow, upload: u64) -> [u64; 4] {
@@ -262,7 +326,25 @@ impl<'a> Reader<'a> {
             .ok_or(WireError::Field("number of windows"))
     }
 
-    fn upload(&mut self) -> Result<SeededMasks, WireError> {
+    fn key(&mut self) -> Result<KeyFingerprint, WireError> {
+        let mut key = KeyFingerprint::default();
+        let bytes = self.take(key.0.len())?;
+        key.0.copy_from_slice(bytes);
+        Ok(key)
+    }
+
+    /// Reads an upload, which has the number of one of `keys` if there are any.
+    fn upload(&mut self, keys: &[KeyFingerprint]) -> Result<SeededMasks, WireError> {
+        let key = match keys {
+            [] => None,
+            keys => match self.count()? {
+                0 => None,
+                number => {
+                    let key = keys.get(number - 1);
+                    Some(*key.ok_or(WireError::Field("number of a key"))?)
+                }
+            },
+        };
         let &[expander] = self.take(1)? else {
             return Err(WireError::Field("expander"));
         };
@@ -272,6 +354,7 @@ impl<'a> Reader<'a> {
         Ok(SeededMasks {
             expander: ExpanderKind::try_from(expander)?,
             seed,
+            key,
         })
     }
 
@@ -305,6 +388,7 @@ mod tests {
         SeededMasks {
             expander: ExpanderKind::ChaCha20,
             seed: MaskSeed([byte; 32]),
+            key: None,
         }
     }
 
@@ -377,6 +461,76 @@ mod tests {
         expected.extend([0x23, 0x01]);
         let payload = &bytes[HEADER_BYTES..bytes.len() - CHECKSUM_BYTES];
         assert_eq!(payload, expected);
+    }
+
+    /// The sums above, of which one has an upload under a device's own key.
+    fn sums_of_devices() -> Vec<Bodies> {
+        let mut sums = sums();
+        for window in sums.iter_mut().flat_map(|sum| &mut sum.windows) {
+            if window.masks.seed == MaskSeed([2; 32]) {
+                window.masks.key = Some(KeyFingerprint([3; 16]));
+            }
+        }
+        sums
+    }
+
+    #[test]
+    fn uploads_keep_the_keys_of_their_devices() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let of_devices = sums_of_devices();
+        let bytes = write(&parameters, KEY, 39, &of_devices);
+        let parsed = Message::parse_only(&bytes, Kind::DeviceBodies).unwrap();
+        let read = read(parsed, &parameters, KEY).unwrap();
+        assert!(
+            read.iter()
+                .map(|sum| &sum.windows)
+                .eq(of_devices.iter().map(|sum| &sum.windows))
+        );
+        let windows: Vec<MaskWindow> = of_devices
+            .iter()
+            .flat_map(|sum| &sum.windows)
+            .copied()
+            .collect();
+        let plain = message(39).len() - HEADER_BYTES - CHECKSUM_BYTES;
+        // The number of keys, a key, and the number of the key of each upload.
+        assert_eq!(parsed.payload.len(), plain + 1 + 16 + 2);
+        let without_keys: Vec<MaskWindow> =
+            sums().into_iter().flat_map(|sum| sum.windows).collect();
+        assert_eq!(windows_len(&windows), windows_len(&without_keys) + 16 + 2);
+    }
+
+    #[test]
+    fn the_layout_with_keys_stays() {
+        let mut one = window(9, 300, 2, -3);
+        one.masks.key = Some(KeyFingerprint([6; 16]));
+        let sum = Bodies {
+            codes: vec![0x0123_4567_89ab_cdef],
+            windows: vec![one, window(8, 1, 1, 1)],
+        };
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let bytes = write(&parameters, KEY, 16, &[sum]);
+        let mut expected = vec![1];
+        expected.extend([6; 16]);
+        expected.extend([2, 1, 1]);
+        expected.extend([9; 32]);
+        expected.extend([0, 1]);
+        expected.extend([8; 32]);
+        expected.extend([1, 1, 2, 0, 0xac, 0x02, 2, 5, 1, 1, 1, 2]);
+        expected.extend([0x23, 0x01]);
+        let payload = &bytes[HEADER_BYTES..bytes.len() - CHECKSUM_BYTES];
+        assert_eq!(payload, expected);
+        // A key that is not there, and no keys.
+        let (header, _) = Header::parse(&bytes).unwrap();
+        for (place, byte, defect) in [
+            (HEADER_BYTES + 18, 2, WireError::Field("number of a key")),
+            (HEADER_BYTES, 0, WireError::Field("number of keys")),
+        ] {
+            let mut forged = bytes[..bytes.len() - CHECKSUM_BYTES].to_vec();
+            forged[place] = byte;
+            header.seal_vec(&mut forged).unwrap();
+            let parsed = Message::parse(&forged).unwrap().0;
+            assert_eq!(read(parsed, &parameters, KEY).err(), Some(defect));
+        }
     }
 
     #[test]

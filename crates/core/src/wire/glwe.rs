@@ -152,7 +152,7 @@ impl<'a> UploadedGlweList<'a> {
         }
     }
 
-    /// The seed of the masks; `None` if the list carries its masks.
+    /// The seed of the masks, as of a list under the key of the key set; `None` if the list carries its masks.
     #[cfg(feature = "alloc")]
     pub fn seeded_masks(&self) -> Option<SeededMasks> {
         let (expander, seed) = match self {
@@ -163,7 +163,11 @@ impl<'a> UploadedGlweList<'a> {
                 ListMasks::Sent { .. } => return None,
             },
         };
-        Some(SeededMasks { expander, seed })
+        Some(SeededMasks {
+            expander,
+            seed,
+            key: None,
+        })
     }
 
     /// Returns GLWE ciphertext `index` with its masks, or `None` if there are fewer.

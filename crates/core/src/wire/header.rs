@@ -196,7 +196,10 @@ impl Header {
     /// Checks that the fields which the kind does not use are zero, so that a
     /// message has only one form.
     fn check_unused(&self) -> Result<(), WireError> {
-        let values = matches!(self.kind, Kind::CompactValues | Kind::LinearBodies);
+        let values = matches!(
+            self.kind,
+            Kind::CompactValues | Kind::LinearBodies | Kind::DeviceBodies
+        );
         let packed = self.kind == Kind::PackedList;
         let cut = self.kind == Kind::CutLweList;
         let masked = values || packed || matches!(self.kind, Kind::GlweList | Kind::ColumnList);

@@ -47,6 +47,8 @@ pub enum Kind {
     LinearBodies = 16,
     /// Answers under the small key, cut to the bits that decryption needs.
     CutLweList = 17,
+    /// The same as [`LinearBodies`](Self::LinearBodies), of uploads some of which are under keys that devices have of their own.
+    DeviceBodies = 18,
 }
 
 impl Kind {
@@ -69,6 +71,7 @@ impl Kind {
             15 => Self::PackedList,
             16 => Self::LinearBodies,
             17 => Self::CutLweList,
+            18 => Self::DeviceBodies,
             _ => return None,
         })
     }
@@ -111,6 +114,7 @@ impl fmt::Display for Kind {
             Self::PackedList => "list of packed answers",
             Self::LinearBodies => "list of bodies of linear answers",
             Self::CutLweList => "list of cut answers",
+            Self::DeviceBodies => "list of bodies of linear answers under devices' keys",
         })
     }
 }

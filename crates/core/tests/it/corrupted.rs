@@ -111,7 +111,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
             assert!(error.to_string().contains(&format!("version {version} ")));
         }
         assert_eq!(read(5, 1), Err(WireError::Version(257)));
-        for kind in [0, 18, 255] {
+        for kind in [0, 19, 255] {
             let error = read(6, kind).unwrap_err();
             assert_eq!(error, WireError::UnknownKind(kind));
             assert!(error.to_string().contains(&format!("kind {kind} ")));
@@ -128,7 +128,7 @@ fn unknown_versions_kinds_and_flags_are_named() {
         // Answers may have any number of bits that their torus has.
         let mask_bits = match sample.kind {
             Kind::PackedList | Kind::CutLweList => 33,
-            Kind::CompactValues | Kind::LinearBodies => 65,
+            Kind::CompactValues | Kind::LinearBodies | Kind::DeviceBodies => 65,
             _ => 1,
         };
         assert_eq!(read(54, mask_bits), Err(WireError::Field("mask bits")));
@@ -176,6 +176,7 @@ fn other_parameters_and_other_keys_are_refused() {
             | Kind::CompactValues
             | Kind::PackedList
             | Kind::LinearBodies
+            | Kind::DeviceBodies
             | Kind::CutLweList
             | Kind::LweList => assert!(matches!(
                 refused,
@@ -345,7 +346,7 @@ fn forged_payload_lengths_are_refused() {
             if payload.is_empty() && is_column_list(sample.kind) {
                 // The table is not there either.
                 assert_eq!(refused, Err(WireError::Field("number of segments")));
-            } else if is_cut && sample.kind == Kind::LinearBodies {
+            } else if is_cut && matches!(sample.kind, Kind::LinearBodies | Kind::DeviceBodies) {
                 // Where the bodies begin follows from the numbers before them.
                 assert_eq!(refused, Err(WireError::Field("length of the bodies")));
             } else if !matches!(sample.kind, Kind::Metadata | Kind::ServerKey) {
@@ -373,6 +374,7 @@ fn padding_is_zero() {
                 | Kind::CompactValues
                 | Kind::PackedList
                 | Kind::LinearBodies
+                | Kind::DeviceBodies
                 | Kind::SecretKey
         ) {
             let last = sample.bytes.len() - CHECKSUM_BYTES - 1;

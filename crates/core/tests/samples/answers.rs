@@ -4,6 +4,7 @@ use tfhe_sbc_core::glwe::{GlweCiphertext, GlweSecretKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::packing::{PackingParameters, PackingSecret, SlotBits};
+use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed, NoiseDistribution, NoiseSeed};
 use tfhe_sbc_core::wire::bodies::{self, Bodies, MaskWindow, SeededMasks};
 use tfhe_sbc_core::wire::cut::CutList;
@@ -30,7 +31,7 @@ fn encrypt<T: ProductTorus>(
     for (b, plaintext) in body.iter_mut().zip(plaintexts) {
         *b = plaintext;
     }
-    let SeededMasks { expander, seed } = masks;
+    let SeededMasks { expander, seed, .. } = masks;
     let mut ciphertext = GlweCiphertext::expand(k, size, expander, &seed, stream, &body);
     let (mask, body) = ciphertext.as_mut_slice().split_at_mut(k.0 * size.get());
     let secret = secret.prepare();
@@ -44,6 +45,7 @@ pub(crate) fn seeded_masks(expander: ExpanderKind, byte: u8) -> SeededMasks {
     SeededMasks {
         expander,
         seed: MaskSeed([byte; 32]),
+        key: None,
     }
 }
 
@@ -175,6 +177,17 @@ pub(crate) fn linear_answers(size: usize) -> [(usize, Vec<MaskWindow>); 2] {
         window(second, 5, 4, -2),
     ];
     [(1, vec![window(first, 2, 20, 1)]), (3, wide)]
+}
+
+/// The same answers, of which one has an upload under a device's own key.
+pub(crate) fn device_linear_answers(size: usize) -> [(usize, Vec<MaskWindow>); 2] {
+    let mut answers = linear_answers(size);
+    for window in answers.iter_mut().flat_map(|(_, windows)| windows) {
+        if window.masks.seed == MaskSeed([8; 32]) {
+            window.masks.key = Some(KeyFingerprint([5; 16]));
+        }
+    }
+    answers
 }
 
 /// A list of cut messages, encrypted by the key owner.

@@ -26,7 +26,9 @@ use crate::common::{
     resealed, secret_key,
 };
 
-use answers::{bodies_list, codes_list, cut_list, linear_answers, packed_list};
+use answers::{
+    bodies_list, codes_list, cut_list, device_linear_answers, linear_answers, packed_list,
+};
 
 /// A good message and the reader of its kind.
 pub(crate) struct Sample {
@@ -137,6 +139,14 @@ fn make_samples() -> Vec<Sample> {
             bytes: bodies_list(&key, &linear_answers(256)),
             read: |bytes, key| {
                 let message = Message::parse_only(bytes, Kind::LinearBodies)?;
+                bodies::read(message, key.parameters(), key.fingerprint()).map(drop)
+            },
+        },
+        Sample {
+            kind: Kind::DeviceBodies,
+            bytes: bodies_list(&key, &device_linear_answers(256)),
+            read: |bytes, key| {
+                let message = Message::parse_only(bytes, Kind::DeviceBodies)?;
                 bodies::read(message, key.parameters(), key.fingerprint()).map(drop)
             },
         },

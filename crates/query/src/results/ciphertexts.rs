@@ -1,11 +1,14 @@
 //! The ciphertexts of answers: blocks under the small key, and compact codes under the big one.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::vec;
 
 use serde::{Deserialize, Serialize};
+use tfhe_sbc_columns::device_keys::{DeviceKeyError, DeviceKeys};
 use tfhe_sbc_columns::{CompactValues, Exported, Piece};
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::glwe::GlweCiphertext;
@@ -16,11 +19,12 @@ use tfhe_sbc_core::wire::bodies::Bodies;
 use tfhe_sbc_core::wire::cut::CutList;
 use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError, bodies, lwe, values};
+use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_engine::packing_key::PackingKey;
-use tfhe_sbc_upload::masks::MaskMaker;
+use tfhe_sbc_upload::masks::{Completed, MaskMaker};
 
 use super::short::ShortList;
-use super::{EncryptedAnswer, Meaning};
+use super::{EncryptedAnswer, Meaning, ResultsError};
 
 /// A part of an answer that is compact codes in place of blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +63,8 @@ pub struct Ciphertexts {
     bits: u32,
     /// Whether nothing is computed on the ciphertexts, so that they may be as short as decryption permits.
     for_decryption: bool,
+    /// The keys of devices that whoever decrypts has switch keys of.
+    device_keys: HashSet<KeyFingerprint>,
 }
 
 /// The number of bits by which coefficients are longer than code and headroom, if sums may be computed on. The rounding
@@ -92,6 +98,15 @@ impl Ciphertexts {
         Self {
             for_decryption: true,
             ..Self::default()
+        }
+    }
+
+    /// The same ciphertexts, for whoever has the switch keys of these keys of devices.
+    #[must_use]
+    pub fn with_device_keys(self, keys: &[KeyFingerprint]) -> Self {
+        Self {
+            device_keys: keys.iter().copied().collect(),
+            ..self
         }
     }
 
@@ -204,6 +219,10 @@ impl Ciphertexts {
     ) -> Option<Vec<Bodies>> {
         let new = values.bodies()?;
         let windows: Vec<_> = new.iter().flat_map(|sum| &sum.windows).copied().collect();
+        let mut keys = windows.iter().filter_map(|window| window.masks.key);
+        if !keys.all(|key| self.device_keys.contains(&key)) {
+            return None;
+        }
         let with_masks = values.pieces.iter();
         let with_masks = with_masks.map(|_| values::ciphertext_len(parameters, 0, bits));
         let polynomials = self.polynomials + bodies::polynomial_count(parameters, &windows);
@@ -239,6 +258,8 @@ pub(super) struct Lists {
     blocks: vec::IntoIter<LweCiphertext<u32>>,
     compact: vec::IntoIter<(usize, GlweCiphertext<u64>)>,
     bodies: vec::IntoIter<Bodies>,
+    /// The switch keys of the devices whose keys bodies are under.
+    switches: HashMap<KeyFingerprint, DeviceSwitchKey<u64>>,
     /// The packed or cut blocks, and the number of those that were taken.
     short: Option<(Arc<ShortBlocks>, usize)>,
     block_count: usize,
@@ -265,16 +286,40 @@ impl fmt::Debug for ShortBlocks {
     }
 }
 
+/// Returns the switch keys of the devices whose keys uploads of sums are under.
+fn switches(
+    sums: &[Bodies],
+    devices: Option<&DeviceKeys>,
+) -> Result<HashMap<KeyFingerprint, DeviceSwitchKey<u64>>, ResultsError> {
+    let mut switches = HashMap::new();
+    for key in sums
+        .iter()
+        .flat_map(|sum| &sum.windows)
+        .filter_map(|window| window.masks.key)
+    {
+        if let Entry::Vacant(place) = switches.entry(key) {
+            let switch = match devices.map(|devices| devices.switch_from(key)) {
+                Some(Ok(switch)) => switch,
+                Some(Err(DeviceKeyError::Unknown { .. })) | None => None,
+                Some(Err(error)) => return Err(error.into()),
+            };
+            place.insert(switch.ok_or(ResultsError::DeviceKey(key))?);
+        }
+    }
+    Ok(switches)
+}
+
 impl Lists {
     /// Reads the messages behind the metadata.
     ///
     /// # Errors
-    /// The first defect, and two lists of one kind.
+    /// The first defect, two lists of one kind, and keys of devices whose switch keys are not there.
     pub(super) fn read(
         mut bytes: &[u8],
         parameters: &Parameters,
         key: KeyFingerprint,
-    ) -> Result<Self, WireError> {
+        devices: Option<&DeviceKeys>,
+    ) -> Result<Self, ResultsError> {
         let (mut blocks, mut compact, mut bodies, mut short) = (None, None, None, None);
         while !bytes.is_empty() {
             let (message, rest) = Message::parse(bytes)?;
@@ -283,7 +328,7 @@ impl Lists {
                     let read = values::read(message, parameters, key)?;
                     compact.replace(read).is_some()
                 }
-                Kind::LinearBodies => {
+                Kind::LinearBodies | Kind::DeviceBodies => {
                     let read = bodies::read(message, parameters, key)?;
                     bodies.replace(read).is_some()
                 }
@@ -301,10 +346,11 @@ impl Lists {
                 }
             };
             if is_second {
-                return Err(WireError::TrailingBytes(bytes.len()));
+                return Err(WireError::TrailingBytes(bytes.len()).into());
             }
             bytes = rest;
         }
+        let switches = switches(bodies.as_deref().unwrap_or_default(), devices)?;
         let blocks = blocks.unwrap_or_default();
         let short_count = short.as_ref().map_or(0, ShortList::len);
         let short_blocks = |list| {
@@ -317,6 +363,7 @@ impl Lists {
             blocks: blocks.into_iter(),
             compact: compact.unwrap_or_default().into_iter(),
             bodies: bodies.unwrap_or_default().into_iter(),
+            switches,
         })
     }
 
@@ -351,10 +398,25 @@ impl Lists {
         if part.bodies {
             let sums: Vec<Bodies> = self.bodies.by_ref().take(count).collect();
             let pieces = sums.into_iter().map(|sum| {
+                let Completed {
+                    own: mut ciphertext,
+                    under_devices,
+                } = masks.complete(&sum)?;
+                let is_switched = !under_devices.is_empty();
+                for (key, masks) in under_devices {
+                    let mut switched = [masks];
+                    self.switches.get(&key)?.switch_batch(&mut switched);
+                    let [switched] = &switched;
+                    let words = ciphertext.as_mut_slice().iter_mut();
+                    for (word, more) in words.zip(switched.as_slice()) {
+                        *word = word.wrapping_add(*more);
+                    }
+                }
                 Some(Piece {
                     count: sum.codes.len(),
-                    ciphertext: masks.complete(&sum)?,
-                    windows: Some(sum.windows),
+                    ciphertext,
+                    windows: (!is_switched).then_some(sum.windows),
+                    unswitched: None,
                 })
             });
             return pieces.collect();
@@ -364,6 +426,7 @@ impl Lists {
             count,
             ciphertext,
             windows: None,
+            unswitched: None,
         });
         Some(pieces.collect())
     }

@@ -10,6 +10,7 @@ mod plain;
 
 mod answers;
 mod derived;
+mod device_keys;
 mod draw;
 mod formats;
 mod functions;

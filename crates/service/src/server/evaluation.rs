@@ -150,16 +150,21 @@ impl EvaluationQueue {
             // The place is held until the work has ended, even if no caller waits for it.
             let _held = (place, turn, running, listed);
             let query: Received = query;
-            let bytes = selected.iter().map(|readings| store.get(&readings.id));
-            let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
-            let readings = selected.iter().zip(&bytes);
-            let readings = readings.map(|(readings, bytes)| StoredUpload {
-                device: Some(&readings.uploader),
-                bytes,
-            });
-            let readings: Vec<StoredUpload<'_>> = readings.collect();
             let started = Instant::now();
-            let evaluation = backend.evaluate(&readings, &query.bytes, &progress)?;
+            let evaluated = (|| {
+                let bytes = selected.iter().map(|readings| store.get(&readings.id));
+                let bytes = bytes.collect::<Result<Vec<_>, _>>()?;
+                let readings = selected.iter().zip(&bytes);
+                let readings = readings.map(|(readings, bytes)| StoredUpload {
+                    device: Some(&readings.uploader),
+                    bytes,
+                });
+                let readings: Vec<StoredUpload<'_>> = readings.collect();
+                Ok::<_, Refusal>(backend.evaluate(&readings, &query.bytes, &progress)?)
+            })();
+            // An evaluation may have held gigabytes, which the allocator would keep.
+            tfhe_sbc_core::memory::give_back();
+            let evaluation = evaluated?;
             // The bootstraps that the backend has not reported on its way are added here.
             progress.add_bootstraps(evaluation.bootstraps.saturating_sub(progress.bootstraps()));
             Ok(Evaluated {

@@ -102,6 +102,7 @@ impl Readings {
             | Kind::CompactValues
             | Kind::PackedList
             | Kind::LinearBodies
+            | Kind::DeviceBodies
             | Kind::CutLweList
             | Kind::LweList) => Err(failure(
                 format_args!(

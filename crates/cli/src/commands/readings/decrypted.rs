@@ -89,7 +89,8 @@ impl Decrypted<'_> {
         let filter = self.chosen.selected.filter()?;
         let secret = keys::read_secret_key(self.key)?;
         keys::require_integers(self.key, secret.parameters())?;
-        let mut decryption = UploadDecryption::new(&secret, self.table.device_keys.as_deref())
+        let given = self.table.device_keys.as_deref();
+        let mut decryption = UploadDecryption::new(&secret, keys::device_keys_directory(given))
             .advise(
                 "no device keys",
                 "name the directory that holds the switch keys of `tfhe-sbc device-key`",
