@@ -1,13 +1,13 @@
 //! Tables of readings in the clear, written row by row.
 
+mod parquet;
+
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
 use tfhe_sbc_upload::readings::Column;
-
-use crate::failure::{Outcome, failure};
 
 /// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -16,22 +16,18 @@ pub(crate) enum Format {
     Csv,
     /// A JSON object for each row, on a line of its own
     Jsonl,
+    /// Apache Parquet, for pandas, polars and DuckDB
+    Parquet,
 }
 
 impl Format {
     /// Returns the format of a file with such a name; CSV unless its extension says otherwise.
-    ///
-    /// # Errors
-    /// The extensions of formats that this program does not write.
-    pub(crate) fn of(path: Option<&Path>) -> Outcome<Self> {
+    pub(crate) fn of(path: Option<&Path>) -> Self {
         let extension = path.and_then(Path::extension).unwrap_or_default();
         match extension.to_string_lossy().to_lowercase().as_str() {
-            "jsonl" | "ndjson" => Ok(Self::Jsonl),
-            "parquet" => Err(failure(
-                "this program writes no Parquet",
-                "write CSV, which pandas turns into Parquet: pandas.read_csv(\"readings.csv\").to_parquet(\"readings.parquet\")",
-            )),
-            _ => Ok(Self::Csv),
+            "jsonl" | "ndjson" => Self::Jsonl,
+            "parquet" => Self::Parquet,
+            _ => Self::Csv,
         }
     }
 }
@@ -40,6 +36,7 @@ impl Format {
 pub(crate) struct Headings<'a> {
     device: String,
     label: String,
+    are_times: bool,
     columns: &'a [Column],
 }
 
@@ -57,26 +54,30 @@ impl<'a> Headings<'a> {
         Self {
             device: free("device"),
             label: free(if are_times { "time" } else { "label" }),
+            are_times,
             columns,
         }
     }
 }
 
 /// A table that is being written. Nothing is written before the first row.
-pub(crate) struct Table<'a, W: Write> {
+pub(crate) struct Table<'a, W: Write + Send> {
     headings: Headings<'a>,
     rows: Rows<W>,
 }
 
-enum Rows<W: Write> {
+enum Rows<W: Write + Send> {
     Csv {
         writer: Box<csv::Writer<W>>,
         is_begun: bool,
     },
     Jsonl(BufWriter<W>),
+    /// The destination of a file that is not begun.
+    NoParquet(Option<W>),
+    Parquet(Box<parquet::Writer<W>>),
 }
 
-impl<'a, W: Write> Table<'a, W> {
+impl<'a, W: Write + Send> Table<'a, W> {
     /// Returns a table without rows.
     pub(crate) fn new(format: Format, headings: Headings<'a>, to: W) -> Self {
         let rows = match format {
@@ -85,6 +86,7 @@ impl<'a, W: Write> Table<'a, W> {
                 is_begun: false,
             },
             Format::Jsonl => Rows::Jsonl(BufWriter::new(to)),
+            Format::Parquet => Rows::NoParquet(Some(to)),
         };
         Self { headings, rows }
     }
@@ -100,7 +102,14 @@ impl<'a, W: Write> Table<'a, W> {
         values: impl Iterator<Item = Option<f64>>,
     ) -> io::Result<()> {
         let headings = &self.headings;
+        if let Rows::NoParquet(to) = &mut self.rows
+            && let Some(to) = to.take()
+        {
+            self.rows = Rows::Parquet(Box::new(parquet::Writer::new(headings, to)?));
+        }
         match &mut self.rows {
+            Rows::Parquet(writer) => writer.row(device, label, values)?,
+            Rows::NoParquet(_) => return Err(io::Error::other("the file could not be begun")),
             Rows::Csv { writer, is_begun } => {
                 if !*is_begun {
                     writer.write_field(&headings.device)?;
@@ -144,6 +153,8 @@ impl<'a, W: Write> Table<'a, W> {
         match self.rows {
             Rows::Csv { mut writer, .. } => writer.flush(),
             Rows::Jsonl(mut writer) => writer.flush(),
+            Rows::Parquet(writer) => writer.end(),
+            Rows::NoParquet(_) => Ok(()),
         }
     }
 }
@@ -203,10 +214,10 @@ mod tests {
     #[test]
     fn names_of_files_say_the_format() {
         let of = |name: &str| Format::of(Some(Path::new(name)));
-        assert_eq!(Format::of(None).unwrap(), Format::Csv);
-        assert_eq!(of("a.csv").unwrap(), Format::Csv);
-        assert_eq!(of("a").unwrap(), Format::Csv);
-        assert_eq!(of("a.JSONL").unwrap(), Format::Jsonl);
-        assert!(of("a.parquet").is_err());
+        assert_eq!(Format::of(None), Format::Csv);
+        assert_eq!(of("a.csv"), Format::Csv);
+        assert_eq!(of("a"), Format::Csv);
+        assert_eq!(of("a.JSONL"), Format::Jsonl);
+        assert_eq!(of("a.parquet"), Format::Parquet);
     }
 }

@@ -84,7 +84,7 @@ impl Decrypted<'_> {
         output::check_new(self.out, self.table.force)?;
         let format = match self.table.format {
             Some(format) => format,
-            None => Format::of(self.out)?,
+            None => Format::of(self.out),
         };
         let filter = self.chosen.selected.filter()?;
         let secret = keys::read_secret_key(self.key)?;
