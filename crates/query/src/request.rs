@@ -12,6 +12,7 @@ use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use tfhe_sbc_device::{ColumnValues, DeviceError};
 use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::columns::encoding_of;
@@ -287,6 +288,26 @@ impl Request {
                 public_key,
             }),
         }
+    }
+
+    /// Returns the bytes of the same request about those of its rows that are of a period, from its beginning up to its end.
+    /// Encrypted thresholds and a public key stay as they are.
+    ///
+    /// # Errors
+    /// Bytes that are no request, and a period that has none of the request's time.
+    pub fn within(bytes: &[u8], period: (Moment, Moment)) -> Result<Vec<u8>, RequestError> {
+        let (first, rest) = Message::parse(bytes)?;
+        let request = Self::read(first)?;
+        let request = Self {
+            version: VERSION,
+            scope: request.scope.within(period),
+            ..request
+        };
+        request.check()?;
+        let header = &first.header;
+        let mut narrower = metadata::write(header.parameters, header.key, &request)?;
+        narrower.extend_from_slice(rest);
+        Ok(narrower)
     }
 
     /// Reads and checks the request in a metadata message.

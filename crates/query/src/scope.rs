@@ -185,6 +185,16 @@ impl Period {
             .then_some(Self { ms })
     }
 
+    /// The length.
+    pub fn length(self) -> Duration {
+        Duration::from_millis(self.ms.unsigned_abs())
+    }
+
+    /// Returns whether each of the other periods consists of whole ones of these.
+    pub fn divides(self, other: Self) -> bool {
+        other.ms % self.ms == 0
+    }
+
     /// Returns the beginning and the end of the period that a moment is in.
     pub fn around(self, moment: Moment) -> (Moment, Moment) {
         let since = moment.unix_ms().saturating_sub(Self::ANCHOR);
@@ -325,6 +335,16 @@ impl Scope {
     /// Returns whether it is all rows, in one group.
     pub fn is_all(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns the scope of those of its rows that are of a period.
+    #[must_use]
+    pub fn within(self, (from, until): (Moment, Moment)) -> Self {
+        Self {
+            since: Some(self.since.map_or(from, |since| since.max(from))),
+            until: Some(self.until.map_or(until, |own| own.min(until))),
+            ..self
+        }
     }
 
     /// Checks it without uploads.

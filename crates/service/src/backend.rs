@@ -3,7 +3,9 @@
 
 use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_transport::protocol::UploadSummary;
+use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::Column;
 
@@ -32,6 +34,15 @@ pub trait Backend: Send + Sync + 'static {
     /// Returns the columns of an upload that was checked.
     fn columns(&self, upload: &[u8]) -> Result<Vec<Column>, BackendError>;
 
+    /// Returns the moments of the rows of an upload that was checked, as far as their labels are times.
+    fn moments(&self, upload: &[u8]) -> Result<Vec<Moment>, BackendError>;
+
+    /// Tells what a query asks for, and checks that it is one.
+    fn describe_query(&self, query: &[u8]) -> Result<QueryDescription, BackendError>;
+
+    /// Returns the same query about those of its rows that are of a period, from its beginning up to its end.
+    fn within(&self, query: &[u8], period: (Moment, Moment)) -> Result<Vec<u8>, BackendError>;
+
     /// Evaluates an encrypted query on stored readings; several uploads count as one, their rows
     /// one after the other. Reports bootstraps to `progress` as they are done, and may stop with
     /// [`BackendErrorKind::Cancelled`] once [`Progress::is_cancelled`].
@@ -53,6 +64,15 @@ pub enum Uploader<'a> {
     /// A key owner, who may upload under every key. A board's frames are completed with pads that the owner stored, so
     /// they count as the owner's.
     Owner,
+}
+
+/// What a query asks for, as far as it shows without a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryDescription {
+    /// The texts of its questions.
+    pub questions: Vec<String>,
+    /// The rows that it is about, and their groups.
+    pub scope: Scope,
 }
 
 /// An encrypted answer.
@@ -90,6 +110,8 @@ pub enum BackendErrorKind {
     BadSignature,
     /// The server failed.
     Internal,
+    /// None of the rows of the uploads is one that the query is about.
+    NoRows,
     /// The evaluation stopped because nobody waits for it any more.
     Cancelled,
 }

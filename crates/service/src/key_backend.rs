@@ -7,11 +7,13 @@ use tfhe_sbc_engine::circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::moments::Span;
+use tfhe_sbc_upload::moments::{Moment, Span, moments_of};
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, ReadingsError, ReadingsMetadata, Upload};
 
-use crate::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
+use crate::backend::{
+    Backend, BackendError, BackendErrorKind, Evaluation, QueryDescription, Uploader,
+};
 use crate::signers;
 use crate::store::Description;
 use tfhe_sbc_columns::Server;
@@ -21,7 +23,8 @@ use tfhe_sbc_query::evaluate::{
     EvaluateError, Form, StoredUpload, device_key_of, evaluate, first_header,
 };
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_query::request::RequestError;
+use tfhe_sbc_query::request::{Request, RequestError};
+use tfhe_sbc_query::scope::ScopeError;
 use tfhe_sbc_upload::fresh_seeds;
 
 /// The uploads that any device may send because their keys tell nothing about who made them. A key owner may send
@@ -246,6 +249,34 @@ impl Backend for KeyBackend {
         Ok(described.columns)
     }
 
+    fn moments(&self, upload: &[u8]) -> Result<Vec<Moment>, BackendError> {
+        let (message, _) = Message::parse(upload).map_err(|error| bad_readings(error.into()))?;
+        let described: ReadingsMetadata =
+            metadata::read(message).map_err(|error| bad_readings(error.into()))?;
+        Ok(moments_of(&described.rows).flatten().collect())
+    }
+
+    fn describe_query(&self, query: &[u8]) -> Result<QueryDescription, BackendError> {
+        let header = first_header(query).map_err(RequestError::from);
+        let header = header.map_err(|error| refuse(&error.into()))?;
+        let known = match self.server.devices() {
+            Some(devices) => devices.switch_key(&header).map(drop),
+            None => Ok(()),
+        };
+        known.map_err(|error| refuse(&device_key_of("query")(error)))?;
+        let parsed = Request::parse(query, self.server.parameters(), header.key);
+        let request = parsed.map_err(|error| refuse(&error.into()))?.request;
+        let questions = request.questions.into_iter().map(|(text, _)| text);
+        Ok(QueryDescription {
+            questions: questions.collect(),
+            scope: request.scope,
+        })
+    }
+
+    fn within(&self, query: &[u8], period: (Moment, Moment)) -> Result<Vec<u8>, BackendError> {
+        Request::within(query, period).map_err(|error| refuse(&error.into()))
+    }
+
     fn evaluate(
         &self,
         readings: &[StoredUpload<'_>],
@@ -309,6 +340,9 @@ fn bad_readings(error: ReadingsError) -> BackendError {
     refuse(&EvaluateError::Readings(error))
 }
 
+/// The advice where a query asks about rows that are not there.
+const OTHER_ROWS: &str = "`tfhe-sbc readings list` shows the devices and times of what is stored";
+
 fn refuse(error: &EvaluateError) -> BackendError {
     let wire = match error {
         EvaluateError::Readings(ReadingsError::Wire(wire))
@@ -370,9 +404,13 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "make the readings again with `tfhe-sbc encrypt`",
         ),
+        (EvaluateError::Request(RequestError::Scope(ScopeError::NoRows { .. })), _) => (
+            BackendErrorKind::NoRows,
+            OTHER_ROWS,
+        ),
         (EvaluateError::Request(RequestError::Scope(_)), _) => (
             BackendErrorKind::BadInput,
-            "`tfhe-sbc readings list` shows the devices and times of what is stored",
+            OTHER_ROWS,
         ),
         (EvaluateError::Request(_), _) => (
             BackendErrorKind::BadInput,

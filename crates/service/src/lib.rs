@@ -24,6 +24,7 @@ pub mod backend;
 pub mod certificates;
 mod client_verifier;
 pub mod frames;
+mod headed;
 pub mod ingest;
 pub mod key_backend;
 mod listening;

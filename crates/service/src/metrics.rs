@@ -1,6 +1,8 @@
 //! The server's counters, shown to Prometheus as text. No value in them tells one reading from
 //! another.
 
+mod standing;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +14,8 @@ use tfhe_sbc_transport::error_chain;
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
 use tfhe_sbc_transport::jobs::JobState;
 use tfhe_sbc_transport::protocol::BOOTSTRAPS_METRIC;
+
+pub(crate) use standing::{PeriodEnd, StandingMetrics, StandingSize};
 
 /// The reason why a request was turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +178,7 @@ pub(crate) struct Metrics {
     jobs: [AtomicU64; JOB_ENDS.len()],
     bootstraps: Arc<AtomicU64>,
     evaluation_microseconds: AtomicU64,
+    pub(crate) standing: StandingMetrics,
     pub(crate) connections: Gauge,
     pub(crate) evaluations_running: Gauge,
     pub(crate) evaluations_waiting: Gauge,
@@ -379,6 +384,7 @@ impl Metrics {
                 ("bytes", read(&self.removed_by_bytes)),
             ],
         );
+        self.standing.render(&mut page);
         let ends = JOB_ENDS.iter().map(|(_, name)| *name);
         page.add_labelled(
             "tfhe_sbc_jobs_total",

@@ -7,8 +7,8 @@
 //! The directory has one file for each result. What is beyond the bounds of number, bytes and age goes, the oldest first.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -19,6 +19,7 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 
 use crate::backend::Evaluation;
+use crate::headed;
 
 /// The most results that are kept.
 const MOST: usize = 4096;
@@ -180,10 +181,8 @@ impl KeptResults {
             seconds: took.as_secs_f64(),
         };
         let file = key.file(&self.directory);
-        let head = serde_json::to_vec(&computed);
-        let mut content = head.map_err(|error| FileError::io("write", &file)(error.into()))?;
-        content.push(b'\n');
-        content.extend_from_slice(&evaluation.result);
+        let content = headed::content(&computed, &[&evaluation.result]);
+        let content = content.map_err(FileError::io("write", &file))?;
         let bytes = content.len() as u64;
         if bytes > self.bytes {
             return Ok(false);
@@ -204,7 +203,7 @@ impl KeptResults {
     /// Returns a result, if it is kept.
     pub(crate) fn get(&self, key: ResultKey) -> Option<KeptResult> {
         let Entry { since, .. } = self.entry(key)?;
-        match read(&key.file(&self.directory)) {
+        match headed::read(&key.file(&self.directory)) {
             Ok((computed, result)) => Some(KeptResult {
                 result,
                 computed,
@@ -223,8 +222,8 @@ impl KeptResults {
         let file = key.file(&self.directory);
         self.entry(key)?;
         // The first line is not of the result.
-        let head = head(&mut BufReader::new(File::open(&file).ok()?)).ok()?;
-        Some(fs::metadata(&file).ok()?.len().saturating_sub(head.1))
+        let (_, bytes) = headed::head::<Computed>(&file).ok()?;
+        Some(bytes)
     }
 
     /// Removes a result.
@@ -285,24 +284,6 @@ impl KeptResults {
     fn lock(&self) -> MutexGuard<'_, HashMap<ResultKey, Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Reads the first line, and returns how many bytes it has.
-fn head(file: &mut impl BufRead) -> io::Result<(Computed, u64)> {
-    /// More than any first line has.
-    const LONGEST: u64 = 1 << 10;
-    let mut line = Vec::new();
-    file.take(LONGEST).read_until(b'\n', &mut line)?;
-    let computed = serde_json::from_slice(&line).map_err(io::Error::from)?;
-    Ok((computed, line.len() as u64))
-}
-
-fn read(file: &Path) -> io::Result<(Computed, Vec<u8>)> {
-    let mut file = BufReader::new(File::open(file)?);
-    let (computed, _) = head(&mut file)?;
-    let mut result = Vec::new();
-    file.read_to_end(&mut result)?;
-    Ok((computed, result))
 }
 
 #[cfg(test)]

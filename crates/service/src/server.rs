@@ -20,6 +20,7 @@ mod replies;
 mod retention;
 mod routes;
 mod short_uploads;
+mod standing;
 mod status_listener;
 
 use std::io;
@@ -45,6 +46,8 @@ use connection::ConnectionHandler;
 use peers::Peers;
 use questions::Kept;
 use routes::Application;
+use standing::StandingQueries;
+pub use standing::{Clock, StandingConfig};
 use tfhe_sbc_transport::files::FileError;
 use tfhe_sbc_transport::identity::Identity;
 
@@ -74,6 +77,8 @@ pub struct ServerConfig {
     pub retention: Retention,
     /// The bounds of the results that it keeps.
     pub keeping: Keeping,
+    /// The bounds of the standing queries that it keeps.
+    pub standing: StandingConfig,
     /// The bounds of what it takes on.
     pub limits: Limits,
 }
@@ -220,6 +225,9 @@ pub enum ServeError {
     /// The results and jobs that it keeps cannot be read.
     #[error("the results that the server keeps: {0}")]
     Keeping(#[source] FileError),
+    /// The standing queries cannot be read.
+    #[error("the standing queries: {0}")]
+    Standing(#[source] FileError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -353,7 +361,10 @@ pub async fn serve(
         Arc::clone(&frames),
         Arc::clone(&metrics),
         Arc::clone(&clients),
-        Kept::open(&config.keeping, &metrics).map_err(ServeError::Keeping)?,
+        (
+            Kept::open(&config.keeping, &metrics).map_err(ServeError::Keeping)?,
+            StandingQueries::open(&config.standing, &metrics).map_err(ServeError::Standing)?,
+        ),
     );
     let application = Arc::new(application);
     let (stop, stopping) = watch::channel(false);
@@ -393,6 +404,7 @@ pub async fn serve(
     }
 
     connections.spawn(keeper.run(stopping.clone()));
+    connections.spawn(standing::run(Arc::clone(&application), stopping.clone()));
 
     let status_page = match config.status {
         Some(address) => Some(status_listener::bind(address).await?),

@@ -6,6 +6,7 @@
 //! at every commit, which uploads that come together share. A crash between the two leaves a file
 //! whose upload was not acknowledged; the next upload of the same content adopts the file.
 
+mod arrivals;
 pub mod backup;
 mod catalogue;
 mod commits;
@@ -24,6 +25,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::{BlobId, BlobIdError};
 
+pub use arrivals::Arrivals;
 pub use catalogue::{Completed, Description, Listed, UNKNOWN_UPLOADER};
 use commits::{Commits, NewEntry};
 pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};

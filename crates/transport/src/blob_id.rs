@@ -20,6 +20,12 @@ impl BlobId {
     pub fn from_hash(hash: [u8; 32]) -> Self {
         Self(blake3::Hash::from_bytes(hash))
     }
+
+    /// Returns the first 8 bytes of the hash as a number: enough to tell the uploads of a store apart.
+    pub fn short(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = *self.0.as_bytes();
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
 }
 
 impl fmt::Display for BlobId {

@@ -82,10 +82,42 @@ impl Names {
         &self.0
     }
 
+    /// Returns whether an uploader has one of the names, or there are none.
+    pub fn match_name(&self, name: &str) -> bool {
+        self.is_all() || self.0.iter().any(|pattern| matches(pattern, name))
+    }
+
     /// Returns whether there are none, which stands for all uploaders.
     pub fn is_all(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Returns whether a name is of a pattern. The last `*` takes one character more whenever what follows it does not fit.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    let mut star = None;
+    while let Some(c) = name.get(place) {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(one) if one == c || *one == '?' => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((behind, taken)) = star else {
+                    return false;
+                };
+                star = Some((behind, taken + 1));
+                (at, place) = (behind + 1, taken + 1);
+            }
+        }
+    }
+    pattern.iter().skip(at).all(|c| *c == '*')
 }
 
 impl fmt::Display for Names {
@@ -190,6 +222,18 @@ mod tests {
         assert_eq!(Filter::from_query(&query[1..]), Ok(filter));
         assert_eq!(Filter::default().to_query(), "");
         assert_eq!(Filter::from_query(""), Ok(Filter::default()));
+    }
+
+    #[test]
+    fn names_match_their_patterns() {
+        let names: Names = "hill,lake-*,b?d,*x*y".parse().unwrap();
+        for name in ["hill", "lake-", "lake-1", "bed", "xy", "axby", "axxbyy"] {
+            assert!(names.match_name(name), "{name}");
+        }
+        for name in ["", "hil", "hill2", "lake", "bd", "beed", "yx", "axbyc"] {
+            assert!(!names.match_name(name), "{name}");
+        }
+        assert!(Names::default().match_name("anything"));
     }
 
     #[test]

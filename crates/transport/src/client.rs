@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod frames;
 mod jobs;
+mod standing;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -31,6 +31,7 @@ pub mod provider;
 pub mod role;
 pub mod scheme;
 pub mod signature;
+pub mod standing;
 pub mod tls;
 
 pub use blob_id::{BlobId, BlobIdError};

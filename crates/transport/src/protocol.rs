@@ -9,6 +9,7 @@
 //! | `GET /v1/columns/{id}`, `id` as for a query | owner | [`ColumnList`] |
 //! | `POST /v1/query/{id}` (binary), `id` a [`Selection`], such as `stored?device=hill` | owner | the encrypted result, [`BOOTSTRAPS_HEADER`], [`SECONDS_HEADER`], and `Age` if it is a kept one |
 //! | `POST /v1/jobs/{id}`, `GET` and `DELETE` of `/v1/jobs` | owner | [jobs](crate::jobs) |
+//! | `POST`, `GET` and `DELETE` of `/v1/standing/{name}` | owner | [standing queries](crate::standing) |
 //! | `GET /v1/status` | owner | [`Status`] |
 //! | `GET /` | owner | the status page, for a browser |
 //! | `GET /healthz`, `/readyz` | any certificate | `{"status": "ok"}` |

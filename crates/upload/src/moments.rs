@@ -146,7 +146,7 @@ pub fn moments_of(labels: &[String]) -> impl Iterator<Item = Option<Moment>> {
     })
 }
 
-/// Reads a time such as `500ms`, `10s`, `5m`, `1h`, `1d` or `1w`. Returns `None` for anything else.
+/// Reads a time such as `500ms`, `10s`, `5m`, `1h`, `1d`, `1w` or `1y`, which is 365 days. Returns `None` for anything else.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..digits].parse().ok()?;
@@ -157,6 +157,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         "h" => 3_600_000,
         "d" => 86_400_000,
         "w" => 604_800_000,
+        "y" => 31_536_000_000,
         _ => return None,
     };
     number.checked_mul(milliseconds).map(Duration::from_millis)
@@ -295,6 +296,7 @@ mod tests {
             ("1h", 3_600_000),
             ("1d", 86_400_000),
             ("2w", 1_209_600_000),
+            ("5y", 157_680_000_000),
         ] {
             assert_eq!(
                 parse_duration(text),

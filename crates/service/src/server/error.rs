@@ -30,10 +30,12 @@ pub(super) struct Refusal {
     message: String,
     hint: String,
     retry_after_seconds: Option<u32>,
+    /// Whether it is about uploads of which no row was asked for.
+    is_about_no_rows: bool,
 }
 
 impl Refusal {
-    fn new(
+    pub(super) fn new(
         status: StatusCode,
         reason: Rejection,
         message: impl Into<String>,
@@ -45,7 +47,16 @@ impl Refusal {
             message: message.into(),
             hint: hint.into(),
             retry_after_seconds: None,
+            is_about_no_rows: false,
         }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn is_about_no_rows(&self) -> bool {
+        self.is_about_no_rows
     }
 
     /// Returns what the caller is told.
@@ -318,13 +329,13 @@ impl Refusal {
 
     pub(super) fn no_such_path() -> Self {
         let message = "there is nothing at this path";
-        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/jobs, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
+        let hint = "the paths are /, /v1/readings, /v1/query/{id}, /v1/jobs, /v1/standing, /v1/pads, /v1/frames, /v1/status, /healthz, /readyz and /metrics";
         Self::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
     }
 
     pub(super) fn wrong_method() -> Self {
         let message = "this path does not take this method";
-        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, POST, GET and DELETE /v1/jobs/{id}, POST /v1/frames/{board}, POST and GET /v1/pads, DELETE /v1/pads/{board}, GET everything else";
+        let hint = "POST /v1/readings, GET /v1/readings, POST /v1/query/{id}, POST, GET and DELETE /v1/jobs/{id} and /v1/standing/{name}, POST /v1/frames/{board}, POST and GET /v1/pads, DELETE /v1/pads/{board}, GET everything else";
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             Rejection::Invalid,
@@ -389,7 +400,9 @@ fn names(uploaders: &[Uploader]) -> String {
 impl From<BackendError> for Refusal {
     fn from(error: BackendError) -> Self {
         let (status, reason) = match error.kind {
-            BackendErrorKind::BadInput => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::Invalid),
+            BackendErrorKind::BadInput | BackendErrorKind::NoRows => {
+                (StatusCode::UNPROCESSABLE_ENTITY, Rejection::Invalid)
+            }
             BackendErrorKind::WrongKey => (StatusCode::UNPROCESSABLE_ENTITY, Rejection::WrongKey),
             // The operator can permit it, so a board keeps what it has.
             BackendErrorKind::BadSignature => (StatusCode::FORBIDDEN, Rejection::Signature),
@@ -397,7 +410,10 @@ impl From<BackendError> for Refusal {
             BackendErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, Rejection::Internal),
             BackendErrorKind::Cancelled => (StatusCode::SERVICE_UNAVAILABLE, Rejection::Cancelled),
         };
-        Self::new(status, reason, error.message, error.hint)
+        Self {
+            is_about_no_rows: error.kind == BackendErrorKind::NoRows,
+            ..Self::new(status, reason, error.message, error.hint)
+        }
     }
 }
 

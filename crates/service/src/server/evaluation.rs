@@ -17,6 +17,10 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_transport::protocol::{RunningQuery, Status};
 
 const RETRY_AFTER_SECONDS: u32 = 10;
+/// The time between two looks whether a query of nobody who waits can have a turn.
+const BEHIND_PAUSE: Duration = Duration::from_millis(50);
+/// The tag of such a query.
+const BEHIND_TAG: &str = "standing";
 
 /// The queue: it lets queries in and runs them in turn.
 pub(super) struct EvaluationQueue {
@@ -28,6 +32,8 @@ pub(super) struct EvaluationQueue {
     /// One permit for each query that runs.
     turns: Arc<Semaphore>,
     running: Arc<Mutex<Vec<Arc<Running>>>>,
+    /// The evaluation that gives way to queries, if there is one.
+    behind: Mutex<Option<Arc<Progress>>>,
 }
 
 /// A query that runs.
@@ -96,6 +102,7 @@ impl EvaluationQueue {
             places,
             turns: Arc::new(Semaphore::new(running)),
             running: Arc::default(),
+            behind: Mutex::default(),
         }
     }
 
@@ -137,19 +144,75 @@ impl EvaluationQueue {
         tag: String,
     ) -> Result<Evaluated, Refusal> {
         let waiting = self.metrics.evaluations_waiting.enter();
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let turn = turn.map_err(|_| Refusal::internal("the server is stopping"))?;
+        let turn = match Arc::clone(&self.turns).try_acquire_owned() {
+            Ok(turn) => turn,
+            Err(_) => {
+                self.call_off_behind();
+                let turn = Arc::clone(&self.turns).acquire_owned().await;
+                turn.map_err(|_| Refusal::internal("the server is stopping"))?
+            }
+        };
         drop(waiting);
-
         let progress = Arc::new(Progress::counting_into(self.metrics.bootstraps()));
         let _cancel = CancelOnDrop(Arc::clone(&progress));
+        let evaluated = self.work((place, turn), selected, query, tag, progress);
+        let evaluated = evaluated.await?;
+        self.metrics.count_query(evaluated.took);
+        Ok(evaluated)
+    }
+
+    /// Waits until no query wants a turn, and evaluates one of nobody who waits. It takes no place from those who do. If it
+    /// `gives_way`, it is called off as soon as another query wants its turn.
+    pub(super) async fn evaluate_behind(
+        &self,
+        selected: Vec<StoredReadings>,
+        query: Vec<u8>,
+        gives_way: bool,
+    ) -> Result<Evaluated, Refusal> {
+        let progress = Arc::new(Progress::counting_into(self.metrics.bootstraps()));
+        let _cancel = CancelOnDrop(Arc::clone(&progress));
+        let turn = loop {
+            if self.metrics.evaluations_waiting.get() == 0 {
+                // A query that comes between the two calls off what has not begun yet.
+                *self.behind() = gives_way.then(|| Arc::clone(&progress));
+                if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+                    break turn;
+                }
+                *self.behind() = None;
+            }
+            tokio::time::sleep(BEHIND_PAUSE).await;
+        };
+        let evaluated = self.work(turn, selected, query, BEHIND_TAG.to_owned(), progress);
+        let evaluated = evaluated.await;
+        *self.behind() = None;
+        evaluated
+    }
+
+    /// Calls off what is evaluated behind the queries.
+    fn call_off_behind(&self) {
+        if let Some(progress) = &*self.behind() {
+            progress.cancel();
+        }
+    }
+
+    fn behind(&self) -> MutexGuard<'_, Option<Arc<Progress>>> {
+        self.behind.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Evaluates a query that has a turn. `held` is held until the work has ended, even if no caller waits for it.
+    async fn work(
+        &self,
+        held: impl Send + 'static,
+        selected: Vec<StoredReadings>,
+        query: impl AsRef<[u8]> + Send + 'static,
+        tag: String,
+        progress: Arc<Progress>,
+    ) -> Result<Evaluated, Refusal> {
         let running = self.metrics.evaluations_running.enter();
         let listed = Listed::new(&self.running, tag, &progress);
         let (store, backend) = (Arc::clone(&self.store), Arc::clone(&self.backend));
         let work = tokio::task::spawn_blocking(move || {
-            // The place is held until the work has ended, even if no caller waits for it.
-            let _held = (place, turn, running, listed);
-            let query: Received = query;
+            let _held = (held, running, listed);
             let started = Instant::now();
             let evaluated = (|| {
                 let bytes = selected.iter().map(|readings| store.get(&readings.id));
@@ -160,7 +223,7 @@ impl EvaluationQueue {
                     bytes,
                 });
                 let readings: Vec<StoredUpload<'_>> = readings.collect();
-                Ok::<_, Refusal>(backend.evaluate(&readings, &query.bytes, &progress)?)
+                Ok::<_, Refusal>(backend.evaluate(&readings, query.as_ref(), &progress)?)
             })();
             // An evaluation may have held gigabytes, which the allocator would keep.
             tfhe_sbc_core::memory::give_back();
@@ -172,12 +235,10 @@ impl EvaluationQueue {
                 took: started.elapsed(),
             })
         });
-        let evaluated = work.await.unwrap_or_else(|panic| {
+        work.await.unwrap_or_else(|panic| {
             tracing::error!(%panic, "the backend panicked");
             Err(Refusal::internal("the evaluation failed"))
-        })?;
-        self.metrics.count_query(evaluated.took);
-        Ok(evaluated)
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::history::{PastQuery, Rates};
 use super::replies::rfc3339;
+use crate::metrics::StandingSize;
 use crate::store::{StoredReadings, Uploader};
 use tfhe_sbc_transport::human::Bytes;
 use tfhe_sbc_transport::protocol::Status;
@@ -31,6 +32,7 @@ pub(super) struct Page {
     pub(super) uploaders: Vec<Uploader>,
     pub(super) latest: Vec<StoredReadings>,
     pub(super) status: Status,
+    pub(super) standing: StandingSize,
     pub(super) bootstraps: u64,
     pub(super) connections: u64,
     pub(super) revoked: u64,
@@ -78,6 +80,7 @@ impl Display for Page {
         self.figures(f)?;
         f.write_str("<div class=\"columns\">\n")?;
         self.queue(f)?;
+        self.standing(f)?;
         self.history(f)?;
         self.uploaders(f)?;
         self.latest(f)?;
@@ -138,6 +141,25 @@ impl Page {
             waiting => write!(f, "<p>Waiting: {waiting}.</p>")?,
         }
         f.write_str("</section>\n")
+    }
+
+    fn standing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StandingSize {
+            queries,
+            waiting,
+            failed,
+            results,
+            bytes,
+        } = self.standing;
+        if queries == 0 {
+            return Ok(());
+        }
+        write!(
+            f,
+            "<section id=\"standing\"><h2>Standing queries ({queries})</h2><p>Results: {results}, {}. Periods that wait: \
+             {waiting}. Periods that failed: {failed}.</p></section>\n",
+            Bytes(bytes)
+        )
     }
 
     fn history(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

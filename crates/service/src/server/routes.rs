@@ -25,6 +25,7 @@ use super::page::{self, Page, STYLE_PATH};
 use super::questions::{self, Kept};
 use super::replies;
 use super::short_uploads;
+use super::standing::{self, StandingQueries};
 use crate::backend::{Backend, Uploader};
 use crate::client_verifier::ClientVerifier;
 use crate::frames::Frames;
@@ -59,6 +60,7 @@ pub(super) struct Application {
     clients: Arc<ClientVerifier>,
     history: Arc<History>,
     kept: Option<Kept>,
+    standing: Option<StandingQueries>,
     started: Instant,
 }
 
@@ -80,7 +82,7 @@ impl Application {
         frames: Arc<Frames>,
         metrics: Arc<Metrics>,
         clients: Arc<ClientVerifier>,
-        kept: Option<Kept>,
+        (kept, standing): (Option<Kept>, Option<StandingQueries>),
     ) -> Self {
         let bodies = BodyReader::new(limits.clone());
         let queue = EvaluationQueue::new(
@@ -100,6 +102,7 @@ impl Application {
             clients,
             history: Arc::default(),
             kept,
+            standing,
             started: Instant::now(),
         }
     }
@@ -135,6 +138,15 @@ impl Application {
     /// The results and jobs, if the server keeps any.
     pub(super) fn kept(&self) -> Option<&Kept> {
         self.kept.as_ref()
+    }
+
+    /// The standing queries, if the server takes any.
+    pub(super) fn standing(&self) -> Option<&StandingQueries> {
+        self.standing.as_ref()
+    }
+
+    pub(super) fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     /// Reads a body that may be as large as an upload.
@@ -175,6 +187,7 @@ impl Application {
             uploaders,
             latest,
             status: self.queue.status(),
+            standing: self.metrics.standing.get(),
             bootstraps: self.metrics.bootstrap_count(),
             connections: self.metrics.connections.get(),
             revoked: self.metrics.revoked_count(),
@@ -391,6 +404,7 @@ pub(super) fn router(application: Arc<Application>) -> Router {
         .route(READY_PATH, get(ready))
         .route(METRICS_PATH, get(metrics))
         .merge(frames::routes())
+        .merge(standing::routes())
         .fallback(async || Refusal::no_such_path())
         .method_not_allowed_fallback(async || Refusal::wrong_method())
         .layer(middleware::from_fn_with_state(
@@ -497,7 +511,7 @@ async fn remove(
     authorize(&peer, Action::Remove)?;
     let id = upload_id(id)?;
     let removed = application
-        .blocking(move |this| Ok(this.store.remove(&id)?))
+        .blocking(move |this| Ok(this.remove_upload(&id)?))
         .await?;
     tracing::info!(peer = ?peer.name, %id, uploader = removed.uploader, "removed readings");
     Ok(Json(replies::entry(removed)))

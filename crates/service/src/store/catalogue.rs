@@ -301,7 +301,7 @@ fn set_summary(index: &Connection, id: &BlobId, summary: &UploadSummary) -> Resu
 }
 
 /// The conditions of a filter in SQL, and their values in order.
-fn conditions(filter: &Filter) -> (String, Vec<Value>) {
+pub(super) fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
     let patterns = filter.names.patterns();

@@ -24,6 +24,7 @@ mod retention;
 mod revocation;
 mod short_uploads;
 mod shutdown;
+mod standing;
 mod store;
 mod transport;
 mod uploads_and_queries;

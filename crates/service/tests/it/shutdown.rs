@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::common::{ALL, ANY_LENGTH, FakeBackend, Site, TestServer, eventually, metric};
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
-use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig};
+use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig, StandingConfig};
 use tfhe_sbc_service::store::{Retention, Store};
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::Identity;
@@ -127,6 +127,7 @@ fn serve_until_told(directory: &Path) -> ! {
         frames: FramesConfig::default(),
         retention: Retention::default(),
         keeping: Keeping::default(),
+        standing: StandingConfig::default(),
         limits: Limits::default(),
     };
     let served = server::run(

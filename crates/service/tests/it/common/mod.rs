@@ -4,17 +4,22 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
-use tfhe_sbc_service::backend::{Backend, BackendError, BackendErrorKind, Evaluation, Uploader};
+use tfhe_sbc_query::scope::Scope;
+use tfhe_sbc_service::backend::{
+    Backend, BackendError, BackendErrorKind, Evaluation, QueryDescription, Uploader,
+};
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
-use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig};
+use tfhe_sbc_service::server::{
+    self, Keeping, Limits, ServeError, ServerConfig, StandingConfig,
+};
 use tfhe_sbc_service::store::{Description, Retention, Store};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -22,17 +27,30 @@ use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_transport::tls;
+use tfhe_sbc_upload::moments::{Moment, Span};
 use tfhe_sbc_upload::pads::PadFile;
 use tfhe_sbc_upload::readings::{Column, Compact};
 use tokio::sync::oneshot;
 
 /// Takes uploads that start with "readings", and two messages with their checksums; answers a query with the readings
 /// and the query. The query "hold" waits until it is released or cancelled,
-/// "panic" panics.
+/// "panic" panics, "costly" is refused until it is released. The rows of an upload are of the moments that stand in it.
 #[derive(Default)]
 pub(crate) struct FakeBackend {
     pub(crate) released: AtomicBool,
     pub(crate) cancelled: AtomicBool,
+    /// The queries that were evaluated.
+    pub(crate) asked: Mutex<Vec<String>>,
+}
+
+/// What stands between a query and the period that it was narrowed to.
+const IN: &str = " in ";
+
+/// The moments that stand in an upload, between spaces.
+fn moments(upload: &[u8]) -> Vec<Moment> {
+    let text = String::from_utf8_lossy(upload);
+    let words = text.split_whitespace();
+    words.filter_map(|word| word.parse().ok()).collect()
 }
 
 impl Backend for FakeBackend {
@@ -42,7 +60,10 @@ impl Backend for FakeBackend {
 
     fn check_upload(&self, bytes: &[u8], _: Uploader<'_>) -> Result<UploadSummary, BackendError> {
         if bytes.starts_with(b"readings") || is_upload(bytes) {
-            Ok(summary(bytes.len() as u64))
+            Ok(UploadSummary {
+                span: Span::of_moments(moments(bytes)),
+                ..summary(bytes.len() as u64)
+            })
         } else if bytes.starts_with(b"foreign") {
             Err(error(
                 "made under key 2, not key 1",
@@ -75,13 +96,53 @@ impl Backend for FakeBackend {
         Ok(vec![column(upload.len() as u32)])
     }
 
+    fn moments(&self, upload: &[u8]) -> Result<Vec<Moment>, BackendError> {
+        Ok(moments(upload))
+    }
+
+    fn describe_query(&self, query: &[u8]) -> Result<QueryDescription, BackendError> {
+        let text = String::from_utf8_lossy(query);
+        if text == "nonsense" {
+            return Err(error("no query", "send a query", BackendErrorKind::BadInput));
+        }
+        Ok(QueryDescription {
+            scope: Scope {
+                newest: text.contains("newest").then_some(1),
+                by: match text.contains("daily") {
+                    true => "day".parse().unwrap(),
+                    false => "hour".parse().unwrap(),
+                },
+                ..Scope::default()
+            },
+            questions: vec![text.into_owned()],
+        })
+    }
+
+    fn within(&self, query: &[u8], (from, until): (Moment, Moment)) -> Result<Vec<u8>, BackendError> {
+        let period = format!("{IN}{from} {until}");
+        Ok([query, period.as_bytes()].concat())
+    }
+
     fn evaluate(
         &self,
         readings: &[StoredUpload<'_>],
         query: &[u8],
         progress: &Progress,
     ) -> Result<Evaluation, BackendError> {
-        match query {
+        let text = String::from_utf8_lossy(query);
+        self.asked.lock().unwrap().push(text.clone().into_owned());
+        if let Some((_, period)) = text.split_once(IN) {
+            let ends = moments(period.as_bytes());
+            let mut all = readings.iter().flat_map(|readings| moments(readings.bytes));
+            if !all.any(|moment| ends[0] <= moment && moment < ends[1]) {
+                return Err(error("no rows", "ask otherwise", BackendErrorKind::NoRows));
+            }
+        }
+        let plain = text.split(IN).next().unwrap_or_default().to_owned();
+        match plain.as_bytes() {
+            b"costly" if !self.released.load(Ordering::SeqCst) => {
+                return Err(error("too costly", "ask less", BackendErrorKind::BadInput));
+            }
             b"panic" => panic!("as asked"),
             b"nonsense" => {
                 return Err(error(
@@ -212,6 +273,7 @@ impl TestServer {
             status,
             Retention::default(),
             Keeping::default(),
+            StandingConfig::default(),
         )
     }
 
@@ -221,21 +283,36 @@ impl TestServer {
             directory: Some(site.store_directory()),
             ..keeping
         };
-        Self::with_all(site, Limits::default(), None, Retention::default(), keeping)
+        let none = StandingConfig::default();
+        Self::with_all(site, Limits::default(), None, Retention::default(), keeping, none)
+    }
+
+    /// Starts a server that takes standing queries, on a store that may have some.
+    pub(crate) fn with_standing(site: Site, retention: Retention, standing: StandingConfig) -> Self {
+        let standing = StandingConfig {
+            directory: Some(site.store_directory().join("standing")),
+            ..standing
+        };
+        let keeping = Keeping::default();
+        Self::with_all(site, Limits::default(), None, retention, keeping, standing)
+    }
+
+    /// Stops it, and returns its site.
+    pub(crate) fn stopped(mut self) -> Site {
+        self.join().unwrap();
+        // A store is open to one process at a time: it is dropped with the rest.
+        std::mem::replace(&mut self.site, Site::new())
     }
 
     /// Stops it, and starts another one on the same store.
-    pub(crate) fn again(mut self, keeping: Keeping) -> Self {
-        self.join().unwrap();
-        let site = std::mem::replace(&mut self.site, Site::new());
-        // A store is open to one process at a time.
-        drop(self);
-        Self::with_jobs(site, keeping)
+    pub(crate) fn again(self, keeping: Keeping) -> Self {
+        Self::with_jobs(self.stopped(), keeping)
     }
 
     /// Starts a server on a store that may have uploads.
     pub(crate) fn with_retention(site: Site, limits: Limits, retention: Retention) -> Self {
-        Self::with_all(site, limits, None, retention, Keeping::default())
+        let (keeping, standing) = (Keeping::default(), StandingConfig::default());
+        Self::with_all(site, limits, None, retention, keeping, standing)
     }
 
     fn with_all(
@@ -244,6 +321,7 @@ impl TestServer {
         status: Option<SocketAddr>,
         retention: Retention,
         keeping: Keeping,
+        standing: StandingConfig,
     ) -> Self {
         let store = Arc::new(Store::open(&site.store_directory()).unwrap());
         let backend = Arc::new(FakeBackend::default());
@@ -255,6 +333,7 @@ impl TestServer {
             frames: FramesConfig::default(),
             retention,
             keeping,
+            standing,
             limits,
         };
         let (stop, stopped) = oneshot::channel();
@@ -323,6 +402,7 @@ impl TestServer {
             frames: FramesConfig::default(),
             retention,
             keeping: Keeping::default(),
+            standing: StandingConfig::default(),
             limits: Limits::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
