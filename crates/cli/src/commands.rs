@@ -26,6 +26,7 @@ mod sample;
 pub(crate) mod scope;
 mod send;
 mod serve;
+mod standing;
 
 use std::process::ExitCode;
 
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Query(query::Arguments),
     /// List, await, get and call off questions that a server goes on with when you are gone
     Jobs(jobs::Arguments),
+    /// List, get and remove questions that a server answers for each hour or day once it is over
+    Standing(standing::Arguments),
     /// Find out a server that computes wrongly, by uploads whose readings you know
     Checks(checks::Arguments),
     /// Answer questions about encrypted readings in files, without a server
@@ -114,6 +117,7 @@ impl Command {
             Self::Agent(arguments) => return agent::run(&arguments),
             Self::Query(arguments) => query::run(&arguments)?,
             Self::Jobs(arguments) => jobs::run(&arguments)?,
+            Self::Standing(arguments) => standing::run(&arguments)?,
             Self::Checks(arguments) => checks::run(&arguments)?,
             Self::Eval(arguments) => eval::run(&arguments)?,
             Self::Decrypt(arguments) => decrypt::run(&arguments)?,

@@ -1,5 +1,6 @@
 //! Tables of readings in the clear, written row by row.
 
+pub(crate) mod answers;
 mod parquet;
 
 use std::fmt::Display;

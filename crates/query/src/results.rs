@@ -9,6 +9,7 @@
 mod answer;
 mod ciphertexts;
 mod packed;
+mod several;
 mod short;
 
 use std::collections::HashMap;
@@ -314,7 +315,8 @@ impl Results {
         Ok((results, parts))
     }
 
-    /// Parses the bytes of a result and decrypts its answers.
+    /// Parses the bytes of a result and decrypts its answers. Of several results that follow one another, the answers are joined as
+    /// [`Decryption::join`] does it.
     ///
     /// An answer that decrypts to values that it cannot have does not hide the others. Which answers those are tells
     /// something about the secret key to whoever can change results and learns of it: do not show such
@@ -331,6 +333,19 @@ impl Results {
     /// # Errors
     /// Those of [`decrypt`](Self::decrypt), and keys of devices whose switch keys are not there.
     pub fn decrypt_with(
+        bytes: &[u8],
+        secret: &SecretKey,
+        devices: Option<&DeviceKeys>,
+    ) -> Result<Decryption, ResultsError> {
+        let parts = several::split(bytes)?;
+        let each = parts
+            .iter()
+            .map(|part| Self::decrypt_one(part, secret, devices));
+        let joined = Decryption::join(each.collect::<Result<_, _>>()?);
+        joined.map_or_else(|| Self::decrypt_one(bytes, secret, devices), Ok)
+    }
+
+    fn decrypt_one(
         bytes: &[u8],
         secret: &SecretKey,
         devices: Option<&DeviceKeys>,

@@ -404,14 +404,12 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "make the readings again with `tfhe-sbc encrypt`",
         ),
-        (EvaluateError::Request(RequestError::Scope(ScopeError::NoRows { .. })), _) => (
-            BackendErrorKind::NoRows,
-            OTHER_ROWS,
-        ),
-        (EvaluateError::Request(RequestError::Scope(_)), _) => (
-            BackendErrorKind::BadInput,
-            OTHER_ROWS,
-        ),
+        (EvaluateError::Request(RequestError::Scope(ScopeError::NoRows { .. })), _) => {
+            (BackendErrorKind::NoRows, OTHER_ROWS)
+        }
+        (EvaluateError::Request(RequestError::Scope(_)), _) => {
+            (BackendErrorKind::BadInput, OTHER_ROWS)
+        }
         (EvaluateError::Request(_), _) => (
             BackendErrorKind::BadInput,
             "check the question against the columns that `tfhe-sbc inspect` shows of the readings",

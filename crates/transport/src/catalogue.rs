@@ -95,7 +95,8 @@ impl Names {
 
 /// Returns whether a name is of a pattern. The last `*` takes one character more whenever what follows it does not fit.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut place) = (0, 0);
     let mut star = None;
     while let Some(c) = name.get(place) {

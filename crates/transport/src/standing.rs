@@ -467,7 +467,10 @@ mod tests {
             ("every=1h&device=a%20b", "letters, digits"),
             ("every=1h&since=monday", "since: times are like"),
             ("every=1h&newest=1", "no term 'newest'"),
-            ("every=1h&since=2026-11-24&until=2026-11-23", "is not before"),
+            (
+                "every=1h&since=2026-11-24&until=2026-11-23",
+                "is not before",
+            ),
         ] {
             let error = Terms::from_query(query).unwrap_err().to_string();
             assert!(error.contains(words), "{query}: {error}");

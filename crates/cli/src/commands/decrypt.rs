@@ -10,6 +10,8 @@ use tfhe_sbc_query::scope::GroupKey;
 
 use super::scope::about_text;
 use crate::answers;
+use crate::export::Format;
+use crate::export::answers::AnswerTable;
 use crate::failure::{Explain, Outcome, failure};
 use crate::foreign::library::{Decryption, DecryptionRequest};
 use crate::foreign::{DecryptionOptions, decryption_parser};
@@ -34,6 +36,9 @@ pub(crate) struct Arguments {
     /// device-keys, if there is such a directory]
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "from")]
     device_keys: Option<PathBuf>,
+    /// Print a table for other programs: a row for each group, and a column for each question
+    #[arg(long, conflicts_with_all = ["from", "json", "checks"])]
+    format: Option<Format>,
     #[command(flatten)]
     of_libraries: DecryptionOptions,
 }
@@ -55,16 +60,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
 }
 
 fn run_ours(arguments: &Arguments) -> Outcome<()> {
-    let (request, checks) = (&arguments.request, arguments.checks.as_deref());
+    let Arguments {
+        request,
+        checks,
+        format,
+        device_keys,
+        ..
+    } = arguments;
     if let Some(path) = &request.plot {
         output::check_file(path)?;
     }
-    let result = output::read_input(&request.result)?;
+    let result = read(&request.result)?;
     let secret = keys::read_secret_key(request.key_or("keys/secret.tsbc"))?;
     let devices = keys::devices_at_hand(
         secret.parameters(),
         secret.fingerprint(),
-        arguments.device_keys.as_deref(),
+        device_keys.as_deref(),
     )?;
     let decryption = Results::decrypt_with(&result, &secret, devices.as_ref()).advise(
         request.result.display(),
@@ -83,9 +94,70 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
         )?;
         output::write_file(path, svg.as_bytes())?;
     }
-    match request.json {
-        true => output::print_json(&decryption)?,
-        false => print(&decryption)?,
+    let shape = Shape {
+        json: request.json,
+        format: *format,
+        out: None,
+    };
+    show(&decryption, &shape)
+}
+
+/// Reads a result, or the results in the files of a directory, one after the other.
+fn read(path: &Path) -> Outcome<Vec<u8>> {
+    if !path.is_dir() {
+        return output::read_input(path);
+    }
+    let advice = "name a file, or a directory with files of the extension tsbc";
+    let listed = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let listed = listed.advise(format_args!("cannot read {}", path.display()), advice)?;
+    let files = listed.into_iter().map(|entry| entry.path());
+    let is_ours = |file: &PathBuf| file.extension().is_some_and(|it| it == "tsbc");
+    let mut files: Vec<PathBuf> = files.filter(is_ours).collect();
+    files.sort();
+    if files.is_empty() {
+        let message = format_args!("{} has no results", path.display());
+        return Err(failure(message, advice));
+    }
+    let mut results = Vec::new();
+    for file in &files {
+        results.extend(output::read_input(file)?);
+    }
+    Ok(results)
+}
+
+/// The shape in which answers are shown.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Shape<'a> {
+    /// As JSON.
+    pub(super) json: bool,
+    /// As a table for other programs, of this format or that of the extension of `out`.
+    pub(super) format: Option<Format>,
+    /// The file for such a table.
+    pub(super) out: Option<&'a Path>,
+}
+
+/// Shows the answers of a result.
+pub(super) fn show(decryption: &results::Decryption, shape: &Shape<'_>) -> Outcome<()> {
+    match shape {
+        Shape { json: true, .. } => output::print_json(&decryption)?,
+        Shape {
+            format: None,
+            out: None,
+            ..
+        } => print(decryption)?,
+        Shape { format, out, .. } => {
+            let format = format.unwrap_or_else(|| Format::of(*out));
+            if format == Format::Parquet {
+                return Err(failure(
+                    "answers are not written as Parquet, because not all are numbers",
+                    "write CSV or JSON lines; `tfhe-sbc readings get --decrypt` writes readings as Parquet",
+                ));
+            }
+            let table = AnswerTable::new(decryption);
+            let write =
+                |to: &mut (dyn std::io::Write + Send)| table.write(format, to).explain("the table");
+            output::write_private_text_with(*out, write)?;
+        }
     }
     if let Some(log2_bits) = decryption.sanitised {
         output::note(format_args!(

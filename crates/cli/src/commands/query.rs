@@ -1,5 +1,7 @@
 //! `query`: questions to a server, encrypted results back.
 
+mod every;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +42,7 @@ use crate::{checks, columns, keys, output, progress, report};
 /// uploaded; `last(column)` and `first(column)` are the values of the latest and the earliest row.
 #[derive(Args)]
 #[command(
-    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --by device,hour --out hours.tsbc 'mean(temperature_c)'\n  tfhe-sbc decrypt hours.tsbc --key keys/secret.tsbc"
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --by device,hour --out hours.tsbc 'mean(temperature_c)'\n  tfhe-sbc decrypt hours.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --every 1h 'mean(temperature_c)'"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -60,6 +62,8 @@ pub(crate) struct Arguments {
     /// boards are far shorter then [default: device-keys, if there is such a directory]
     #[arg(long, value_name = "DIRECTORY")]
     device_keys: Option<PathBuf>,
+    #[command(flatten)]
+    every: every::Every,
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -193,6 +197,9 @@ pub(crate) fn seal(
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    if let Some(period) = arguments.every.period() {
+        return every::leave(arguments, period);
+    }
     if !arguments.detach {
         output::check(arguments.out.as_deref())?;
     }

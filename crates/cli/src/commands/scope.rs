@@ -35,7 +35,7 @@ pub(super) struct Times {
     until: Option<Moment>,
     /// Only what is of this time up to now, like 90m, 24h or 7d
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["since", "until"])]
-    last: Option<Duration>,
+    pub(super) last: Option<Duration>,
 }
 
 /// The rows of uploads that questions are about.
@@ -43,11 +43,11 @@ pub(super) struct Times {
 pub(super) struct Rows {
     /// Only the newest rows of each device, this many
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    newest: Option<u32>,
+    pub(super) newest: Option<u32>,
     /// Answer for each group of rows by itself: by device, by hour, day, week or a time like 15m (in UTC), or by both:
     /// device,hour
     #[arg(long, value_name = "GROUPS")]
-    by: Option<Grouping>,
+    pub(super) by: Option<Grouping>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -63,7 +63,7 @@ impl Times {
     }
 
     /// The moments at which the time begins and ends, as far as it does.
-    fn ends(&self) -> (Option<Moment>, Option<Moment>) {
+    pub(super) fn ends(&self) -> (Option<Moment>, Option<Moment>) {
         (self.last.map(before_now).or(self.since), self.until)
     }
 

@@ -27,7 +27,7 @@ use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output};
 
 /// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
-/// /v1/readings, POST /v1/frames/BOARD, POST /v1/query/ID, /v1/jobs, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
+/// /v1/readings, POST /v1/frames/BOARD, POST /v1/query/ID, /v1/jobs, /v1/standing, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
 /// server key. Prints one line, "listening on ADDRESS", when it is ready; logs go to
 /// stderr (RUST_LOG sets how much). SIGTERM or ctrl-c lets it finish what is under way.
 #[derive(Args)]
@@ -277,6 +277,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         broker,
         retention: arguments.retention.bounds(),
         keeping: arguments.keeping.bounds(&arguments.store),
+        standing: arguments.keeping.standing(&arguments.store),
         limits: Limits {
             upload_bytes: arguments.max_upload_bytes,
             selected_bytes: arguments.max_selected_bytes,

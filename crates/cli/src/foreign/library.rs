@@ -115,7 +115,7 @@ pub(crate) struct ConversionRequest {
 /// The options of `decrypt` that all results share.
 #[derive(Args)]
 pub(crate) struct DecryptionRequest {
-    /// The result that `query` or `eval` gave, or - for stdin
+    /// The result that `query` or `eval` gave, or - for stdin; of `standing get` also a directory of results
     #[arg(default_value = "-")]
     pub(crate) result: PathBuf,
     /// The secret key; of another library's result, that library's, or the device key made of it

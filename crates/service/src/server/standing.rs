@@ -24,8 +24,8 @@ use super::error::Refusal;
 use super::routes::Application;
 use crate::metrics::Rejection;
 use crate::store::StoreError;
-use queries::{Next, Outcome, Work};
 pub(super) use queries::StandingQueries;
+use queries::{Next, Outcome, Work};
 pub(super) use routes::routes;
 
 /// The time between two looks for uploads that have come and for periods that are over.
@@ -120,7 +120,11 @@ async fn go_on(application: &Arc<Application>) -> Duration {
         };
         if let Err(refusal) = done {
             let error = refusal.into_body().error;
-            tracing::error!(error, "standing queries wait for {} seconds", PAUSE.as_secs());
+            tracing::error!(
+                error,
+                "standing queries wait for {} seconds",
+                PAUSE.as_secs()
+            );
             return PAUSE;
         }
     }
@@ -134,11 +138,10 @@ async fn compute(application: &Arc<Application>, mut work: Work) -> Result<(), R
     let (owner, name) = (work.owner().to_owned(), work.name().clone());
     let (from, uploads) = (work.from, work.uploads.len());
     let request = std::mem::take(&mut work.request);
-    let evaluated = application.queue().evaluate_behind(
-        work.uploads.clone(),
-        request,
-        work.gives_way,
-    );
+    let evaluated =
+        application
+            .queue()
+            .evaluate_behind(work.uploads.clone(), request, work.gives_way);
     let outcome = match evaluated.await {
         Ok(evaluated) => {
             let seconds = evaluated.took.as_secs_f64();

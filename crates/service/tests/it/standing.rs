@@ -6,8 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::common::{ANY_LENGTH, Site, TestServer, eventually, file_names, metric, refused};
 use tfhe_sbc_service::certificates;
-use tfhe_sbc_service::server::{Clock, StandingConfig};
-use tfhe_sbc_service::store::Retention;
+use tfhe_sbc_service::server::{Clock, StandingConfig, complete_catalogue};
+use tfhe_sbc_service::store::{Retention, Store};
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::role::Role;
@@ -112,6 +112,14 @@ fn settled(client: &Client, query: &str, results: u64) -> Standing {
     client.standing(&name(query)).unwrap()
 }
 
+/// Waits until uploads have made so many periods new.
+#[track_caller]
+fn seen(client: &Client, query: &str, waiting: u64) {
+    eventually("the uploads are seen", || {
+        client.standing(&name(query)).unwrap().waiting == waiting
+    });
+}
+
 /// The periods that were evaluated, in order, each by its beginning.
 fn evaluated(server: &TestServer) -> Vec<String> {
     let asked = server.backend.asked.lock().unwrap();
@@ -129,8 +137,14 @@ fn periods_are_computed_once_when_they_are_over() {
     upload(&server, &["08:30", "09:10"]);
     let left = owner.leave(&name("hourly"), &hourly(), b"mean").unwrap();
     assert_eq!((left.results, left.waiting, left.failed), (0, 0, 0));
-    assert_eq!((left.since, left.computed_until), (moment("09:00"), moment("09:00")));
-    assert_eq!((left.every.to_string(), left.by.as_str()), ("1h".to_owned(), "hour"));
+    assert_eq!(
+        (left.since, left.computed_until),
+        (moment("09:00"), moment("09:00"))
+    );
+    assert_eq!(
+        (left.every.to_string(), left.by.as_str()),
+        ("1h".to_owned(), "hour")
+    );
     assert_eq!(left.questions, ["mean"]);
     assert_eq!(left.next_at.as_deref(), Some("2026-11-23T10:10:00Z"));
     upload(&server, &["09:50", "10:05"]);
@@ -153,12 +167,18 @@ fn periods_are_computed_once_when_they_are_over() {
     assert_eq!(computed(&owner, "hourly"), ["09:00", "10:00"]);
     let reply = owner.period_result(&name("hourly"), moment("10:00"), ANY_LENGTH);
     let reply = reply.unwrap();
-    assert_eq!((reply.bootstraps, reply.kept_for), (42, Some(Duration::ZERO)));
+    assert_eq!(
+        (reply.bootstraps, reply.kept_for),
+        (42, Some(Duration::ZERO))
+    );
     let none = owner.period_result(&name("hourly"), moment("11:00"), ANY_LENGTH);
     assert!(refused(none, 404).contains("no result"), "");
     assert_eq!(metric(&owner, "tfhe_sbc_standing_queries"), 1);
     assert_eq!(metric(&owner, "tfhe_sbc_standing_results"), 2);
-    assert_eq!(metric(&owner, "tfhe_sbc_standing_periods_total{end=\"computed\"}"), 2);
+    assert_eq!(
+        metric(&owner, "tfhe_sbc_standing_periods_total{end=\"computed\"}"),
+        2
+    );
     let page = server.raw(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     assert!(page.contains("Standing queries (1)"), "{page}");
 }
@@ -178,14 +198,21 @@ fn the_past_is_computed_from_since_on_and_the_end_is_an_end() {
     owner.leave(&name("past"), &terms, b"mean").unwrap();
     let standing = settled(&owner, "past", 3);
     assert_eq!(computed(&owner, "past"), ["08:00", "09:00", "11:00"]);
-    assert_eq!((standing.since, standing.until), (moment("08:00"), Some(moment("13:00"))));
+    assert_eq!(
+        (standing.since, standing.until),
+        (moment("08:00"), Some(moment("13:00")))
+    );
     // One upload has rows of both ends of a gap: it is selected for the hour, and has no rows of it.
     upload(&server, &["09:59", "11:01"]);
+    seen(&owner, "past", 3);
     hands.set("12:45");
     settled(&owner, "past", 3);
     hands.set("18:00");
     let standing = settled(&owner, "past", 4);
-    assert_eq!(computed(&owner, "past"), ["08:00", "09:00", "11:00", "12:00"]);
+    assert_eq!(
+        computed(&owner, "past"),
+        ["08:00", "09:00", "11:00", "12:00"]
+    );
     assert_eq!(standing.next_at, None);
     let filter = |text: &str| PeriodFilter::from_query(text).unwrap();
     let page = owner.periods(&name("past"), &filter("limit=2")).unwrap();
@@ -196,9 +223,15 @@ fn the_past_is_computed_from_since_on_and_the_end_is_an_end() {
         ..filter("limit=2")
     };
     let page = owner.periods(&name("past"), &next).unwrap();
-    assert_eq!((from(&page.periods), page.next), (vec![moment("09:00"), moment("08:00")], None));
+    assert_eq!(
+        (from(&page.periods), page.next),
+        (vec![moment("09:00"), moment("08:00")], None)
+    );
     let some = filter("since=2026-11-23T09:00&until=2026-11-23T11:00");
-    assert_eq!(from(&owner.periods(&name("past"), &some).unwrap().periods), [moment("09:00")]);
+    assert_eq!(
+        from(&owner.periods(&name("past"), &some).unwrap().periods),
+        [moment("09:00")]
+    );
 }
 
 #[test]
@@ -208,25 +241,34 @@ fn a_late_upload_makes_its_periods_new_and_a_removed_one_too() {
     let owner = server.owner();
     upload(&server, &["08:30"]);
     upload(&server, &["09:30"]);
-    owner.leave(&name("hourly"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 2);
     let before = result(&owner, "hourly", "09:00");
     let late = upload(&server, &["09:40", "10:20"]);
-    eventually("the late upload is seen", || {
-        owner.standing(&name("hourly")).unwrap().waiting == 2
-    });
+    seen(&owner, "hourly", 2);
     let states = |client: &Client| {
         let periods = periods(client, "hourly");
         periods.iter().map(|it| it.state).collect::<Vec<_>>()
     };
-    let outdated = [PeriodState::Computed, PeriodState::Outdated, PeriodState::Waiting];
+    let outdated = [
+        PeriodState::Computed,
+        PeriodState::Outdated,
+        PeriodState::Waiting,
+    ];
     assert_eq!(states(&owner), outdated);
     // The former result stays until then.
     assert_eq!(result(&owner, "hourly", "09:00"), before);
     hands.set("11:40");
     settled(&owner, "hourly", 3);
     assert_eq!(evaluated(&server), ["08:00", "09:00", "09:00", "10:00"]);
-    assert_eq!(result(&owner, "hourly", "09:00").matches("readings").count(), 2);
+    assert_eq!(
+        result(&owner, "hourly", "09:00")
+            .matches("readings")
+            .count(),
+        2
+    );
     // The owner takes it away again: one of its periods has others, one has not.
     owner.remove(&late).unwrap();
     assert_eq!(owner.standing(&name("hourly")).unwrap().waiting, 2);
@@ -238,6 +280,7 @@ fn a_late_upload_makes_its_periods_new_and_a_removed_one_too() {
     let names = Terms::from_query("every=1h&device=roof&since=2026-11-23").unwrap();
     owner.leave(&name("roof"), &names, b"mean").unwrap();
     upload(&server, &["08:40"]);
+    seen(&owner, "hourly", 1);
     hands.set("12:05");
     settled(&owner, "hourly", 2);
     settled(&owner, "roof", 0);
@@ -255,28 +298,50 @@ fn results_stay_when_retention_removes_the_readings() {
     let owner = server.owner();
     upload(&server, &["08:30"]);
     upload(&server, &["08:40", "09:10"]);
-    owner.leave(&name("hourly"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 2);
     let before = result(&owner, "hourly", "08:00");
     // What retention does with the first of them.
-    let first = owner.list(&crate::common::ALL).unwrap().readings.pop().unwrap();
+    let first = owner
+        .list(&crate::common::ALL)
+        .unwrap()
+        .readings
+        .pop()
+        .unwrap();
     server.store.remove(&first.id).unwrap();
     // A late upload for an hour that is not there any more as a whole, and for one that is.
     upload(&server, &["08:50", "09:20"]);
-    eventually("it is seen", || owner.standing(&name("hourly")).unwrap().waiting == 2);
+    seen(&owner, "hourly", 2);
     hands.set("11:45");
     let standing = settled(&owner, "hourly", 2);
     assert_eq!(standing.late, 1);
     assert_eq!(result(&owner, "hourly", "08:00"), before);
-    assert_eq!(result(&owner, "hourly", "09:00").matches("readings").count(), 2);
+    assert_eq!(
+        result(&owner, "hourly", "09:00")
+            .matches("readings")
+            .count(),
+        2
+    );
     assert_eq!(evaluated(&server), ["08:00", "09:00", "09:00"]);
     // So does the owner's removal of another one of that hour, and everything is there after a restart.
-    let second = owner.list(&crate::common::ALL).unwrap().readings.pop().unwrap();
+    let second = owner
+        .list(&crate::common::ALL)
+        .unwrap()
+        .readings
+        .pop()
+        .unwrap();
     owner.remove(&second.id).unwrap();
     hands.set("12:00");
     settled(&owner, "hourly", 2);
     assert_eq!(result(&owner, "hourly", "08:00"), before);
-    assert_eq!(result(&owner, "hourly", "09:00").matches("readings").count(), 1);
+    assert_eq!(
+        result(&owner, "hourly", "09:00")
+            .matches("readings")
+            .count(),
+        1
+    );
     drop(owner);
     let server = TestServer::with_standing(server.stopped(), retention, hands.config());
     let owner = server.owner();
@@ -290,10 +355,14 @@ fn standing_queries_survive_a_restart_and_nothing_is_computed_twice() {
     let server = start(&hands);
     let owner = server.owner();
     upload(&server, &["08:30"]);
-    owner.leave(&name("hourly"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 1);
     upload(&server, &["09:30"]);
-    owner.leave(&name("held"), &since("08:00"), b"hold").unwrap();
+    owner
+        .leave(&name("held"), &since("08:00"), b"hold")
+        .unwrap();
     eventually("a period is half computed", || {
         evaluated(&server).len() == 2
     });
@@ -326,7 +395,10 @@ fn standing_queries_survive_a_restart_and_nothing_is_computed_twice() {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777
     };
-    for query in file_names(&directory).iter().filter(|query| !query.ends_with("bb")) {
+    for query in file_names(&directory)
+        .iter()
+        .filter(|query| !query.ends_with("bb"))
+    {
         let query = directory.join(query);
         for file in file_names(&query).iter().filter(|file| *file != "results") {
             assert_eq!(mode(&query.join(file)), 0o600, "{file}");
@@ -338,14 +410,19 @@ fn standing_queries_survive_a_restart_and_nothing_is_computed_twice() {
     // A damaged result is none, and is not given out.
     let query = file_names(&directory).into_iter().find(|query| {
         let definition = directory.join(query).join("definition");
-        std::fs::read_to_string(definition).unwrap().contains("hourly")
+        std::fs::read_to_string(definition)
+            .unwrap()
+            .contains("hourly")
     });
     let results = directory.join(query.unwrap()).join("results");
     let file = results.join(&file_names(&results)[0]);
     let mut bytes = std::fs::read(&file).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&file, bytes).unwrap();
-    refused(owner.period_result(&name("hourly"), moment("08:00"), ANY_LENGTH), 404);
+    refused(
+        owner.period_result(&name("hourly"), moment("08:00"), ANY_LENGTH),
+        404,
+    );
 }
 
 #[test]
@@ -354,43 +431,41 @@ fn standing_queries_are_those_of_the_certificate_that_left_them() {
     let server = start(&hands);
     let owner = server.owner();
     upload(&server, &["08:30"]);
-    owner.leave(&name("hourly"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 1);
     let directory = server.site.directory.path().join("tls");
     let files = certificates::add_client(&directory, "bob", Role::Owner).unwrap();
     let bob = server.connect(&files).unwrap();
     assert_eq!(bob.standing_queries().unwrap(), []);
-    let hourly = name("hourly");
-    refused(bob.standing(&hourly), 404);
-    refused(bob.periods(&hourly, &PeriodFilter::default()), 404);
-    refused(bob.period_result(&hourly, moment("08:00"), ANY_LENGTH), 404);
-    refused(bob.pause_standing(&hourly), 404);
-    refused(bob.resume_standing(&hourly), 404);
-    refused(bob.remove_standing(&hourly), 404);
+    let shared = name("hourly");
+    refused(bob.standing(&shared), 404);
+    refused(bob.periods(&shared, &PeriodFilter::default()), 404);
+    refused(bob.period_result(&shared, moment("08:00"), ANY_LENGTH), 404);
+    refused(bob.pause_standing(&shared), 404);
+    refused(bob.resume_standing(&shared), 404);
+    refused(bob.remove_standing(&shared), 404);
     // Bob may have one of the same name.
-    bob.leave(&hourly, &since("08:00"), b"sum").unwrap();
+    bob.leave(&shared, &since("08:00"), b"sum").unwrap();
     settled(&bob, "hourly", 1);
     assert!(result(&bob, "hourly", "08:00").contains("sum"));
     assert!(result(&owner, "hourly", "08:00").contains("mean"));
     for refusal in [
         server.device().standing_queries().map(drop),
-        server.device().standing(&hourly).map(drop),
-        server.device().leave(&hourly, &hourly_terms(), b"q").map(drop),
-        server.device().remove_standing(&hourly).map(drop),
+        server.device().standing(&shared).map(drop),
+        server.device().leave(&shared, &hourly(), b"q").map(drop),
+        server.device().remove_standing(&shared).map(drop),
     ] {
         let words = refused(refusal, 403);
         assert!(words.contains("owner"), "{words}");
     }
-    let removed = owner.remove_standing(&hourly).unwrap();
+    let removed = owner.remove_standing(&shared).unwrap();
     assert_eq!(removed.results, 1);
-    refused(owner.standing(&hourly), 404);
-    assert_eq!(bob.standing(&hourly).unwrap().results, 1);
+    refused(owner.standing(&shared), 404);
+    assert_eq!(bob.standing(&shared).unwrap().results, 1);
     let directory = server.site.store_directory().join("standing");
     assert_eq!(file_names(&directory).len(), 1);
-}
-
-fn hourly_terms() -> Terms {
-    hourly()
 }
 
 #[test]
@@ -408,8 +483,16 @@ fn what_makes_no_sense_is_refused_and_the_same_may_be_left_again() {
         ("every=90m", "mean", "groups of the request are not of 90m"),
         ("every=1h", "newest", "chooses among them"),
         ("every=1h&keep=30m", "mean", "at least that time"),
-        ("every=1h&until=2026-11-23T11:00", "mean", "before there is any to come"),
-        ("every=1h&until=2026-11-23T11:45", "mean", "before there is any to come"),
+        (
+            "every=1h&until=2026-11-23T11:00",
+            "mean",
+            "before there is any to come",
+        ),
+        (
+            "every=1h&until=2026-11-23T11:45",
+            "mean",
+            "before there is any to come",
+        ),
         ("every=1h&since=1970-01-01", "mean", "more than the 100000"),
     ] {
         let refused = refused(leave(terms, query), 400);
@@ -426,7 +509,11 @@ fn what_makes_no_sense_is_refused_and_the_same_may_be_left_again() {
     hands.set("13:30");
     let again = leave("every=1h", "mean").unwrap();
     assert_eq!(again.since, left.since);
-    for (terms, query) in [("every=1h", "sum"), ("every=1h&keep=1d", "mean"), ("every=2h", "mean")] {
+    for (terms, query) in [
+        ("every=1h", "sum"),
+        ("every=1h&keep=1d", "mean"),
+        ("every=2h", "mean"),
+    ] {
         let words = refused(leave(terms, query), 400);
         assert!(words.contains("another standing query 'q'"), "{words}");
     }
@@ -438,12 +525,16 @@ fn what_makes_no_sense_is_refused_and_the_same_may_be_left_again() {
         "GET /v1/standing/q/periods?device=a",
         "GET /v1/standing/q/periods/monday",
     ] {
-        let request = format!("{request} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        let request = format!(
+            "{request} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
         let text = server.raw(request.as_bytes());
         assert!(text.starts_with("HTTP/1.1 400"), "{request}: {text}");
     }
     for number in 1..64 {
-        owner.leave(&name(&format!("q{number}")), &hourly(), b"mean").unwrap();
+        owner
+            .leave(&name(&format!("q{number}")), &hourly(), b"mean")
+            .unwrap();
     }
     let words = refused(owner.leave(&name("one-more"), &hourly(), b"mean"), 400);
     assert!(words.contains("64 standing queries"), "{words}");
@@ -459,13 +550,20 @@ fn a_period_that_fails_says_why_and_stops_no_other() {
     let server = start(&hands);
     let owner = server.owner();
     upload(&server, &["08:30"]);
-    owner.leave(&name("costly"), &since("08:00"), b"costly").unwrap();
-    owner.leave(&name("hourly"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("costly"), &since("08:00"), b"costly")
+        .unwrap();
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 1);
     let standing = settled(&owner, "costly", 0);
     assert_eq!(standing.failed, 1);
     let failure = standing.last_failure.unwrap();
-    assert_eq!((failure.from, failure.reason.error.as_str()), (moment("08:00"), "too costly"));
+    assert_eq!(
+        (failure.from, failure.reason.error.as_str()),
+        (moment("08:00"), "too costly")
+    );
     let failed = &periods(&owner, "costly")[0];
     assert_eq!(failed.state, PeriodState::Failed);
     assert_eq!(failed.error.as_ref().unwrap().hint, "ask less");
@@ -477,9 +575,11 @@ fn a_period_that_fails_says_why_and_stops_no_other() {
     assert_eq!(metric(&owner, "tfhe_sbc_standing_failed_periods"), 1);
     // A change of its uploads has it tried again.
     upload(&server, &["08:40"]);
-    eventually("it is seen", || owner.standing(&name("costly")).unwrap().waiting == 1);
+    seen(&owner, "costly", 1);
     hands.set("13:20");
-    eventually("it fails again", || owner.standing(&name("costly")).unwrap().failed == 1);
+    eventually("it fails again", || {
+        owner.standing(&name("costly")).unwrap().failed == 1
+    });
     assert!(evaluated(&server).len() > tries);
     // And so has the owner, once it can succeed.
     server.backend.released.store(true, Ordering::SeqCst);
@@ -515,13 +615,17 @@ fn queries_of_those_who_wait_go_first() {
     let server = start(&hands);
     let owner = server.owner();
     let readings = upload(&server, &["08:30"]);
-    owner.leave(&name("held"), &since("08:00"), b"hold").unwrap();
+    owner
+        .leave(&name("held"), &since("08:00"), b"hold")
+        .unwrap();
     eventually("the period runs", || evaluated(&server).len() == 1);
     // It is called off, and begins anew: five times.
     for times in 1..=5 {
         let answer = owner.query(&Selection::from(readings), b" + q", ANY_LENGTH);
         assert!(answer.unwrap().result.ends_with(b" + q"));
-        eventually("the period runs again", || evaluated(&server).len() == 1 + times);
+        eventually("the period runs again", || {
+            evaluated(&server).len() == 1 + times
+        });
     }
     let gave_way = "tfhe_sbc_standing_periods_total{end=\"gave_way\"}";
     assert_eq!(metric(&owner, gave_way), 5);
@@ -532,7 +636,9 @@ fn queries_of_those_who_wait_go_first() {
         let client = Client::connect(&address, &identity).unwrap();
         client.query(&Selection::from(readings), b" + r", ANY_LENGTH)
     });
-    eventually("it waits", || metric(&owner, "tfhe_sbc_evaluations_waiting") == 1);
+    eventually("it waits", || {
+        metric(&owner, "tfhe_sbc_evaluations_waiting") == 1
+    });
     server.backend.released.store(true, Ordering::SeqCst);
     assert!(asking.join().unwrap().unwrap().result.ends_with(b" + r"));
     settled(&owner, "held", 1);
@@ -565,7 +671,9 @@ fn results_are_kept_for_their_time_and_no_others_have_room() {
     };
     let server = TestServer::with_standing(server.stopped(), Retention::default(), small);
     let owner = server.owner();
-    owner.leave(&name("more"), &since("08:00"), b"mean").unwrap();
+    owner
+        .leave(&name("more"), &since("08:00"), b"mean")
+        .unwrap();
     eventually("there is no room", || {
         owner.standing(&name("more")).unwrap().problem.is_some()
     });
@@ -576,7 +684,9 @@ fn results_are_kept_for_their_time_and_no_others_have_room() {
     assert_eq!(owner.standing(&name("short")).unwrap().results, 1);
     // It has, once others are gone.
     owner.remove_standing(&name("short")).unwrap();
-    eventually("one has room", || owner.standing(&name("more")).unwrap().results == 1);
+    eventually("one has room", || {
+        owner.standing(&name("more")).unwrap().results == 1
+    });
 }
 
 #[test]
@@ -586,31 +696,39 @@ fn a_clock_that_was_wrong_for_one_row_makes_no_year_of_hours_new() {
     let owner = server.owner();
     upload(&server, &["08:30"]);
     upload(&server, &["09:30"]);
-    owner.leave(&name("hourly"), &since("2026-01-01"), b"mean").unwrap();
+    owner
+        .leave(&name("hourly"), &since("2026-01-01"), b"mean")
+        .unwrap();
     settled(&owner, "hourly", 2);
     upload(&server, &["2026-01-01T00:30", "09:40"]);
-    eventually("it is seen", || owner.standing(&name("hourly")).unwrap().waiting == 2);
+    seen(&owner, "hourly", 2);
     hands.set("11:50");
     settled(&owner, "hourly", 3);
     assert_eq!(computed(&owner, "hourly"), ["00:00", "08:00", "09:00"]);
-    // The index is lost, and made anew with other numbers: nothing is computed again.
+    // An upload that comes and goes again changes nothing.
+    let extra = upload(&server, &["08:35"]);
+    seen(&owner, "hourly", 1);
+    owner.remove(&extra).unwrap();
+    hands.set("12:05");
+    settled(&owner, "hourly", 3);
+    assert_eq!(evaluated(&server).len(), 4);
+    // The index is lost, and made anew with lower numbers: the uploads are looked at again, and nothing is computed again.
     drop(owner);
-    let tries = evaluated(&server).len();
-    assert_eq!(tries, 4);
+    let backend = Arc::clone(&server.backend);
     let site = server.stopped();
     for file in file_names(&site.store_directory()) {
         if file.starts_with("index") {
             std::fs::remove_file(site.store_directory().join(file)).unwrap();
         }
     }
+    let store = Store::open(&site.store_directory()).unwrap();
+    let completed = complete_catalogue(&store, &*backend).unwrap();
+    assert_eq!((completed.adopted, store.last_number().unwrap()), (3, 3));
+    drop(store);
     let server = TestServer::with_standing(site, Retention::default(), hands.config());
-    let completed = tfhe_sbc_service::server::complete_catalogue(&server.store, &*server.backend);
-    assert_eq!(completed.unwrap().adopted, 3);
-    hands.set("12:05");
     let owner = server.owner();
-    eventually("it is seen", || owner.standing(&name("hourly")).unwrap().waiting == 0);
-    std::thread::sleep(Duration::from_millis(1200));
+    seen(&owner, "hourly", 3);
+    hands.set("12:20");
     settled(&owner, "hourly", 3);
-    // The hour before the restart was closed without the device's name, which only the index knew.
     assert_eq!(evaluated(&server), Vec::<String>::new());
 }

@@ -1,10 +1,10 @@
-//! The options of `serve` about results and jobs.
+//! The options of `serve` about results, jobs and standing queries.
 
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use tfhe_sbc_service::server::Keeping;
+use tfhe_sbc_service::server::{Keeping, StandingConfig};
 use tfhe_sbc_transport::human;
 
 #[derive(Args)]
@@ -15,6 +15,10 @@ pub(super) struct Arguments {
     /// Keep at most so many bytes of results, the newest ones; 0 keeps none, and takes no jobs
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "1GiB")]
     keep_result_bytes: u64,
+    /// Keep at most so many bytes of results of standing queries, which are kept for as long as these say: if there is no room, no
+    /// further periods are computed; 0 takes no standing queries
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4GiB")]
+    standing_bytes: u64,
 }
 
 impl Arguments {
@@ -24,6 +28,15 @@ impl Arguments {
             directory: (self.keep_result_bytes > 0).then(|| store.to_owned()),
             bytes: self.keep_result_bytes,
             age: self.keep_results,
+        }
+    }
+
+    /// Returns the bounds of the standing queries, in the directory of the store.
+    pub(super) fn standing(&self, store: &Path) -> StandingConfig {
+        StandingConfig {
+            directory: (self.standing_bytes > 0).then(|| store.join("standing")),
+            bytes: self.standing_bytes,
+            ..StandingConfig::default()
         }
     }
 }

@@ -194,7 +194,9 @@ mod tests {
 
     fn changed(ledger: &Ledger) -> Vec<String> {
         let changed = ledger.changes.keys();
-        changed.map(|from| from.to_string()[11..16].to_owned()).collect()
+        changed
+            .map(|from| from.to_string()[11..16].to_owned())
+            .collect()
     }
 
     #[test]
@@ -211,7 +213,10 @@ mod tests {
             until: Some(moment("2026-11-23T09:00")),
             ..times
         };
-        assert_eq!(ends.closed(moment("2026-11-23T12:00")), moment("2026-11-23T09:00"));
+        assert_eq!(
+            ends.closed(moment("2026-11-23T12:00")),
+            moment("2026-11-23T09:00")
+        );
     }
 
     #[test]
@@ -229,9 +234,15 @@ mod tests {
         assert_eq!(changed(&ledger), ["08:00", "09:00", "11:00", "12:00"]);
         assert_eq!(ledger.closed_until, moment("2026-11-23T13:00"));
         let none = |_: &Moment| false;
-        assert_eq!(ledger.next(&times, now, none), Some(moment("2026-11-23T08:00")));
+        assert_eq!(
+            ledger.next(&times, now, none),
+            Some(moment("2026-11-23T08:00"))
+        );
         let parked = |from: &Moment| *from < moment("2026-11-23T11:00");
-        assert_eq!(ledger.next(&times, now, parked), Some(moment("2026-11-23T11:00")));
+        assert_eq!(
+            ledger.next(&times, now, parked),
+            Some(moment("2026-11-23T11:00"))
+        );
         // The next closing looks only at what has been closed since.
         let later = moment("2026-11-23T14:10");
         ledger.changes.clear();
@@ -278,7 +289,12 @@ mod tests {
         // The period from 10:00 ended 80 minutes ago, the one before it 140.
         assert_eq!(times.first(now), moment("2026-11-23T10:00"));
         let mut ledger = empty("2026-11-23T12:00");
-        ledger.touch(&times, span("2026-11-23T08:00", "2026-11-23T11:00"), now, None);
+        ledger.touch(
+            &times,
+            span("2026-11-23T08:00", "2026-11-23T11:00"),
+            now,
+            None,
+        );
         assert_eq!(changed(&ledger), ["10:00", "11:00"]);
         assert!(ledger.forget_before(moment("2026-11-23T11:00")));
         assert!(!ledger.forget_before(moment("2026-11-23T11:00")));
@@ -289,8 +305,15 @@ mod tests {
     fn a_ledger_goes_through_its_file() {
         let mut ledger = empty("2026-11-23T12:00");
         let now = moment("2026-11-23T12:20");
-        ledger.touch(&hourly(), span("2026-11-23T10:30", "2026-11-23T11:10"), now, Some(u64::MAX));
-        ledger.changes.insert(moment("2026-11-23T09:00"), Change::default());
+        ledger.touch(
+            &hourly(),
+            span("2026-11-23T10:30", "2026-11-23T11:10"),
+            now,
+            Some(u64::MAX),
+        );
+        ledger
+            .changes
+            .insert(moment("2026-11-23T09:00"), Change::default());
         let text = serde_json::to_string(&ledger).unwrap();
         assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
     }

@@ -464,7 +464,10 @@ impl StandingQueries {
                 Found::Gone { late } => {
                     if let Some(former) = former.filter(|former| former.about.late != late) {
                         self.with(&key, &directory, |query| {
-                            let about = PeriodResult { late, ..former.about };
+                            let about = PeriodResult {
+                                late,
+                                ..former.about
+                            };
                             query.keep(from, about, &former.uploads, &former.bytes)
                         })?;
                     }
@@ -703,7 +706,10 @@ fn choose(list: &List, now: Moment) -> Option<(Key, Moment)> {
             let behind = (Bound::Excluded(last), Bound::Unbounded);
             let first = (Bound::Unbounded, Bound::Included(last));
             let queries = &list.queries;
-            (queries.range::<Key, _>(behind), Some(queries.range::<Key, _>(first)))
+            (
+                queries.range::<Key, _>(behind),
+                Some(queries.range::<Key, _>(first)),
+            )
         }
         None => (list.queries.range::<Key, _>(..), None),
     };

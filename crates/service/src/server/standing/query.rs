@@ -154,7 +154,13 @@ impl Query {
         };
         write_json(&directory.join(LEDGER), &ledger)?;
         write_json(&directory.join(DEFINITION), &definition)?;
-        Self::of(directory, definition, request.into(), ledger, BTreeMap::new())
+        Self::of(
+            directory,
+            definition,
+            request.into(),
+            ledger,
+            BTreeMap::new(),
+        )
     }
 
     /// Returns whether a directory has a standing query, and not what a crash left of one.
@@ -361,9 +367,8 @@ impl Query {
     fn waiting_periods(&self, now: Moment) -> impl Iterator<Item = Moment> {
         let closed = self.times.closed(now);
         let changes = self.ledger.changes.keys().copied();
-        changes.filter(move |from| {
-            self.times.end(*from) <= closed && !self.parked.contains_key(from)
-        })
+        changes
+            .filter(move |from| self.times.end(*from) <= closed && !self.parked.contains_key(from))
     }
 
     /// Returns what is known of it at `now`.
@@ -384,7 +389,9 @@ impl Query {
         } = self.definition.clone();
         let (results, bytes) = self.size();
         let closed_until = self.ledger.closed_until;
-        let first = self.waiting_periods(now).find(|from| !self.results.contains_key(from));
+        let first = self
+            .waiting_periods(now)
+            .find(|from| !self.results.contains_key(from));
         let is_over = until.is_some_and(|until| closed_until >= until);
         let next = after(self.times.end(closed_until), grace.0);
         let last_failure = self.parked.last_key_value();

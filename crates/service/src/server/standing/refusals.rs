@@ -7,7 +7,8 @@ use tfhe_sbc_upload::moments::Moment;
 use crate::metrics::Rejection;
 use crate::server::error::Refusal;
 
-const TERMS: &str = "terms are like every=1h, device=hill,lake-*, since=2026-11-23, grace=10m and keep=5y";
+const TERMS: &str =
+    "terms are like every=1h, device=hill,lake-*, since=2026-11-23, grace=10m and keep=5y";
 
 fn not_found(message: String, hint: &str) -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, Rejection::NotFound, message, hint)
@@ -81,7 +82,9 @@ impl Refusal {
 
     pub(super) fn groups_beyond_period(every: Length) -> Self {
         invalid(
-            format!("the groups of the request are not of {every}, or of parts that make up {every}"),
+            format!(
+                "the groups of the request are not of {every}, or of parts that make up {every}"
+            ),
             format!("seal the request with groups by {every}, or by device,{every}"),
         )
     }

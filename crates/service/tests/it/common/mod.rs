@@ -17,9 +17,7 @@ use tfhe_sbc_service::backend::{
 };
 use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
-use tfhe_sbc_service::server::{
-    self, Keeping, Limits, ServeError, ServerConfig, StandingConfig,
-};
+use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig, StandingConfig};
 use tfhe_sbc_service::store::{Description, Retention, Store};
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
@@ -103,7 +101,11 @@ impl Backend for FakeBackend {
     fn describe_query(&self, query: &[u8]) -> Result<QueryDescription, BackendError> {
         let text = String::from_utf8_lossy(query);
         if text == "nonsense" {
-            return Err(error("no query", "send a query", BackendErrorKind::BadInput));
+            return Err(error(
+                "no query",
+                "send a query",
+                BackendErrorKind::BadInput,
+            ));
         }
         Ok(QueryDescription {
             scope: Scope {
@@ -118,7 +120,11 @@ impl Backend for FakeBackend {
         })
     }
 
-    fn within(&self, query: &[u8], (from, until): (Moment, Moment)) -> Result<Vec<u8>, BackendError> {
+    fn within(
+        &self,
+        query: &[u8],
+        (from, until): (Moment, Moment),
+    ) -> Result<Vec<u8>, BackendError> {
         let period = format!("{IN}{from} {until}");
         Ok([query, period.as_bytes()].concat())
     }
@@ -284,11 +290,22 @@ impl TestServer {
             ..keeping
         };
         let none = StandingConfig::default();
-        Self::with_all(site, Limits::default(), None, Retention::default(), keeping, none)
+        Self::with_all(
+            site,
+            Limits::default(),
+            None,
+            Retention::default(),
+            keeping,
+            none,
+        )
     }
 
     /// Starts a server that takes standing queries, on a store that may have some.
-    pub(crate) fn with_standing(site: Site, retention: Retention, standing: StandingConfig) -> Self {
+    pub(crate) fn with_standing(
+        site: Site,
+        retention: Retention,
+        standing: StandingConfig,
+    ) -> Self {
         let standing = StandingConfig {
             directory: Some(site.store_directory().join("standing")),
             ..standing
