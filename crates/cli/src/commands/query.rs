@@ -42,7 +42,7 @@ use crate::{checks, columns, keys, output, progress, report};
 /// uploaded; `last(column)` and `first(column)` are the values of the latest and the earliest row.
 #[derive(Args)]
 #[command(
-    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --by device,hour --out hours.tsbc 'mean(temperature_c)'\n  tfhe-sbc decrypt hours.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --every 1h 'mean(temperature_c)'"
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --out result.tsbc 'max(temperature_c)' 'count(illuminance_lx > encrypted(20000))'\n  tfhe-sbc decrypt result.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --by device,hour --out hours.tsbc 'mean(temperature_c)'\n  tfhe-sbc decrypt hours.tsbc --key keys/secret.tsbc\n  tfhe-sbc query --to https://localhost:8443 --device device --since 1988-01-12 --every 1d 'mean(temperature_c)'"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -57,6 +57,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
         "restore",
         "query",
         "jobs",
+        "standing",
         "checks",
         "eval",
         "decrypt",
@@ -249,6 +250,10 @@ fn the_examples_of_serve_send_and_query_work_together() {
         "{}",
         answers.text()
     );
+    let answers = run("standing");
+    for words in ["days", "up to date", "mean(temperature_c)", "1988-01-12"] {
+        assert!(answers.text().contains(words), "{}", answers.text());
+    }
     let id = sent.text().trim();
     for task in ["readings", "readings list", "readings show", "readings get"] {
         let shown = run(task);

@@ -41,6 +41,7 @@ mod sanitised;
 mod seal;
 mod selections;
 mod short_uploads;
+mod standing;
 mod step_by_step;
 mod tfhe_rs;
 mod tfhepp;
