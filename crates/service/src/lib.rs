@@ -29,6 +29,7 @@ pub mod ingest;
 pub mod key_backend;
 mod listening;
 mod metrics;
+mod period_results;
 mod results;
 pub mod revocation;
 pub mod server;

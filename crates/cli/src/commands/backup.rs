@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use tfhe_sbc_service::store::backup::{self, BackedUp, BackupError, Done};
+use tfhe_sbc_service::store::backup::{self, BackedUp, BackupError, Done, StandingCopied};
 
 use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress, report};
@@ -53,6 +53,56 @@ struct Report {
     copied_bytes: u64,
     removed: u64,
     damaged: Vec<String>,
+    standing: Standing,
+}
+
+/// The standing queries of a backup.
+#[derive(Serialize)]
+pub(super) struct Standing {
+    queries: u64,
+    results: u64,
+    damaged: u64,
+}
+
+impl From<StandingCopied> for Standing {
+    fn from(copied: StandingCopied) -> Self {
+        let StandingCopied {
+            queries,
+            results,
+            damaged,
+        } = copied;
+        Self {
+            queries,
+            results,
+            damaged,
+        }
+    }
+}
+
+impl Standing {
+    /// The words for what a backup has of them; none if it has none.
+    pub(super) fn text(&self) -> String {
+        match self.queries {
+            0 => String::new(),
+            n => format!(
+                ", and {} with {}",
+                report::counted(n, "standing query", "standing queries"),
+                report::counted(self.results, "result", "results")
+            ),
+        }
+    }
+
+    /// Fails if results are damaged `place`, such as "in the store".
+    pub(super) fn none_damaged(&self, place: &str, advice: &str) -> Outcome<()> {
+        match self.damaged {
+            0 => Ok(()),
+            n => {
+                let results = report::counted(n, "result", "results");
+                let message = format!("{results} of standing queries damaged {place}");
+                Err(failure(message, advice))
+            }
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -79,6 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         copied_bytes,
         removed,
         damaged,
+        standing,
     } = made;
     let report = Report {
         made_at: report::moment(made_at),
@@ -89,6 +140,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         copied_bytes,
         removed,
         damaged: ids(&damaged),
+        standing: standing.into(),
     };
     if arguments.json {
         output::print_json(&report)?;
@@ -101,9 +153,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             ),
         };
         output::note(format_args!(
-            "{} has {} of {}: {} in {} copied{removed}",
+            "{} has {}{} of {}: {} in {} copied{removed}",
             out.display(),
             contents(uploads, bytes, pads),
+            report.standing.text(),
             report.made_at,
             report::counted(copied, "file", "files"),
             report::bytes(copied_bytes),
@@ -113,6 +166,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         &report.damaged,
         "in the store",
         "the backup is finished without them. Upload them again, which repairs the store, or send the pads again; `readings rm` removes them",
+    )?;
+    report.standing.none_damaged(
+        "in the store",
+        "the backup is finished without them; the server computes them again where it has the readings, once it is restarted and their uploads change",
     )
 }
 

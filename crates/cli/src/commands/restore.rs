@@ -39,6 +39,7 @@ struct Report {
     bytes: u64,
     pads: u64,
     left_out: Vec<String>,
+    standing: common::Standing,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -53,6 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         bytes,
         pads,
         damaged,
+        standing,
     } = restored;
     let report = Report {
         made_at: report::moment(made_at),
@@ -60,20 +62,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         bytes,
         pads,
         left_out: common::ids(&damaged),
+        standing: standing.into(),
     };
     if arguments.json {
         return output::print_json(&report);
     }
     output::note(format_args!(
-        "{} has {} of {}",
+        "{} has {}{} of {}",
         store.display(),
         common::contents(uploads, bytes, pads),
+        report.standing.text(),
         report.made_at
     ));
     if !report.left_out.is_empty() {
         output::note(format_args!(
             "left out as missing or damaged: {}",
             report.left_out.join(", ")
+        ));
+    }
+    if standing.damaged > 0 {
+        output::note(format_args!(
+            "left out as damaged: {} of standing queries",
+            report::counted(standing.damaged, "result", "results")
         ));
     }
     Ok(())

@@ -7,6 +7,7 @@
 mod check;
 mod make;
 mod restore;
+mod standing;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -22,6 +23,7 @@ use super::{INDEX_VERSION, StoreError, id_at};
 pub use check::{Checked, check};
 pub use make::{BackedUp, back_up};
 pub use restore::{Restored, restore};
+pub use standing::StandingCopied;
 
 /// The index of a finished backup.
 pub(super) const INDEX: &str = "backup.sqlite";

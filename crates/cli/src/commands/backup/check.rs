@@ -31,6 +31,7 @@ struct Report {
     pads: u64,
     not_named: u64,
     damaged: Vec<String>,
+    standing: super::Standing,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
@@ -45,6 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         pads,
         damaged,
         not_named,
+        standing,
     } = checked;
     let report = Report {
         made_at: report::moment(made_at),
@@ -53,14 +55,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         pads,
         not_named,
         damaged: super::ids(&damaged),
+        standing: standing.into(),
     };
     let directory = arguments.directory.display();
     if arguments.json {
         output::print_json(&report)?;
-    } else if report.damaged.is_empty() {
+    } else if report.damaged.is_empty() && standing.damaged == 0 {
         output::note(format_args!(
-            "{directory} is whole: {} of {}",
+            "{directory} is whole: {}{} of {}",
             super::contents(uploads, bytes, pads),
+            report.standing.text(),
             report.made_at
         ));
         if not_named > 0 {
@@ -76,5 +80,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         &format!(
             "`tfhe-sbc backup --check --store STORE --out {directory}` replaces them from the store; `tfhe-sbc restore --leave-out-damaged` restores the others"
         ),
+    )?;
+    report.standing.none_damaged(
+        "in the backup",
+        "`tfhe-sbc backup` replaces them from the store; `tfhe-sbc restore` leaves them out",
     )
 }

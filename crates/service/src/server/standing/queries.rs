@@ -21,10 +21,11 @@ use tfhe_sbc_upload::moments::{Moment, Span};
 use tokio::sync::Notify;
 
 use super::ledger::Change;
-use super::query::{Definition, MOST_RESULTS, Query, ReadResult};
+use super::query::{Definition, MOST_RESULTS, Query};
 use super::{Clock, StandingConfig};
 use crate::backend::{Backend, QueryDescription};
 use crate::metrics::{Metrics, PeriodEnd, StandingSize};
+use crate::period_results::ReadResult;
 use crate::server::error::Refusal;
 use crate::server::evaluation::Evaluated;
 use crate::store::{Store, StoreError, StoredReadings};

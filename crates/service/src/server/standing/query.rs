@@ -23,6 +23,7 @@ use tfhe_sbc_upload::moments::Moment;
 
 use super::ledger::{Change, Ledger, Times, after};
 use crate::headed;
+use crate::period_results::{self, ReadResult};
 use crate::server::replies::rfc3339;
 
 /// The most results of one standing query: hours of eleven years.
@@ -313,8 +314,7 @@ impl Query {
         bytes: &[u8],
     ) -> Result<(), FileError> {
         let path = self.result_file(from);
-        let ids: Vec<u8> = uploads.iter().flat_map(|id| id.to_be_bytes()).collect();
-        let content = headed::content(&result, &[&ids, bytes]);
+        let content = period_results::content(&result, uploads, bytes);
         let content = content.map_err(FileError::io("write", &path))?;
         files::write_private_with(&path, |file| io::Write::write_all(file, &content))?;
         let entry = Entry {
@@ -462,37 +462,6 @@ impl Query {
     /// Returns the reason of a change of a period.
     pub(super) fn change(&self, from: Moment) -> Option<Change> {
         self.ledger.changes.get(&from).cloned()
-    }
-}
-
-/// A result with the uploads that it was computed from.
-#[derive(Debug)]
-pub(super) struct ReadResult {
-    pub(super) about: PeriodResult,
-    pub(super) uploads: BTreeSet<u64>,
-    pub(super) bytes: Vec<u8>,
-}
-
-impl ReadResult {
-    fn read(path: &Path) -> io::Result<Self> {
-        let (about, mut behind): (PeriodResult, Vec<u8>) = headed::read(path)?;
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "it is damaged");
-        let ids = usize::try_from(about.uploads).ok();
-        let ids = ids.and_then(|ids| ids.checked_mul(8)).ok_or_else(damaged)?;
-        if behind.len() < ids {
-            return Err(damaged());
-        }
-        let bytes = behind.split_off(ids);
-        let (uploads, _) = behind.as_chunks::<8>();
-        let uploads = uploads.iter().map(|id| u64::from_be_bytes(*id)).collect();
-        match tfhe_sbc_transport::BlobId::of(&bytes) == about.id {
-            true => Ok(Self {
-                about,
-                uploads,
-                bytes,
-            }),
-            false => Err(damaged()),
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::BlobId;
 
-use super::{BackupError, Done, Kind};
+use super::{BackupError, Done, Kind, StandingCopied, standing};
 
 /// What a check of a backup has found. It can be restored whole if nothing is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Checked {
     pub damaged: Vec<BlobId>,
     /// The number of files that it does not name, which an interrupted backup may leave. The next backup removes them.
     pub not_named: u64,
+    /// The standing queries in it.
+    pub standing: StandingCopied,
 }
 
 /// Checks a backup: that its index is sound, and that each file that it names is there and hashes to its name.
@@ -41,6 +43,7 @@ pub fn check(directory: &Path, progress: impl Fn(Done)) -> Result<Checked, Backu
         pads: 0,
         damaged: Vec::new(),
         not_named: 0,
+        standing: standing::check(directory)?,
     };
     for (files, file) in (0..).zip(&named) {
         progress(Done { files, of });

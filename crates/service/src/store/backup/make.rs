@@ -10,7 +10,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 
-use super::{BackupError, Done, INDEX, Kind, LAYOUT, LOCK, Named, RESTORING, UNFINISHED};
+use super::{
+    BackupError, Done, INDEX, Kind, LAYOUT, LOCK, Named, RESTORING, StandingCopied, UNFINISHED,
+    standing,
+};
 use crate::store::{StoreError, now, private_file, sweep};
 
 /// What a backup has, and what it took to make it.
@@ -32,6 +35,8 @@ pub struct BackedUp {
     pub removed: u64,
     /// The files that are missing or damaged in the store, and were in no backup before. Uploads among them are left out.
     pub damaged: Vec<BlobId>,
+    /// The standing queries in it.
+    pub standing: StandingCopied,
 }
 
 /// Makes a backup of the store in a directory, which a server may be using, or brings it up to date. Files that are in
@@ -49,6 +54,8 @@ pub fn back_up(
 ) -> Result<BackedUp, BackupError> {
     let live = open_store(store)?;
     let _lock = prepare(store, out)?;
+    // Before the index, so that it has all uploads that they have looked at.
+    let standing = standing::copy(store, out)?;
     let unfinished = out.join(UNFINISHED);
     let made_at = now();
     snapshot(&live, &unfinished)?;
@@ -64,6 +71,7 @@ pub fn back_up(
         copied_bytes: 0,
         removed: 0,
         damaged: Vec::new(),
+        standing,
     };
     let of = named.len() as u64;
     let mut left_out = Vec::new();
@@ -154,6 +162,7 @@ fn prepare(store: &Path, out: &Path) -> Result<fs::File, BackupError> {
     for name in names(out)? {
         let is_ours = name.starts_with(INDEX)
             || name == LOCK
+            || name == standing::DIRECTORY
             || Kind::ALL.iter().any(|kind| name == kind.directory());
         if !is_ours {
             return Err(BackupError::OtherFiles {

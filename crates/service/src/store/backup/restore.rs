@@ -9,7 +9,7 @@ use rusqlite::OpenFlags;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 
-use super::{BackupError, Done, INDEX, Kind, RESTORING};
+use super::{BackupError, Done, INDEX, Kind, RESTORING, StandingCopied, standing};
 use crate::store::{lock, private_file};
 
 /// What a restored store has.
@@ -25,6 +25,8 @@ pub struct Restored {
     pub pads: u64,
     /// The files that were missing or damaged in the backup, and are left out.
     pub damaged: Vec<BlobId>,
+    /// The standing queries, of which damaged results are always left out: they are computed again, if they can be.
+    pub standing: StandingCopied,
 }
 
 /// Removes what an unsuccessful restoring has made, when it is dropped.
@@ -44,6 +46,7 @@ impl Drop for Cleanup<'_> {
         for kind in Kind::ALL {
             let _ = fs::remove_dir_all(self.store.join(kind.directory()));
         }
+        standing::undo(self.store);
         for name in ["lock", RESTORING] {
             let _ = fs::remove_file(self.store.join(name));
         }
@@ -91,6 +94,7 @@ pub fn restore(
         bytes: 0,
         pads: 0,
         damaged: Vec::new(),
+        standing: standing::copy(backup, store)?,
     };
     let of = named.len() as u64;
     let mut left_out = Vec::new();
