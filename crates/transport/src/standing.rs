@@ -83,15 +83,19 @@ pub struct Length(pub Duration);
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// The units in milliseconds. Weeks are written as days, and years, which are no calendar's, as 365 days.
-        const UNITS: [(&str, u128); 4] = [
+        /// The units in milliseconds. Weeks are written as days, and a year has 365 of these.
+        const UNITS: [(&str, u128); 5] = [
+            ("y", 31_536_000_000),
             ("d", 86_400_000),
             ("h", 3_600_000),
             ("m", 60_000),
             ("s", 1000),
         ];
         let ms = self.0.as_millis();
-        match UNITS.iter().find(|(_, unit)| ms > 0 && ms % unit == 0) {
+        match UNITS
+            .iter()
+            .find(|(_, unit)| ms > 0 && ms.is_multiple_of(*unit))
+        {
             Some((name, unit)) => write!(f, "{}{name}", ms / unit),
             None => write!(f, "{ms}ms"),
         }
@@ -442,7 +446,7 @@ mod tests {
         let query = terms.to_query();
         assert_eq!(
             query,
-            "?every=1h&device=hill,lake-*&since=2026-11-23T00:00:00Z&until=2027-01-01T00:00:00Z&grace=10m&keep=1825d"
+            "?every=1h&device=hill,lake-*&since=2026-11-23T00:00:00Z&until=2027-01-01T00:00:00Z&grace=10m&keep=5y"
         );
         assert_eq!(Terms::from_query(&query[1..]), Ok(terms));
         let least = Terms::from_query("every=15m").unwrap();
@@ -497,7 +501,7 @@ mod tests {
             ("60m", "1h"),
             ("90m", "90m"),
             ("1w", "7d"),
-            ("1y", "365d"),
+            ("365d", "1y"),
             ("0s", "0ms"),
             ("1500ms", "1500ms"),
         ] {

@@ -15,7 +15,7 @@ use crate::{output, report};
 /// each period once it is over. A certificate's standing queries are those that were left under its name.
 #[derive(Args)]
 #[command(
-    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --every 1d --by device --since 1988-01-12 --name days 'mean(temperature_c)'\n  sleep 5\n  tfhe-sbc standing list --to https://localhost:8443 --tls tls\n  tfhe-sbc standing get --to https://localhost:8443 --tls tls days --decrypt keys/secret.tsbc"
+    after_help = "Example, with readings sent as `tfhe-sbc send --help` shows:\n  tfhe-sbc query --to https://localhost:8443 --tls tls --every 1d --by device --since 1988-01-12 --name days 'mean(temperature_c)'\n  until tfhe-sbc standing show days --to https://localhost:8443 --json | grep -q '\"waiting\": 0'; do sleep 1; done\n  tfhe-sbc standing list --to https://localhost:8443 --tls tls\n  tfhe-sbc standing get --to https://localhost:8443 --tls tls days --decrypt keys/secret.tsbc"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]

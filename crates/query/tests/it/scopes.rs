@@ -1,5 +1,6 @@
 //! Questions about some rows of stored uploads, and about groups of them, against the same computation in the clear.
 
+use tfhe_sbc_device::ColumnValues;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::{MAX_BOOTSTRAPS, Planned, costs_of};
 use tfhe_sbc_query::evaluate::{EvaluateError, Form, StoredUpload, evaluate};
@@ -70,6 +71,11 @@ impl Stored {
     }
 
     fn ask(&self, scope: Scope, asked: &[&str]) -> Result<(Decryption, u64), EvaluateError> {
+        let (result, bootstraps) = self.result(scope, asked)?;
+        Ok((Results::decrypt(&result, &key_set().secret)?, bootstraps))
+    }
+
+    fn result(&self, scope: Scope, asked: &[&str]) -> Result<(Vec<u8>, u64), EvaluateError> {
         let keys = key_set();
         let device = keys.secret.device_key();
         let (_, first) = &self.uploads[0];
@@ -92,7 +98,7 @@ impl Stored {
         });
         let uploads: Vec<StoredUpload<'_>> = uploads.collect();
         let (progress, short) = (Progress::default(), Form::ForDecryption);
-        let (result, bootstraps) = evaluate(
+        evaluate(
             &packing_server(keys),
             &uploads,
             &request,
@@ -100,8 +106,7 @@ impl Stored {
             MAX_BOOTSTRAPS,
             &progress,
             next_seeds,
-        )?;
-        Ok((Results::decrypt(&result, &keys.secret)?, bootstraps))
+        )
     }
 
     fn answers(&self, scope: Scope, asked: &[&str]) -> Vec<Answer> {
@@ -379,6 +384,81 @@ fn scopes_that_leave_nothing_to_ask_about_are_refused() {
         .ask(scope(None, None, "device"), &["sum(a)"])
         .unwrap();
     assert_eq!(decryption.about.unwrap().span, None);
+}
+
+#[test]
+fn a_request_is_narrowed_to_a_period_as_if_it_had_been_asked_so() {
+    let keys = key_set();
+    let (parameters, key) = (keys.secret.parameters(), keys.secret.device_key());
+    let metadata = &stored(true).uploads[0].1.metadata;
+    let sealed = |scope: Scope| {
+        let manner = Manner {
+            scope,
+            ..Manner::default()
+        };
+        let under = (parameters, key.fingerprint());
+        let asked = questions(&["mean(a)", "count(b > encrypted(2))"]);
+        // The same blocks each time, as a client seals them once.
+        let mut blocks = |_: &[ColumnValues<'_>]| Ok(keys.upload(&stored(false).uploads[0].1));
+        Request::seal_in(manner, &asked, metadata, under, Some(&mut blocks)).unwrap()
+    };
+    let moment = |text: &str| text.parse().unwrap();
+    let period = (moment("2026-11-23T10:00"), moment("2026-11-23T11:00"));
+    let hours = scope(None, None, "device,hour");
+    let narrowed = Request::within(&sealed(hours), period).unwrap();
+    let one = scope(
+        Some("2026-11-23T10:00"),
+        Some("2026-11-23T11:00"),
+        "device,hour",
+    );
+    assert_eq!(narrowed, sealed(one));
+    // A time of its own is narrowed, and nothing is widened.
+    let own = scope(Some("2026-11-23T10:30"), Some("2026-11-24"), "hour");
+    let both = scope(Some("2026-11-23T10:30"), Some("2026-11-23T11:00"), "hour");
+    assert_eq!(Request::within(&sealed(own), period).unwrap(), sealed(both));
+    let other = scope(Some("2026-11-23T11:00"), None, "hour");
+    assert!(matches!(
+        Request::within(&sealed(other), period).unwrap_err(),
+        RequestError::Scope(ScopeError::Reversed { .. })
+    ));
+    for cut in [0, 10, 60] {
+        assert!(Request::within(&narrowed[..cut], period).is_err());
+    }
+}
+
+#[test]
+fn results_one_after_the_other_are_read_as_one_table() {
+    let stored = stored(true);
+    let keys = key_set();
+    let asked = ["mean(a)", "sum(b)"];
+    let hour = |from: &str, until: &str| {
+        let period = scope(Some(from), Some(until), "device,hour");
+        stored.result(period, &asked).unwrap().0
+    };
+    let ten = hour("2026-11-23T10:00", "2026-11-23T11:00");
+    let eleven = hour("2026-11-23T11:00", "2026-11-23T12:00");
+    let both = scope(
+        Some("2026-11-23T10:00"),
+        Some("2026-11-23T12:00"),
+        "device,hour",
+    );
+    let (expected, _) = stored.ask(both, &asked).unwrap();
+    let joined = Results::decrypt(&[ten.clone(), eleven.clone()].concat(), &keys.secret).unwrap();
+    let (about, expected_about) = (
+        joined.about.clone().unwrap(),
+        expected.about.clone().unwrap(),
+    );
+    assert_eq!(
+        (about.rows, about.span),
+        (expected_about.rows, expected_about.span)
+    );
+    assert_eq!(about.devices.len(), 2);
+    assert_eq!(joined.all().unwrap(), expected.all().unwrap());
+    // Half a result more, and ciphertexts without a result before them, are none.
+    let half = [&ten[..], &eleven[..eleven.len() / 2]].concat();
+    assert!(Results::decrypt(&half, &keys.secret).is_err());
+    let (_, behind) = tfhe_sbc_core::wire::Message::parse(&ten).unwrap();
+    assert!(Results::decrypt(&[behind, &eleven].concat(), &keys.secret).is_err());
 }
 
 /// More groups than the server computes at once, of which some have a row of either upload.

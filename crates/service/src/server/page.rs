@@ -154,10 +154,10 @@ impl Page {
         if queries == 0 {
             return Ok(());
         }
-        write!(
+        writeln!(
             f,
             "<section id=\"standing\"><h2>Standing queries ({queries})</h2><p>Results: {results}, {}. Periods that wait: \
-             {waiting}. Periods that failed: {failed}.</p></section>\n",
+             {waiting}. Periods that failed: {failed}.</p></section>",
             Bytes(bytes)
         )
     }

@@ -7,11 +7,13 @@
 //! A result remembers the uploads that it was computed from. If some of these are gone, and it was not the owner who removed them,
 //! retention did: the result then stays as it is, because what is left of the readings would give a worse one.
 
+mod definition;
 mod ledger;
 mod queries;
 mod query;
 mod refusals;
 mod routes;
+mod schedule;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,8 +27,8 @@ use super::routes::Application;
 use crate::metrics::Rejection;
 use crate::store::StoreError;
 pub(super) use queries::StandingQueries;
-use queries::{Next, Outcome, Work};
 pub(super) use routes::routes;
+use schedule::{Next, Outcome, Work};
 
 /// The time between two looks for uploads that have come and for periods that are over.
 const LOOK: Duration = Duration::from_secs(1);

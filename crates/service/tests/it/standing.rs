@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::common::{ANY_LENGTH, Site, TestServer, eventually, file_names, metric, refused};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::{Clock, StandingConfig, complete_catalogue};
-use tfhe_sbc_service::store::{Retention, Store};
+use tfhe_sbc_service::store::{Retention, Store, backup};
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::protocol::Selection;
 use tfhe_sbc_transport::role::Role;
@@ -687,6 +687,79 @@ fn results_are_kept_for_their_time_and_no_others_have_room() {
     eventually("one has room", || {
         owner.standing(&name("more")).unwrap().results == 1
     });
+}
+
+#[test]
+fn backups_have_standing_queries_with_their_results() {
+    let hands = Hands::at("11:30");
+    let server = start(&hands);
+    let owner = server.owner();
+    let first = upload(&server, &["08:30"]);
+    upload(&server, &["09:30"]);
+    owner
+        .leave(&name("hourly"), &since("08:00"), b"mean")
+        .unwrap();
+    settled(&owner, "hourly", 2);
+    let before = result(&owner, "hourly", "08:00");
+    let store = server.site.store_directory();
+    let out = server.site.directory.path().join("backup");
+    let back_up = || {
+        backup::back_up(&store, &out, false, |_| {})
+            .unwrap()
+            .standing
+    };
+    let made = back_up();
+    assert_eq!((made.queries, made.results, made.damaged), (1, 2, 0));
+    // What retention removes later is in the next backup as an answer, and what is new comes to it.
+    server.store.remove(&first).unwrap();
+    upload(&server, &["10:30"]);
+    owner
+        .leave(&name("later"), &since("10:00"), b"sum")
+        .unwrap();
+    hands.set("12:30");
+    settled(&owner, "later", 1);
+    settled(&owner, "hourly", 3);
+    let made = back_up();
+    assert_eq!((made.queries, made.results, made.damaged), (2, 4, 0));
+    let checked = backup::check(&out, |_| {}).unwrap().standing;
+    assert_eq!(checked, made);
+    owner.remove_standing(&name("later")).unwrap();
+    assert_eq!(back_up().queries, 1);
+    assert_eq!(file_names(&out.join("standing")).len(), 1);
+
+    let site = Site::new();
+    let restored = backup::restore(&out, &site.store_directory(), false, |_| {}).unwrap();
+    assert_eq!(
+        (restored.standing.queries, restored.standing.results),
+        (1, 3)
+    );
+    let server = TestServer::with_standing(site, Retention::default(), hands.config());
+    let owner = server.owner();
+    settled(&owner, "hourly", 3);
+    assert_eq!(result(&owner, "hourly", "08:00"), before);
+    std::thread::sleep(Duration::from_millis(1200));
+    assert_eq!(evaluated(&server), Vec::<String>::new());
+    upload(&server, &["10:40"]);
+    seen(&owner, "hourly", 1);
+
+    // A damaged result is named, and left out.
+    let query = out
+        .join("standing")
+        .join(&file_names(&out.join("standing"))[0]);
+    let results = query.join("results");
+    let file = results.join(&file_names(&results)[0]);
+    std::fs::write(&file, "{").unwrap();
+    let checked = backup::check(&out, |_| {}).unwrap().standing;
+    assert_eq!((checked.results, checked.damaged), (2, 1));
+    let site = Site::new();
+    let restored = backup::restore(&out, &site.store_directory(), false, |_| {}).unwrap();
+    assert_eq!(
+        (restored.standing.results, restored.standing.damaged),
+        (2, 1)
+    );
+    // The next backup replaces it.
+    assert_eq!(back_up().damaged, 0);
+    assert_eq!(backup::check(&out, |_| {}).unwrap().standing.damaged, 0);
 }
 
 #[test]

@@ -10,71 +10,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use tfhe_sbc_query::scope::{Grouping, Period};
+use tfhe_sbc_query::scope::Period;
 use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::ErrorBody;
 use tfhe_sbc_transport::standing::{
-    Failure, Length, Period as ShownPeriod, PeriodResult, PeriodState, Standing, StandingName,
+    Failure, Period as ShownPeriod, PeriodResult, PeriodState, Standing,
 };
 use tfhe_sbc_upload::moments::Moment;
 
+use super::definition::{Definition, MOST_RESULTS};
 use super::ledger::{Change, Ledger, Times, after};
 use crate::headed;
 use crate::period_results::{self, ReadResult};
 use crate::server::replies::rfc3339;
 
-/// The most results of one standing query: hours of eleven years.
-pub(super) const MOST_RESULTS: usize = 100_000;
-
 const DEFINITION: &str = "definition";
 const REQUEST: &str = "request";
 const LEDGER: &str = "ledger";
 const RESULTS: &str = "results";
-
-/// What is in the file of a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Definition {
-    /// The name in the certificate of the party that left it.
-    pub(super) owner: String,
-    pub(super) name: StandingName,
-    /// The time at which it was left, in milliseconds since 1970.
-    pub(super) created: Moment,
-    pub(super) questions: Vec<String>,
-    pub(super) every: Length,
-    pub(super) by: Grouping,
-    /// The devices, with commas between; empty for all.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) devices: String,
-    /// The beginning of the first period.
-    pub(super) since: Moment,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) until: Option<Moment>,
-    pub(super) grace: Length,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) keep: Option<Length>,
-    #[serde(default)]
-    pub(super) paused: bool,
-}
-
-impl Definition {
-    /// Returns whether another definition has the same terms.
-    pub(super) fn is_like(&self, other: &Self, since_is_given: bool) -> bool {
-        let other = Self {
-            created: self.created,
-            paused: self.paused,
-            since: match since_is_given {
-                true => other.since,
-                false => self.since,
-            },
-            ..other.clone()
-        };
-        *self == other
-    }
-}
 
 /// A standing query.
 #[derive(Debug)]
