@@ -12,6 +12,7 @@ mod answers;
 mod checks;
 mod columns;
 mod commands;
+mod costs;
 mod demo;
 mod encryptor;
 mod export;

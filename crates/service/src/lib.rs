@@ -36,3 +36,5 @@ pub mod server;
 pub mod signers;
 pub mod store;
 pub mod tls;
+
+pub use metrics::resident_bytes;

@@ -305,6 +305,23 @@ impl Client {
             .ok_or_else(|| self.bad_reply(format!("its metrics have no {BOOTSTRAPS_METRIC}")))
     }
 
+    /// Returns the seconds that the server has taken for a bootstrap, on average; `None` if it has done too few to tell.
+    ///
+    /// # Errors
+    /// Those of the request for metrics.
+    pub fn seconds_per_bootstrap(&self) -> Result<Option<f64>, ClientError> {
+        const FEW: u64 = 1000;
+        let text = self.metrics()?;
+        let bootstraps = find_counter(&text, BOOTSTRAPS_METRIC).unwrap_or(0);
+        let seconds = text.lines().find_map(|line| {
+            let value = line.strip_prefix("tfhe_sbc_evaluation_seconds_total ")?;
+            value.trim().parse::<f64>().ok()
+        });
+        Ok(seconds
+            .filter(|seconds| bootstraps >= FEW && seconds.is_finite() && *seconds > 0.0)
+            .map(|seconds| seconds / bootstraps as f64))
+    }
+
     /// Returns the server's metrics, as Prometheus reads them.
     pub fn metrics(&self) -> Result<String, ClientError> {
         let asked = Ask {

@@ -100,7 +100,7 @@ impl<'p> Given<'p> {
             all.push(readings);
         }
         // They have the same columns.
-        joined_metadata(all.iter().cloned()).advise("no readings", READINGS_HELP)?;
+        joined_metadata(all.iter()).advise("no readings", READINGS_HELP)?;
         Ok(all)
     }
 }

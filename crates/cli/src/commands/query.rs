@@ -1,5 +1,6 @@
 //! `query`: questions to a server, encrypted results back.
 
+mod count;
 mod every;
 
 use std::path::{Path, PathBuf};
@@ -67,6 +68,13 @@ pub(crate) struct Arguments {
     /// The file for the encrypted result [default: stdout]
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Ask nothing: say how many bootstraps the answers would take, how long that is if the server has computed enough to tell, and how
+    /// many bytes it would be to fetch the readings and decrypt them here
+    #[arg(long, conflicts_with_all = ["out", "detach", "fresh", "checks", "every"])]
+    count: bool,
+    /// Print what --count says as JSON
+    #[arg(long, requires = "count")]
+    json: bool,
     /// Do not wait: print the id of a job. The server goes on with it, and `jobs` follows it and gets the result
     #[arg(long, conflicts_with_all = ["out", "checks"])]
     detach: bool,
@@ -223,6 +231,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         Some(latest) => latest.id.into(),
         None => readings,
     };
+    if arguments.count {
+        note_latest(&list);
+        return count::run(arguments, &client, &readings, &list.columns, scope);
+    }
     if arguments.detach {
         return arguments.detach(&client, &readings, &list, scope);
     }

@@ -2,7 +2,7 @@
 
 mod decrypted;
 mod get;
-mod list;
+pub(crate) mod list;
 mod remove;
 mod show;
 

@@ -1,9 +1,7 @@
 //! The cost of questions before they are asked, from an upload's metadata alone.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde::Serialize;
 use tfhe_sbc_core::parameter_sets;
 use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 use tfhe_sbc_core::wire::{Kind, Message};
@@ -13,29 +11,9 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::scope::{Scope, UploadRows};
 use tfhe_sbc_upload::definition::{self, Profile, Under, UploadKind};
 
+use crate::costs::Counted;
 use crate::failure::{Explain, Outcome, failure};
-use crate::{keys, output, report};
-
-#[derive(Serialize)]
-struct Counted {
-    questions: Vec<Named>,
-    together: Predicted,
-}
-
-#[derive(Serialize)]
-struct Named {
-    name: String,
-    #[serde(flatten)]
-    cost: Predicted,
-}
-
-#[derive(Serialize)]
-struct Predicted {
-    #[serde(flatten)]
-    cost: Cost,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<f64>,
-}
+use crate::{keys, output};
 
 /// The uploads whose cost is asked for, and which of their rows.
 #[derive(Clone, Copy)]
@@ -88,40 +66,12 @@ pub(super) fn run(
         Some(path) => Some(Speed::measure(&keys::read_server_key(path)?).explain("no speed")?),
         None => None,
     };
-    let predicted = |cost: Cost| Predicted {
-        seconds: speed.map(|speed| speed.predict(&cost).as_secs_f64()),
-        cost,
-    };
-    let named = questions.iter().zip(each).map(|(question, cost)| Named {
-        name: question.to_string(),
-        cost: predicted(cost),
-    });
-    let counted = Counted {
-        questions: named.collect(),
-        together: predicted(together),
-    };
+    let seconds = |cost: &Cost| speed.map(|speed| speed.predict(cost).as_secs_f64());
+    let counted = Counted::new(questions, each, together, seconds);
     if json {
         return output::print_json(&counted);
     }
-    let mut table = output::text_table();
-    let mut heading = vec!["question", "bootstraps", "one after the other"];
-    heading.extend(speed.map(|_| "about"));
-    table.set_header(heading);
-    let mut add = |name: String, predicted: &Predicted| {
-        let mut row = vec![
-            name,
-            report::count(predicted.cost.bootstraps),
-            report::count(predicted.cost.depth.into()),
-        ];
-        let time = |seconds| report::time(Duration::from_secs_f64(seconds));
-        row.extend(predicted.seconds.map(time));
-        table.add_row(row);
-    };
-    for question in &counted.questions {
-        add(question.name.clone(), &question.cost);
-    }
-    add("all together".to_owned(), &counted.together);
-    output::emit(table)?;
+    output::emit(counted.table())?;
     let kind = match Message::parse(list).map(|(list, _)| list.header.kind) {
         Ok(Kind::ColumnList | Kind::GlweList) => UploadKind::PublicKey,
         _ => UploadKind::Symmetric,
@@ -130,8 +80,8 @@ pub(super) fn run(
         parameters: &parameters,
         kind,
     };
-    for (question, counted) in questions.iter().zip(&counted.questions) {
-        if counted.cost.cost.bootstraps > 0
+    for (question, bootstraps) in questions.iter().zip(counted.bootstraps()) {
+        if bootstraps > 0
             && let Some(names) = free_for_means(under, planned, question)
         {
             output::note(format_args!(

@@ -69,7 +69,7 @@ pub(super) fn pages(client: &Client, filter: Filter, most: Option<u32>) -> Outco
 
 /// Calls `take` with each upload that a filter selects, at most `most` of them, page by page. Returns the number that the following
 /// page is asked for with, if there is one.
-pub(super) fn each(
+pub(crate) fn each(
     client: &Client,
     filter: Filter,
     most: Option<u32>,
