@@ -181,10 +181,7 @@ pub enum ResultsError {
     )]
     Version(u32),
     /// A result that needs the switch key of a device which is not there.
-    #[error(
-        "the result has parts under the device key {0}, whose switch key is not at hand: name the directory of switch keys that \
-         the question was asked with, with --device-keys"
-    )]
+    #[error("the result has parts under the device key {0}, whose switch key is not at hand")]
     DeviceKey(KeyFingerprint),
     /// A switch key that cannot be used.
     #[error(transparent)]

@@ -1,11 +1,12 @@
 //! `decrypt`: a result in the clear. [`crate::foreign`] has the results of other libraries.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_foreign::Library;
-use tfhe_sbc_query::results::{self, Answer, Results, Unreadable};
+use tfhe_sbc_query::results::{self, Answer, Results, ResultsError, Unreadable};
 use tfhe_sbc_query::scope::GroupKey;
 
 use super::scope::about_text;
@@ -72,14 +73,11 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
     }
     let result = read(&request.result)?;
     let secret = keys::read_secret_key(request.key_or("keys/secret.tsbc"))?;
-    let devices = keys::devices_at_hand(
-        secret.parameters(),
-        secret.fingerprint(),
+    let decryption = decrypted(
+        &result,
+        &request.result.display(),
+        &secret,
         device_keys.as_deref(),
-    )?;
-    let decryption = Results::decrypt_with(&result, &secret, devices.as_ref()).advise(
-        request.result.display(),
-        "give a result that `query` or `eval` made, and the secret key of its key set",
     )?;
     if let Some(checks) = checks {
         let name = BlobId::of(&result).to_string();
@@ -100,6 +98,28 @@ fn run_ours(arguments: &Arguments) -> Outcome<()> {
         out: None,
     };
     show(&decryption, &shape)
+}
+
+/// Decrypts the bytes of a result, with the switch keys of a directory, of the usual one if none is given. `what` names the result
+/// in errors.
+pub(super) fn decrypted(
+    result: &[u8],
+    what: &dyn Display,
+    secret: &SecretKey,
+    device_keys: Option<&Path>,
+) -> Outcome<results::Decryption> {
+    let (parameters, key_set) = (secret.parameters(), secret.fingerprint());
+    let devices = keys::devices_at_hand(parameters, key_set, device_keys)?;
+    let decrypted = Results::decrypt_with(result, secret, devices.as_ref());
+    decrypted.map_err(|error| {
+        let advice = match error {
+            ResultsError::DeviceKey(_) => {
+                "name the directory of switch keys that the question was asked with, with --device-keys"
+            }
+            _ => "give a result that `query` or `eval` made, and the secret key of its key set",
+        };
+        failure(format_args!("{what}: {error}"), advice)
+    })
 }
 
 /// Reads a result, or the results in the files of a directory, one after the other.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_query::results::Results;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::standing::{Period, PeriodFilter, PeriodState, StandingName};
@@ -112,14 +111,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         ));
         return Ok(());
     };
-    let devices = keys::devices_at_hand(
-        secret.parameters(),
-        secret.fingerprint(),
+    let decryption = decrypt::decrypted(
+        &results,
+        &format_args!("the results of '{name}'"),
+        &secret,
         arguments.device_keys.as_deref(),
-    )?;
-    let decryption = Results::decrypt_with(&results, &secret, devices.as_ref()).advise(
-        format_args!("the results of '{name}'"),
-        "give the secret key of the key set that the readings are encrypted with",
     )?;
     decrypt::show(
         &decryption,
