@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value};
 use tfhe_sbc_query::results::{AnswerValue, Decryption};
 use tfhe_sbc_query::scope::GroupKey;
+use tfhe_sbc_upload::moments::Moment;
 
 use super::Format;
 use crate::answers;
@@ -17,8 +18,8 @@ type Row<'a> = Vec<Option<&'a AnswerValue>>;
 /// The table of a decryption.
 pub(crate) struct AnswerTable<'a> {
     questions: Vec<&'a str>,
-    /// By device and time. Answers that are about all rows have the empty key.
-    rows: BTreeMap<GroupKey, Row<'a>>,
+    /// By device and time; `None` is the key of answers about all rows.
+    rows: BTreeMap<Option<GroupKey>, Row<'a>>,
 }
 
 /// The unit of answers that are one number each.
@@ -34,13 +35,13 @@ fn unit<'a>(answers: impl Iterator<Item = &'a AnswerValue>) -> Option<&'a str> {
 impl<'a> AnswerTable<'a> {
     pub(crate) fn new(decryption: &'a Decryption) -> Self {
         let mut questions: Vec<&str> = Vec::new();
-        let mut rows: BTreeMap<GroupKey, Row<'a>> = BTreeMap::new();
+        let mut rows: BTreeMap<Option<GroupKey>, Row<'a>> = BTreeMap::new();
         for answer in &decryption.answers {
             let (name, group, value) = match answer {
                 Ok(answer) => (&answer.name, answer.group.as_ref(), Some(&answer.value)),
                 Err(unreadable) => (&unreadable.name, unreadable.group.as_deref(), None),
             };
-            let row = rows.entry(group.cloned().unwrap_or_default()).or_default();
+            let row = rows.entry(group.cloned()).or_default();
             // Equal questions are asked as often as they stand there.
             let places = questions.iter().enumerate();
             let mut places = places.filter(|(_, question)| **question == name.as_str());
@@ -91,13 +92,14 @@ impl<'a> AnswerTable<'a> {
         }
         writer.write_record(None::<&[u8]>)?;
         for (group, row) in &self.rows {
-            let time = |time: Option<tfhe_sbc_upload::moments::Moment>| {
-                time.map(|time| time.to_string()).unwrap_or_default()
-            };
-            writer.write_field(group.device.as_deref().unwrap_or_default())?;
-            writer.write_field(time(group.from))?;
-            writer.write_field(time(group.until))?;
-            writer.write_field(group.rows.to_string())?;
+            let group = group.as_ref();
+            let time = |time: Option<Moment>| time.map(|time| time.to_string()).unwrap_or_default();
+            let device = group.and_then(|group| group.device.as_deref());
+            writer.write_field(device.unwrap_or_default())?;
+            writer.write_field(time(group.and_then(|group| group.from)))?;
+            writer.write_field(time(group.and_then(|group| group.until)))?;
+            let rows = group.map(|group| group.rows.to_string());
+            writer.write_field(rows.unwrap_or_default())?;
             for (answer, unit) in row.iter().zip(&units) {
                 let cell = match (answer, unit) {
                     (None, _) => String::new(),
@@ -131,5 +133,77 @@ impl<'a> AnswerTable<'a> {
             writer.write_all(b"\n")?;
         }
         writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_query::results::Answer;
+
+    use super::*;
+
+    fn answer(name: &str, device: Option<&str>, value: AnswerValue) -> Answer {
+        Answer {
+            name: name.to_owned(),
+            group: device.map(|device| GroupKey {
+                device: Some(device.to_owned()),
+                rows: 2,
+                ..GroupKey::default()
+            }),
+            value,
+        }
+    }
+
+    fn number(value: f64, unit: &str) -> AnswerValue {
+        AnswerValue::Number {
+            value,
+            unit: unit.to_owned(),
+        }
+    }
+
+    fn written(answers: Vec<Answer>, format: Format) -> String {
+        let decryption = Decryption {
+            answers: answers.into_iter().map(Ok).collect(),
+            bootstraps: 0,
+            about: None,
+            sanitised: None,
+        };
+        let mut bytes = Vec::new();
+        let table = AnswerTable::new(&decryption);
+        table.write(format, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_group_has_a_row_and_a_question_a_column() {
+        let answers = || {
+            let rows = AnswerValue::Rows(vec!["9:00".to_owned(), "9:10".to_owned()]);
+            vec![
+                answer("mean(a)", Some("lake"), number(2.5, "m")),
+                answer("mean(a)", Some("hill"), number(-1.0, "m")),
+                answer("rows(a > 1)", Some("lake"), rows),
+            ]
+        };
+        assert_eq!(
+            written(answers(), Format::Csv),
+            "device,from,until,rows,mean(a) [m],rows(a > 1)\nhill,,,2,-1,\nlake,,,2,2.5,9:00 9:10\n"
+        );
+        assert_eq!(
+            written(answers(), Format::Jsonl),
+            "{\"device\":\"hill\",\"mean(a)\":-1.0,\"rows\":2,\"rows(a > 1)\":null}\n\
+             {\"device\":\"lake\",\"mean(a)\":2.5,\"rows\":2,\"rows(a > 1)\":[\"9:00\",\"9:10\"]}\n"
+        );
+    }
+
+    #[test]
+    fn a_question_that_is_asked_twice_has_two_columns() {
+        let answers = vec![
+            answer("max(a)", None, number(2.0, "")),
+            answer("max(a)", None, number(2.0, "")),
+        ];
+        assert_eq!(
+            written(answers, Format::Csv),
+            "device,from,until,rows,max(a),max(a)\n,,,,2,2\n"
+        );
     }
 }

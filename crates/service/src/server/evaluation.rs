@@ -188,8 +188,8 @@ impl EvaluationQueue {
         evaluated
     }
 
-    /// Calls off what is evaluated behind the queries.
-    fn call_off_behind(&self) {
+    /// Calls off what is evaluated behind the queries, unless it has given way often enough.
+    pub(super) fn call_off_behind(&self) {
         if let Some(progress) = &*self.behind() {
             progress.cancel();
         }

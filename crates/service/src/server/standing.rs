@@ -172,6 +172,13 @@ async fn compute(application: &Arc<Application>, mut work: Work) -> Result<(), R
 }
 
 impl Application {
+    /// Calls off the period that is being computed, if it `is_computing` for nothing from now on.
+    fn call_off(&self, is_computing: bool) {
+        if is_computing {
+            self.queue().call_off_behind();
+        }
+    }
+
     /// Removes an upload for its owner.
     pub(super) fn remove_upload(
         &self,

@@ -36,17 +36,11 @@ impl Store {
     pub fn arrivals(&self, filter: &Filter, seen: u64) -> Result<Arrivals, StoreError> {
         let last = self.last_number()?;
         let seen = if seen > last { 0 } else { seen };
-        let (conditions, mut values) = conditions(filter);
-        let place = match conditions.is_empty() {
-            true => "WHERE",
-            false => "AND",
-        };
+        let (statement, mut values) = behind(filter);
         let bounds = [seen, last, AT_A_TIME as u64];
         values.extend(bounds.map(|number| Value::from(as_i64(number))));
         let index = self.reader();
-        let mut statement = index.prepare_cached(&format!(
-            "SELECT {INDEX_COLUMNS}, sequence FROM readings {conditions} {place} sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
-        ))?;
+        let mut statement = index.prepare_cached(&statement)?;
         let rows = statement.query_map(params_from_iter(values), |row| {
             Ok((from_row(row)?, row.get::<_, i64>(5)?))
         })?;
@@ -58,5 +52,53 @@ impl Store {
             more: cut.is_some(),
             readings: rows.into_iter().map(|(readings, _)| readings).collect(),
         })
+    }
+}
+
+/// The statement that finds uploads that meet a filter behind a number and up to another one, and the values of the filter. Whatever the
+/// filter is, only what is behind that number is looked at.
+fn behind(filter: &Filter) -> (String, Vec<Value>) {
+    let (conditions, values) = conditions(filter);
+    let place = match conditions.is_empty() {
+        true => "WHERE",
+        false => "AND",
+    };
+    let statement = format!(
+        "SELECT {INDEX_COLUMNS}, sequence FROM readings NOT INDEXED {conditions} {place} sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
+    );
+    (statement, values)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        reason = "a test stops at what it does not expect"
+    )]
+
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// A look every second must not read the index of everything that a device has ever uploaded.
+    #[test]
+    fn a_look_is_about_what_is_behind_the_last_one() {
+        let index = Connection::open_in_memory().unwrap();
+        index.execute_batch(super::super::INDEX_LAYOUT).unwrap();
+        index
+            .execute_batch(super::super::catalogue::LAYOUT)
+            .unwrap();
+        let filter = Filter::from_query("device=hill,lake-*&since=2026-11-23").unwrap();
+        for filter in [filter, Filter::ALL] {
+            let (statement, values) = behind(&filter);
+            let plan = format!("EXPLAIN QUERY PLAN {statement}");
+            let mut statement = index.prepare(&plan).unwrap();
+            let values = values.into_iter().chain([7, 9, 1000].map(Value::from));
+            let steps =
+                statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
+            let steps: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
+            let expected = "SEARCH readings USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
+            assert_eq!(steps, [expected]);
+        }
     }
 }

@@ -610,6 +610,31 @@ fn a_paused_query_computes_nothing_and_catches_up() {
 }
 
 #[test]
+fn a_period_that_is_computed_is_called_off_with_its_query() {
+    let hands = Hands::at("11:30");
+    let server = start(&hands);
+    let owner = server.owner();
+    upload(&server, &["08:30"]);
+    owner
+        .leave(&name("held"), &since("08:00"), b"hold")
+        .unwrap();
+    eventually("the period runs", || evaluated(&server).len() == 1);
+    owner.pause_standing(&name("held")).unwrap();
+    eventually("it is called off", || {
+        server.backend.cancelled.swap(false, Ordering::SeqCst)
+    });
+    owner.resume_standing(&name("held")).unwrap();
+    eventually("the period runs again", || evaluated(&server).len() == 2);
+    owner.remove_standing(&name("held")).unwrap();
+    eventually("it is called off", || {
+        server.backend.cancelled.load(Ordering::SeqCst)
+    });
+    let running = || metric(&owner, "tfhe_sbc_evaluations_running");
+    eventually("nothing is computed", || running() == 0);
+    assert_eq!(evaluated(&server).len(), 2);
+}
+
+#[test]
 fn queries_of_those_who_wait_go_first() {
     let hands = Hands::at("11:30");
     let server = start(&hands);

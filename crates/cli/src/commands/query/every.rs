@@ -116,6 +116,7 @@ pub(super) fn leave(arguments: &Arguments, period: Period) -> Outcome<()> {
     };
     let client = arguments.server.connect("owner")?;
     let of_readings = columns_of(&arguments.questions, &client, &terms.names)?;
+    note_unknown(&client, &terms.names)?;
     let request = arguments.seal(&of_readings, scope)?;
     let standing = client.leave(&name, &terms, &request);
     let standing = standing.explain("no standing query")?;
@@ -142,6 +143,24 @@ pub(super) fn leave(arguments: &Arguments, period: Period) -> Outcome<()> {
          keys/secret.tsbc` shows the answers"
     ));
     output::emit(name)
+}
+
+/// Says which of several names are those of no device yet: they may be misspelt.
+fn note_unknown(client: &Client, names: &Names) -> Outcome<()> {
+    for pattern in names.patterns() {
+        let one = Filter {
+            names: pattern.parse().explain("--device")?,
+            limit: Some(1),
+            ..Filter::ALL
+        };
+        let list = client.list(&one).explain("no list of readings")?;
+        if list.readings.is_empty() {
+            output::note(format_args!(
+                "nothing of '{pattern}' is stored yet; it counts once there is"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the columns of the last upload of devices, which the questions are sealed for.

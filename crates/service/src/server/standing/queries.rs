@@ -50,6 +50,8 @@ pub(super) struct List {
     pub(super) queries: BTreeMap<Key, Query>,
     /// The query that was computed last, so that all get their turns.
     pub(super) last: Option<Key>,
+    /// The directory of the query of which a period is being computed.
+    pub(super) computing: Option<PathBuf>,
     /// The bytes of all results at which another one had no room.
     pub(super) full_at: Option<u64>,
 }
@@ -226,6 +228,13 @@ impl StandingQueries {
         drop(list);
         self.wake.notify_one();
         Ok(shown)
+    }
+
+    /// Returns whether a period of a standing query of an owner is being computed.
+    pub(super) fn is_computing(&self, owner: &str, name: &StandingName) -> bool {
+        let list = self.lock();
+        let query = find(&list, owner, name);
+        query.is_ok_and(|query| list.computing.as_deref() == Some(query.directory.as_path()))
     }
 
     /// Removes a standing query of an owner with all of its results.

@@ -121,8 +121,12 @@ async fn pause(
     Extension(peer): Extension<Subject>,
     path: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Standing>, Refusal> {
-    let paused = with(&application, &peer, |standing, _, owner| {
-        standing.set_paused(owner, &name_of(path)?, true)
+    let paused = with(&application, &peer, |standing, this, owner| {
+        let name = name_of(path)?;
+        let is_computing = standing.is_computing(owner, &name);
+        let paused = standing.set_paused(owner, &name, true)?;
+        this.call_off(is_computing);
+        Ok(paused)
     });
     paused.await.map(Json)
 }
@@ -143,8 +147,12 @@ async fn remove(
     Extension(peer): Extension<Subject>,
     path: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Standing>, Refusal> {
-    let removed = with(&application, &peer, |standing, _, owner| {
-        standing.remove(owner, &name_of(path)?)
+    let removed = with(&application, &peer, |standing, this, owner| {
+        let name = name_of(path)?;
+        let is_computing = standing.is_computing(owner, &name);
+        let removed = standing.remove(owner, &name)?;
+        this.call_off(is_computing);
+        Ok(removed)
     });
     let removed = removed.await?;
     tracing::info!(peer = ?peer.name, name = %removed.name, results = removed.results, "removed a standing query");

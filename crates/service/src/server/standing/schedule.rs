@@ -203,6 +203,7 @@ impl StandingQueries {
             };
             match decision {
                 Decision::Compute(uploads, request) => {
+                    self.lock().computing = Some(directory.clone());
                     return Ok(Next::Compute(Box::new(Work {
                         key,
                         directory,
@@ -255,6 +256,7 @@ impl StandingQueries {
     pub(super) fn finish(&self, work: Work, outcome: Outcome) -> Result<(), StoreError> {
         let now = self.now();
         let mut list = self.lock();
+        list.computing = None;
         let bytes = total(&list);
         let Some(query) = list.queries.get_mut(&work.key) else {
             return Ok(());
