@@ -391,6 +391,7 @@ fn a_request_is_narrowed_to_a_period_as_if_it_had_been_asked_so() {
     let keys = key_set();
     let (parameters, key) = (keys.secret.parameters(), keys.secret.device_key());
     let metadata = &stored(true).uploads[0].1.metadata;
+    let once = keys.upload(&stored(false).uploads[0].1);
     let sealed = |scope: Scope| {
         let manner = Manner {
             scope,
@@ -399,7 +400,7 @@ fn a_request_is_narrowed_to_a_period_as_if_it_had_been_asked_so() {
         let under = (parameters, key.fingerprint());
         let asked = questions(&["mean(a)", "count(b > encrypted(2))"]);
         // The same blocks each time, as a client seals them once.
-        let mut blocks = |_: &[ColumnValues<'_>]| Ok(keys.upload(&stored(false).uploads[0].1));
+        let mut blocks = |_: &[ColumnValues<'_>]| Ok(once.clone());
         Request::seal_in(manner, &asked, metadata, under, Some(&mut blocks)).unwrap()
     };
     let moment = |text: &str| text.parse().unwrap();

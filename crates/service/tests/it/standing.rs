@@ -195,7 +195,8 @@ fn the_past_is_computed_from_since_on_and_the_end_is_an_end() {
         until: Some(moment("13:30")),
         ..since("08:20")
     };
-    owner.leave(&name("past"), &terms, b"mean").unwrap();
+    let left = owner.leave(&name("past"), &terms, b"mean").unwrap();
+    assert_eq!(left.waiting + left.results, 3);
     let standing = settled(&owner, "past", 3);
     assert_eq!(computed(&owner, "past"), ["08:00", "09:00", "11:00"]);
     assert_eq!(

@@ -22,7 +22,7 @@ use super::definition::{Definition, MOST_RESULTS, define};
 use super::query::Query;
 use super::schedule::spans;
 use super::{Clock, StandingConfig};
-use crate::backend::{Backend, QueryDescription};
+use crate::backend::Backend;
 use crate::metrics::{Metrics, StandingSize};
 use crate::server::error::Refusal;
 use crate::store::{Store, StoreError, StoredReadings};
@@ -122,9 +122,10 @@ impl StandingQueries {
         name: StandingName,
         terms: &Terms,
         request: &[u8],
-        described: QueryDescription,
         store: &Store,
+        backend: &dyn Backend,
     ) -> Result<(Standing, bool), Refusal> {
+        let described = backend.describe_query(request)?;
         let now = self.now();
         let definition = define(owner, name, terms, described, now)?;
         let key = (owner.to_owned(), definition.name.clone());
@@ -151,12 +152,13 @@ impl StandingQueries {
         let directory = directory.unwrap_or_else(|| self.directory.clone());
         let query = Query::create(&directory, definition, request, seen);
         let query = query.map_err(StoreError::from)?;
-        let shown = self.shown(&list, &query, now);
-        list.queries.insert(key, query);
-        self.measure(&list);
+        list.queries.insert(key.clone(), query);
         drop(list);
+        // What is to be computed of the past is known from the first answer on.
+        self.look_at(&key, store, backend)?;
+        self.measure(&self.lock());
         self.wake.notify_one();
-        Ok((shown, true))
+        Ok((self.find(owner, &key.1)?, true))
     }
 
     /// Returns the standing queries of an owner.

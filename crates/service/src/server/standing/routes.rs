@@ -82,8 +82,14 @@ async fn leave(
     let most = application.limits().query_bytes;
     let body = application.bodies().read(request, most).await?;
     let left = with(&application, &peer, move |standing, this, owner| {
-        let described = this.backend().describe_query(&body.bytes)?;
-        standing.leave(owner, name, &terms, &body.bytes, described, this.store())
+        standing.leave(
+            owner,
+            name,
+            &terms,
+            &body.bytes,
+            this.store(),
+            this.backend(),
+        )
     });
     let (standing, is_new) = left.await?;
     let status = match is_new {

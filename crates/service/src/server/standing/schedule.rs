@@ -88,7 +88,13 @@ impl StandingQueries {
         Ok(())
     }
 
-    fn look_at(&self, key: &Key, store: &Store, backend: &dyn Backend) -> Result<(), StoreError> {
+    /// Does the same for one query.
+    pub(super) fn look_at(
+        &self,
+        key: &Key,
+        store: &Store,
+        backend: &dyn Backend,
+    ) -> Result<(), StoreError> {
         let now = self.now();
         // The search for uploads does not keep others from the list. Nobody else changes what it begins with.
         let (times, begun, filter) = {
