@@ -118,6 +118,12 @@ pub(crate) enum BenchError {
     /// The chosen rows do not exist.
     #[error("the rows are {0}")]
     Rows(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] tfhe_sbc_service::store::StoreError),
+    /// A filter of the store's list is none.
+    #[error(transparent)]
+    Filter(#[from] tfhe_sbc_transport::catalogue::FilterError),
     /// The report could not be written as JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),

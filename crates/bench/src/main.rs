@@ -8,6 +8,7 @@
 mod adapters;
 mod answers;
 mod board;
+mod catalogue;
 mod ckks;
 mod columns;
 mod constant_time;
@@ -55,6 +56,9 @@ struct Args {
     /// Only these rows, separated by commas; for 'integers'.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rows: Vec<String>,
+    /// The uploads of the store; for 'catalogue'.
+    #[arg(long, value_name = "NUMBER", default_value_t = catalogue::UPLOADS, value_parser = clap::value_parser!(u64).range(1..))]
+    uploads: u64,
 }
 
 /// The tables.
@@ -78,6 +82,8 @@ enum TableName {
     Columns,
     /// Answers: the bytes of results, and the packing of blocks.
     Answers,
+    /// The store of a fleet: selections, lists, bytes, uploads a second; filling it takes minutes.
+    Catalogue,
     /// Encrypted integers: operators, and questions about many; the peer takes minutes.
     Integers,
 }
@@ -123,6 +129,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Columns => columns::rows(&machine, budget)?,
         TableName::Answers => answers::rows(budget)?,
         TableName::Ckks => ckks::rows(budget)?,
+        TableName::Catalogue => catalogue::rows(budget, args.uploads)?,
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;
             let text = if args.json {

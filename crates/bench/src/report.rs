@@ -40,6 +40,9 @@ pub(crate) enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Milliseconds,
     /// Microseconds.
     #[serde(rename = "us")]
     Microseconds,
@@ -198,6 +201,24 @@ impl Row {
         }
     }
 
+    /// Times of ours on one thread, in milliseconds.
+    pub(crate) fn milliseconds(
+        name: impl Into<String>,
+        ours: Timing,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            figures: Figures::Ours {
+                value: ours.median * 1e3,
+                value_min: Some(ours.least * 1e3),
+                value_runs: Some(ours.runs),
+                paper: None,
+            },
+            threads: Some(1),
+            ..Self::figures(name, Unit::Milliseconds, 0.0, None, note)
+        }
+    }
+
     /// A figure of ours, with the paper's where it has one.
     pub(crate) fn beside_paper(
         name: impl Into<String>,
@@ -321,6 +342,7 @@ impl Unit {
     pub(crate) fn show(self, value: f64) -> String {
         let (scales, symbol): (&[(f64, &str)], _) = match self {
             Self::Seconds => (&[(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")], "s"),
+            Self::Milliseconds => return Self::Seconds.show(value * 1e-3),
             Self::Microseconds => return Self::Seconds.show(value * 1e-6),
             Self::Joules => (&[(1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")], "J"),
             Self::Instructions => (&[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "insn"),
