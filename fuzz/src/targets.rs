@@ -4,6 +4,7 @@ mod agent;
 mod ckks;
 mod frames;
 mod messages;
+mod segments;
 mod texts;
 mod tfhe_rs;
 mod tfhepp;
@@ -30,6 +31,8 @@ pub(crate) const TARGETS: &[Target] = &[
     texts::CHECK_UPLOADS,
     agent::SPOOL_FILE,
     agent::CURSOR,
+    segments::SEGMENT,
+    segments::RECORD,
     agent::SIGNED_UPLOAD,
     agent::PARTS,
     agent::PACKETS,

@@ -1,6 +1,10 @@
 //! The table of the catalogue: the store of a fleet, its lists and selections, its bytes and its speed.
 
 mod fleet;
+// What tests of migration begin with, too.
+#[path = "../../service/tests/it/common/former.rs"]
+pub(crate) mod former;
+mod ingest;
 
 use std::fs;
 use std::path::Path;
@@ -36,6 +40,7 @@ pub(crate) fn rows(budget: Duration, uploads: u64) -> Result<Vec<Row>, BenchErro
     eprintln!("filled in {:.1} s", started.elapsed().as_secs_f64());
     let mut rows = asked(&store, fleet, budget)?;
     rows.push(bytes(&store, fleet)?);
+    rows.push(ingest::row(&secret, uploads)?);
     Ok(rows)
 }
 

@@ -121,6 +121,9 @@ pub(crate) enum BenchError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] tfhe_sbc_service::store::StoreError),
+    /// The former store failed.
+    #[error(transparent)]
+    FormerStore(#[from] crate::catalogue::former::FormerError),
     /// A filter of the store's list is none.
     #[error(transparent)]
     Filter(#[from] tfhe_sbc_transport::catalogue::FilterError),

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tfhe_sbc_service::store::Store;
+use tfhe_sbc_service::store::segments::uploads_in;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
@@ -311,16 +312,11 @@ async fn settle(fleet: &mut Fleet, host: &mut Host) -> Result<Option<Duration>, 
 
 /// Sends copies of some stored uploads, in any order, as a third party that has got hold of them.
 async fn replay(store: &std::path::Path, link: &mut Link, random: &mut Random) -> u64 {
-    let Ok(blobs) = std::fs::read_dir(store.join("blobs")) else {
-        return 0;
-    };
-    let mut blobs: Vec<_> = blobs.flatten().map(|blob| blob.path()).collect();
-    blobs.sort();
+    // The server goes on meanwhile.
+    let uploads = block_in_place(|| uploads_in(store)).unwrap_or_default();
     let mut taken = 0;
-    for _ in 0..8.min(blobs.len()) {
-        let Ok(upload) = std::fs::read(&blobs[random.below(blobs.len())]) else {
-            continue;
-        };
+    for _ in 0..8.min(uploads.len()) {
+        let (_, upload) = uploads[random.below(uploads.len())].clone();
         if let Ok(reply) = link.post("/v1/readings", upload.into()).await {
             taken += u64::from(reply.status == 200 || reply.status == 201);
         }

@@ -312,7 +312,7 @@ pub fn complete_catalogue(store: &Store, backend: &dyn Backend) -> Result<Comple
     if adopted > 0 {
         tracing::warn!(
             adopted,
-            "the index was made anew: uploads whose files are there are listed again"
+            "the index was made anew: files of uploads are listed again, and packed into segments"
         );
     }
     if described > 0 {

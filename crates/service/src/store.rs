@@ -1,35 +1,43 @@
-//! Uploads on disk: each one a file named by the hash of its content, with an
-//! index in SQLite beside them.
+//! Uploads on disk: packed into segments, with an index in SQLite beside them.
 //!
-//! What [`Store::put`] has returned is on disk and stays there through `kill -9` and power cuts:
-//! the file is written, flushed and named before the index learns of it, and the index is flushed
-//! at every commit, which uploads that come together share. A crash between the two leaves a file
-//! whose upload was not acknowledged; the next upload of the same content adopts the file.
+//! What [`Store::put`] has returned is on disk and stays there through `kill -9` and power cuts: the records of uploads are
+//! appended to a segment and flushed, once for all uploads that come together. The index follows from the segments and is not
+//! flushed. What it lacks after a crash is read from them at the next start, and all of it if it is lost.
 
 mod arrivals;
 pub mod backup;
 mod catalogue;
 mod commits;
+mod compaction;
 mod definitions;
+mod form;
+mod index;
+mod migration;
 mod pads;
+mod recovery;
 mod retention;
+pub mod segments;
 mod uploaders;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension};
+use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
-use tfhe_sbc_transport::{BlobId, BlobIdError};
 
 pub use arrivals::Arrivals;
 pub use catalogue::{Completed, Description, Listed, UNKNOWN_UPLOADER};
-use commits::{Commits, NewEntry};
+use commits::{Commits, Form, NewEntry, Writing};
+use index::{Contexts, Entry, Known};
 pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};
 pub use retention::{Expired, Removed, Retention};
+use segments::record::{Record, Upload};
+use segments::{Appender, Lookup, Segments};
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata::MetadataError;
@@ -37,21 +45,6 @@ use tfhe_sbc_upload::pads::PadUsedTwice;
 use tfhe_sbc_upload::short::{Definitions, DefinitionsId};
 pub use uploaders::Uploader;
 use uploaders::Uploaders;
-
-/// The version of the index's layout, kept in SQLite's `user_version`. Version 1 has none of the columns of
-/// [`catalogue::LAYOUT`].
-const INDEX_VERSION: i64 = 2;
-const INDEX_LAYOUT: &str = "
-    CREATE TABLE readings (
-        sequence   INTEGER PRIMARY KEY AUTOINCREMENT,
-        id         TEXT    NOT NULL UNIQUE,
-        bytes      INTEGER NOT NULL,
-        created_at INTEGER NOT NULL, -- seconds since 1970
-        uploader   TEXT    NOT NULL,
-        summary    TEXT    NOT NULL  -- JSON
-    ) STRICT;
-";
-const INDEX_COLUMNS: &str = "id, bytes, created_at, uploader, summary";
 
 /// The reason why the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -64,19 +57,19 @@ pub enum StoreError {
         id: BlobId,
     },
     /// Stored bytes are not what was uploaded.
-    #[error("the stored readings {id} are damaged: {} no longer hashes to its name. Check the disk; uploading the same readings again repairs them", path.display())]
+    #[error("the stored readings {id} are damaged in {}. Check the disk; uploading the same readings again repairs them", path.display())]
     Corrupt {
         /// The id.
         id: BlobId,
-        /// The damaged file.
+        /// The file.
         path: PathBuf,
     },
-    /// The index knows the readings but their file is gone.
-    #[error("the stored readings {id} are missing: the index lists them but {} is gone. Uploading the same readings again repairs them", path.display())]
+    /// The index knows the readings but their bytes are gone.
+    #[error("the stored readings {id} are missing: the index lists them but {} does not have them. Uploading the same readings again repairs them", path.display())]
     Missing {
         /// The id.
         id: BlobId,
-        /// The file that should be there.
+        /// Where they should be.
         path: PathBuf,
     },
     /// There are other pads that were made with the same key.
@@ -116,13 +109,27 @@ pub enum StoreError {
         directory: PathBuf,
     },
     /// The store was made by a newer version.
-    #[error("the store {} has layout {found}, this program knows layout {INDEX_VERSION}; use the newer program", directory.display())]
+    #[error("the store {} has layout {found}, this program knows layout {}; use the newer program", directory.display(), index::VERSION)]
     NewerLayout {
         /// The store's directory.
         directory: PathBuf,
         /// The layout found.
         found: i64,
     },
+    /// A segment was written by a newer version.
+    #[error("the segment {} has version {found}, which this program does not know; use the newer program", path.display())]
+    NewerSegment {
+        /// The segment.
+        path: PathBuf,
+        /// The version found.
+        found: u16,
+    },
+    /// There is no segment to append to.
+    #[error("the store has no segment that can grow")]
+    NoSegment,
+    /// The operating system gave no randomness for a new segment.
+    #[error("the operating system gives no randomness")]
+    NoRandomness,
     /// The index failed.
     #[error("the store's index failed: {0}")]
     Index(#[from] rusqlite::Error),
@@ -156,6 +163,9 @@ pub enum Stored {
     AlreadyStored,
 }
 
+/// The name of the directory of segments.
+const SEGMENTS: &str = "segments";
+
 /// One line of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReadings {
@@ -174,25 +184,28 @@ pub struct StoredReadings {
 /// A directory of uploads, open to one process at a time and to any number of
 /// its threads.
 pub struct Store {
-    blobs: PathBuf,
+    directory: PathBuf,
     /// The directory of the files of pads.
     pads: PathBuf,
-    index: Mutex<Connection>,
-    /// The connection that reads while the other one waits for the disk.
+    segments: Arc<Segments>,
+    contexts: Arc<Contexts>,
+    writing: Mutex<Writing>,
+    /// The connection that reads single uploads while the other one waits for the disk.
     reader: Mutex<Connection>,
+    /// The connection for lists and selections, which may take long.
+    lister: Mutex<Connection>,
     commits: Commits,
+    compaction: Mutex<compaction::Compaction>,
     uploaders: Uploaders,
-    /// True if the index was made anew, though there may be files of an index that is lost.
+    /// True if the index was made anew, though there may be files of a former layout whose index is lost.
     is_new: bool,
-    /// Held for writing while a file is removed, and for reading while one is stored.
-    removal: RwLock<()>,
     /// The lock, held until the store is dropped.
     _lock: File,
 }
 
 impl Store {
-    /// Opens the store in a directory, which is made (mode 0700) if it does not exist, and removes
-    /// what a crash left half-written.
+    /// Opens the store in a directory, which is made (mode 0700) if it does not exist. Removes what a crash left half-written, adds
+    /// to the index what it lacks of the segments, and packs the uploads of a store of a former layout into segments.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
         files::create_private_directory(directory)?;
         if directory.join(backup::INDEX).exists() {
@@ -206,30 +219,41 @@ impl Store {
                 directory: directory.to_owned(),
             });
         }
-        let blobs = directory.join("blobs");
-        files::create_private_directory(&blobs)?;
         let pads = directory.join("pads");
         files::create_private_directory(&pads)?;
-        sweep(&blobs)?;
         sweep(&pads)?;
+        // Whoever holds it has segments stay where they are.
+        drop(private_file(&directory.join(compaction::LOCK))?);
         // SQLite gives its other files the permissions of this one. Nothing but SQLite opens it from here on: to close a
         // file by any descriptor drops all locks that the process has on it, and without them another process, such as
         // a backup, would take itself for the last one and remove SQLite's log.
-        drop(private_file(&directory.join("index.sqlite"))?);
-        let (index, is_new) = open_index(directory)?;
-        catalogue::finish_removals(&index, &blobs)?;
-        let (reader, _) = open_index(directory)?;
+        drop(private_file(&directory.join(index::FILE))?);
+        let (index, is_new) = index::open(directory)?;
+        let segments = Arc::new(Segments::open(directory.join(SEGMENTS))?);
+        let mut writing = Writing {
+            index,
+            appender: Appender::new(1),
+            next_sequence: 1,
+            segments: Arc::clone(&segments),
+            contexts: Arc::default(),
+        };
+        recovery::recover(&mut writing, is_new.then_some(&*pads))?;
+        migration::run(&mut writing, directory)?;
+        let reader = index::connect(directory)?;
         let uploaders = Uploaders::read(&reader)?;
         files::flush_directory(directory)?;
         Ok(Self {
-            blobs,
+            directory: directory.to_owned(),
             pads,
-            index: Mutex::new(index),
+            segments,
+            contexts: Arc::clone(&writing.contexts),
+            writing: Mutex::new(writing),
             reader: Mutex::new(reader),
+            lister: Mutex::new(index::connect(directory)?),
             commits: Commits::default(),
+            compaction: Mutex::default(),
             uploaders,
             is_new,
-            removal: RwLock::new(()),
             _lock: lock,
         })
     }
@@ -244,41 +268,40 @@ impl Store {
         summary: &UploadSummary,
         definitions: Option<&Definitions>,
     ) -> Result<(StoredReadings, Stored), StoreError> {
-        self.put_entry(bytes, |id| NewEntry {
+        self.put_entry(bytes, uploader, summary, definitions, None)
+    }
+
+    fn put_entry(
+        &self,
+        bytes: &[u8],
+        uploader: &str,
+        summary: &UploadSummary,
+        definitions: Option<&Definitions>,
+        frame: Option<(ArrivingFrame, BlobId)>,
+    ) -> Result<(StoredReadings, Stored), StoreError> {
+        let id = BlobId::of(bytes);
+        let repairs = match self.get(&id) {
+            Ok(_) | Err(StoreError::NotFound { .. }) => false,
+            Err(StoreError::Missing { .. } | StoreError::Corrupt { .. }) => {
+                tracing::warn!(%id, "replacing damaged readings with a fresh upload of the same content");
+                true
+            }
+            Err(error) => return Err(error),
+        };
+        let new = NewEntry {
             id,
             bytes: bytes.len() as u64,
+            form: Form::of(bytes),
             uploader: uploader.to_owned(),
             summary: summary.clone(),
             definitions: definitions.cloned(),
             created_at: None,
-            frame: None,
-        })
-    }
-
-    /// Writes the file of an upload, and commits its entry.
-    fn put_entry(
-        &self,
-        bytes: &[u8],
-        entry: impl FnOnce(BlobId) -> NewEntry,
-    ) -> Result<(StoredReadings, Stored), StoreError> {
-        let id = BlobId::of(bytes);
-        // Nothing is left undone by a panic of another thread that holds it.
-        let _stored = self.removal.read().unwrap_or_else(PoisonError::into_inner);
-        match self.get(&id) {
-            Ok(_) => {}
-            Err(StoreError::NotFound { .. } | StoreError::Missing { .. }) => {
-                files::write_unflushed(&self.blob_path(&id), bytes)?;
-            }
-            Err(StoreError::Corrupt { path, .. }) => {
-                tracing::warn!(%id, "replacing damaged readings with a fresh upload of the same content");
-                files::write_unflushed(&path, bytes)?;
-            }
-            Err(error) => return Err(error),
-        }
-        let new = entry(id);
-        // The names of all files of a commit reach the disk together, before the commit.
-        let names = || Ok(files::flush_directory(&self.blobs)?);
-        let (readings, stored) = self.commits.commit(&self.index, new, names)?;
+            sequence: None,
+            is_undescribed: false,
+            frame,
+            repairs,
+        };
+        let (readings, stored) = self.commits.commit(&self.writing, new)?;
         if stored == Stored::New {
             self.uploaders.add(&readings);
         }
@@ -297,25 +320,54 @@ impl Store {
 
     /// Returns the stored bytes, checked against their name.
     pub fn get(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
-        if self.find(id)?.is_none() {
-            return Err(StoreError::NotFound { id: *id });
-        }
-        let path = self.blob_path(id);
-        match fs::read(&path) {
-            Ok(bytes) if BlobId::of(&bytes) == *id => Ok(bytes),
-            Ok(_) => Err(StoreError::Corrupt { id: *id, path }),
-            // It may have been removed since the index was asked.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match self.find(id)? {
-                Some(_) => Err(StoreError::Missing { id: *id, path }),
-                None => Err(StoreError::NotFound { id: *id }),
-            },
-            Err(error) => Err(FileError::io("read", &path)(error).into()),
+        let mut gone = None;
+        loop {
+            let found = index::find(&self.reader(), id)?;
+            let entry = found.ok_or(StoreError::NotFound { id: *id })?;
+            let missing = |path| Err(StoreError::Missing { id: *id, path });
+            let Some(place) = entry.place else {
+                return missing(self.segments.directory().to_owned());
+            };
+            let path = self.segments.path(place.segment);
+            if gone == Some(place) {
+                return missing(path);
+            }
+            let record = match self.segments.read(place, entry.len)? {
+                Lookup::Record(record) => record,
+                Lookup::Damaged => return Err(StoreError::Corrupt { id: *id, path }),
+                // It may have been moved, with its segment, since the index was asked.
+                Lookup::Gone => {
+                    gone = Some(place);
+                    continue;
+                }
+            };
+            let context = self.contexts.get(&self.reader(), entry.context)?;
+            let upload = match record {
+                Record::Upload(upload) => context.upload(upload),
+                _ => None,
+            };
+            return match upload {
+                Some(bytes) if BlobId::of(&bytes) == *id => Ok(bytes),
+                _ => Err(StoreError::Corrupt { id: *id, path }),
+            };
         }
     }
 
     /// Returns what the index knows about these readings.
     pub fn find(&self, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
-        entry(&self.reader(), id)
+        let index = self.reader();
+        let found = index::find(&index, id)?;
+        found.map(|entry| self.readings(&index, &entry)).transpose()
+    }
+
+    /// Returns the file that has these readings, and where their record is in it, in bytes, if the index knows.
+    pub fn place(&self, id: &BlobId) -> Result<Option<(PathBuf, Range<u64>)>, StoreError> {
+        let found = index::find(&self.reader(), id)?;
+        Ok(found.and_then(|entry| {
+            let place = entry.place?;
+            let begin = u64::from(place.offset);
+            Some((self.segments.path(place.segment), begin..begin + entry.len))
+        }))
     }
 
     /// Returns the uploaders, those that stored something last first.
@@ -327,9 +379,15 @@ impl Store {
     pub fn latest_of(&self, uploader: &str) -> Result<Option<StoredReadings>, StoreError> {
         let index = self.reader();
         let mut statement = index.prepare_cached(&format!(
-            "SELECT {INDEX_COLUMNS} FROM readings WHERE uploader = ?1 ORDER BY sequence DESC LIMIT 1"
+            "SELECT {} FROM uploads WHERE sequence =
+             (SELECT max(sequence) FROM uploads WHERE context IN (SELECT number FROM contexts WHERE uploader = ?1))",
+            index::COLUMNS
         ))?;
-        Ok(statement.query_row([uploader], from_row).optional()?)
+        let found = statement
+            .query_row([uploader], Entry::from_row)
+            .optional()?;
+        drop(statement);
+        found.map(|entry| self.readings(&index, &entry)).transpose()
     }
 
     /// Returns the content that was stored last. An upload of old content does not make it the
@@ -345,22 +403,26 @@ impl Store {
     /// Fails if the store cannot be used.
     pub fn check(&self) -> Result<(), StoreError> {
         self.reader().query_row(
-            "SELECT count(*) FROM (SELECT 1 FROM readings LIMIT 1)",
+            "SELECT count(*) FROM (SELECT 1 FROM uploads LIMIT 1)",
             [],
             |_| Ok(()),
         )?;
-        fs::metadata(&self.blobs).map_err(FileError::io("find", &self.blobs))?;
+        let segments = self.segments.directory();
+        fs::metadata(segments).map_err(FileError::io("find", segments))?;
         Ok(())
     }
 
-    /// Returns the file of these readings, whether it exists or not.
-    pub fn blob_path(&self, id: &BlobId) -> PathBuf {
-        self.blobs.join(id.to_string())
+    fn readings(&self, index: &Connection, entry: &Entry) -> Result<StoredReadings, StoreError> {
+        Ok(entry.readings(&*self.contexts.get(index, entry.context)?))
     }
 
     fn reader(&self) -> MutexGuard<'_, Connection> {
         // Each use is one statement: a panic in between leaves nothing undone.
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lister(&self) -> MutexGuard<'_, Connection> {
+        commits::lock(&self.lister)
     }
 }
 
@@ -377,46 +439,16 @@ fn lock(directory: &Path) -> Result<File, StoreError> {
     }
 }
 
-fn sweep(blobs: &Path) -> Result<(), StoreError> {
-    let failed = || FileError::io("list", blobs);
-    for file in fs::read_dir(blobs).map_err(failed())? {
+fn sweep(directory: &Path) -> Result<(), StoreError> {
+    let failed = || FileError::io("list", directory);
+    for file in fs::read_dir(directory).map_err(failed())? {
         let file = file.map_err(failed())?;
         if file.file_name().to_str().is_some_and(files::is_temporary) {
             fs::remove_file(file.path()).map_err(FileError::io("remove", &file.path()))?;
-            tracing::info!(file = %file.path().display(), "removed an upload that a crash had interrupted");
+            tracing::info!(file = %file.path().display(), "removed a file that a crash had interrupted");
         }
     }
     Ok(())
-}
-
-/// Opens the index, and tells whether it was made anew.
-fn open_index(directory: &Path) -> Result<(Connection, bool), StoreError> {
-    let mut index = Connection::open(directory.join("index.sqlite"))?;
-    index.busy_timeout(Duration::from_secs(5))?;
-    index.pragma_update(None, "journal_mode", "WAL")?;
-    index.pragma_update(None, "synchronous", "FULL")?;
-    let version = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    match version {
-        0 | 1 => {
-            let transaction = index.transaction()?;
-            if version == 0 {
-                transaction.execute_batch(INDEX_LAYOUT)?;
-            }
-            transaction.execute_batch(catalogue::LAYOUT)?;
-            transaction.commit()?;
-        }
-        INDEX_VERSION => {}
-        found => {
-            return Err(StoreError::NewerLayout {
-                directory: directory.to_owned(),
-                found,
-            });
-        }
-    }
-    index.execute_batch(definitions::LAYOUT)?;
-    index.execute_batch(pads::LAYOUT)?;
-    retention::create_index(&index)?;
-    Ok((index, version == 0))
 }
 
 fn private_file(path: &Path) -> Result<File, FileError> {
@@ -425,46 +457,6 @@ fn private_file(path: &Path) -> Result<File, FileError> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(FileError::io("open", path))
-}
-
-fn entry(index: &Connection, id: &BlobId) -> Result<Option<StoredReadings>, StoreError> {
-    let mut statement = index.prepare_cached(&format!(
-        "SELECT {INDEX_COLUMNS} FROM readings WHERE id = ?1"
-    ))?;
-    Ok(statement.query_row([id.to_string()], from_row).optional()?)
-}
-
-fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredReadings> {
-    use rusqlite::types::Type;
-    let conversion = |column, kind, error: Box<dyn std::error::Error + Send + Sync>| {
-        rusqlite::Error::FromSqlConversionFailure(column, kind, error)
-    };
-    let id = id_at(row, 0)?;
-    let bytes: i64 = row.get(1)?;
-    let created_at: i64 = row.get(2)?;
-    let summary = serde_json::from_str(row.get_ref(4)?.as_str()?)
-        .map_err(|error| conversion(4, Type::Text, error.into()))?;
-    Ok(StoredReadings {
-        id,
-        bytes: u64::try_from(bytes).map_err(|error| conversion(1, Type::Integer, error.into()))?,
-        created_at: UNIX_EPOCH + Duration::from_secs(u64::try_from(created_at).unwrap_or(0)),
-        uploader: row.get(3)?,
-        summary,
-    })
-}
-
-/// Returns the id in a column of a row.
-fn id_at(row: &Row<'_>, column: usize) -> rusqlite::Result<BlobId> {
-    let text = row.get_ref(column)?.as_str()?;
-    text.parse().map_err(|error: BlobIdError| {
-        let kind = rusqlite::types::Type::Text;
-        rusqlite::Error::FromSqlConversionFailure(column, kind, error.into())
-    })
-}
-
-fn to_json(summary: &UploadSummary) -> rusqlite::Result<String> {
-    serde_json::to_string(summary)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 
 fn as_i64(count: u64) -> i64 {
@@ -477,4 +469,14 @@ fn now() -> i64 {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |elapsed| elapsed.as_secs()),
     )
+}
+
+impl Known {
+    /// Returns the upload that a record of this context has; `None` if it is damaged.
+    fn upload(&self, upload: Upload) -> Option<Vec<u8>> {
+        match upload.is_short {
+            false => Some(upload.payload),
+            true => form::upload_of(self.definitions.as_ref()?, &self.model, &upload.payload),
+        }
+    }
 }

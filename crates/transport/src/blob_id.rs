@@ -16,6 +16,11 @@ impl BlobId {
         Self(blake3::hash(bytes))
     }
 
+    /// The bytes of the hash.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+
     /// Returns the name of bytes with this BLAKE3 hash.
     pub fn from_hash(hash: [u8; 32]) -> Self {
         Self(blake3::Hash::from_bytes(hash))

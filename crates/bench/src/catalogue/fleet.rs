@@ -30,7 +30,7 @@ pub(crate) const BEGINNING_MS: i64 = 1_788_220_800_000;
 /// The time from a row to the next, in milliseconds.
 const MINUTE_MS: i64 = 60_000;
 /// The connections over which boards upload at the same time.
-const AT_ONCE: u64 = 32;
+pub(crate) const AT_ONCE: u64 = 32;
 
 /// A number of boards, and the hours for which each of them has uploaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,7 +149,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             0 => String::new(),
             n => format!(
                 ", and {} that the store has no longer removed",
-                report::counted(n, "file", "files")
+                report::counted(n, "upload", "uploads")
             ),
         };
         output::note(format_args!(
@@ -158,7 +158,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
             contents(uploads, bytes, pads),
             report.standing.text(),
             report.made_at,
-            report::counted(copied, "file", "files"),
+            match copied {
+                1 => "1 upload or file of pads".to_owned(),
+                n => format!("{} uploads and files of pads", report::count(n)),
+            },
             report::bytes(copied_bytes),
         ));
     }
@@ -205,8 +208,8 @@ pub(super) fn none_damaged(damaged: &[String], place: &str, advice: &str) -> Out
         format_args!(
             "{} missing or damaged {place}: {}{more}",
             match damaged.len() {
-                1 => "1 file is".to_owned(),
-                n => format!("{} files are", report::count(n as u64)),
+                1 => "1 upload or file of pads is".to_owned(),
+                n => format!("{} uploads or files of pads are", report::count(n as u64)),
             },
             some.join(", ")
         ),
@@ -236,6 +239,10 @@ pub(super) fn explain<T>(error: BackupError, doing: &str) -> Outcome<T> {
     let shown = |path: &Path| path.display().to_string();
     let advice = match &error {
         BackupError::NoStore { .. } => "name the directory of `serve --store` with --store".to_owned(),
+        BackupError::FormerStore { directory } => format!(
+            "start this version's server on it once, `tfhe-sbc serve --store {}`, which packs its uploads into segments; or back it up with the version that it is of",
+            shown(directory)
+        ),
         BackupError::NoBackup { .. } => {
             "name the directory of `backup --out`; a store is copied by `tfhe-sbc backup --store STORE --out DIRECTORY`".to_owned()
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::board::{LEVEL, agent, append, ids, settings};
+use crate::common::board::{LEVEL, agent, append, ids, settings, stored_uploads};
 use crate::common::{self, Server, command, shared, tfhe_sbc};
 use serde_json::json;
 use tfhe_sbc_core::wire::Message;
@@ -58,12 +58,7 @@ fn signal(child: &Child, name: &str) {
 /// Returns how often each row is in the server's store.
 fn stored(desk: &Path) -> BTreeMap<String, usize> {
     let mut rows = BTreeMap::new();
-    for file in fs::read_dir(desk.join("store/blobs")).unwrap() {
-        let path = file.unwrap().path();
-        if path.file_name().unwrap().len() != 64 {
-            continue;
-        }
-        let bytes = fs::read(path).unwrap();
+    for (_, bytes) in stored_uploads(desk) {
         let (message, _) = Message::parse(&bytes).unwrap();
         let metadata: ReadingsMetadata = metadata::read(message).unwrap();
         for row in metadata.rows {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::board::{LEVEL, agent};
+use crate::common::board::{LEVEL, agent, stored_uploads};
 use crate::common::mosquitto::{Mosquitto, desk};
 use crate::common::{Server, command, tfhe_sbc};
 use serde_json::json;
@@ -48,10 +48,9 @@ const CSV: &str = r#"
     source = { kind = "csv" }
 "#;
 
-fn blobs(desk: &Path) -> Vec<String> {
-    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.len() == 64).collect()
+fn names(desk: &Path) -> Vec<String> {
+    let ids = stored_uploads(desk).into_iter().map(|(id, _)| id);
+    ids.collect()
 }
 
 fn serve(directory: &Path, broker: &str) -> Server {
@@ -83,11 +82,9 @@ fn an_upload_in_many_parts_is_stored_once_and_answered() {
     while agent(directory, &["--once"]).status.code() != Some(0) {
         assert!(Instant::now() < deadline, "it is not stored");
     }
-    let stored = blobs(directory);
-    assert_eq!(stored.len(), 1);
-    let size = fs::metadata(directory.join("store/blobs").join(&stored[0]))
-        .unwrap()
-        .len();
+    let uploads = stored_uploads(directory);
+    assert_eq!(uploads.len(), 1);
+    let size = uploads[0].1.len();
     // More parts than the agent sends ahead of the server.
     assert!(size > 140 * 2048, "{size}");
     // A board writes below its own name only,
@@ -173,11 +170,10 @@ fn definitions_travel_once_over_the_broker() {
         sizes.iter().all(|&short| short + 190 < whole),
         "{whole} {sizes:?}"
     );
-    let stored = blobs(directory);
-    assert_eq!(stored.len(), 3);
-    for name in stored {
-        let file = directory.join("store/blobs").join(name);
-        assert_eq!(fs::metadata(file).unwrap().len(), whole);
+    let uploads = stored_uploads(directory);
+    assert_eq!(uploads.len(), 3);
+    for (_, upload) in uploads {
+        assert_eq!(upload.len() as u64, whole);
     }
     // A server that lost the definitions answers so over the broker, too.
     let (status, words) = server.terminate();
@@ -217,7 +213,7 @@ fn refusals_come_back_over_the_broker() {
         }
         assert!(Instant::now() < deadline, "{report}");
     }
-    assert!(blobs(directory).is_empty());
+    assert!(names(directory).is_empty());
 }
 
 #[test]
@@ -240,11 +236,11 @@ fn a_broker_that_is_started_again_loses_nothing() {
         .unwrap();
     let wait = |count: usize| {
         let deadline = Instant::now() + Duration::from_secs(90);
-        while blobs(directory).len() < count {
+        while names(directory).len() < count {
             assert!(
                 Instant::now() < deadline,
                 "{} of {count}",
-                blobs(directory).len()
+                names(directory).len()
             );
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -257,7 +253,7 @@ fn a_broker_that_is_started_again_loses_nothing() {
     wait(5);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(blobs(directory).len(), 5);
+    assert_eq!(names(directory).len(), 5);
 }
 
 #[test]
@@ -350,7 +346,7 @@ fn uploads_that_a_broker_could_forge_are_refused() {
         }
     };
     assert_eq!(once("moor.toml").0, Some(0));
-    assert_eq!(blobs(directory).len(), 1);
+    assert_eq!(names(directory).len(), 1);
 
     // The same key and the same topic, without the signature, and with that of somebody else.
     let start = signed.find("signing_key_pem").unwrap();
@@ -387,12 +383,12 @@ fn uploads_that_a_broker_could_forge_are_refused() {
         words.contains("(403)") && words.contains("--mqtt-signed"),
         "{words}"
     );
-    assert_eq!(blobs(directory).len(), 1);
+    assert_eq!(names(directory).len(), 1);
 
     // What was kept is stored once the server has the other key.
     fs::write(&signer, other.public_pem().unwrap()).unwrap();
     assert_eq!(once("other.toml").0, Some(0));
-    assert!(blobs(directory).len() > 1);
+    assert!(names(directory).len() > 1);
     let (_, log) = server.terminate();
     assert!(log.contains("upload over the broker"), "{log}");
 }

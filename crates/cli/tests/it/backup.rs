@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tfhe_sbc_service::store::Store;
+use tfhe_sbc_service::store::segments::uploads_in;
+
 use crate::common::{Server, encrypt, shared, tfhe_sbc};
 
 /// Sends an upload of one row, and returns its id.
@@ -132,10 +135,17 @@ fn what_cannot_be_backed_up_or_restored_is_refused_with_what_to_do() {
         .refused(&["store is not empty", "nothing is overwritten"]);
     run("serve --listen 127.0.0.1:0 --store backup").refused(&["is a backup", "tfhe-sbc restore"]);
 
-    let copy = directory.join("backup/blobs").join(&id);
-    std::fs::write(&copy, b"spoiled").unwrap();
+    let spoil = |place: &str| {
+        let segment = directory.join(place).join("segments/00000001.seg");
+        let store = Store::open(&directory.join("store")).unwrap();
+        let (_, record) = store.place(&id.parse().unwrap()).unwrap().unwrap();
+        let mut bytes = std::fs::read(&segment).unwrap();
+        bytes[record.end as usize - 1] ^= 1;
+        std::fs::write(&segment, bytes).unwrap();
+    };
+    spoil("backup");
     let words = [
-        "1 file is missing or damaged in the backup",
+        "1 upload or file of pads is missing or damaged in the backup",
         &id,
         "backup --check",
     ];
@@ -144,7 +154,7 @@ fn what_cannot_be_backed_up_or_restored_is_refused_with_what_to_do() {
     assert!(!json.status.success());
     assert_eq!(json.json()["damaged"][0], id[..]);
     run("restore --from backup --store again").refused(&[
-        "1 of the 2 files",
+        "1 of the 2 uploads",
         &id,
         "tfhe-sbc backup check backup",
         "--leave-out-damaged",
@@ -156,7 +166,9 @@ fn what_cannot_be_backed_up_or_restored_is_refused_with_what_to_do() {
         (&partial["uploads"], &partial["left_out"][0]),
         (&1.into(), &id[..].into())
     );
-    assert!(directory.join("again/blobs").join(&other).exists());
+    let left: Vec<_> = uploads_in(&directory.join("again")).unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].0.to_string(), other);
     run("backup --out backup --check").succeeded();
     run("backup check backup").succeeded();
 
@@ -178,7 +190,7 @@ fn what_cannot_be_backed_up_or_restored_is_refused_with_what_to_do() {
         .refused(&["was interrupted", "tfhe-sbc restore"]);
 
     // An upload that the store has lost is named; the others are in the backup.
-    std::fs::remove_file(directory.join("store/blobs").join(&id)).unwrap();
+    spoil("store");
     run("backup --out new").refused(&["damaged in the store", &id, "finished without them"]);
     run("backup check new").succeeded();
 }

@@ -101,7 +101,7 @@ fn a_client_that_the_server_does_not_know_is_refused() {
     assert!(
         !store
             .keys()
-            .any(|path| path.to_string_lossy().contains("blobs/"))
+            .any(|path| path.to_string_lossy().contains("segments/"))
     );
 }
 

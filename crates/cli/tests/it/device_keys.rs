@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::common::board::stored_uploads;
 use crate::common::{Run, Server, encrypt, shared, tfhe_sbc, tfhe_sbc_fed};
 use serde_json::json;
 use tfhe_sbc_core::parameters::KeyFingerprint;
@@ -169,8 +170,9 @@ fn a_board_with_a_key_for_signatures_has_to_sign() {
         .text()
         .trim()
         .to_owned();
-    let stored = std::fs::read(directory.join("store/blobs").join(id)).unwrap();
-    assert_eq!(stored, upload);
+    let stored = stored_uploads(directory);
+    let found = stored.iter().find(|(stored, _)| *stored == id);
+    assert_eq!(found.map(|(_, bytes)| bytes), Some(&upload));
     signed("hill", "public.pem").refused(&["no private key", "openssl genpkey"]);
     signed("hill", "none.key").refused(&["cannot read none.key"]);
 

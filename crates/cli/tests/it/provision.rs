@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::common::board::{LEVEL, agent, ids};
+use crate::common::board::{LEVEL, agent, stored_uploads};
 use crate::common::{self, Server, shared, tfhe_sbc};
 use serde_json::json;
 
@@ -37,8 +37,11 @@ fn a_provisioned_file_is_all_that_a_board_needs() {
         run.text()
     );
     // It is the board's own key and certificate.
-    let ids = ids(directory);
-    let log = tfhe_sbc(directory, &["inspect", &format!("store/blobs/{ids}")]).succeeded();
+    let [(_, upload)] = &stored_uploads(directory)[..] else {
+        panic!("one upload")
+    };
+    fs::write(directory.join("stored.tsbc"), upload).unwrap();
+    let log = tfhe_sbc(directory, &["inspect", "stored.tsbc"]).succeeded();
     assert!(log.text().contains("level"), "{}", log.text());
     let asked = [
         "query",

@@ -166,7 +166,7 @@ fn a_server_whose_index_is_lost_lists_its_uploads_again() {
     ];
     let json = tfhe_sbc(directory, &list).succeeded().json();
     assert_eq!(json["readings"][0]["id"], id);
-    assert_eq!(json["readings"][0]["uploader"], "unknown");
+    assert_eq!(json["readings"][0]["uploader"], "hill");
     let (_, log) = server.terminate();
     assert!(log.contains("the index was made anew"), "{log}");
 }

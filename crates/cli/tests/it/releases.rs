@@ -19,6 +19,7 @@ use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::identity::{CertificateFiles, Identity};
 use tfhe_sbc_upload::short::{Definitions, ShortUpload, shorten};
 
+use crate::common::board::stored_uploads;
 use crate::common::frames::{Board, make_pads_for};
 use crate::common::{self, COLUMNS, READINGS, Server, command, contents, tfhe_sbc, tfhe_sbc_fed};
 
@@ -275,9 +276,12 @@ fn client(desk: &Path, url: &str) -> Client {
 
 /// Returns the names of the uploads in the server's store.
 fn uploads(desk: &Path) -> BTreeSet<String> {
-    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
+    // A release has a file for each.
+    let files = fs::read_dir(desk.join("store/blobs")).into_iter().flatten();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.collect()
+    names
+        .chain(stored_uploads(desk).into_iter().map(|(id, _)| id))
+        .collect()
 }
 
 /// A server goes on with the store of a release, and an agent with its spool and settings.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common::board::ids;
 use crate::common::{Server, encrypt, shared, tfhe_sbc};
 
 /// Sends an upload of one row at this time in a device's name, and returns its id.
@@ -73,7 +74,7 @@ fn a_server_removes_what_is_too_old_and_too_much() {
     ] {
         assert!(log.contains(words), "no {words} in {log}");
     }
-    assert!(!directory.join("store/blobs").join(&old).exists());
+    assert!(!ids(directory).contains(&old));
 
     let most = all[0].1 + all[1].1;
     let most = most.to_string();

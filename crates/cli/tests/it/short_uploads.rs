@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::board::{agent, append, ids, settings};
+use crate::common::board::{agent, append, ids, settings, stored_uploads};
 use crate::common::{Server, command, shared, tfhe_sbc, tfhe_sbc_fed};
 use serde_json::json;
 
@@ -157,9 +157,8 @@ fn definitions_travel_once_and_answers_do_not_change() {
     let server = serve(directory, &address);
     assert_eq!(board.next_day().0, SHORT);
     // Stored uploads are whole, and answers are those of the readings.
-    let stored = fs::read_dir(directory.join("store/blobs")).unwrap();
-    for file in stored {
-        assert_eq!(file.unwrap().metadata().unwrap().len(), WHOLE as u64);
+    for (_, upload) in stored_uploads(directory) {
+        assert_eq!(upload.len(), WHOLE);
     }
     let asked = |url: &str, readings: &str| {
         let asked = ["query", "--to", url, "--columns", "columns.toml"];

@@ -1,4 +1,4 @@
-//! The removal of uploads that are beyond the bounds of what the server keeps.
+//! The removal of uploads that are beyond the bounds of what the server keeps, and the room of those that were removed.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -24,11 +24,8 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Removes what is beyond the bounds, at once and then every minute, until the server stops.
+    /// Removes what is beyond the bounds and gives room back, at once and then every minute, until the server stops.
     pub(super) async fn run(self, mut stopping: watch::Receiver<bool>) {
-        if self.retention.is_unbounded() {
-            return;
-        }
         let mut minute = interval(EVERY);
         minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -36,7 +33,33 @@ impl Keeper {
                 _ = minute.tick() => {}
                 _ = stopping.wait_for(|stopping| *stopping) => return,
             }
-            self.look(&mut stopping).await;
+            if !self.retention.is_unbounded() {
+                self.look(&mut stopping).await;
+            }
+            self.give_back(&mut stopping).await;
+        }
+    }
+
+    /// Gives back the room of uploads that were removed, slice by slice.
+    async fn give_back(&self, stopping: &mut watch::Receiver<bool>) {
+        loop {
+            let store = Arc::clone(&self.store);
+            let slice = tokio::task::spawn_blocking(move || store.compact());
+            let failed: Box<dyn std::fmt::Display + Send> = match slice.await {
+                Ok(Ok(false)) => return,
+                Ok(Ok(true)) => {
+                    let stops = timeout(PAUSE, stopping.wait_for(|stopping| *stopping)).await;
+                    match stops {
+                        Ok(_) => return,
+                        Err(_) => continue,
+                    }
+                }
+                Ok(Err(error)) => Box::new(error),
+                Err(panicked) => Box::new(panicked),
+            };
+            self.metrics.count_retention_error();
+            tracing::error!(error = %failed, "the room of removed uploads was not given back; it is tried again in a minute");
+            return;
         }
     }
 

@@ -1,8 +1,12 @@
 //! Backups of a store, also while a server uses it, and the stores that they become again.
 //!
-//! A backup is a directory like a store: `blobs` and `pads` with files named by their hashes, and an index, which is
-//! called `backup.sqlite`. The index gets that name when everything that it names is on the disk, and only then are
+//! A backup is a directory like a store: `segments` and `pads`, and an index, which is
+//! called `backup.sqlite`. Segments only grow, so a later backup copies what is behind the end of the one before. The index gets
+//! its name when everything that it names is on the disk, and only then are
 //! files removed that it does not name. So an interrupted backup leaves the one before it whole.
+//!
+//! Backups of former layouts have `blobs` with a file for each upload. They are checked and restored as they are, and the store that one becomes is
+//! brought up to date when it is opened.
 
 mod check;
 mod make;
@@ -18,7 +22,12 @@ use rusqlite::{Connection, OpenFlags};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::FileError;
 
-use super::{INDEX_VERSION, StoreError, id_at};
+use super::index::{self, COLUMNS, Contexts, Entry, VERSION};
+use super::migration::{BLOBS, has_table};
+use super::pads::text_id_at;
+use super::segments::record::{Head, Record};
+use super::segments::{Lookup, Segments};
+use super::{SEGMENTS, StoreError};
 
 pub use check::{Checked, check};
 pub use make::{BackedUp, back_up};
@@ -44,6 +53,12 @@ pub enum BackupError {
     /// There is no store in the directory.
     #[error("{} has no store: it has no index.sqlite", directory.display())]
     NoStore {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The store is of a former layout.
+    #[error("the store {} is of a former version, with a file for each upload", directory.display())]
+    FormerStore {
         /// The directory.
         directory: PathBuf,
     },
@@ -105,14 +120,14 @@ pub enum BackupError {
         /// SQLite's words.
         problem: String,
     },
-    /// Files of the backup are missing or damaged.
-    #[error("{count} of the {of} files in {} are missing or damaged, such as {first}", directory.display())]
+    /// Uploads or files of pads in the backup are missing or damaged.
+    #[error("{count} of the {of} uploads and files of pads in {} are missing or damaged, such as {first}", directory.display())]
     Damaged {
         /// The directory.
         directory: PathBuf,
-        /// The number of files.
+        /// The number of them.
         count: usize,
-        /// The number of files that the index names.
+        /// The number that the index names.
         of: usize,
         /// One of them.
         first: BlobId,
@@ -134,7 +149,7 @@ impl From<rusqlite::Error> for BackupError {
     }
 }
 
-/// The files that were looked at so far, and all of them.
+/// The uploads and files of pads that were looked at so far, and all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
     /// Those so far.
@@ -143,24 +158,26 @@ pub struct Done {
     pub of: u64,
 }
 
-/// What a file of a store or a backup holds.
+/// What a file of a store or a backup holds, which is named by its hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// An upload, in former layouts.
     Upload,
     Pads,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Upload, Self::Pads];
-
     /// The directory of such files, in stores and in backups.
     fn directory(self) -> &'static str {
         match self {
-            Self::Upload => "blobs",
+            Self::Upload => BLOBS,
             Self::Pads => "pads",
         }
     }
 }
+
+/// The directories of a backup, of today's and of former layouts.
+const DIRECTORIES: [&str; 3] = [SEGMENTS, "pads", BLOBS];
 
 /// A file that an index names.
 #[derive(Debug, Clone, Copy)]
@@ -190,25 +207,27 @@ impl Named {
     }
 }
 
-/// Returns the files that an index names.
+/// Returns the files that an index names by their hashes: pads and, in former layouts, uploads.
 fn named(index: &Connection) -> Result<Vec<Named>, StoreError> {
     let mut all = Vec::new();
-    let mut statement = index.prepare("SELECT id, bytes FROM readings ORDER BY sequence")?;
-    let uploads = statement.query_map([], |row| {
-        let bytes: i64 = row.get(1)?;
-        Ok(Named {
-            kind: Kind::Upload,
-            id: id_at(row, 0)?,
-            bytes: u64::try_from(bytes).ok(),
-        })
-    })?;
-    for upload in uploads {
-        all.push(upload?);
+    if is_former(index)? {
+        let mut statement = index.prepare("SELECT id, bytes FROM readings ORDER BY sequence")?;
+        let uploads = statement.query_map([], |row| {
+            let bytes: i64 = row.get(1)?;
+            Ok(Named {
+                kind: Kind::Upload,
+                id: text_id_at(row, 0)?,
+                bytes: u64::try_from(bytes).ok(),
+            })
+        })?;
+        for upload in uploads {
+            all.push(upload?);
+        }
     }
     // Programs before frames made no such table.
     if has_table(index, "pads")? {
         let mut statement = index.prepare("SELECT id FROM pads ORDER BY sequence")?;
-        let pads = statement.query_map([], |row| id_at(row, 0))?;
+        let pads = statement.query_map([], |row| text_id_at(row, 0))?;
         for id in pads {
             let (kind, bytes) = (Kind::Pads, None);
             all.push(Named {
@@ -221,20 +240,102 @@ fn named(index: &Connection) -> Result<Vec<Named>, StoreError> {
     Ok(all)
 }
 
-fn has_table(index: &Connection, name: &str) -> rusqlite::Result<bool> {
-    let select = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let count: i64 = index.query_row(select, [name], |row| row.get(0))?;
-    Ok(count > 0)
+/// Returns whether an index is of a former layout.
+fn is_former(index: &Connection) -> rusqlite::Result<bool> {
+    let version: i64 = index.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(version < VERSION)
 }
 
-/// Takes uploads out of an index that is no live store's. Rows of pads stay, because frames refer to them: a used pad
+/// Takes uploads out of an index of a former layout that is no live store's. Rows of pads stay, because frames refer to them: a used pad
 /// must not become usable again.
 fn leave_out(index: &Connection, files: &[Named]) -> rusqlite::Result<()> {
+    if !is_former(index)? {
+        return Ok(());
+    }
     let mut delete = index.prepare("DELETE FROM readings WHERE id = ?1")?;
     for file in files.iter().filter(|file| file.kind == Kind::Upload) {
         delete.execute([file.id.to_string()])?;
     }
     Ok(())
+}
+
+/// Takes uploads out of an index that is no live store's.
+fn leave_uploads_out(index: &Connection, uploads: &[Entry]) -> rusqlite::Result<()> {
+    for entry in uploads {
+        index::delete(index, entry.sequence)?;
+    }
+    Ok(())
+}
+
+/// The uploads in the segments of a directory, as an index has them.
+struct Uploads<'a> {
+    index: &'a Connection,
+    segments: Segments,
+    contexts: Contexts,
+}
+
+impl<'a> Uploads<'a> {
+    fn new(index: &'a Connection, directory: &Path) -> Result<Self, StoreError> {
+        let segments = Segments::of(directory.join(SEGMENTS));
+        for (head, _) in heads(index)? {
+            segments.know(head);
+        }
+        Ok(Self {
+            index,
+            segments,
+            contexts: Contexts::default(),
+        })
+    }
+
+    /// Returns whether the segments have an upload, whole.
+    fn has(&self, entry: &Entry) -> Result<bool, StoreError> {
+        let Some(place) = entry.place else {
+            return Ok(false);
+        };
+        let Lookup::Record(Record::Upload(upload)) = self.segments.read(place, entry.len)? else {
+            return Ok(false);
+        };
+        let context = self.contexts.get(self.index, entry.context)?;
+        let bytes = context.upload(upload);
+        Ok(bytes.is_some_and(|bytes| BlobId::of(&bytes) == entry.id))
+    }
+
+    /// Calls a function with each upload of the index, in the order in which segments have them.
+    fn each(
+        &self,
+        mut call: impl FnMut(Entry) -> Result<(), BackupError>,
+    ) -> Result<(), BackupError> {
+        let select = format!("SELECT {COLUMNS} FROM uploads ORDER BY place");
+        let mut statement = self.index.prepare(&select)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            call(Entry::from_row(row)?)?;
+        }
+        Ok(())
+    }
+
+    fn count(&self) -> rusqlite::Result<u64> {
+        let count: i64 = self
+            .index
+            .query_row("SELECT count(*) FROM uploads", [], |row| row.get(0))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+}
+
+/// Returns the heads of the segments that an index knows, and how far it knows them.
+fn heads(index: &Connection) -> Result<Vec<(Head, u64)>, StoreError> {
+    let mut select = index.prepare("SELECT head, applied FROM segments ORDER BY number")?;
+    let rows = select.query_map([], |row| {
+        Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, i64>(1)?))
+    })?;
+    let mut heads = Vec::new();
+    for row in rows {
+        let (head, applied) = row?;
+        if let Ok(head) = Head::from_bytes(&head) {
+            heads.push((head, u64::try_from(applied).unwrap_or(0)));
+        }
+    }
+    Ok(heads)
 }
 
 /// Opens an index that is there, and checks that this program knows its layout.
@@ -243,7 +344,7 @@ fn open(path: &Path, directory: &Path, flags: OpenFlags) -> Result<Connection, B
     index.busy_timeout(Duration::from_secs(30))?;
     let version = index.pragma_query_value(None, "user_version", |row| row.get(0));
     match version {
-        Ok(1..=INDEX_VERSION) => Ok(index),
+        Ok(1..=VERSION) => Ok(index),
         Ok(found) => Err(StoreError::NewerLayout {
             directory: directory.to_owned(),
             found,

@@ -1,36 +1,22 @@
 //! The catalogue: lists of uploads by device and time, removal, and descriptions of uploads that the index lacks.
 
 use std::fs;
-use std::io;
-use std::path::Path;
-use std::sync::PoisonError;
 use std::time::UNIX_EPOCH;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::{Filter, MAX_PAGE};
-use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::files::FileError;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::moments::Moment;
 
-use super::commits::{NewEntry, insert, lock};
-use super::{
-    INDEX_COLUMNS, Store, StoreError, StoredReadings, as_i64, entry, from_row, id_at, to_json,
-};
-
-/// The columns and tables of version 2 of the index, which version 1 lacks. `described` is 0 of uploads that a program
-/// with version 1 has stored, whose summary has no time and no key.
-pub(super) const LAYOUT: &str = "
-    ALTER TABLE readings ADD COLUMN first_ms INTEGER; -- milliseconds since 1970
-    ALTER TABLE readings ADD COLUMN last_ms INTEGER;
-    ALTER TABLE readings ADD COLUMN described INTEGER NOT NULL DEFAULT 0;
-    CREATE INDEX readings_of ON readings (uploader, last_ms);
-    CREATE INDEX readings_until ON readings (last_ms);
-    CREATE INDEX readings_undescribed ON readings (sequence) WHERE described = 0;
-    CREATE TABLE removed (id TEXT PRIMARY KEY) STRICT;
-    PRAGMA user_version = 2;
-";
+use super::commits::{Form, NewEntry, lock};
+use super::index::{self, COLUMNS, Entry};
+use super::migration::BLOBS;
+use super::recovery::note_removal;
+use super::segments::record::{Context, Record, Removal, SpanMs};
+use super::{Store, StoreError, StoredReadings, as_i64};
 
 /// A page of the list of uploads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +50,7 @@ pub struct Completed {
 /// The name of the uploader of an upload that was encrypted under a shared key, if the index that knew it is lost.
 pub const UNKNOWN_UPLOADER: &str = "unknown";
 
-/// The most uploads that are described, or whose removal is finished, in one transaction.
+/// The most uploads that are described in one transaction.
 const AT_A_TIME: usize = 256;
 
 impl Store {
@@ -73,24 +59,21 @@ impl Store {
     /// Uploads whose labels are no times meet no filter by time.
     pub fn list(&self, filter: &Filter) -> Result<Listed, StoreError> {
         let limit = u64::from(filter.limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE));
-        let (conditions, mut values) = conditions(filter);
+        let index = self.lister();
         // One more tells whether there is a next page.
-        values.push(Value::from(as_i64(limit + 1)));
-        let index = self.reader();
-        let mut statement = index.prepare_cached(&format!(
-            "SELECT {INDEX_COLUMNS}, sequence FROM readings {conditions} ORDER BY sequence DESC LIMIT ?"
-        ))?;
-        let rows = statement.query_map(params_from_iter(values), |row| {
-            Ok((from_row(row)?, row.get::<_, i64>(5)?))
+        let mut entries = Vec::new();
+        select(&index, filter, None, LAST_FIRST, Some(limit + 1), |entry| {
+            entries.push(entry);
+            true
         })?;
-        let mut rows: Vec<(StoredReadings, i64)> = rows.collect::<Result<_, _>>()?;
-        let more = rows.len() as u64 > limit;
-        rows.truncate(limit as usize);
-        let last = rows
+        let more = entries.len() as u64 > limit;
+        entries.truncate(limit as usize);
+        let last = entries
             .last()
-            .and_then(|(_, sequence)| u64::try_from(*sequence).ok());
+            .and_then(|entry| u64::try_from(entry.sequence).ok());
+        let readings = entries.iter().map(|entry| self.readings(&index, entry));
         Ok(Listed {
-            readings: rows.into_iter().map(|(readings, _)| readings).collect(),
+            readings: readings.collect::<Result<_, _>>()?,
             next: last.filter(|_| more),
         })
     }
@@ -112,254 +95,343 @@ impl Store {
     /// Returns the uploads that meet a filter, in the order in which they were stored. Stops behind the first that have more than
     /// `most` bytes together.
     pub fn select(&self, filter: &Filter, most: u64) -> Result<Vec<StoredReadings>, StoreError> {
-        let mut filter = filter.clone();
-        let mut selected = Vec::new();
+        let index = self.lister();
+        let mut entries = Vec::new();
         let mut bytes = 0u64;
-        loop {
-            let page = self.list(&filter)?;
-            bytes = page
-                .readings
-                .iter()
-                .fold(bytes, |sum, it| sum.saturating_add(it.bytes));
-            selected.extend(page.readings);
-            match page.next {
-                Some(next) if bytes <= most => filter.before = Some(next),
-                _ => break,
-            }
-        }
-        selected.reverse();
-        Ok(selected)
+        select(&index, filter, None, LAST_FIRST, None, |entry| {
+            bytes = bytes.saturating_add(entry.bytes);
+            entries.push(entry);
+            bytes <= most
+        })?;
+        let selected = entries.iter().rev();
+        selected.map(|entry| self.readings(&index, entry)).collect()
     }
 
-    /// Removes an upload: from the index, and then its file. What a crash interrupts, the next opening finishes.
+    /// Removes an upload. When this returns its removal is on disk. Its bytes go when [`Store::compact`] gives the room back.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] if nothing is stored under this id.
     pub fn remove(&self, id: &BlobId) -> Result<StoredReadings, StoreError> {
-        let removed = self.remove_selected(|index| Ok(entry(index, id)?.into_iter().collect()))?;
+        let removed =
+            self.remove_selected(|index| Ok(index::find(index, id)?.into_iter().collect()))?;
         let removed = removed.into_iter().next();
         removed.ok_or(StoreError::NotFound { id: *id })
     }
 
-    /// Removes the uploads that `select` takes from the index: from the index, and then their files. Returns them.
+    /// Removes the uploads that `select` takes from the index, and returns them.
     pub(super) fn remove_selected(
         &self,
-        select: impl FnOnce(&Connection) -> Result<Vec<StoredReadings>, StoreError>,
+        select: impl FnOnce(&Connection) -> Result<Vec<Entry>, StoreError>,
     ) -> Result<Vec<StoredReadings>, StoreError> {
-        // Nobody stores the same content between the two steps.
-        let _removing = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let mut index = lock(&self.index);
-        // Where files cannot be removed, no further ones are left without an entry.
-        finish_removals(&index, &self.blobs)?;
-        let removed = select(&index)?;
-        if removed.is_empty() {
-            return Ok(removed);
+        let mut writing = lock(&self.writing);
+        let selected = select(&writing.index)?;
+        if selected.is_empty() {
+            return Ok(Vec::new());
         }
-        let transaction = index.transaction()?;
-        for readings in &removed {
-            let text = readings.id.to_string();
-            let mut note =
-                transaction.prepare_cached("INSERT OR IGNORE INTO removed (id) VALUES (?1)")?;
-            note.execute([&text])?;
-            let mut delete = transaction.prepare_cached("DELETE FROM readings WHERE id = ?1")?;
-            delete.execute([&text])?;
-        }
-        transaction.commit()?;
+        let removed = writing.append(|addition| {
+            let mut removed = Vec::with_capacity(selected.len());
+            for entry in &selected {
+                let removal = Removal {
+                    id: *entry.id.as_bytes(),
+                    sequence: entry.sequence,
+                };
+                if let Some(place) = entry.place {
+                    addition.batch.record(&Record::Removed(removal));
+                    note_removal(addition.index, &removal, place.segment)?;
+                }
+                index::died(addition.index, entry, addition.now)?;
+                index::delete(addition.index, entry.sequence)?;
+                let context = addition.contexts.get(addition.index, entry.context)?;
+                removed.push(entry.readings(&context));
+            }
+            Ok(removed)
+        })?;
+        drop(writing);
         removed
             .iter()
             .for_each(|readings| self.uploaders.take(readings));
-        finish_removals(&index, &self.blobs)?;
         Ok(removed)
     }
 
-    /// Adds to the index what it does not know: time and key of uploads that a program of an older version has stored,
-    /// and, if the index was lost and made anew, all uploads whose files are there. `describe` reads the bytes
+    /// Adds to the index what the segments do not tell: time and key of uploads that a program of layout 1 has stored, and, if the
+    /// index was lost and made anew, uploads in files of a former layout. `describe` reads the bytes
     /// of an upload, and returns `None` for what is none. `progress` is told the number of uploads that are done.
     ///
-    /// Without the index, the uploader of an upload under a key that devices share is not known any more; it becomes
-    /// [`UNKNOWN_UPLOADER`]. The time at which an upload was stored becomes that of its file.
+    /// The uploader of an upload in a file of its own, under a key that devices share, is not known without the former index; it becomes
+    /// [`UNKNOWN_UPLOADER`]. The time at which it was stored becomes that of its file.
     pub fn complete(
         &self,
         describe: impl Fn(&[u8]) -> Option<Description>,
         progress: impl Fn(u64),
     ) -> Result<Completed, StoreError> {
-        let known = self.undescribed()?;
-        let unlisted = match self.is_new {
-            true => self.unlisted()?,
-            false => Vec::new(),
-        };
         let mut completed = Completed::default();
-        let all = known.iter().map(|id| (id, false));
-        let all: Vec<_> = all.chain(unlisted.iter().map(|id| (id, true))).collect();
-        for some in all.chunks(AT_A_TIME) {
-            let read = some.iter().map(|&(id, is_new)| {
-                let bytes = self.read_file(id).ok();
-                (id, is_new, bytes.and_then(|bytes| describe(&bytes)))
+        for some in self.undescribed()?.chunks(AT_A_TIME) {
+            let read = some.iter().map(|(sequence, id)| {
+                let bytes = self.get(id).ok();
+                (*sequence, bytes.and_then(|bytes| describe(&bytes)))
             });
             let read: Vec<_> = read.collect();
-            let mut added = Vec::new();
-            let mut index = lock(&self.index);
-            let transaction = index.transaction()?;
-            for (id, is_new, description) in read {
-                match (description, is_new) {
-                    (None, _) => completed.left += 1,
-                    (Some(description), false) => {
-                        set_summary(&transaction, id, &description.summary)?;
-                        completed.described += 1;
-                    }
-                    (Some(description), true) => {
-                        let new = self.unlisted_entry(id, description)?;
-                        added.push(insert(&transaction, &new)?.0);
-                        completed.adopted += 1;
+            lock(&self.writing).append(|addition| {
+                for (sequence, description) in read {
+                    match description {
+                        Some(description) => {
+                            set_summary(addition, sequence, &description.summary)?;
+                            completed.described += 1;
+                        }
+                        None => completed.left += 1,
                     }
                 }
-            }
-            transaction.commit()?;
-            drop(index);
-            added
-                .iter()
-                .for_each(|readings| self.uploaders.add(readings));
-            progress(completed.described + completed.adopted + completed.left);
+                Ok(())
+            })?;
+            progress(completed.described + completed.left);
+        }
+        if self.is_new {
+            self.adopt(describe, progress, &mut completed)?;
         }
         Ok(completed)
     }
 
-    /// The uploads that a program of an older version has stored.
-    fn undescribed(&self) -> Result<Vec<BlobId>, StoreError> {
-        let index = self.reader();
-        let mut statement = index
-            .prepare_cached("SELECT id FROM readings WHERE described = 0 ORDER BY sequence")?;
-        let ids = statement.query_map([], |row| id_at(row, 0))?;
-        Ok(ids.collect::<Result<_, _>>()?)
+    /// The uploads whose time and key are not known.
+    fn undescribed(&self) -> Result<Vec<(i64, BlobId)>, StoreError> {
+        let index = self.lister();
+        let mut statement = index.prepare(
+            "SELECT sequence, id FROM uploads JOIN undescribed USING (sequence) ORDER BY sequence",
+        )?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, index::id_at(row, 1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The files that the index does not know, in the order of their times.
-    fn unlisted(&self) -> Result<Vec<BlobId>, StoreError> {
-        let failed = || FileError::io("list", &self.blobs);
-        let mut unlisted = Vec::new();
-        for file in fs::read_dir(&self.blobs).map_err(failed())? {
+    /// Packs files of a former layout, whose index is lost, into segments, in the order of their times.
+    fn adopt(
+        &self,
+        describe: impl Fn(&[u8]) -> Option<Description>,
+        progress: impl Fn(u64),
+        completed: &mut Completed,
+    ) -> Result<(), StoreError> {
+        let blobs = self.directory.join(BLOBS);
+        if !blobs.is_dir() {
+            return Ok(());
+        }
+        let failed = || FileError::io("list", &blobs);
+        let mut files = Vec::new();
+        for file in fs::read_dir(&blobs).map_err(failed())? {
             let file = file.map_err(failed())?;
             let name = file.file_name();
             let id: Option<BlobId> = name.to_str().and_then(|name| name.parse().ok());
-            if let Some(id) = id
-                && self.find(&id)?.is_none()
-            {
-                let modified = file.metadata().and_then(|metadata| metadata.modified());
-                unlisted.push((modified.ok(), id));
+            let modified = file.metadata().and_then(|metadata| metadata.modified());
+            files.extend(id.map(|id| (modified.unwrap_or(UNIX_EPOCH), id)));
+        }
+        files.sort_by_key(|&(modified, _)| modified);
+        for (modified, id) in files {
+            let path = blobs.join(id.to_string());
+            let bytes = fs::read(&path).map_err(FileError::io("read", &path))?;
+            let description = match BlobId::of(&bytes) == id {
+                true => describe(&bytes),
+                false => None,
+            };
+            let Some(Description { summary, device }) = description else {
+                completed.left += 1;
+                continue;
+            };
+            let since = modified.duration_since(UNIX_EPOCH).ok();
+            let new = NewEntry {
+                id,
+                bytes: bytes.len() as u64,
+                form: Form::of(&bytes),
+                uploader: device.unwrap_or_else(|| UNKNOWN_UPLOADER.to_owned()),
+                summary,
+                definitions: None,
+                created_at: since.map(|since| as_i64(since.as_secs())),
+                sequence: None,
+                is_undescribed: false,
+                frame: None,
+                repairs: false,
+            };
+            let (readings, stored) =
+                lock(&self.writing).append(|addition| addition.insert(&new))?;
+            if stored == super::Stored::New {
+                self.uploaders.add(&readings);
+                completed.adopted += 1;
             }
+            fs::remove_file(&path).map_err(FileError::io("remove", &path))?;
+            progress(completed.described + completed.adopted + completed.left);
         }
-        unlisted.sort_by_key(|&(modified, _)| modified);
-        Ok(unlisted.into_iter().map(|(_, id)| id).collect())
-    }
-
-    /// The bytes of an upload, also if the index does not know it.
-    fn read_file(&self, id: &BlobId) -> Result<Vec<u8>, StoreError> {
-        let path = self.blob_path(id);
-        let bytes = fs::read(&path).map_err(FileError::io("read", &path))?;
-        match BlobId::of(&bytes) == *id {
-            true => Ok(bytes),
-            false => Err(StoreError::Corrupt { id: *id, path }),
-        }
-    }
-
-    /// The entry of a file that the index does not know.
-    fn unlisted_entry(
-        &self,
-        id: &BlobId,
-        description: Description,
-    ) -> Result<NewEntry, StoreError> {
-        let path = self.blob_path(id);
-        let file = fs::metadata(&path).map_err(FileError::io("find", &path))?;
-        let modified = file.modified().ok();
-        let seconds = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let device = description.device;
-        Ok(NewEntry {
-            id: *id,
-            bytes: file.len(),
-            uploader: device.unwrap_or_else(|| UNKNOWN_UPLOADER.to_owned()),
-            summary: description.summary,
-            definitions: None,
-            created_at: seconds.map(|seconds| as_i64(seconds.as_secs())),
-            frame: None,
-        })
+        // Files that are no uploads stay, if there are any.
+        let _ = fs::remove_dir(&blobs);
+        Ok(())
     }
 }
 
 /// Records what an upload of the index is.
-fn set_summary(index: &Connection, id: &BlobId, summary: &UploadSummary) -> Result<(), StoreError> {
-    let mut statement = index.prepare_cached(
-        "UPDATE readings SET summary = ?2, first_ms = ?3, last_ms = ?4, described = 1 WHERE id = ?1",
+fn set_summary(
+    addition: &super::commits::Addition<'_>,
+    sequence: i64,
+    summary: &UploadSummary,
+) -> Result<(), StoreError> {
+    let index = addition.index;
+    let select = format!("SELECT {COLUMNS} FROM uploads WHERE sequence = ?1");
+    let entry = index
+        .prepare_cached(&select)?
+        .query_row([sequence], Entry::from_row)?;
+    let former = addition.contexts.get(index, entry.context)?;
+    let context = Context {
+        columns: summary.columns.clone(),
+        key: summary.key.clone(),
+        epoch: summary.epoch,
+        ..former.context.clone()
+    };
+    // The record in the segment is read with this model.
+    let context = addition.contexts.exactly(index, &context, &former.model)?;
+    let span = summary.span.map(|span| SpanMs {
+        first: span.first.unix_ms(),
+        last: span.last.unix_ms(),
+    });
+    let product = summary.rows.checked_mul(summary.columns.len() as u64);
+    let elements = (product != Some(summary.elements)).then_some(as_i64(summary.elements));
+    let mut update = index.prepare_cached(
+        "UPDATE uploads SET context = ?2, rows = ?3, elements = ?4, first_ms = ?5, last_ms = ?6 WHERE sequence = ?1",
     )?;
-    let span = summary.span;
-    statement.execute(params![
-        id.to_string(),
-        to_json(summary)?,
-        span.map(|span| span.first.unix_ms()),
-        span.map(|span| span.last.unix_ms()),
+    update.execute(params![
+        sequence,
+        context.number,
+        as_i64(summary.rows),
+        elements,
+        span.map(|span| span.first),
+        span.map(|span| span.last),
     ])?;
+    context.stretch(index, span)?;
+    let mut delete = index.prepare_cached("DELETE FROM undescribed WHERE sequence = ?1")?;
+    delete.execute([sequence])?;
     Ok(())
 }
 
-/// The conditions of a filter in SQL, and their values in order.
-pub(super) fn conditions(filter: &Filter) -> (String, Vec<Value>) {
-    let mut conditions = Vec::new();
+/// The uploads of a list: those that were stored last first.
+pub(super) const LAST_FIRST: &str = "DESC";
+/// The uploads in the order in which they were stored.
+pub(super) const FIRST_FIRST: &str = "ASC";
+
+/// Returns the statement of [`select`], and the values of its parameters.
+fn statement_of(
+    filter: &Filter,
+    after: Option<u64>,
+    order: &str,
+    limit: Option<u64>,
+) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let patterns = filter.names.patterns();
-    if !patterns.is_empty() {
-        let each = patterns.iter().map(|pattern| {
-            values.push(Value::from(pattern.clone()));
-            match pattern.contains(['*', '?']) {
-                true => "uploader GLOB ?",
-                false => "uploader = ?",
-            }
-        });
-        let each: Vec<&str> = each.collect();
-        conditions.push(format!("({})", each.join(" OR ")));
-    }
-    let mut number = |condition: &str, value: Option<i64>| {
+    let each = patterns.iter().map(|pattern| {
+        values.push(Value::from(pattern.clone()));
+        match pattern.contains(['*', '?']) {
+            true => "uploader GLOB ?",
+            false => "uploader = ?",
+        }
+    });
+    let of_names: Vec<&str> = each.collect();
+    let mut conditions = Vec::new();
+    let mut condition = |text: &str, value: Option<i64>, times: usize| {
         if let Some(value) = value {
-            conditions.push(condition.to_owned());
-            values.push(Value::from(value));
+            conditions.push(text.to_owned());
+            values.extend(std::iter::repeat_n(Value::from(value), times));
         }
     };
-    number("last_ms >= ?", filter.since.map(Moment::unix_ms));
-    number("first_ms < ?", filter.until.map(Moment::unix_ms));
-    number("sequence < ?", filter.before.map(as_i64));
-    match conditions.is_empty() {
-        true => (String::new(), values),
-        false => (format!("WHERE {}", conditions.join(" AND ")), values),
-    }
+    let since = filter.since.map(Moment::unix_ms);
+    let until = filter.until.map(Moment::unix_ms);
+    condition("last_ms >= ?", since, 1);
+    condition("last_ms < ? + longest_ms AND first_ms < ?", until, 2);
+    condition("sequence < ?", filter.before.map(as_i64), 1);
+    condition("sequence > ?", after.map(as_i64), 1);
+    let limit = limit.map_or(-1, as_i64);
+    let is_plain = of_names.is_empty() && since.is_none() && until.is_none();
+    let statement = if after.is_some() && !is_plain {
+        // What came behind a number is little, whatever the filter is.
+        let names = match of_names.is_empty() {
+            true => String::new(),
+            false => format!("({}) AND ", of_names.join(" OR ")),
+        };
+        let conditions = conditions.join(" AND ");
+        format!(
+            "SELECT {COLUMNS} FROM uploads NOT INDEXED CROSS JOIN contexts ON context = number
+             WHERE {names}{conditions} ORDER BY sequence {order} LIMIT ?"
+        )
+    } else if is_plain {
+        let conditions = match conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {}", conditions.join(" AND ")),
+        };
+        format!("SELECT {COLUMNS} FROM uploads {conditions} ORDER BY sequence {order} LIMIT ?")
+    } else {
+        let contexts = match of_names.is_empty() {
+            true => "contexts".to_owned(),
+            false => format!("(SELECT * FROM contexts WHERE {})", of_names.join(" OR ")),
+        };
+        let conditions: String = conditions
+            .iter()
+            .map(|condition| format!(" AND {condition}"))
+            .collect();
+        // The numbers first, so that only uploads that are taken are read.
+        format!(
+            "SELECT {COLUMNS} FROM uploads WHERE sequence IN
+             (SELECT sequence FROM {contexts} CROSS JOIN uploads INDEXED BY uploads_of ON context = number{conditions}
+              ORDER BY sequence {order} LIMIT ?) ORDER BY sequence {order}"
+        )
+    };
+    values.push(Value::from(limit));
+    (statement, values)
 }
 
-/// Removes the files of uploads that are to be removed.
-pub(super) fn finish_removals(index: &Connection, blobs: &Path) -> Result<(), StoreError> {
-    // The file of an upload that has come again since is no longer to be removed.
-    index.execute(
-        "DELETE FROM removed WHERE id IN (SELECT id FROM readings)",
-        [],
-    )?;
-    loop {
-        let mut statement = index.prepare_cached("SELECT id FROM removed LIMIT ?1")?;
-        let some = statement.query_map([as_i64(AT_A_TIME as u64)], |row| id_at(row, 0))?;
-        let some: Vec<BlobId> = some.collect::<Result<_, _>>()?;
-        if some.is_empty() {
-            return Ok(());
+/// Gives the uploads that meet a filter and were stored after the one of the number `after` to `take`, in an order, until it returns false.
+///
+/// Which uploads these are is found in the indices of uploads by context and time; those of one device on one day are few, whatever
+/// the store has. An upload begins at most its context's longest span before its end.
+pub(super) fn select(
+    index: &Connection,
+    filter: &Filter,
+    after: Option<u64>,
+    order: &str,
+    limit: Option<u64>,
+    mut take: impl FnMut(Entry) -> bool,
+) -> Result<(), StoreError> {
+    let (statement, values) = statement_of(filter, after, order, limit);
+    let mut statement = index.prepare_cached(&statement)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    while let Some(row) = rows.next()? {
+        if !take(Entry::from_row(row)?) {
+            break;
         }
-        for id in &some {
-            let path = blobs.join(id.to_string());
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FileError::io("remove", &path)(error).into());
-                }
-                _ => {}
-            }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        reason = "a test stops at what it does not expect"
+    )]
+
+    use super::*;
+
+    /// A look every second must not read the index of everything that a device has ever uploaded.
+    #[test]
+    fn a_look_is_about_what_is_behind_the_last_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let (index, _) = index::open(directory.path()).unwrap();
+        let selected = Filter::from_query("device=hill,lake-*&since=2026-11-23").unwrap();
+        for filter in [selected, Filter::ALL] {
+            let filter = Filter {
+                before: Some(9),
+                ..filter
+            };
+            let (statement, values) = statement_of(&filter, Some(7), FIRST_FIRST, Some(1000));
+            let plan = format!("EXPLAIN QUERY PLAN {statement}");
+            let mut statement = index.prepare(&plan).unwrap();
+            let steps =
+                statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
+            let steps: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
+            let expected = "SEARCH uploads USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
+            assert_eq!(steps.first().map(String::as_str), Some(expected), "{steps:?}");
+            // Nothing is sorted, and contexts are found by their numbers.
+            assert!(steps.len() <= 2, "{steps:?}");
         }
-        files::flush_directory(blobs)?;
-        let transaction = index.unchecked_transaction()?;
-        for id in &some {
-            let mut statement = transaction.prepare_cached("DELETE FROM removed WHERE id = ?1")?;
-            statement.execute([id.to_string()])?;
-        }
-        transaction.commit()?;
     }
 }

@@ -2,20 +2,20 @@
 //!
 //! A file of pads lies in `pads/`, named by its hash as uploads are, readable by the server alone: it holds
 //! the key of the board's tags. The index has a row for each file and one for each frame, which is written in the
-//! transaction of the frame's upload.
+//! transaction of the frame's upload. The upload's record in the segment has the frame, too.
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 use tfhe_sbc_transport::protocol::{DeviceId, FrameSpan, UploadSummary};
-use tfhe_sbc_upload::pads::PadHead;
+use tfhe_sbc_transport::{BlobId, BlobIdError};
+use tfhe_sbc_upload::pads::{PadFile, PadHead};
 
-use super::commits::NewEntry;
-use super::{Store, StoreError, Stored, StoredReadings, now};
+use super::{Store, StoreError, Stored, StoredReadings, index, now};
 
 /// The tables. Programs that do not know them use the same index without them.
 pub(super) const LAYOUT: &str = "
@@ -33,16 +33,19 @@ pub(super) const LAYOUT: &str = "
         pads     INTEGER NOT NULL,
         counter  INTEGER NOT NULL,
         tag      INTEGER NOT NULL,
-        readings TEXT    NOT NULL,
+        readings BLOB    NOT NULL,
         PRIMARY KEY (pads, counter)
     ) STRICT, WITHOUT ROWID;
 ";
 
+const INSERT: &str =
+    "INSERT INTO pads (id, board, mac_key, head, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+                      ON CONFLICT DO NOTHING";
 const COLUMNS: &str = "sequence, id, head, created_at, ended_at";
 
 /// The number of pads in the index, by which frames refer to them. Newer ones have larger numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PadsNumber(i64);
+pub struct PadsNumber(pub(super) i64);
 
 /// A file of pads in the store.
 #[derive(Clone)]
@@ -102,23 +105,22 @@ impl Store {
         }
         let board = DeviceId(head.plan.device).to_string();
         let bytes = head.to_bytes().map_err(StoreError::PadHead)?;
-        let mut index = super::commits::lock(&self.index);
-        let transaction = index.transaction()?;
-        let added = transaction.execute(
-            "INSERT INTO pads (id, board, mac_key, head, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO NOTHING",
-            params![id.to_string(), board, head.mac_key(), bytes, now()],
-        )?;
+        let mut writing = super::commits::lock(&self.writing);
+        let added = index::flushed(&mut writing.index, |index| {
+            let row = params![id.to_string(), board, head.mac_key(), bytes, now()];
+            Ok(index.execute(INSERT, row)?)
+        })?;
         let select = format!("SELECT {COLUMNS} FROM pads WHERE id = ?1");
-        let found = transaction.query_row(&select, [id.to_string()], from_row);
-        let Some(pads) = found.optional()? else {
-            drop(transaction);
-            drop(index);
+        let found = writing
+            .index
+            .query_row(&select, [id.to_string()], from_row)
+            .optional()?;
+        let Some(pads) = found else {
+            drop(writing);
             // No row refers to the file.
             let _ = fs::remove_file(self.pads.join(id.to_string()));
             return Err(StoreError::PadsOfSameKey);
         };
-        transaction.commit()?;
         let stored = match added {
             0 => Stored::AlreadyStored,
             _ => Stored::New,
@@ -157,12 +159,14 @@ impl Store {
 
     /// Has all pads of a board take no more frames.
     pub fn end_pads(&self, board: DeviceId) -> Result<(), StoreError> {
-        let index = super::commits::lock(&self.index);
-        index.execute(
-            "UPDATE pads SET ended_at = ?2 WHERE board = ?1 AND ended_at IS NULL",
-            params![board.to_string(), now()],
-        )?;
-        Ok(())
+        let mut writing = super::commits::lock(&self.writing);
+        index::flushed(&mut writing.index, |index| {
+            index.execute(
+                "UPDATE pads SET ended_at = ?2 WHERE board = ?1 AND ended_at IS NULL",
+                params![board.to_string(), now()],
+            )?;
+            Ok(())
+        })
     }
 
     /// Returns how many frames of some pads have arrived.
@@ -189,7 +193,7 @@ impl Store {
             .prepare_cached("SELECT tag, readings FROM frames WHERE pads = ?1 AND counter = ?2")?;
         let found = statement.query_row(params![pads.0, counter], |row| {
             let tag: i64 = row.get(0)?;
-            Ok((tag.cast_unsigned(), super::id_at(row, 1)?))
+            Ok((tag.cast_unsigned(), index::id_at(row, 1)?))
         });
         Ok(found.optional()?)
     }
@@ -207,15 +211,12 @@ impl Store {
         summary: &UploadSummary,
         frame: ArrivingFrame,
     ) -> Result<(StoredReadings, Stored), StoreError> {
-        self.put_entry(upload, |id| NewEntry {
-            id,
-            bytes: upload.len() as u64,
-            uploader: board.to_string(),
-            summary: summary.clone(),
-            definitions: None,
-            created_at: None,
-            frame: Some(frame),
-        })
+        let select = "SELECT id FROM pads WHERE sequence = ?1";
+        let pads = self
+            .reader()
+            .query_row(select, [frame.pads.0], |row| text_id_at(row, 0))?;
+        let uploader = board.to_string();
+        self.put_entry(upload, &uploader, summary, None, Some((frame, pads)))
     }
 
     /// Returns what became of a board's frames, in the order of their counters: of the newest pads of which frames
@@ -228,37 +229,38 @@ impl Store {
         let index = self.reader();
         let mut statement = index.prepare_cached(
             "SELECT readings FROM frames WHERE counter BETWEEN ?2 AND ?3
-             AND EXISTS (SELECT 1 FROM readings WHERE readings.id = frames.readings) AND pads =
+             AND EXISTS (SELECT 1 FROM uploads WHERE substr(uploads.id, 1, 8) = substr(frames.readings, 1, 8)
+                         AND uploads.id = frames.readings) AND pads =
              (SELECT max(sequence) FROM pads WHERE board = ?1
               AND EXISTS (SELECT 1 FROM frames WHERE frames.pads = pads.sequence))
              ORDER BY counter",
         )?;
         let rows = statement
             .query_map(params![board.to_string(), span.first, span.last], |row| {
-                super::id_at(row, 0)
+                index::id_at(row, 0)
             })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
-/// Adds a frame to those that have arrived. Nothing happens if the same frame has.
+/// Adds a frame to those that have arrived, and returns whether it is new. Nothing happens if it is not.
 pub(super) fn record(
     index: &Connection,
     frame: &ArrivingFrame,
     readings: &BlobId,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (pads, tag) = (frame.pads.0, frame.tag.cast_signed());
     let mut insert = index.prepare_cached(
         "INSERT INTO frames (pads, counter, tag, readings) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (pads, counter) DO NOTHING",
     )?;
-    let added = insert.execute(params![pads, frame.counter, tag, readings.to_string()])?;
+    let added = insert.execute(params![pads, frame.counter, tag, readings.as_bytes()])?;
     if added == 0 {
         let mut select =
             index.prepare_cached("SELECT tag FROM frames WHERE pads = ?1 AND counter = ?2")?;
         let known: i64 = select.query_row(params![pads, frame.counter], |row| row.get(0))?;
         return match known == tag {
-            true => Ok(()),
+            true => Ok(false),
             false => Err(StoreError::PadUsedTwice {
                 counter: frame.counter,
             }),
@@ -269,7 +271,62 @@ pub(super) fn record(
          AND board = (SELECT board FROM pads WHERE sequence = ?1)",
     )?;
     end.execute(params![pads, now()])?;
+    Ok(true)
+}
+
+/// Returns the number of a file of pads.
+pub(super) fn number_of(index: &Connection, id: &BlobId) -> Result<Option<PadsNumber>, StoreError> {
+    let mut select = index.prepare_cached("SELECT sequence FROM pads WHERE id = ?1")?;
+    let number = select.query_row([id.to_string()], |row| row.get(0));
+    Ok(number.optional()?.map(PadsNumber))
+}
+
+/// Adds the files of pads in a directory to an index that was lost, in the order of their times.
+pub(super) fn relist(index: &Connection, directory: &Path) -> Result<(), StoreError> {
+    let failed = || FileError::io("list", directory);
+    let mut found = Vec::new();
+    for file in fs::read_dir(directory).map_err(failed())? {
+        let file = file.map_err(failed())?;
+        let name = file.file_name();
+        let id: Option<BlobId> = name.to_str().and_then(|name| name.parse().ok());
+        let Some(id) = id else { continue };
+        let bytes = fs::read(file.path()).map_err(FileError::io("read", &file.path()))?;
+        let pads = PadFile::read(&bytes).ok();
+        match pads.filter(|_| BlobId::of(&bytes) == id) {
+            Some(pads) => {
+                let modified = file.metadata().and_then(|metadata| metadata.modified());
+                found.push((modified.unwrap_or(UNIX_EPOCH), id, pads.head()));
+            }
+            None => {
+                tracing::error!(file = %file.path().display(), "a file of pads is damaged");
+            }
+        }
+    }
+    found.sort_by_key(|(modified, id, _)| (*modified, id.to_string()));
+    for (modified, id, head) in &found {
+        let since = modified.duration_since(UNIX_EPOCH);
+        let created_at = since.map_or(0, |since| super::as_i64(since.as_secs()));
+        let board = DeviceId(head.plan.device).to_string();
+        let bytes = head.to_bytes().map_err(StoreError::PadHead)?;
+        let row = params![id.to_string(), board, head.mac_key(), bytes, created_at];
+        index.execute(INSERT, row)?;
+    }
+    if !found.is_empty() {
+        tracing::warn!(
+            files = found.len(),
+            "the index was lost: files of pads are listed again. Pads that were ended take frames again until they are ended again"
+        );
+    }
     Ok(())
+}
+
+/// Returns the id in a column of a row, which is a text.
+pub(super) fn text_id_at(row: &Row<'_>, column: usize) -> rusqlite::Result<BlobId> {
+    let text = row.get_ref(column)?.as_str()?;
+    text.parse().map_err(|error: BlobIdError| {
+        let kind = rusqlite::types::Type::Text;
+        rusqlite::Error::FromSqlConversionFailure(column, kind, error.into())
+    })
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredPads> {
@@ -279,7 +336,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<StoredPads> {
     })?;
     Ok(StoredPads {
         number: PadsNumber(row.get(0)?),
-        id: super::id_at(row, 1)?,
+        id: text_id_at(row, 1)?,
         head,
         created_at: time(row.get(3)?),
         ended_at: row.get::<_, Option<i64>>(4)?.map(time),

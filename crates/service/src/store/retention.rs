@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, params};
 
-use super::{INDEX_COLUMNS, Store, StoreError, StoredReadings, as_i64, from_row};
+use super::index::{COLUMNS, Entry};
+use super::{Store, StoreError, as_i64};
 
 /// The moment from which the age of an upload counts, in milliseconds since 1970.
 const COUNTS_FROM: &str = "min(ifnull(last_ms, created_at * 1000), created_at * 1000)";
@@ -46,10 +47,10 @@ pub struct Expired {
     pub more: bool,
 }
 
-/// Makes the index by age. It is no part of the layout's version: programs that do not know it keep it up to date.
+/// Makes the index by age.
 pub(super) fn create_index(index: &Connection) -> rusqlite::Result<()> {
     index.execute_batch(&format!(
-        "CREATE INDEX IF NOT EXISTS readings_by_age ON readings ({COUNTS_FROM})"
+        "CREATE INDEX IF NOT EXISTS uploads_by_age ON uploads ({COUNTS_FROM})"
     ))
 }
 
@@ -83,11 +84,11 @@ impl std::ops::AddAssign for Removed {
 }
 
 impl Store {
-    /// Removes the oldest uploads that are beyond the bounds at the time `now`, at most 64 of them. What a crash
-    /// interrupts, the next opening finishes.
+    /// Removes the oldest uploads that are beyond the bounds at the time `now`, at most 64 of them. [`Store::compact`] gives their
+    /// room back.
     ///
     /// # Errors
-    /// An index or a disk that fails. Uploads of this slice may have left the list then, and their files go later.
+    /// An index or a disk that fails. Nothing of this slice is removed then.
     pub fn expire(&self, retention: &Retention, now: SystemTime) -> Result<Expired, StoreError> {
         let cutoff = retention.cutoff(now);
         let mut expired = Expired::default();
@@ -98,7 +99,7 @@ impl Store {
             let mut selected = Vec::new();
             let oldest = oldest(index)?;
             expired.more = oldest.len() == AT_A_TIME;
-            for (readings, counts_from) in oldest {
+            for (entry, counts_from) in oldest {
                 let removed = match counts_from < cutoff {
                     true => &mut expired.by_age,
                     false if excess > 0 => &mut expired.by_bytes,
@@ -107,9 +108,9 @@ impl Store {
                         break;
                     }
                 };
-                removed.add(readings.bytes);
-                excess = excess.saturating_sub(readings.bytes);
-                selected.push(readings);
+                removed.add(entry.bytes);
+                excess = excess.saturating_sub(entry.bytes);
+                selected.push(entry);
             }
             Ok(selected)
         })?;
@@ -123,17 +124,17 @@ impl Store {
 }
 
 /// Returns the oldest uploads, the oldest first, with the moments from which their ages count.
-fn oldest(index: &Connection) -> Result<Vec<(StoredReadings, i64)>, StoreError> {
+fn oldest(index: &Connection) -> Result<Vec<(Entry, i64)>, StoreError> {
     let mut statement = index.prepare_cached(&oldest_first())?;
     let rows = statement.query_map(params![as_i64(AT_A_TIME as u64)], |row| {
-        Ok((from_row(row)?, row.get(5)?))
+        Ok((Entry::from_row(row)?, row.get(11)?))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn oldest_first() -> String {
     format!(
-        "SELECT {INDEX_COLUMNS}, {COUNTS_FROM} FROM readings ORDER BY {COUNTS_FROM}, sequence LIMIT ?1"
+        "SELECT {COLUMNS}, {COUNTS_FROM} FROM uploads ORDER BY {COUNTS_FROM}, sequence LIMIT ?1"
     )
 }
 
@@ -150,16 +151,12 @@ mod tests {
     #[test]
     fn the_oldest_are_found_by_an_index() {
         let index = Connection::open_in_memory().unwrap();
-        index.execute_batch(super::super::INDEX_LAYOUT).unwrap();
-        index
-            .execute_batch(super::super::catalogue::LAYOUT)
-            .unwrap();
-        create_index(&index).unwrap();
+        super::super::index::create(&index).unwrap();
         let plan = format!("EXPLAIN QUERY PLAN {}", oldest_first());
         let mut statement = index.prepare(&plan).unwrap();
         let steps = statement.query_map([64], |row| row.get::<_, String>(3));
         let steps: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
-        assert_eq!(steps, ["SCAN readings USING INDEX readings_by_age"]);
+        assert_eq!(steps, ["SCAN uploads USING INDEX uploads_by_age"]);
     }
 
     #[test]

@@ -29,7 +29,9 @@ impl Uploaders {
     /// Returns the uploaders of the uploads in the index.
     pub(super) fn read(index: &Connection) -> rusqlite::Result<Self> {
         let mut statement = index.prepare(
-            "SELECT uploader, count(*), sum(bytes), max(created_at) FROM readings GROUP BY uploader",
+            "SELECT uploader, sum(uploads), sum(bytes), max(last) FROM
+             (SELECT context, count(*) AS uploads, sum(bytes) AS bytes, max(created_at) AS last FROM uploads GROUP BY context)
+             JOIN contexts ON number = context GROUP BY uploader",
         )?;
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
         let rows = statement.query_map([], |row| {

@@ -12,7 +12,8 @@ use tfhe_sbc_transport::client::ClientError;
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::moments::{Moment, Span};
 
-use crate::common::{ALL, FakeBackend, TestServer, file_names, refused, summary};
+use crate::common::former::FormerStore;
+use crate::common::{ALL, FakeBackend, TestServer, file_names, lose_index, refused, summary};
 
 fn moment(text: &str) -> Moment {
     text.parse().unwrap()
@@ -117,7 +118,6 @@ fn what_is_removed_is_gone_and_may_come_again() {
         store.remove(&one.id),
         Err(StoreError::NotFound { .. })
     ));
-    assert_eq!(file_names(&directory.path().join("blobs")).len(), 1);
     assert_eq!(
         (store.uploaders()[0].uploads, store.uploaders()[0].bytes),
         (1, 3)
@@ -127,23 +127,33 @@ fn what_is_removed_is_gone_and_may_come_again() {
     assert_eq!(store.get(&one.id).unwrap(), b"one");
 }
 
-/// A crash after the index forgot an upload and before its file was removed.
+/// The index as it was before a removal: the removal is in the segment.
 #[test]
-fn an_interrupted_removal_is_finished() {
+fn what_was_removed_stays_so_under_an_older_index() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path()).unwrap();
     let (one, _) = store.put(b"one", "hill", &summary(4), None).unwrap();
+    let (two, _) = store.put(b"two", "hill", &summary(4), None).unwrap();
     drop(store);
-    let index = rusqlite::Connection::open(directory.path().join("index.sqlite")).unwrap();
-    let statements = format!(
-        "INSERT INTO removed VALUES ('{0}'); DELETE FROM readings WHERE id = '{0}';",
-        one.id
-    );
-    index.execute_batch(&statements).unwrap();
-    drop(index);
+    let index = directory.path().join("index.sqlite");
+    let older = std::fs::read(&index).unwrap();
     let store = Store::open(directory.path()).unwrap();
-    assert!(file_names(&directory.path().join("blobs")).is_empty());
-    assert!(store.all().unwrap().is_empty());
+    store.remove(&one.id).unwrap();
+    store.remove(&two.id).unwrap();
+    store.put(b"two", "lake", &summary(4), None).unwrap();
+    let expected = store.all().unwrap();
+    drop(store);
+    lose_index(directory.path());
+    std::fs::write(&index, older).unwrap();
+    assert_eq!(
+        Store::open(directory.path()).unwrap().all().unwrap(),
+        expected
+    );
+    lose_index(directory.path());
+    assert_eq!(
+        Store::open(directory.path()).unwrap().all().unwrap(),
+        expected
+    );
 }
 
 fn describe(bytes: &[u8]) -> Option<Description> {
@@ -155,59 +165,78 @@ fn describe(bytes: &[u8]) -> Option<Description> {
     })
 }
 
+/// Everything is in the segments: entries, their order, times and uploaders.
 #[test]
-fn a_lost_index_is_made_again_from_the_files() {
+fn a_lost_index_is_made_again_from_the_segments() {
     let directory = tempfile::tempdir().unwrap();
     let store = hours(directory.path());
     store.put(b"shared 1", "lake-1", &summary(4), None).unwrap();
+    store.remove(&BlobId::of(b"hill 3")).unwrap();
+    let (expected, uploaders) = (store.all().unwrap(), store.uploaders());
     drop(store);
-    for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
-        let _ = std::fs::remove_file(directory.path().join(name));
-    }
+    lose_index(directory.path());
     let store = Store::open(directory.path()).unwrap();
-    assert!(store.all().unwrap().is_empty());
-    let completed = store.complete(describe, |_| ()).unwrap();
-    // One file is no upload that can be described.
-    let expected = Completed {
-        described: 0,
-        adopted: 49,
-        left: 1,
-    };
-    assert_eq!(completed, expected);
-    assert_eq!(selected(&store, "device=hill").len(), 24);
-    let unknown = selected(&store, &format!("device={UNKNOWN_UPLOADER}"));
-    assert_eq!(unknown, ["shared 1"]);
-    assert_eq!(selected(&store, "since=2026-11-23T01:30Z").len(), 49);
-    let counted: u64 = store
-        .uploaders()
-        .iter()
-        .map(|uploader| uploader.uploads)
-        .sum();
-    assert_eq!(counted, 49);
-    drop(store);
-    // A file that a crash left without an entry stays so, if the index is there.
-    let stray = directory
-        .path()
-        .join("blobs")
-        .join(BlobId::of(b"hill 99").to_string());
-    std::fs::write(stray, b"hill 99").unwrap();
-    let store = Store::open(directory.path()).unwrap();
+    assert_eq!(store.all().unwrap(), expected);
+    assert_eq!(store.uploaders(), uploaders);
     assert_eq!(
         store.complete(describe, |_| ()).unwrap(),
         Completed::default()
     );
+    assert_eq!(selected(&store, "device=hill").len(), 23);
+    let page = Filter::from_query("limit=7").unwrap();
+    assert!(store.list(&page).unwrap().next.is_some());
+}
+
+/// A store of a former layout whose index is lost: its files are all that is left.
+#[test]
+fn files_of_a_former_layout_are_adopted() {
+    let directory = tempfile::tempdir().unwrap();
+    let former = FormerStore::create(directory.path()).unwrap();
+    for content in ["hill 1", "hill 2", "shared 1", "nothing"] {
+        former
+            .put(content.as_bytes(), "lake", &summary(4), 7)
+            .unwrap();
+    }
+    drop(former);
+    lose_index(directory.path());
+    let store = Store::open(directory.path()).unwrap();
+    assert!(store.all().unwrap().is_empty());
+    let completed = store.complete(describe, |_| ()).unwrap();
+    // One file is no upload that can be described, and stays.
+    let expected = Completed {
+        described: 0,
+        adopted: 3,
+        left: 1,
+    };
+    assert_eq!(completed, expected);
+    assert_eq!(file_names(&directory.path().join("blobs")).len(), 1);
+    assert_eq!(selected(&store, "device=hill").len(), 2);
+    let unknown = selected(&store, &format!("device={UNKNOWN_UPLOADER}"));
+    assert_eq!(unknown, ["shared 1"]);
+    assert_eq!(selected(&store, "since=2026-11-23T01:30Z").len(), 3);
+    let counted: u64 = store.uploaders().iter().map(|it| it.uploads).sum();
+    assert_eq!(counted, 3);
 }
 
 #[test]
 fn an_index_of_the_first_layout_gets_times_and_keys() {
     let directory = tempfile::tempdir().unwrap();
-    let store = hours(directory.path());
-    drop(store);
-    let path = directory.path().join("index.sqlite");
-    let index = rusqlite::Connection::open(&path).unwrap();
+    let former = FormerStore::create(directory.path()).unwrap();
+    for hour in 0..24 {
+        for board in ["hill", "lake-1"] {
+            let content = format!("{board} {hour}");
+            former
+                .put(content.as_bytes(), board, &summary(4), 7)
+                .unwrap();
+        }
+    }
+    former.put(b"counted", "fen", &summary(4), 7).unwrap();
+    drop(former);
+    let index = rusqlite::Connection::open(directory.path().join("index.sqlite")).unwrap();
     index
         .execute_batch(
             "DROP INDEX readings_of; DROP INDEX readings_until; DROP INDEX readings_undescribed; DROP INDEX readings_by_age; DROP TABLE removed;
+             DROP TABLE pads; DROP TABLE frames; DROP TABLE definitions;
              ALTER TABLE readings DROP COLUMN first_ms; ALTER TABLE readings DROP COLUMN last_ms;
              ALTER TABLE readings DROP COLUMN described; PRAGMA user_version = 1;",
         )

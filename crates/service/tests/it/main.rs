@@ -22,6 +22,7 @@ mod page;
 mod requests;
 mod retention;
 mod revocation;
+mod segments;
 mod short_uploads;
 mod shutdown;
 mod standing;

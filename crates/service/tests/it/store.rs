@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::common::{ALL, file_names, summary};
+use crate::common::{ALL, damage, file_names, lose_index, summary};
 use tfhe_sbc_service::store::{Store, StoreError, Stored};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
@@ -63,11 +63,12 @@ fn what_was_acknowledged_survives_a_kill() {
             .map(|entry| entry.id)
             .collect();
         assert!(promised.is_subset(&listed));
-        let names = file_names(&directory.path().join("blobs"));
-        assert!(
-            names.iter().all(|name| name.parse::<BlobId>().is_ok()),
-            "left over: {names:?}"
-        );
+        drop(store);
+        // The same comes of the segments alone.
+        lose_index(directory.path());
+        let store = Store::open(directory.path()).unwrap();
+        let again: HashSet<_> = store.all().unwrap().iter().map(|entry| entry.id).collect();
+        assert_eq!(again, listed);
     }
 }
 
@@ -99,13 +100,13 @@ fn store_forever(directory: &Path) -> ! {
 }
 
 #[test]
-fn interrupted_uploads_are_swept() {
+fn interrupted_files_of_pads_are_swept() {
     let directory = tempfile::tempdir().unwrap();
-    let blobs = directory.path().join("blobs");
+    let pads = directory.path().join("pads");
     drop(Store::open(directory.path()).unwrap());
-    std::fs::write(blobs.join(".tfhe-sbc-temporary-Ab12Cd"), b"half of it").unwrap();
+    std::fs::write(pads.join(".tfhe-sbc-temporary-Ab12Cd"), b"half of it").unwrap();
     drop(Store::open(directory.path()).unwrap());
-    assert!(file_names(&blobs).is_empty());
+    assert!(file_names(&pads).is_empty());
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn damage_is_detected_and_repaired() {
         .0
         .id;
 
-    std::fs::write(store.blob_path(&id), b"readingz").unwrap();
+    damage(&store, &id);
     let error = store.get(&id).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
     assert!(
@@ -167,7 +168,12 @@ fn damage_is_detected_and_repaired() {
     );
     assert_eq!(store.get(&id).unwrap(), b"readings");
 
-    std::fs::remove_file(store.blob_path(&id)).unwrap();
+    // The segment is gone.
+    let (segment, _) = store.place(&id).unwrap().unwrap();
+    std::fs::remove_file(segment).unwrap();
+    assert!(matches!(store.get(&id), Err(StoreError::Missing { .. })));
+    drop(store);
+    let store = Store::open(directory.path()).unwrap();
     assert!(matches!(store.get(&id), Err(StoreError::Missing { .. })));
     store.put(b"readings", "pi", &summary(1), None).unwrap();
     assert_eq!(store.get(&id).unwrap(), b"readings");
@@ -190,11 +196,11 @@ fn a_newer_layout_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     drop(Store::open(directory.path()).unwrap());
     let index = rusqlite::Connection::open(directory.path().join("index.sqlite")).unwrap();
-    index.pragma_update(None, "user_version", 3).unwrap();
+    index.pragma_update(None, "user_version", 4).unwrap();
     drop(index);
     assert!(matches!(
         Store::open(directory.path()),
-        Err(StoreError::NewerLayout { found: 3, .. })
+        Err(StoreError::NewerLayout { found: 4, .. })
     ));
 }
 
@@ -208,11 +214,12 @@ fn nobody_else_may_look() {
     store.put(b"readings", "pi", &summary(1), None).unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
-    for folder in ["blobs", "pads"] {
+    assert_eq!(mode(&directory.join("segments/00000001.seg")), 0o600);
+    for folder in ["segments", "pads"] {
         assert_eq!(mode(&directory.join(folder)), 0o700);
     }
     for name in file_names(&directory) {
-        if !["blobs", "pads"].contains(&name.as_str()) {
+        if !["segments", "pads"].contains(&name.as_str()) {
             assert_eq!(mode(&directory.join(&name)), 0o600, "{name}");
         }
     }

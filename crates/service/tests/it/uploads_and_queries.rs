@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{ALL, ANY_LENGTH, TestServer, column, eventually, file_names, metric, refused};
+use crate::common::{ALL, ANY_LENGTH, TestServer, column, damage, eventually, metric, refused};
 use tfhe_sbc_service::certificates;
 use tfhe_sbc_service::server::Limits;
 use tfhe_sbc_transport::BlobId;
@@ -203,7 +203,7 @@ fn oversized_uploads_are_refused_and_not_stored() {
     stream.read_exact(&mut head).unwrap();
     assert_eq!(&head, b"HTTP/1.1 413");
 
-    assert!(file_names(&server.site.store_directory().join("blobs")).is_empty());
+    assert!(server.store.all().unwrap().is_empty());
     upload.truncate(100_000);
     device.upload(&upload).unwrap();
     refused(
@@ -231,7 +231,7 @@ fn rejected_uploads_are_not_stored() {
         "made under key 2, not key 1 | encrypt with key 1"
     );
     assert!(server.owner().list(&ALL).unwrap().readings.is_empty());
-    assert!(file_names(&server.site.store_directory().join("blobs")).is_empty());
+    assert!(server.store.all().unwrap().is_empty());
     assert_eq!(
         metric(&device, "tfhe_sbc_rejected_total{reason=\"invalid\"}"),
         1
@@ -292,7 +292,7 @@ fn damaged_readings_are_not_evaluated() {
     let server = TestServer::start();
     let owner = server.owner();
     let id = owner.upload(b"readings").unwrap().id;
-    std::fs::write(server.store.blob_path(&id), b"readingz").unwrap();
+    damage(&server.store, &id);
     let words = refused(owner.query(&Selection::Latest, b"q", ANY_LENGTH), 500);
     assert!(
         words.contains("damaged") && words.contains("again"),

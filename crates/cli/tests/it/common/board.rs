@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use tfhe_sbc_service::store::segments::uploads_in;
+
 use super::{Run, tfhe_sbc};
 
 pub(crate) const LEVEL: &str = r#"
@@ -43,8 +45,13 @@ pub(crate) fn agent(desk: &Path, arguments: &[&str]) -> Run {
     tfhe_sbc(desk, &[&["agent"], arguments].concat())
 }
 
+/// The uploads in the server's store, in their order, with their names. The server may be running.
+pub(crate) fn stored_uploads(desk: &Path) -> Vec<(String, Vec<u8>)> {
+    let uploads = uploads_in(&desk.join("store")).unwrap().into_iter();
+    uploads.map(|(id, bytes)| (id.to_string(), bytes)).collect()
+}
+
 pub(crate) fn ids(desk: &Path) -> String {
-    let files = fs::read_dir(desk.join("store/blobs")).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.collect::<Vec<_>>().join(",")
+    let ids = stored_uploads(desk).into_iter().map(|(id, _)| id);
+    ids.collect::<Vec<_>>().join(",")
 }

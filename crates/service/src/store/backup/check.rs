@@ -6,7 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::BlobId;
 
-use super::{BackupError, Done, Kind, StandingCopied, standing};
+use super::{
+    BackupError, DIRECTORIES, Done, Kind, StandingCopied, Uploads, heads, is_former, standing,
+};
+use crate::store::segments;
 
 /// What a check of a backup has found. It can be restored whole if nothing is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub struct Checked {
     pub bytes: u64,
     /// The number of files of pads that it names.
     pub pads: u64,
-    /// The files that are missing, or whose bytes do not hash to their names.
+    /// The uploads and files of pads that are missing, or whose bytes do not hash to their names.
     pub damaged: Vec<BlobId>,
     /// The number of files that it does not name, which an interrupted backup may leave. The next backup removes them.
     pub not_named: u64,
@@ -27,7 +30,7 @@ pub struct Checked {
     pub standing: StandingCopied,
 }
 
-/// Checks a backup: that its index is sound, and that each file that it names is there and hashes to its name.
+/// Checks a backup: that its index is sound, and that each upload and each file that it names is there and hashes to its name.
 /// `progress` is told how far it is.
 ///
 /// # Errors
@@ -35,7 +38,6 @@ pub struct Checked {
 pub fn check(directory: &Path, progress: impl Fn(Done)) -> Result<Checked, BackupError> {
     let (_lock, index, made_at) = super::open_backup(directory)?;
     let named = super::named(&index)?;
-    let of = named.len() as u64;
     let mut checked = Checked {
         made_at: UNIX_EPOCH + Duration::from_secs(u64::try_from(made_at).unwrap_or(0)),
         uploads: 0,
@@ -45,8 +47,29 @@ pub fn check(directory: &Path, progress: impl Fn(Done)) -> Result<Checked, Backu
         not_named: 0,
         standing: standing::check(directory)?,
     };
-    for (files, file) in (0..).zip(&named) {
+    let mut of = named.len() as u64;
+    let mut names: HashSet<String> = named.iter().map(|file| file.id.to_string()).collect();
+    let mut files = 0;
+    if !is_former(&index)? {
+        let uploads = Uploads::new(&index, directory)?;
+        of += uploads.count()?;
+        for (head, _) in heads(&index)? {
+            names.insert(segments::name(head.number));
+        }
+        uploads.each(|entry| {
+            progress(Done { files, of });
+            files += 1;
+            checked.uploads += 1;
+            checked.bytes += entry.bytes;
+            if !uploads.has(&entry)? {
+                checked.damaged.push(entry.id);
+            }
+            Ok(())
+        })?;
+    }
+    for file in &named {
         progress(Done { files, of });
+        files += 1;
         match file.kind {
             Kind::Upload => {
                 checked.uploads += 1;
@@ -59,13 +82,12 @@ pub fn check(directory: &Path, progress: impl Fn(Done)) -> Result<Checked, Backu
         }
     }
     progress(Done { files: of, of });
-    let ids: HashSet<String> = named.iter().map(|file| file.id.to_string()).collect();
-    for kind in Kind::ALL {
-        let path = directory.join(kind.directory());
+    for name in DIRECTORIES {
+        let path = directory.join(name);
         // A copy without empty directories is as good.
         if path.is_dir() {
-            let names = super::make::names(&path)?;
-            checked.not_named += names.iter().filter(|name| !ids.contains(*name)).count() as u64;
+            let found = super::make::names(&path)?;
+            checked.not_named += found.iter().filter(|name| !names.contains(*name)).count() as u64;
         }
     }
     Ok(checked)

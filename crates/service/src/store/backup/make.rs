@@ -1,20 +1,25 @@
 //! The making of a backup.
 
-use std::collections::HashSet;
-use std::fs;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags, params};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 
 use super::{
-    BackupError, Done, INDEX, Kind, LAYOUT, LOCK, Named, RESTORING, StandingCopied, UNFINISHED,
-    standing,
+    BackupError, DIRECTORIES, Done, INDEX, Kind, LAYOUT, LOCK, Named, RESTORING, StandingCopied,
+    UNFINISHED, Uploads, heads, is_former, standing,
 };
-use crate::store::{StoreError, now, private_file, sweep};
+use crate::store::index::Entry;
+use crate::store::migration::has_table;
+use crate::store::segments::record::{HEAD_BYTES, Head};
+use crate::store::segments::{self, Place};
+use crate::store::{SEGMENTS, StoreError, compaction, index, now, private_file, sweep};
 
 /// What a backup has, and what it took to make it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,24 +32,23 @@ pub struct BackedUp {
     pub bytes: u64,
     /// The number of files of pads in it.
     pub pads: u64,
-    /// The number of files that were copied; the others were there.
+    /// The number of uploads and files of pads that were copied; the others were there.
     pub copied: u64,
-    /// The bytes of the files that were copied.
+    /// The bytes that were copied.
     pub copied_bytes: u64,
-    /// The number of files that the backup before had, and that the store has no longer.
+    /// The number of uploads that the backup before had, and that the store has no longer.
     pub removed: u64,
-    /// The files that are missing or damaged in the store, and were in no backup before. Uploads among them are left out.
+    /// The uploads and files of pads that are missing or damaged in the store, and were in no backup before. Uploads among them are left out.
     pub damaged: Vec<BlobId>,
     /// The standing queries in it.
     pub standing: StandingCopied,
 }
 
-/// Makes a backup of the store in a directory, which a server may be using, or brings it up to date. Files that are in
-/// the backup are not copied again. With `reads_all` they are read, and those that are damaged are replaced; without it
-/// their lengths count. `progress` is told how far it is.
+/// Makes a backup of the store in a directory, which a server may be using, or brings it up to date. What is in
+/// the backup is not copied again. With `reads_all` it is read, and what is damaged is replaced. `progress` is told how far it is.
 ///
 /// # Errors
-/// Directories that are no store and no backup, a backup that another process uses, and a disk that fails. The backup
+/// Directories that are no store and no backup, a store of a former layout, a backup that another process uses, and a disk that fails. The backup
 /// that was there before is then whole.
 pub fn back_up(
     store: &Path,
@@ -54,13 +58,17 @@ pub fn back_up(
 ) -> Result<BackedUp, BackupError> {
     let live = open_store(store)?;
     let _lock = prepare(store, out)?;
+    // The server leaves segments where they are meanwhile.
+    let path = store.join(compaction::LOCK);
+    let held = private_file(&path)?;
+    held.lock_shared().map_err(FileError::io("lock", &path))?;
     // Before the index, so that it has all uploads that they have looked at.
     let standing = standing::copy(store, out)?;
     let unfinished = out.join(UNFINISHED);
     let made_at = now();
     snapshot(&live, &unfinished)?;
     let index = super::open(&unfinished, out, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let mut named = super::named(&index)?;
+    let before = Before::open(out);
 
     let mut backup = BackedUp {
         made_at: UNIX_EPOCH + Duration::from_secs(u64::try_from(made_at).unwrap_or(0)),
@@ -73,58 +81,230 @@ pub fn back_up(
         damaged: Vec::new(),
         standing,
     };
-    let of = named.len() as u64;
+    let mut grown = HashMap::new();
+    for (head, end) in heads(&index)? {
+        let from = copy_segment(store, out, &head, end, before.as_ref())?;
+        backup.copied_bytes += end.saturating_sub(from);
+        grown.insert(head.number, from);
+    }
+    let named = super::named(&index)?;
+    let (there, source) = (Uploads::new(&index, out)?, Uploads::new(&index, store)?);
+    let of = there.count()? + named.len() as u64;
+    let mut files = 0;
     let mut left_out = Vec::new();
-    for (files, file) in (0..).zip(&named) {
+    there.each(|entry| {
         progress(Done { files, of });
-        if is_there(file, out, reads_all)? {
+        files += 1;
+        let is_new = entry.place.is_none_or(|place| {
+            let from = grown.get(&place.segment).copied().unwrap_or(0);
+            u64::from(place.offset) >= from
+        });
+        let is_known = !is_new && before.as_ref().is_some_and(|before| before.has(&entry));
+        let mut is_whole = (is_known && !reads_all) || there.has(&entry)?;
+        backup.copied += u64::from(is_new && is_whole);
+        if !is_whole && source.has(&entry)? {
+            copy_record(&source, &there, &entry)?;
+            backup.copied += 1;
+            backup.copied_bytes += entry.len;
+            is_whole = there.has(&entry)?;
+        }
+        match is_whole {
+            true => {
+                backup.uploads += 1;
+                backup.bytes += entry.bytes;
+            }
+            false => {
+                backup.damaged.push(entry.id);
+                left_out.push(entry);
+            }
+        }
+        Ok(())
+    })?;
+    for file in &named {
+        progress(Done { files, of });
+        files += 1;
+        backup.pads += 1;
+        if file.read(out)?.is_some() {
             continue;
         }
-        match find(file, store, &live)? {
-            Found::Bytes(bytes) => {
+        match file.read(store)? {
+            Some(bytes) => {
                 files::write_private_unflushed(&file.path(out), &bytes)?;
                 backup.copied += 1;
                 backup.copied_bytes += bytes.len() as u64;
             }
-            Found::Removed => left_out.push(*file),
-            Found::Damaged => {
-                left_out.push(*file);
+            None => {
+                backup.pads -= 1;
                 backup.damaged.push(file.id);
             }
         }
     }
     progress(Done { files: of, of });
+    backup.removed = match &before {
+        Some(before) => before.not_in(&index)?,
+        None => 0,
+    };
+    drop((there, source, before));
 
     let transaction = index.unchecked_transaction()?;
-    super::leave_out(&transaction, &left_out)?;
-    if super::has_table(&transaction, "removed")? {
-        transaction.execute("DELETE FROM removed", [])?;
-    }
+    super::leave_uploads_out(&transaction, &left_out)?;
     transaction.execute_batch(LAYOUT)?;
     transaction.execute("INSERT INTO backup (made_at) VALUES (?1)", [made_at])?;
     transaction.commit()?;
     drop(index);
 
     super::flush(&unfinished)?;
-    for kind in Kind::ALL {
-        files::flush_directory(&out.join(kind.directory()))?;
+    for number in grown.keys() {
+        super::flush(&out.join(SEGMENTS).join(segments::name(*number)))?;
+    }
+    for name in [SEGMENTS, Kind::Pads.directory()] {
+        files::flush_directory(&out.join(name))?;
     }
     super::rename(&unfinished, &out.join(INDEX))?;
     files::flush_directory(out)?;
+    remove_others(out, &grown, &named)?;
+    Ok(backup)
+}
 
-    let left_out: HashSet<BlobId> = left_out.iter().map(|file| file.id).collect();
-    named.retain(|file| !left_out.contains(&file.id));
-    for file in &named {
-        match file.kind {
-            Kind::Upload => {
-                backup.uploads += 1;
-                backup.bytes += file.bytes.unwrap_or(0);
-            }
-            Kind::Pads => backup.pads += 1,
+/// The backup that was there before.
+struct Before {
+    index: Connection,
+    heads: HashMap<u32, (Head, u64)>,
+}
+
+impl Before {
+    /// Opens it; `None` if there is none of this layout that can be read.
+    fn open(out: &Path) -> Option<Self> {
+        let path = out.join(INDEX);
+        if !path.is_file() {
+            return None;
+        }
+        let index = super::open(&path, out, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+        let is_sound = index.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+        if is_sound != Ok("ok".to_owned()) || is_former(&index).ok()? {
+            return None;
+        }
+        let heads = heads(&index).ok()?.into_iter();
+        let heads = heads.map(|(head, end)| (head.number, (head, end)));
+        Some(Self {
+            heads: heads.collect(),
+            index,
+        })
+    }
+
+    /// Returns whether it has an upload at the same place.
+    fn has(&self, entry: &Entry) -> bool {
+        let select = "SELECT 1 FROM uploads WHERE sequence = ?1 AND place = ?2 AND id = ?3";
+        let place = entry.place.map(Place::to_i64);
+        let row = params![entry.sequence, place, entry.id.as_bytes()];
+        let found = self
+            .index
+            .prepare_cached(select)
+            .and_then(|mut select| select.exists(row));
+        found.unwrap_or(false)
+    }
+
+    /// The number of its uploads that another index does not have.
+    fn not_in(&self, other: &Connection) -> Result<u64, StoreError> {
+        let mut select = self.index.prepare("SELECT id FROM uploads")?;
+        let ids = select.query_map([], |row| index::id_at(row, 0))?;
+        let mut count = 0;
+        for id in ids {
+            count += u64::from(index::find(other, &id?)?.is_none());
+        }
+        Ok(count)
+    }
+}
+
+/// Brings the copy of a segment up to date, and returns from where on it was copied.
+fn copy_segment(
+    store: &Path,
+    out: &Path,
+    head: &Head,
+    end: u64,
+    before: Option<&Before>,
+) -> Result<u64, BackupError> {
+    let name = segments::name(head.number);
+    let (from_path, to_path) = (
+        store.join(SEGMENTS).join(&name),
+        out.join(SEGMENTS).join(&name),
+    );
+    let known = before.and_then(|before| before.heads.get(&head.number));
+    let known = known
+        .filter(|(known, _)| known == head)
+        .map(|known| known.1);
+    let copy = || -> io::Result<u64> {
+        let mut target = private(&to_path)?;
+        let have = target.metadata()?.len().min(end);
+        let source = File::open(&from_path);
+        // A segment that is gone: its uploads are missing.
+        let mut source = match source {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(end),
+            source => source?,
+        };
+        let from = match known {
+            Some(known) if known <= have => known,
+            // What an interrupted backup copied counts as far as it is the same.
+            _ => same(&mut source, &mut target, have)?,
+        };
+        target.set_len(from)?;
+        target.seek(SeekFrom::Start(from))?;
+        source.seek(SeekFrom::Start(from))?;
+        io::copy(&mut source.take(end - from), &mut target)?;
+        Ok(from)
+    };
+    Ok(copy().map_err(FileError::io("copy", &from_path))?)
+}
+
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Returns how many bytes two files have in common from their beginning on, at most `most`.
+fn same(one: &mut File, other: &mut File, most: u64) -> io::Result<u64> {
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    let mut len = 0;
+    while len < most {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let some = a.len().min(b.len());
+        let equal = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        one.consume(equal);
+        other.consume(equal);
+        len += equal as u64;
+        if equal < some || some == 0 {
+            break;
         }
     }
-    backup.removed = remove_others(out, &named)?;
-    Ok(backup)
+    Ok(len.min(most))
+}
+
+/// Replaces the record of an upload in a backup by that of the store, and the head of its segment.
+fn copy_record(
+    source: &Uploads<'_>,
+    there: &Uploads<'_>,
+    entry: &Entry,
+) -> Result<(), BackupError> {
+    let Some(place) = entry.place else {
+        return Ok(());
+    };
+    let (from_path, to_path) = (
+        source.segments.path(place.segment),
+        there.segments.path(place.segment),
+    );
+    let copy = || -> io::Result<()> {
+        let (mut from, mut to) = (File::open(&from_path)?, private(&to_path)?);
+        for (at, len) in [(0, HEAD_BYTES as u64), (u64::from(place.offset), entry.len)] {
+            from.seek(SeekFrom::Start(at))?;
+            to.seek(SeekFrom::Start(at))?;
+            io::copy(&mut (&from).take(len), &mut to)?;
+        }
+        to.flush()
+    };
+    Ok(copy().map_err(FileError::io("copy", &from_path))?)
 }
 
 /// Opens the index of a store, which a server may be using. Nothing is written to it: it is opened for writing so that
@@ -139,6 +319,9 @@ fn open_store(store: &Path) -> Result<Connection, BackupError> {
         return Err(BackupError::NoStore { directory });
     }
     let index = super::open(&path, store, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if is_former(&index)? || has_table(&index, "former_readings")? {
+        return Err(BackupError::FormerStore { directory });
+    }
     // The log is the server's to tidy up.
     index.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(index)
@@ -146,7 +329,7 @@ fn open_store(store: &Path) -> Result<Connection, BackupError> {
 
 /// Makes the directories of a backup and locks them, unless they have something else, and removes what an interrupted
 /// backup left.
-fn prepare(store: &Path, out: &Path) -> Result<fs::File, BackupError> {
+fn prepare(store: &Path, out: &Path) -> Result<File, BackupError> {
     let existed = out.exists();
     files::create_private_directory(out)?;
     let canonical = |path: &Path| path.canonicalize().map_err(FileError::io("find", path));
@@ -160,10 +343,8 @@ fn prepare(store: &Path, out: &Path) -> Result<fs::File, BackupError> {
         });
     }
     for name in names(out)? {
-        let is_ours = name.starts_with(INDEX)
-            || name == LOCK
-            || name == standing::DIRECTORY
-            || Kind::ALL.iter().any(|kind| name == kind.directory());
+        let is_ours =
+            name.starts_with(INDEX) || name == LOCK || DIRECTORIES.contains(&name.as_str());
         if !is_ours {
             return Err(BackupError::OtherFiles {
                 directory: out.to_owned(),
@@ -184,8 +365,8 @@ fn prepare(store: &Path, out: &Path) -> Result<fs::File, BackupError> {
             return Err(FileError::io("lock", &path)(error).into());
         }
     }
-    for kind in Kind::ALL {
-        let directory = out.join(kind.directory());
+    for name in [SEGMENTS, Kind::Pads.directory()] {
+        let directory = out.join(name);
         files::create_private_directory(&directory)?;
         sweep(&directory)?;
     }
@@ -210,62 +391,39 @@ fn snapshot(live: &Connection, path: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Returns whether a backup has a file.
-fn is_there(file: &Named, out: &Path, reads_all: bool) -> Result<bool, BackupError> {
-    match file.bytes {
-        Some(bytes) if !reads_all => {
-            Ok(fs::metadata(file.path(out)).is_ok_and(|found| found.len() == bytes))
+/// Removes the files of a backup that its index does not name, those of former layouts included.
+fn remove_others(
+    out: &Path,
+    segments: &HashMap<u32, u64>,
+    named: &[Named],
+) -> Result<(), BackupError> {
+    let pads: HashSet<String> = named.iter().map(|file| file.id.to_string()).collect();
+    let is_named = |directory: &str, name: &str| match directory {
+        SEGMENTS => segments::number_of(name).is_none_or(|number| segments.contains_key(&number)),
+        _ => pads.contains(name) || name.parse::<BlobId>().is_err(),
+    };
+    for name in DIRECTORIES {
+        let directory = out.join(name);
+        if !directory.is_dir() {
+            continue;
         }
-        _ => Ok(file.read(out)?.is_some()),
-    }
-}
-
-/// What a store has for a file that its index named a moment ago.
-enum Found {
-    Bytes(Vec<u8>),
-    /// It was removed since.
-    Removed,
-    Damaged,
-}
-
-fn find(file: &Named, store: &Path, live: &Connection) -> Result<Found, BackupError> {
-    // The second look is for what was removed and stored again between a look at the file and one at the index.
-    for _ in 0..2 {
-        if let Some(bytes) = file.read(store)? {
-            return Ok(Found::Bytes(bytes));
-        }
-        let select = "SELECT 1 FROM readings WHERE id = ?1";
-        let listed = live.query_row(select, [file.id.to_string()], |_| Ok(()));
-        if file.kind == Kind::Upload && listed.optional()?.is_none() {
-            return Ok(Found::Removed);
-        }
-    }
-    Ok(Found::Damaged)
-}
-
-/// Removes the files of a backup that its index does not name, and returns their number.
-fn remove_others(out: &Path, named: &[Named]) -> Result<u64, BackupError> {
-    let mut removed = 0;
-    for kind in Kind::ALL {
-        let named = named.iter().filter(|file| file.kind == kind);
-        let named: HashSet<BlobId> = named.map(|file| file.id).collect();
-        let directory = out.join(kind.directory());
-        for name in names(&directory)? {
-            if name.parse().is_ok_and(|id| !named.contains(&id)) {
-                super::remove_if_there(&directory.join(name))?;
-                removed += 1;
+        for file in names(&directory)? {
+            if !is_named(name, &file) {
+                super::remove_if_there(&directory.join(file))?;
             }
         }
         files::flush_directory(&directory)?;
     }
-    Ok(removed)
+    // Of former layouts, and empty now unless something else is in it.
+    let _ = fs::remove_dir(out.join(Kind::Upload.directory()));
+    Ok(())
 }
 
 /// Returns the names in a directory.
 pub(super) fn names(directory: &Path) -> Result<Vec<String>, StoreError> {
     let failed = || FileError::io("list", directory);
     let entries = fs::read_dir(directory).map_err(failed())?;
-    let name = |entry: std::io::Result<fs::DirEntry>| {
+    let name = |entry: io::Result<fs::DirEntry>| {
         let name = entry.map_err(failed())?.file_name();
         Ok(name.to_string_lossy().into_owned())
     };

@@ -1,7 +1,7 @@
 //! The making of a store from a backup.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,8 +9,14 @@ use rusqlite::OpenFlags;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::files::{self, FileError};
 
-use super::{BackupError, Done, INDEX, Kind, RESTORING, StandingCopied, standing};
-use crate::store::{lock, private_file};
+use super::{
+    BLOBS, BackupError, DIRECTORIES, Done, INDEX, Kind, RESTORING, StandingCopied, Uploads, heads,
+    is_former, standing,
+};
+use crate::store::recovery::RESTORED;
+use crate::store::segments;
+use crate::store::segments::record::{HEAD_BYTES, Head};
+use crate::store::{SEGMENTS, lock, private_file};
 
 /// What a restored store has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +29,7 @@ pub struct Restored {
     pub bytes: u64,
     /// The number of files of pads.
     pub pads: u64,
-    /// The files that were missing or damaged in the backup, and are left out.
+    /// The uploads and files of pads that were missing or damaged in the backup, and are left out.
     pub damaged: Vec<BlobId>,
     /// The standing queries, of which damaged results are always left out: they are computed again, if they can be.
     pub standing: StandingCopied,
@@ -43,8 +49,8 @@ impl Drop for Cleanup<'_> {
             return;
         }
         // The directory was empty. What cannot be removed is named by the next attempt.
-        for kind in Kind::ALL {
-            let _ = fs::remove_dir_all(self.store.join(kind.directory()));
+        for name in DIRECTORIES {
+            let _ = fs::remove_dir_all(self.store.join(name));
         }
         standing::undo(self.store);
         for name in ["lock", RESTORING] {
@@ -56,7 +62,7 @@ impl Drop for Cleanup<'_> {
     }
 }
 
-/// Makes a store of a backup, in a directory that does not exist or is empty. Each file is checked against its name.
+/// Makes a store of a backup, in a directory that does not exist or is empty. Each upload and each file is checked against its name.
 /// With `leave_out_damaged`, what is missing or damaged in the backup is left out. `progress` is told how far it is.
 ///
 /// # Errors
@@ -70,7 +76,6 @@ pub fn restore(
 ) -> Result<Restored, BackupError> {
     let (_backup_lock, index, made_at) = super::open_backup(backup)?;
     let named = super::named(&index)?;
-    drop(index);
     check_empty(store)?;
     let made = !store.exists();
     files::create_private_directory(store)?;
@@ -84,8 +89,10 @@ pub fn restore(
     let restoring = store.join(RESTORING);
     copy(&backup.join(INDEX), &restoring)?;
     files::flush_directory(store)?;
-    for kind in Kind::ALL {
-        files::create_private_directory(&store.join(kind.directory()))?;
+    let is_former = is_former(&index)?;
+    let uploads_in = if is_former { BLOBS } else { SEGMENTS };
+    for name in [uploads_in, Kind::Pads.directory()] {
+        files::create_private_directory(&store.join(name))?;
     }
 
     let mut restored = Restored {
@@ -96,10 +103,35 @@ pub fn restore(
         damaged: Vec::new(),
         standing: standing::copy(backup, store)?,
     };
-    let of = named.len() as u64;
-    let mut left_out = Vec::new();
-    for (files, file) in (0..).zip(&named) {
+    let mut of = named.len() as u64;
+    let mut files = 0;
+    let (mut left_out, mut uploads_left_out) = (Vec::new(), Vec::new());
+    if !is_former {
+        let from = Uploads::new(&index, backup)?;
+        of += from.count()?;
+        for (head, end) in heads(&index)? {
+            let name = segments::name(head.number);
+            let place = |directory: &Path| directory.join(SEGMENTS).join(&name);
+            copy_segment(&place(backup), &place(store), &head, end)?;
+        }
+        let there = Uploads::new(&index, store)?;
+        there.each(|entry| {
+            progress(Done { files, of });
+            files += 1;
+            if there.has(&entry)? {
+                restored.uploads += 1;
+                restored.bytes += entry.bytes;
+            } else {
+                restored.damaged.push(entry.id);
+                uploads_left_out.push(entry);
+            }
+            Ok(())
+        })?;
+    }
+    drop(index);
+    for file in &named {
         progress(Done { files, of });
+        files += 1;
         let Some(bytes) = file.read(backup)? else {
             left_out.push(*file);
             restored.damaged.push(file.id);
@@ -121,7 +153,7 @@ pub fn restore(
         return Err(BackupError::Damaged {
             directory: backup.to_owned(),
             count: restored.damaged.len(),
-            of: named.len(),
+            of: usize::try_from(of).unwrap_or(usize::MAX),
             first,
         });
     }
@@ -129,12 +161,16 @@ pub fn restore(
     let index = super::open(&restoring, store, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let transaction = index.unchecked_transaction()?;
     super::leave_out(&transaction, &left_out)?;
+    super::leave_uploads_out(&transaction, &uploads_left_out)?;
     transaction.execute_batch("DROP TABLE backup")?;
+    if !is_former {
+        transaction.execute_batch(RESTORED)?;
+    }
     transaction.commit()?;
     drop(index);
     super::flush(&restoring)?;
-    for kind in Kind::ALL {
-        files::flush_directory(&store.join(kind.directory()))?;
+    for name in [uploads_in, Kind::Pads.directory()] {
+        files::flush_directory(&store.join(name))?;
     }
     super::rename(&restoring, &store.join("index.sqlite"))?;
     files::flush_directory(store)?;
@@ -155,6 +191,26 @@ fn check_empty(store: &Path) -> Result<(), BackupError> {
         Some(_) if store.join(RESTORING).exists() => Err(BackupError::HalfRestored { directory }),
         Some(_) => Err(BackupError::NotEmpty { directory }),
     }
+}
+
+/// Copies a segment, as far as the index knows it. Its head is that which the index has. What is missing makes uploads that are
+/// damaged.
+fn copy_segment(from: &Path, to: &Path, head: &Head, end: u64) -> Result<(), FileError> {
+    let mut target = private_file(to)?;
+    let mut write = || -> io::Result<()> {
+        target.write_all(&head.to_bytes())?;
+        let source = match fs::File::open(from) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            source => Some(source?),
+        };
+        if let Some(mut source) = source {
+            source.seek(SeekFrom::Start(HEAD_BYTES as u64))?;
+            let len = end.saturating_sub(HEAD_BYTES as u64);
+            io::copy(&mut source.take(len), &mut target)?;
+        }
+        target.sync_all()
+    };
+    write().map_err(FileError::io("copy", from))
 }
 
 /// Copies a file into one that only its owner can read.

@@ -1,5 +1,7 @@
 //! A server on loopback with a backend that only pretends, and clients for it.
 
+pub(crate) mod former;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ use tfhe_sbc_service::certificates::{self, TlsFiles};
 use tfhe_sbc_service::frames::FramesConfig;
 use tfhe_sbc_service::server::{self, Keeping, Limits, ServeError, ServerConfig, StandingConfig};
 use tfhe_sbc_service::store::{Description, Retention, Store};
+use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -524,6 +527,34 @@ pub(crate) fn file_names(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Flips a bit in the middle of the record that has an upload.
+#[track_caller]
+pub(crate) fn damage(store: &Store, id: &BlobId) {
+    let (path, record) = store.place(id).unwrap().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[usize::midpoint(record.start as usize, record.end as usize)] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+}
+
+/// Removes the index of a store, which nobody uses.
+pub(crate) fn lose_index(directory: &Path) {
+    for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+        let _ = std::fs::remove_file(directory.join(name));
+    }
+}
+
+/// Gives back all room that can be.
+pub(crate) fn compact(store: &Store) {
+    while store.compact().unwrap() {}
+}
+
+/// The number of bytes of all segments.
+pub(crate) fn segment_bytes(directory: &Path) -> u64 {
+    let segments = directory.join("segments");
+    let length = |name: &String| segments.join(name).metadata().unwrap().len();
+    file_names(&segments).iter().map(length).sum()
 }
 
 /// Returns the message and the hint of a refusal with a status.
