@@ -272,6 +272,7 @@ fn requests_that_no_client_makes_are_refused() {
             questions: named.collect(),
             sanitise: false,
             scope: Default::default(),
+            device_keys: Vec::new(),
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -368,6 +369,7 @@ fn codes_of_thresholds_that_are_not_there_are_refused() {
             questions: vec![("q".to_owned(), count("a", threshold.clone()))],
             sanitise: false,
             scope: Default::default(),
+            device_keys: Vec::new(),
         });
         request.extend_from_slice(list);
         let error = evaluate_behind(&upload, &request).unwrap_err();
@@ -386,6 +388,7 @@ fn requests_and_results_of_another_version_say_so() {
         questions: vec![("name".to_owned(), max("a"))],
         sanitise: false,
         scope: Default::default(),
+        device_keys: Vec::new(),
     };
     assert!(evaluate_behind(&upload, &keys.message(&named(1))).is_ok());
     #[derive(serde::Serialize)]
