@@ -31,7 +31,10 @@
     const text = PLAIN.format(value);
     return text === "-0" ? "0" : text;
   };
-  const withUnit = (value, unit) => (unit ? `${number(value)} ${unit}` : number(value));
+  const withUnit = (value, unit) => {
+    if (value === null) return "missing";
+    return unit ? `${number(value)} ${unit}` : number(value);
+  };
   const count = (value) => value.toLocaleString("en");
   const size = (bytes) => {
     if (bytes < 1024) return `${bytes} B`;
@@ -127,9 +130,10 @@
 
   const showAnswers = ({ answers, bootstraps, key }, { key: keyFile, result }) => {
     json = JSON.stringify({ answers, bootstraps }, null, 2);
-    byId("table").tBodies[0].replaceChildren(...answers.map(({ name, answer, error }) => make("tr", {},
+    byId("table").tBodies[0].replaceChildren(...answers.map(({ name, answer, missing, error }) => make("tr", {},
       make("th", { scope: "row" }, name),
-      make("td", {}, error === undefined ? shown(answer) : `cannot be read: ${error}`))));
+      make("td", {}, error === undefined ? shown(answer) : `cannot be read: ${error}`,
+        ...(missing ? [` (${count(missing)} missing)`] : [])))));
     const facts = [
       ["Result", `${result.name} (${size(result.size)})`],
       ["Bootstraps it took", count(bootstraps)],

@@ -175,7 +175,7 @@ pub(crate) fn open_result(
             Meaning::Rows(labels) => Some(is_single(labels)),
             _ => None,
         };
-        let is_count = matches!(answer.meaning, Meaning::Count);
+        let is_count = matches!(answer.meaning, Meaning::Count | Meaning::Present(_));
         let name = answer.name.clone();
         let answer = match answer.read(parameters, &blocks) {
             Ok(answer) => answer,
@@ -208,6 +208,9 @@ fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<
         AnswerValue::Number { value, .. } if is_count => (value as u64).into_py_any(py),
         AnswerValue::Number { value, .. } => value.into_py_any(py),
         AnswerValue::Row { row, value, .. } => (row, value).into_py_any(py),
+        // What is missing is NaN, as in pandas.
+        AnswerValue::Missing { row: None, .. } => f64::NAN.into_py_any(py),
+        AnswerValue::Missing { row: Some(row), .. } => (row, f64::NAN).into_py_any(py),
         AnswerValue::Rows(labels) => labels.into_py_any(py),
         AnswerValue::Histogram { bins, .. } => {
             let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
@@ -215,7 +218,8 @@ fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<
         }
         AnswerValue::Values { values, .. } => PyArray1::from_vec(py, values).into_py_any(py),
         AnswerValue::Scores { rows, .. } => {
-            let values = rows.into_iter().map(|row| row.value).collect();
+            let value = |value: Option<f64>| value.unwrap_or(f64::NAN);
+            let values = rows.into_iter().map(|row| value(row.value)).collect();
             PyArray1::from_vec(py, values).into_py_any(py)
         }
         AnswerValue::Leaves { rows } => {

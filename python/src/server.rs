@@ -30,8 +30,9 @@ use crate::watch::{check_process, watched};
 #[pyclass(frozen)]
 pub(crate) struct Server(pub(crate) columns::Server);
 
-/// A column of a loaded table: name, unit, number.
-type LoadedColumn = (String, String, Number);
+/// A column of a loaded table: name, unit, number. It has no number if its readings may be missing, because operators would take
+/// what is missing for a reading.
+type LoadedColumn = (String, String, Option<Number>);
 
 /// A table: its columns and its rows' labels.
 type Loaded = (Vec<LoadedColumn>, Vec<String>);
@@ -222,7 +223,10 @@ fn loaded(table: Result<columns::Table, columns::Error>) -> PyResult<Loaded> {
         Ok((
             column.name.clone(),
             column.unit.clone(),
-            number(values.clone())?,
+            match column.is_optional() {
+                true => None,
+                false => Some(number(values.clone())?),
+            },
         ))
     });
     Ok((columns.collect::<PyResult<_>>()?, table.labels().to_vec()))

@@ -66,11 +66,11 @@ class Session:
 def write_new(path: str, bytes: bytes, private: bool) -> None: ...
 
 _Progress = Union[Callable[[int, int], object], None]
-_Declared = tuple[bool, list[float], list[float], list[float]]
+_Declared = tuple[bool, list[float], list[float], list[float], bool]
 _Column = tuple[
     str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
 ]
-_Loaded = tuple[list[tuple[str, str, Number]], list[str]]
+_Loaded = tuple[list[tuple[str, str, Number | None]], list[str]]
 
 @final
 class Parameters:

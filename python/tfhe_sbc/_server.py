@@ -36,11 +36,17 @@ from .params import Parameters, shipped
 MAX_BOOTSTRAPS = 2_000_000
 
 
-def _table(columns: list[tuple[str, str, _native.Number]], rows: list[str]) -> Any:
-    named = {name: EncryptedColumn(number, name, unit, rows) for name, unit, number in columns}
-    if len(named) == 1:
-        return next(iter(named.values()))
-    return EncryptedTable(named, rows)
+def _table(columns: list[tuple[str, str, _native.Number | None]], rows: list[str]) -> Any:
+    named = {
+        name: EncryptedColumn(number, name, unit, rows)
+        for name, unit, number in columns
+        if number is not None
+    }
+    optional = [name for name, _, number in columns if number is None]
+    table = EncryptedTable(named, rows, optional)
+    if len(columns) == 1:
+        return table[columns[0][0]]
+    return table
 
 
 class Server:
@@ -232,12 +238,13 @@ class Rehearsal:
         unit: PerColumn = "",
         use: PerColumn = None,
         compact: PerColumn = None,
+        optional: PerColumn = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
     ) -> Any:
         """The table that ``Server.load`` makes of these readings. See ``Encryptor.encrypt``."""
         described, labels, readings = table_of(
-            data, scale, offset, bits, name, unit, columns, rows, use, compact
+            data, scale, offset, bits, name, unit, columns, rows, use, compact, optional
         )
         values = [column.tolist() for column in readings]
         return _table(*self._server.load_clear(described, labels, values))

@@ -98,7 +98,7 @@ impl Reader {
         Ok(rows)
     }
 
-    /// Reads at most `most` rows into a batch. A row with a missing value stays out. After an error
+    /// Reads at most `most` rows into a batch. A row without a value in a column that is not optional stays out. After an error
     /// the batch has the rows before it, and its cursor is behind those.
     fn fill(&mut self, batch: &mut Batch, most: usize) -> Result<(), AgentError> {
         for raw in self.raw(most)? {

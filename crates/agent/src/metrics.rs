@@ -2,8 +2,10 @@
 
 mod listener;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::exposition::{Exposition, Kind};
@@ -34,6 +36,8 @@ pub(crate) enum Dropped {
 pub struct Metrics {
     rows: AtomicU64,
     skipped: [AtomicU64; 4],
+    /// The gaps of each optional column that has any.
+    missing: Mutex<BTreeMap<String, u64>>,
     csv_gaps: AtomicU64,
     batches: AtomicU64,
     batch_bytes: AtomicU64,
@@ -51,6 +55,11 @@ pub struct Metrics {
 impl Metrics {
     pub(crate) fn skipped(&self, why: Skipped) {
         add(&self.skipped[why as usize], 1);
+    }
+
+    pub(crate) fn missing(&self, column: &str) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        *missing.entry(column.to_owned()).or_default() += 1;
     }
 
     pub(crate) fn csv_gap(&self) {
@@ -113,6 +122,15 @@ impl Metrics {
                 .into_iter()
                 .zip(self.skipped.iter().map(read)),
         );
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        page.add_labelled(
+            "tfhe_sbc_agent_missing_readings_total",
+            Counter,
+            "Readings of optional columns that are missing in rows that went into batches.",
+            "column",
+            missing.iter(),
+        );
+        drop(missing);
         for (name, kind, help, value) in [
             (
                 "tfhe_sbc_agent_csv_gaps_total",

@@ -12,9 +12,9 @@ use crate::metrics::{Metrics, Skipped};
 #[serde(rename_all = "lowercase")]
 pub enum OutOfRange {
     /// The reading becomes the nearest end of the range. A reading that is not a number is left out
-    /// with its row.
+    /// as with [`Skip`](Self::Skip).
     Clamp,
-    /// The reading's row is left out.
+    /// The reading's row is left out, or the reading alone if its column is optional.
     #[default]
     Skip,
     /// The agent stops.
@@ -27,6 +27,8 @@ pub(crate) struct Gate {
     name: String,
     fixed_point: FixedPoint,
     policy: OutOfRange,
+    /// Whether readings may be missing, so that a row without one is kept.
+    optional: bool,
     /// The number of bad readings since the last good one.
     run: u64,
 }
@@ -45,11 +47,12 @@ impl Gate {
             name: column.name.clone(),
             fixed_point,
             policy,
+            optional: column.derived.optional,
             run: 0,
         })
     }
 
-    /// Returns the reading as it goes into a batch; `None` if its row is left out.
+    /// Returns the reading as it goes into a batch: NaN if it is missing, `None` if its row is left out.
     pub(crate) fn pass(
         &mut self,
         reading: Result<f64, String>,
@@ -84,11 +87,19 @@ impl Gate {
                 "repair the sensor, widen the column's range (offset, scale, bits), or set its out_of_range to \"skip\"",
             ));
         }
-        if self.run == 0 {
+        if self.run == 0 && self.optional {
+            tracing::warn!(column = %self.name, reason = %words, "a reading is missing, and its row has a gap; more of them are counted, not logged");
+        } else if self.run == 0 {
             tracing::warn!(column = %self.name, reason = %words, "a reading is left out, with its row; more of them are counted, not logged");
         }
         self.run += 1;
-        Ok(None)
+        Ok(match self.optional {
+            true => {
+                metrics.missing(&self.name);
+                Some(f64::NAN)
+            }
+            false => None,
+        })
     }
 }
 
@@ -113,6 +124,12 @@ mod tests {
     #[test]
     fn bad_readings_are_clamped_left_out_or_fatal() {
         let metrics = Metrics::default();
+        let mut optional = gate(OutOfRange::Skip);
+        optional.optional = true;
+        for reading in [Ok(f64::NAN), Ok(1e9), Err("gone".to_owned())] {
+            let passed = optional.pass(reading, &Metrics::default()).unwrap();
+            assert!(passed.is_some_and(f64::is_nan));
+        }
         let bad = [f64::NAN, 1e9, -41.0, f64::INFINITY];
         let mut skip = gate(OutOfRange::Skip);
         assert_eq!(skip.pass(Ok(3.25), &metrics).unwrap(), Some(3.25));

@@ -1,9 +1,23 @@
 //! Decrypted answers as text.
 
-use tfhe_sbc_query::results::AnswerValue;
+use tfhe_sbc_query::results::{Answer, AnswerValue};
 
 use crate::histogram;
-use crate::report::{number, plain};
+use crate::report::{count, number, plain};
+
+/// The word for a value that is not there.
+const MISSING: &str = "missing";
+
+/// Returns a decrypted answer as text, of one line or several, and how many rows have no value.
+pub(crate) fn with_gaps(answer: &Answer) -> String {
+    let text = text(&answer.value);
+    match answer.missing {
+        None | Some(0) => text,
+        // What is missing is said already.
+        Some(_) if matches!(answer.value, AnswerValue::Missing { row: Some(_), .. }) => text,
+        Some(missing) => format!("{text} ({} missing)", count(missing)),
+    }
+}
 
 /// Returns a decrypted answer as text, of one line or several.
 pub(crate) fn text(value: &AnswerValue) -> String {
@@ -12,6 +26,8 @@ pub(crate) fn text(value: &AnswerValue) -> String {
         AnswerValue::Row { row, value, unit } => {
             format!("{}: {}", plain(row), with_unit(*value, unit))
         }
+        AnswerValue::Missing { row: None, .. } => MISSING.to_owned(),
+        AnswerValue::Missing { row: Some(row), .. } => format!("{}: {MISSING}", plain(row)),
         AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
         // Labels with spaces, such as those that name a device, stand on lines of their own.
         AnswerValue::Rows(labels) if labels.iter().any(|label| label.contains(' ')) => {
@@ -30,8 +46,11 @@ pub(crate) fn text(value: &AnswerValue) -> String {
         }
         AnswerValue::Scores { rows, unit } => {
             let rows = rows.iter();
-            let rows =
-                rows.map(|row| format!("{}: {}", plain(&row.row), with_unit(row.value, unit)));
+            let value = |value: Option<f64>| match value {
+                Some(value) => with_unit(value, unit),
+                None => MISSING.to_owned(),
+            };
+            let rows = rows.map(|row| format!("{}: {}", plain(&row.row), value(row.value)));
             rows.collect::<Vec<_>>().join("\n")
         }
         AnswerValue::Leaves { rows } => {

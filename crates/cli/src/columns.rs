@@ -43,8 +43,8 @@ pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Definition>> {
     Ok(definitions)
 }
 
-const HELP: &str = "column definitions are TOML: [[column]] with name, unit, offset, scale, bits and \
-                    use; `tfhe-sbc sample --columns` prints an example";
+const HELP: &str = "column definitions are TOML: [[column]] with name, unit, offset, scale, bits, use \
+                    and optional; `tfhe-sbc sample --columns` prints an example";
 
 /// Returns the columns of definitions under a key, in the forms that their uses need.
 pub(crate) fn under(definitions: &[Definition], under: Under<'_>) -> Outcome<Vec<Column>> {
@@ -110,9 +110,16 @@ fn derived_text(column: &Column) -> String {
             compact_text(flags.compact)
         ));
     }
-    match parts.is_empty() {
+    let derived_text = match parts.is_empty() {
         true => String::new(),
         false => format!("; derived: {}", parts.join("; ")),
+    };
+    match derived.valid {
+        None => derived_text,
+        Some(valid) => format!(
+            "{derived_text}; optional: readings may be missing, told by flags{}",
+            compact_text(valid)
+        ),
     }
 }
 
@@ -169,8 +176,12 @@ pub(crate) fn forms(
                     parameters.name()
                 )),
             };
+            let optional = match column.is_optional() {
+                true => "; optional, so readings may be missing",
+                false => "",
+            };
             format!(
-                "  {}: {form}; {} bytes a reading",
+                "  {}: {form}{optional}; {} bytes a reading",
                 column.name,
                 bytes(bits_of_a_row(column, parameters))
             )

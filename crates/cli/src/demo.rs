@@ -321,6 +321,7 @@ mod tests {
             name: QUESTIONS[0].to_owned(),
             group: None,
             value: AnswerValue::Number { value, unit },
+            missing: None,
         }];
         let reply = QueryReply {
             result: Vec::new(),
@@ -352,6 +353,7 @@ mod tests {
             name: question.public_text(),
             group: None,
             value: AnswerValue::Rows(Vec::new()),
+            missing: None,
         }];
         name_by_question(&mut answers, std::slice::from_ref(&question));
         assert_eq!(answers[0].name, "count(a > encrypted(5))");

@@ -155,6 +155,7 @@ mod tests {
             name,
             group: None,
             value,
+            missing: None,
         }])
         .unwrap();
         assert!(svg.starts_with("<svg"));

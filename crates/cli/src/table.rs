@@ -105,10 +105,10 @@ impl<'c, R: Read> Rows<'c, R> {
         })
     }
 
-    /// Reads the next rows, at most `most`; `None` at the end of the input.
+    /// Reads the next rows, at most `most`; `None` at the end of the input. NaN stands for readings that are missing.
     ///
     /// # Errors
-    /// A row that is no CSV, and a reading that is no number.
+    /// A row that is no CSV, a reading that is no number, and one that is missing in a column that is not optional.
     pub(crate) fn next(&mut self, most: usize) -> Outcome<Option<Table>> {
         let source = self.source;
         let mut table = Table {
@@ -128,16 +128,7 @@ impl<'c, R: Read> Rows<'c, R> {
             let columns = self.columns.iter().zip(&self.places);
             for ((column, &place), readings) in columns.zip(&mut table.readings) {
                 let text = record.get(place).unwrap_or_default();
-                let value: f64 = text.parse().map_err(|_| {
-                    failure(
-                        format_args!(
-                            "{source}, row {}: '{text}' in column '{}' is not a number",
-                            self.row, column.name
-                        ),
-                        "correct the reading, or leave the row out",
-                    )
-                })?;
-                readings.push(value);
+                readings.push(self.reading(text, column)?);
             }
         }
         if self.row == 0 {
@@ -145,6 +136,40 @@ impl<'c, R: Read> Rows<'c, R> {
         }
         Ok((!table.labels.is_empty()).then_some(table))
     }
+
+    /// The reading that a field of the last row stands for.
+    fn reading(&self, text: &str, column: &Column) -> Outcome<f64> {
+        if is_missing(text) && column.is_optional() {
+            return Ok(f64::NAN);
+        }
+        let wrong = |what: &str, help: &str| {
+            let (source, row, name) = (self.source, self.row, &column.name);
+            failure(
+                format_args!("{source}, row {row}: '{text}' in column '{name}' {what}"),
+                help,
+            )
+        };
+        if text.is_empty() || (is_missing(text) && text.parse::<f64>().is_err()) {
+            return Err(wrong(
+                "is no reading",
+                "correct the reading, leave the row out, or declare the column optional = true, with which readings may be \
+                 missing",
+            ));
+        }
+        text.parse().map_err(|_| {
+            wrong(
+                "is not a number",
+                "correct the reading, or leave the row out",
+            )
+        })
+    }
+}
+
+/// Whether a field says that there is no reading: it is empty, or one of the words with which tables say so.
+fn is_missing(text: &str) -> bool {
+    const WORDS: [&str; 6] = ["", "nan", "na", "n/a", "null", "none"];
+    let text = text.trim();
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || text == "<NA>"
 }
 
 /// Reads all rows of CSV with a heading. `source` names it in errors.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::encoding::{BlockEncoding, CompactError, Derivation};
 use tfhe_sbc_core::glwe::PreparedGlweSecretKey;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
@@ -30,9 +30,30 @@ pub struct UploadDecryption {
 pub struct DecryptedUpload {
     /// The columns and the labels of the rows.
     pub metadata: ReadingsMetadata,
-    /// The readings of each column, in the order of the columns, one for each row; `None` in place of a code that is out of its
-    /// column's range, which only a forged or damaged upload has.
-    pub readings: Vec<Vec<Option<f64>>>,
+    /// The readings of each column, in the order of the columns, one for each row.
+    pub readings: Vec<Vec<Reading>>,
+}
+
+/// What a row of a decrypted column holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reading {
+    /// A reading.
+    Value(f64),
+    /// Nothing: the reading is missing.
+    Missing,
+    /// A code that is out of its column's range, or of which it is not told whether it is there. Only a forged or damaged
+    /// upload has such.
+    Unreadable,
+}
+
+impl Reading {
+    /// The reading, if there is one.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Missing | Self::Unreadable => None,
+        }
+    }
 }
 
 impl UploadDecryption {
@@ -54,7 +75,7 @@ impl UploadDecryption {
         })
     }
 
-    /// Decrypts an upload. What is derived from its columns is left out.
+    /// Decrypts an upload. What is derived from its columns is left out, but that readings are missing.
     ///
     /// # Errors
     /// Bytes that are no upload, and keys that are neither the key set's nor those of a device whose switch key is there.
@@ -81,9 +102,23 @@ impl UploadDecryption {
         let readings = columns.map(|(place, column)| {
             let elements = metadata.blocks_of_column(encoding, place, rows);
             // The upload was checked, so that there are as many elements as it describes.
-            decoded(column, encoding, phases.get(elements).unwrap_or_default())
+            let phases_of = |elements| phases.get(elements).unwrap_or_default();
+            let valid = metadata.elements_of_derived(encoding, place, Derivation::Valid, rows);
+            let mut readings = decoded(column, encoding, phases_of(elements))?;
+            if let Some((elements, form)) = valid {
+                let form = form.encoding(1).map_err(form_of(column))?;
+                let valid = phases_of(elements).iter().map(|&phase| form.decode(phase));
+                for (reading, valid) in readings.iter_mut().zip(valid) {
+                    *reading = match valid {
+                        0 => Reading::Missing,
+                        1 => *reading,
+                        _ => Reading::Unreadable,
+                    };
+                }
+            }
+            Ok(readings)
         });
-        let readings = readings.collect::<Result<_, _>>()?;
+        let readings = readings.collect::<Result<_, ReadingsError>>()?;
         Ok(DecryptedUpload { metadata, readings })
     }
 }
@@ -93,15 +128,10 @@ fn decoded(
     column: &Column,
     encoding: BlockEncoding,
     phases: &[u64],
-) -> Result<Vec<Option<f64>>, ReadingsError> {
+) -> Result<Vec<Reading>, ReadingsError> {
     let decoder = Decoder::new(column.offset, column.scale);
     let compact = column.compact.map(|form| form.encoding(column.bits));
-    let compact = compact
-        .transpose()
-        .map_err(|error| ReadingsError::Compact {
-            name: column.name.clone(),
-            error,
-        })?;
+    let compact = compact.transpose().map_err(form_of(column))?;
     let most = (1 << column.bits) - 1;
     let rows = phases.chunks(column.elements_each(encoding).max(1));
     let code = |phases: &[u64]| match (compact, phases) {
@@ -110,7 +140,18 @@ fn decoded(
     };
     let reading = |phases| {
         let code = code(phases);
-        (code <= most).then(|| decoder.value(code.into()))
+        match code <= most {
+            true => Reading::Value(decoder.value(code.into())),
+            false => Reading::Unreadable,
+        }
     };
     Ok(rows.map(reading).collect())
+}
+
+/// Returns a function that makes an error of the form of a column.
+fn form_of(column: &Column) -> impl Fn(CompactError) -> ReadingsError + use<'_> {
+    |error| ReadingsError::Compact {
+        name: column.name.clone(),
+        error,
+    }
 }

@@ -4,9 +4,11 @@
 //! with everything else that is computed with it ([`crate::record`]); afterwards it holds its
 //! ciphertexts, and what it was made of is dropped.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::analytics::tree::Tree;
@@ -22,6 +24,12 @@ use crate::loaded::{Loaded, LoadedUploads};
 pub(crate) enum Op {
     /// A column of uploads.
     Load {
+        source: Arc<Source>,
+        /// The place of the column.
+        column: usize,
+    },
+    /// Truth values that tell where a compact column of uploads has a reading.
+    Valid {
         source: Arc<Source>,
         /// The place of the column.
         column: usize,
@@ -134,6 +142,17 @@ pub(crate) enum Logic {
     Xor,
 }
 
+impl Logic {
+    /// The operator on two clear truth values.
+    pub(crate) fn apply(self, a: bool, b: bool) -> bool {
+        match self {
+            Self::And => a && b,
+            Self::Or => a || b,
+            Self::Xor => a != b,
+        }
+    }
+}
+
 /// Computed ciphertexts.
 pub(crate) struct Known {
     pub(crate) blocks: Vec<KnownBlock>,
@@ -167,10 +186,29 @@ pub(crate) struct Source {
 pub(crate) enum Content {
     /// The uploads.
     Ciphertexts(LoadedUploads),
-    /// The codes of a rehearsal, column by column.
-    Codes(Vec<Vec<u64>>),
+    /// The readings of a rehearsal, column by column.
+    Codes(Vec<ClearCodes>),
     /// No values: the computation is only counted.
     Unknown,
+}
+
+/// The readings of a column of a rehearsal.
+pub(crate) struct ClearCodes {
+    /// The codes; 0 where there is no reading.
+    pub(crate) codes: Vec<u64>,
+    /// The rows without a reading.
+    pub(crate) missing: HashSet<usize>,
+}
+
+impl ClearCodes {
+    /// The code in a row, or one that is derived from it.
+    pub(crate) fn at(&self, row: usize, derived: Option<Derivation>) -> u64 {
+        match derived {
+            None => self.codes[row],
+            Some(_) if self.missing.contains(&row) => 0,
+            Some(derivation) => derivation.of(self.codes[row]),
+        }
+    }
 }
 
 impl Source {
@@ -296,6 +334,7 @@ impl Op {
     pub(crate) fn children(&self) -> Vec<&Arc<Node>> {
         match self {
             Self::Load { .. }
+            | Self::Valid { .. }
             | Self::Sealed(_)
             | Self::Known(_)
             | Self::Compact(_)

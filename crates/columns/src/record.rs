@@ -210,7 +210,7 @@ impl<'a> Recorder<'a> {
                 self.of_blocks(node, blocks.collect::<Result<_, _>>()?)?
             }
             // The plan has a way for each of them.
-            Op::Compact(_) => return Err(AnalyticsError::NoRows),
+            Op::Compact(_) | Op::Valid { .. } => return Err(AnalyticsError::NoRows),
             Op::Clear(values) => match node.kind {
                 Kind::Code(_) => {
                     let codes = values.iter().map(|&code| self.stand_in(code, width));

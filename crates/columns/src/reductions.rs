@@ -1,13 +1,25 @@
 //! Functions of all rows of an encrypted number.
 
+use std::sync::Arc;
+
 use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_upload::cuts::first_code_from;
 
 use crate::decimal;
 use crate::error::Error;
-use crate::node::{Op, PlacePart};
+use crate::mask::Mask;
+use crate::node::{Node, Op, PlacePart};
 use crate::number::{Number, carry_bits, check_rows, count_bits};
 use crate::threshold::{CodeCondition, Relation, code_condition};
+
+/// The number of values that come before a percentile of `count` values in ascending order: the percentile is the smallest value
+/// that at least `percent` percent of them do not exceed.
+pub fn percentile_rank(percent: f64, count: usize) -> usize {
+    /// A share of a row that is none: percentages are decimal fractions.
+    const SLACK: f64 = 1e-9;
+    let share = percent / 100.0 * count as f64;
+    ((share - SLACK).ceil() as usize).clamp(1, count.max(1)) - 1
+}
 
 impl Number {
     /// The sum of the rows. The sum of a whole column loads few blocks.
@@ -85,14 +97,10 @@ impl Number {
     /// # Errors
     /// A number that is not from 0 to 100.
     pub fn percentile(&self, percent: f64) -> Result<Self, Error> {
-        /// A share of a row that is none: percentages are decimal fractions.
-        const SLACK: f64 = 1e-9;
         if !(0.0..=100.0).contains(&percent) {
             return Err(Error::NotFinite);
         }
-        let rows = self.node.len();
-        let share = percent / 100.0 * rows as f64;
-        self.rank(((share - SLACK).ceil() as usize).clamp(1, rows.max(1)) - 1)
+        self.rank(percentile_rank(percent, self.node.len()))
     }
 
     /// The lower median.
@@ -135,6 +143,25 @@ impl Number {
     /// # Errors
     /// Edges that do not increase, or fewer than two.
     pub fn histogram(&self, edges: &[f64], closed: bool) -> Result<Self, Error> {
+        self.histogram_of(self.node(), edges, closed)
+    }
+
+    /// The same of the rows that have a reading.
+    ///
+    /// # Errors
+    /// Those of [`histogram`](Self::histogram), and operands that do not belong together.
+    pub fn histogram_of_valid(
+        &self,
+        edges: &[f64],
+        closed: bool,
+        valid: &Mask,
+    ) -> Result<Self, Error> {
+        // Codes with a mark are above all bins.
+        self.histogram_of(self.marked(valid, false)?.node(), edges, closed)
+    }
+
+    /// The numbers of rows in the bins of this number's codes, as they are in another node.
+    fn histogram_of(&self, of: Arc<Node>, edges: &[f64], closed: bool) -> Result<Self, Error> {
         if edges.len() < 2 || edges.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(Error::Bins);
         }
@@ -150,7 +177,7 @@ impl Number {
         }
         let bins: Vec<_> = codes.windows(2).map(|edges| edges[0]..edges[1]).collect();
         let bits = count_bits(self.node.len());
-        let (rows, of) = (Some(bins.len()), self.node());
+        let rows = Some(bins.len());
         let op = Op::Histogram { of, bins };
         Ok(Self::counting(&self.backend, rows, bits, op))
     }

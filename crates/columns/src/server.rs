@@ -18,7 +18,7 @@ use crate::cost::Cost;
 use crate::device_keys::DeviceKeys;
 use crate::error::Error;
 use crate::mask::Mask;
-use crate::node::{Content, Node, Op, Source};
+use crate::node::{ClearCodes, Content, Node, Op, Source};
 use crate::number::Number;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -121,7 +121,8 @@ impl Server {
         Table::new(&self.backend, uploads.into_source(self.parameters()))
     }
 
-    /// Loads values, column by column, for a rehearsal.
+    /// Loads values, column by column, for a rehearsal. NaN stands for a reading that is missing, in columns that have
+    /// their validity.
     ///
     /// # Errors
     /// Metadata that no upload has, and values that their columns cannot encode.
@@ -323,17 +324,29 @@ impl Server {
 }
 
 /// The codes of a column's values.
-fn encode(metadata: &ReadingsMetadata, column: &Column, values: &[f64]) -> Result<Vec<u64>, Error> {
+fn encode(
+    metadata: &ReadingsMetadata,
+    column: &Column,
+    values: &[f64],
+) -> Result<ClearCodes, Error> {
     let encoding = column.fixed_point()?;
-    let encode = |(row, value): (usize, &f64)| {
-        encoding.encode(*value).map_err(|error| Error::OutOfRange {
+    let is_missing = |value: &f64| column.is_optional() && value.is_nan();
+    let encode = |(row, value): (usize, &f64)| match is_missing(value) {
+        true => Ok(0),
+        false => encoding.encode(*value).map_err(|error| Error::OutOfRange {
             row,
             label: metadata.rows[row].clone(),
             column: column.name.clone(),
             error,
-        })
+        }),
     };
-    values.iter().enumerate().map(encode).collect()
+    let codes = values.iter().enumerate().map(encode);
+    let missing = values.iter().enumerate();
+    let missing = missing.filter(|(_, value)| is_missing(value));
+    Ok(ClearCodes {
+        codes: codes.collect::<Result<_, _>>()?,
+        missing: missing.map(|(row, _)| row).collect(),
+    })
 }
 
 impl Computed {

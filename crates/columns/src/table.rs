@@ -7,6 +7,7 @@ use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::backend::Backend;
 use crate::error::Error;
+use crate::mask::Mask;
 use crate::nearest::did_you_mean;
 use crate::node::{Op, Source};
 use crate::number::Number;
@@ -16,6 +17,8 @@ use crate::number::Number;
 pub struct Table {
     metadata: Arc<ReadingsMetadata>,
     numbers: Vec<Number>,
+    /// For each column, where it has readings; `None` if it has one in every row.
+    valid: Vec<Option<Mask>>,
 }
 
 impl fmt::Debug for Table {
@@ -39,8 +42,17 @@ impl Table {
             };
             Number::of_column(backend, rows, column, op)
         });
+        let columns = source.metadata.columns.iter().enumerate();
+        let valid = columns.map(|(place, column)| {
+            let op = Op::Valid {
+                source: Arc::clone(&source),
+                column: place,
+            };
+            column.is_optional().then(|| Mask::new(backend, rows, op))
+        });
         Self {
             numbers: numbers.collect(),
+            valid: valid.collect(),
             metadata: Arc::clone(&source.metadata),
         }
     }
@@ -81,8 +93,13 @@ impl Table {
             true => Ok(number.clone()),
             false => number.take(places),
         });
+        let valid = self.valid.iter().map(|valid| match (valid, is_all) {
+            (Some(valid), false) => valid.take(places).map(Some),
+            (valid, _) => Ok(valid.clone()),
+        });
         Ok(Self {
             numbers: taken.collect::<Result<_, _>>()?,
+            valid: valid.collect::<Result<_, _>>()?,
             metadata: Arc::new(ReadingsMetadata {
                 columns: self.metadata.columns.clone(),
                 rows: labels,
@@ -90,13 +107,22 @@ impl Table {
         })
     }
 
-    /// The values of a column.
+    /// The values of a column. Those that are missing have code 0: [`valid`](Self::valid) tells which they are.
     ///
     /// # Errors
     /// [`Error::UnknownColumn`], with the names that there are.
     pub fn column(&self, name: &str) -> Result<&Number, Error> {
         let (place, _) = known_column(&self.metadata, name)?;
         Ok(&self.numbers[place])
+    }
+
+    /// The rows in which a column has a reading; `None` if it has one in every row.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the names that there are.
+    pub fn valid(&self, name: &str) -> Result<Option<&Mask>, Error> {
+        let (place, _) = known_column(&self.metadata, name)?;
+        Ok(self.valid[place].as_ref())
     }
 }
 

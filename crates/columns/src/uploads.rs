@@ -143,7 +143,8 @@ fn forms(column: &mut Column) -> Vec<&mut Compact> {
     let derived = &mut column.derived;
     let flags = derived.flags.as_mut().map(|flags| &mut flags.compact);
     let own = column.compact.as_mut();
-    [own, derived.square.as_mut(), flags]
+    let valid = derived.valid.as_mut();
+    [own, derived.square.as_mut(), flags, valid]
         .into_iter()
         .flatten()
         .collect()

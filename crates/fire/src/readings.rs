@@ -111,7 +111,7 @@ impl Owner {
         let rows = metadata.rows.into_iter().enumerate().map(|(row, label)| {
             let of_row = readings
                 .iter()
-                .map(|column| column.get(row).copied().flatten());
+                .map(|column| column.get(row).and_then(|reading| reading.value()));
             let of_row: Option<Vec<f64>> = of_row.collect();
             Ok((
                 label,

@@ -310,6 +310,7 @@ mod tests {
                 name: "max(a)".to_owned(),
                 group: None,
                 value: AnswerValue::Number { value, unit },
+                missing: None,
             })
         };
         let read = |_: &str| Err("no files".to_owned());

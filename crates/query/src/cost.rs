@@ -83,6 +83,9 @@ pub fn costs_of(
     let mut parts = Vec::with_capacity(questions.len());
     for question in questions {
         tables.iter().try_for_each(|table| table.check(question))?;
+        if planned.sanitise {
+            question.check_sanitised(table.metadata())?;
+        }
         bound(&server, &tables, &[question], MAX_COUNTED, 0.0)?;
         let asked = tables.iter().map(|table| {
             Ok(table
@@ -131,7 +134,8 @@ pub fn rehearse(
 ) -> Result<Vec<Answer>, EvaluateError> {
     for (column, values) in readings.columns.iter().zip(values) {
         let encoding = encoding_of(column)?;
-        for value in values {
+        let is_missing = |value: &&f64| column.is_optional() && value.is_nan();
+        for value in values.iter().filter(|value| !is_missing(value)) {
             encoding
                 .encode(*value)
                 .map_err(|error| RequestError::Threshold {

@@ -28,7 +28,7 @@ pub const MAX_NODES: usize = 255;
 /// The most nodes from the root of a tree to a leaf.
 pub const MAX_TREE_DEPTH: usize = 32;
 
-/// The newest version of the format of requests. Version 2 has no scope, and version 1 no thresholds that are compact codes
+/// The newest version of the format of requests. Version 2 has no scope and no counts of values, and version 1 no thresholds that are compact codes
 /// either. Requests without them are of these versions.
 pub(crate) const VERSION: u32 = 3;
 
@@ -85,6 +85,13 @@ pub enum RequestError {
     /// A sample of one.
     #[error("the variance of a sample needs two rows: there is one")]
     Sample,
+    /// A sanitised percentile of values some of which may be missing, by the name of the values.
+    #[error(
+        "percentiles of '{0}' cannot be sanitised, because its readings may be missing: the answer has more values than \
+         the percentile, of which the key owner takes the right one when it is known how many there are. Ask without \
+         sanitising"
+    )]
+    Rank(String),
     /// Bins that overlap, or too many.
     #[error("a histogram has 1 to {MAX_BINS} bins, whose edges are finite and increase")]
     Bins,

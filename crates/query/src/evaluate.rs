@@ -110,6 +110,12 @@ pub fn evaluate<'u>(
         true => vec![rows.iter().map(|upload| upload.labels.len()).collect()],
         false => groups.row_counts().map(|rows| vec![rows]).collect(),
     };
+    if sanitiser.is_some() {
+        let readings = uploads.metadata();
+        questions
+            .iter()
+            .try_for_each(|question| question.check_sanitised(readings))?;
+    }
     let mut slices = slices(parameters, uploads.metadata(), &group_rows, &questions)?;
     if sanitiser.is_some() {
         // Sanitised answers are packed together.

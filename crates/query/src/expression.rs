@@ -89,6 +89,14 @@ impl Expression {
         })
     }
 
+    /// Returns whether readings of one of its columns may be missing.
+    pub(crate) fn is_optional(&self, readings: &ReadingsMetadata) -> bool {
+        self.terms.iter().any(|(name, _)| {
+            let column = readings.column(name);
+            column.is_some_and(|(_, column)| column.is_optional())
+        })
+    }
+
     /// Returns the encoding of an encrypted threshold of `bits` bits for its values that is sent as one
     /// compact code; `None` if it is sent as radix blocks.
     pub(crate) fn limit_encoding(

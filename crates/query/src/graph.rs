@@ -2,6 +2,8 @@
 //!
 //! [`Graph::answer`] is the one place where a question becomes operators.
 
+mod optional;
+
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
 use tfhe_sbc_columns::{
     self as columns, Computed, Decision, EncryptedLimits, Limit, Mask, Number, Relation, Table,
@@ -14,9 +16,10 @@ use crate::columns::encoding_of;
 use crate::condition::{Comparing, Condition, Threshold};
 use crate::error::{EvaluateError, RequestError};
 use crate::expression::Expression;
-use crate::results::{Meaning, Spread};
+use crate::results::{Gaps, Meaning, Spread};
 use crate::tree::{Branch, Tree};
 use crate::{Aggregate, Question};
+use optional::Optional;
 
 /// The encrypted thresholds of a request.
 pub(crate) enum Thresholds {
@@ -68,14 +71,17 @@ impl Graph<'_> {
         Ok(match question {
             Question::Aggregate(aggregate, of) => self.aggregate(*aggregate, of)?,
             Question::Count(condition) => {
-                Asked::new([self.met(condition)?.count()], Meaning::Count)
+                Asked::new([self.holds(condition)?.count()], Meaning::Count)
             }
             Question::Rows(condition) => Asked {
-                parts: vec![Computed::Mask(self.met(condition)?)],
+                parts: vec![Computed::Mask(self.holds(condition)?)],
                 meaning: Meaning::Rows(labels()),
             },
             Question::Percentile(of, percent) => self.percentile(of, *percent)?,
             Question::Histogram(of, edges) => {
+                if let Some(optional) = self.optional(of)? {
+                    return self.histogram_optional(optional, edges);
+                }
                 let (number, column) = self.values(of)?;
                 let meaning = Meaning::Histogram {
                     column,
@@ -85,22 +91,26 @@ impl Graph<'_> {
                 Asked::new([number.histogram(edges, false)?], meaning)
             }
             Question::Sort(of) => {
+                if let Some(optional) = self.optional(of)? {
+                    return self.sorted_optional(optional, false, self.row_count());
+                }
                 let (number, column) = self.values(of)?;
                 let sorted = number.smallest(number.row_count())?;
                 Asked::new([sorted], Meaning::Readings(column, self.row_count()))
             }
             Question::TopK(of, count) => {
+                if let Some(optional) = self.optional(of)? {
+                    return self.sorted_optional(optional, true, *count);
+                }
                 let (number, column) = self.values(of)?;
                 let largest = number.largest(*count as usize)?;
                 Asked::new([largest], Meaning::Readings(column, *count))
             }
             Question::Score(of) => {
-                let (number, column) = self.values(of)?;
-                Asked::new([number], Meaning::Scores(column, labels()))
+                self.of_each_row(of, |column| Meaning::Scores(column, labels()))?
             }
             Question::Logistic(of) => {
-                let (number, column) = self.values(of)?;
-                Asked::new([number], Meaning::Logistic(column, labels()))
+                self.of_each_row(of, |column| Meaning::Logistic(column, labels()))?
             }
             Question::Tree(tree) => self.tree(tree)?,
         })
@@ -125,7 +135,40 @@ impl Graph<'_> {
         Ok((of.number(self.table)?, column))
     }
 
+    /// Returns the values of an expression if some of them may be missing.
+    fn optional(&self, of: &Expression) -> Result<Option<Optional>, EvaluateError> {
+        let Some(valid) = self.valid(of)? else {
+            return Ok(None);
+        };
+        let (number, column) = self.values(of)?;
+        Ok(Some(Optional {
+            number,
+            column,
+            valid,
+        }))
+    }
+
+    /// Returns the value of an expression in each row.
+    fn of_each_row(
+        &self,
+        of: &Expression,
+        meaning: impl FnOnce(Column) -> Meaning,
+    ) -> Result<Asked, EvaluateError> {
+        let (number, column) = self.values(of)?;
+        let meaning = meaning(column);
+        Ok(match self.valid(of)? {
+            None => Asked::new([number], meaning),
+            Some(valid) => {
+                let meaning = meaning.with_gaps(Gaps::Flagged);
+                Asked::new([valid.as_number(), number], meaning)
+            }
+        })
+    }
+
     fn aggregate(&self, aggregate: Aggregate, of: &Expression) -> Result<Asked, EvaluateError> {
+        if let Some(optional) = self.optional(of)? {
+            return self.aggregate_optional(aggregate, optional);
+        }
         let (number, column) = self.values(of)?;
         let rows = self.row_count();
         let spread = |sample, root, column| {
@@ -147,6 +190,10 @@ impl Graph<'_> {
             Aggregate::Min => Asked::new([number.min()], Meaning::Reading(column)),
             Aggregate::Max => Asked::new([number.max()], Meaning::Reading(column)),
             Aggregate::Range => Asked::new([number.min(), number.max()], Meaning::Range(column)),
+            Aggregate::Count => {
+                let all = number.same_for_all(true).count();
+                Asked::new([all], Meaning::Present(rows))
+            }
             Aggregate::Sum => Asked::new([number.sum()], Meaning::Sum(column, rows)),
             Aggregate::Mean => Asked::new([number.sum()], Meaning::Mean(column, rows)),
             Aggregate::Argmin => place(number.arg_min(), column),
@@ -171,6 +218,9 @@ impl Graph<'_> {
     }
 
     fn percentile(&self, of: &Expression, percent: f64) -> Result<Asked, EvaluateError> {
+        if let Some(optional) = self.optional(of)? {
+            return self.percentile_optional(optional, percent);
+        }
         let (number, column) = self.values(of)?;
         Ok(Asked::new(
             [number.percentile(percent)?],
@@ -178,7 +228,15 @@ impl Graph<'_> {
         ))
     }
 
-    /// Returns the mask of the rows that meet a condition.
+    /// Returns the mask of the rows that a condition is true in.
+    fn holds(&self, condition: &Condition) -> Result<Mask, EvaluateError> {
+        match self.is_optional(condition)? {
+            true => self.decided(condition, true),
+            false => self.met(condition),
+        }
+    }
+
+    /// Returns the mask of the rows that meet a condition, as if no reading were missing.
     fn met(&self, condition: &Condition) -> Result<Mask, EvaluateError> {
         let all_met = |list: &[Condition]| {
             let met = list.iter().map(|condition| self.met(condition));
@@ -189,11 +247,11 @@ impl Graph<'_> {
                 of,
                 relation,
                 threshold,
-            } => self.compare(of, *relation, threshold)?,
+            } => self.compare(of, *relation, threshold, None)?,
             Condition::Between { of, low, high } => {
                 let ends = [
-                    self.compare(of, Relation::Ge, low)?,
-                    self.compare(of, Relation::Le, high)?,
+                    self.compare(of, Relation::Ge, low, None)?,
+                    self.compare(of, Relation::Le, high, None)?,
                 ];
                 Mask::all_of(&[&ends[0], &ends[1]])?
             }
@@ -222,21 +280,35 @@ impl Graph<'_> {
         })
     }
 
+    /// Returns the mask of the rows, of those with a value if they are given, that a comparison is true in.
     fn compare(
         &self,
         of: &Expression,
         relation: Relation,
         threshold: &Threshold,
+        valid: Option<&Mask>,
     ) -> Result<Mask, EvaluateError> {
+        let among_valid = |mask: Mask| match valid {
+            Some(valid) => mask.and(valid),
+            None => Ok(mask),
+        };
         let (number, column) = self.values(of)?;
         let (relation, limit) =
             match self.limit(of, &number, &column, Comparing::With(relation), threshold)? {
-                CodeLimit::Always(answer) => return Ok(number.same_for_all(answer)),
+                CodeLimit::Always(answer) => {
+                    return Ok(match (answer, valid) {
+                        (true, Some(valid)) => valid.clone(),
+                        _ => number.same_for_all(answer),
+                    });
+                }
                 CodeLimit::Code(relation, limit) => (relation, limit),
             };
         match self.two_columns(of, &limit)? {
-            Some([a, b]) => Ok(a.compare_codes_of(relation, &b)?),
-            None => Ok(number.compare_codes(relation, &limit)),
+            Some([a, b]) => Ok(among_valid(a.compare_codes_of(relation, &b)?)?),
+            None => match valid {
+                Some(valid) => Ok(number.compare_valid_codes(relation, &limit, valid)?),
+                None => Ok(number.compare_codes(relation, &limit)),
+            },
         }
     }
 
@@ -351,10 +423,10 @@ impl Graph<'_> {
                 of,
                 relation,
                 threshold: Threshold::Clear(threshold),
-            } if !matches!(relation, Relation::Eq | Relation::Ne) => {
+            } if !matches!(relation, Relation::Eq | Relation::Ne) && self.valid(of)?.is_none() => {
                 Ok(Asks::Compare(of.number(self.table)?, *relation, *threshold))
             }
-            condition => Ok(Asks::Holds(self.met(condition)?)),
+            condition => Ok(Asks::Holds(self.holds(condition)?)),
         });
         let asks: Vec<Asks> = asks.collect::<Result<_, EvaluateError>>()?;
         let nodes = tree.nodes.iter().zip(&asks).map(|(node, asks)| {

@@ -78,6 +78,8 @@ pub enum Aggregate {
     Argmin,
     /// The first row with the largest value, and that value.
     Argmax,
+    /// The number of values that are there.
+    Count,
     /// The sum.
     Sum,
     /// The mean.
@@ -100,12 +102,13 @@ pub enum Aggregate {
 
 impl Aggregate {
     /// All functions with their names.
-    pub const ALL: [(Self, &'static str); 14] = [
+    pub const ALL: [(Self, &'static str); 15] = [
         (Self::Min, "min"),
         (Self::Max, "max"),
         (Self::Range, "range"),
         (Self::Argmin, "argmin"),
         (Self::Argmax, "argmax"),
+        (Self::Count, "count"),
         (Self::Sum, "sum"),
         (Self::Mean, "mean"),
         (Self::Variance, "variance"),
@@ -209,7 +212,11 @@ impl Question {
         matches!(
             self,
             Self::Aggregate(
-                Aggregate::Sum | Aggregate::Mean | Aggregate::First | Aggregate::Last,
+                Aggregate::Count
+                    | Aggregate::Sum
+                    | Aggregate::Mean
+                    | Aggregate::First
+                    | Aggregate::Last,
                 _
             ) | Self::Score(_)
                 | Self::Logistic(_)
@@ -245,12 +252,18 @@ impl Question {
             Self::Aggregate(Aggregate::Argmin | Aggregate::Argmax, _) => {
                 of_rows(LABEL).saturating_add(2 * NUMBER)
             }
-            Self::Aggregate(..) | Self::Percentile(..) | Self::Count(_) => 4 * NUMBER,
+            // Up to a value of each row, where some may be missing.
+            Self::Percentile(..) | Self::Aggregate(Aggregate::Median, _) => {
+                of_rows(VALUE).saturating_add(NUMBER)
+            }
+            Self::Aggregate(..) | Self::Count(_) => 4 * NUMBER,
             Self::Histogram(_, edges) => (edges.len() as u64).saturating_mul(NUMBER),
             Self::TopK(_, count) => rows.min(u64::from(*count)).saturating_mul(VALUE),
             Self::Rows(_) => of_rows(LABEL + BLOCK),
             Self::Tree(_) => of_rows(LABEL + 4 * BLOCK),
-            Self::Sort(_) | Self::Score(_) | Self::Logistic(_) => of_rows(LABEL + VALUE),
+            Self::Sort(_) => of_rows(LABEL + VALUE),
+            // A value, and whether it is there.
+            Self::Score(_) | Self::Logistic(_) => of_rows(LABEL + VALUE + BLOCK),
         };
         values.saturating_add(DESCRIPTION)
     }

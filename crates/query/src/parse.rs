@@ -4,6 +4,7 @@
 //! question    = aggregate "(" expression ")"
 //!             | "percentile" "(" expression "," number ")"
 //!             | ("count" | "rows") "(" condition ")"
+//!             | "count" "(" expression ")"
 //!             | "histogram" "(" expression "," number { "," number } ")"
 //!             | ("sort" | "score" | "logistic") "(" expression ")"
 //!             | "top_k" "(" expression "," number ")"
@@ -74,9 +75,8 @@ impl FromStr for Question {
 }
 
 /// The functions that are not aggregates.
-const OTHER_FUNCTIONS: [&str; 9] = [
+const OTHER_FUNCTIONS: [&str; 8] = [
     "percentile",
-    "count",
     "rows",
     "histogram",
     "sort",
@@ -186,6 +186,16 @@ impl<'t> Parser<'t> {
         function: &str,
         aggregate: Option<Aggregate>,
     ) -> Result<Question, String> {
+        if let Some(Aggregate::Count) = aggregate {
+            // Of values, and not of rows that meet a condition.
+            let begin = self.at;
+            match self.expression() {
+                Ok(of) if self.peek().is_none() && !of.terms.is_empty() => {
+                    return Ok(Question::Aggregate(Aggregate::Count, of));
+                }
+                _ => self.at = begin,
+            }
+        }
         if let "count" | "rows" = function {
             let condition = self.condition(1)?;
             return Ok(match function {

@@ -219,9 +219,12 @@ impl Request {
             }
             sealed.push((text, question));
         }
+        let counts = questions
+            .iter()
+            .any(|question| matches!(question, Question::Aggregate(Aggregate::Count, _)));
         let request = Self {
             version: match (
-                scope.is_all() && device_keys.is_empty(),
+                scope.is_all() && device_keys.is_empty() && !counts,
                 codes.compact.is_empty(),
             ) {
                 (true, true) => 1,
@@ -393,6 +396,21 @@ fn check(question: &Question) -> Result<(), RequestError> {
 }
 
 impl Question {
+    /// Checks that the answer about readings of this metadata has nothing but what is asked for, as sanitised answers do.
+    ///
+    /// # Errors
+    /// A percentile of values some of which may be missing.
+    pub(crate) fn check_sanitised(&self, readings: &ReadingsMetadata) -> Result<(), RequestError> {
+        match self {
+            Self::Percentile(of, _) | Self::Aggregate(Aggregate::Median, of)
+                if of.is_optional(readings) =>
+            {
+                Err(RequestError::Rank(of.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that the question can be asked about readings of this metadata.
     ///
     /// # Errors

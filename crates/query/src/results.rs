@@ -8,6 +8,7 @@
 
 mod answer;
 mod ciphertexts;
+mod optional;
 mod packed;
 mod several;
 mod short;
@@ -30,6 +31,8 @@ use crate::scope::{About, GroupKey};
 pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
 use ciphertexts::Lists;
 pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
+pub use optional::Gaps;
+pub(crate) use optional::percentile_place;
 use packed::Packed;
 
 /// The version of the format of results. Version 2 does not say which rows the answers are about, has no groups, and is never compressed. Version 1 has a list of blocks even if it is empty, no packed blocks, no
@@ -122,6 +125,8 @@ pub enum Meaning {
     Row(Column, String),
     /// A number.
     Count,
+    /// The number of values that are there, of this number of rows.
+    Present(u32),
     /// One truth value for each row, with the labels of the rows.
     Rows(#[serde(with = "row_labels")] Vec<String>),
     /// The number of rows in each bin between two edges.
@@ -141,6 +146,25 @@ pub enum Meaning {
     Logistic(Column, #[serde(with = "row_labels")] Vec<String>),
     /// The place of a leaf for each row, with the labels of the rows and the leaves.
     Leaves(#[serde(with = "row_labels")] Vec<String>, Vec<String>),
+    /// The number of values that are there, in `count_blocks` blocks, followed by the codes of the first `values` values in an
+    /// order, of which one is the percentile. Each code has a bit above it, as with [`Gaps::Marked`]: 1 where there is a
+    /// value if the order is descending, 0 if it is ascending.
+    Percentile {
+        /// The encoding of the codes.
+        column: Column,
+        /// The percentage.
+        percent: f64,
+        /// The number of rows.
+        rows: u32,
+        /// The number of blocks of the number of values.
+        count_blocks: u32,
+        /// The number of codes.
+        values: u32,
+        /// Whether the largest value comes first.
+        descending: bool,
+    },
+    /// The same of values some of which may be missing.
+    Optional(Box<Meaning>, Gaps),
 }
 
 /// A measure of the spread of values.

@@ -34,13 +34,13 @@ impl Exposition {
 
     /// Adds a metric with a value for each value of the label `label`. The label's values need no
     /// escaping.
-    pub fn add_labelled<V: Display>(
+    pub fn add_labelled<L: Display, V: Display>(
         &mut self,
         name: &str,
         kind: Kind,
         help: &str,
         label: &str,
-        values: impl IntoIterator<Item = (&'static str, V)>,
+        values: impl IntoIterator<Item = (L, V)>,
     ) {
         self.describe(name, kind, help);
         for (of, value) in values {

@@ -65,7 +65,7 @@ impl TryFrom<String> for Use {
 /// The definition of a column: its name, its fixed-point encoding and its use.
 ///
 /// It is read from a table of TOML or the like, whose keys are those of [`Column`], `use`, and those of what is
-/// derived: `square`, `bins`, `above` and `below` ([`Declaration`]). Keys that say where an agent's readings come from are let through, so that one file serves agents and
+/// derived: `square`, `bins`, `above`, `below` and `optional` ([`Declaration`]). Keys that say where an agent's readings come from are let through, so that one file serves agents and
 /// programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "Written")]
@@ -112,6 +112,8 @@ struct Written {
     above: Vec<f64>,
     #[serde(default)]
     below: Vec<f64>,
+    #[serde(default)]
+    optional: bool,
     #[serde(default, rename = "factor")]
     _factor: IgnoredAny,
     #[serde(default, rename = "add")]
@@ -143,6 +145,7 @@ impl From<Written> for Definition {
                 closed: false,
                 above: written.above,
                 below: written.below,
+                optional: written.optional,
             },
         }
     }
@@ -196,6 +199,10 @@ impl DefinitionError {
             Self::NotMet { .. } => {
                 "give it fewer bits or another use; use = \"radix\" is for radix blocks, which are always possible"
             }
+            Self::Derived {
+                error: DeclarationError::OptionalRadix,
+                ..
+            } => "change use, bits or optional of the column",
             Self::Derived { .. } => {
                 "change square, bins, above and below of the column, or leave them out"
             }
@@ -424,6 +431,7 @@ mod tests {
             closed: false,
             above: vec![1.0],
             below: Vec::new(),
+            optional: false,
         };
         let derived = with(8, None, &everything).unwrap().derived;
         assert!(derived.square.is_some());

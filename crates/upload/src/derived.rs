@@ -1,5 +1,5 @@
 //! Columns that a board derives from a column and sends beside it, so that more questions are linear:
-//! squares for variances, flags for counts and histograms.
+//! squares for variances, flags for counts and histograms, and whether there is a reading at all.
 //!
 //! A flag is 1 for the codes from a *cut* on and 0 for those below. The number of rows in a bin is the
 //! difference of the sums of two flags, and so is the number of rows that meet any condition whose limits are
@@ -22,7 +22,7 @@ use crate::cuts::{first_code_above, first_code_from};
 use crate::readings::Column;
 use crate::readings::Compact;
 
-/// The columns that are derived from a column: squares, flags, both or none.
+/// The columns that are derived from a column: squares, flags, validity, some of them or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Derived {
@@ -32,6 +32,10 @@ pub struct Derived {
     /// The flags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<Flags>,
+    /// The form of the validity of the readings, if some may be missing: codes of one bit, which are 1 where there is a
+    /// reading. The code of a missing reading is 0, and so is all that is derived from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid: Option<Compact>,
 }
 
 /// Flags of one column, each in a segment of its own.
@@ -49,7 +53,7 @@ pub struct Flags {
 pub enum DerivedError {
     /// The column is not compact.
     #[error(
-        "squares and flags are derived from compact columns only: give the column a compact form, or \
+        "squares, flags and validity are derived from compact columns only: give the column a compact form, or \
          leave them out"
     )]
     NotCompact,
@@ -60,7 +64,7 @@ pub enum DerivedError {
     )]
     SquareBits(u32),
     /// A form that is not possible.
-    #[error("the form of its squares or flags: {0}")]
+    #[error("the form of its squares, flags or validity: {0}")]
     Form(#[from] CompactError),
     /// Flags without cuts, or cuts that do not increase, or that all codes are on one side of.
     #[error(
@@ -72,23 +76,24 @@ pub enum DerivedError {
 impl Derived {
     /// Returns whether nothing is derived.
     pub fn is_empty(&self) -> bool {
-        self.square.is_none() && self.flags.is_none()
+        self.square.is_none() && self.flags.is_none() && self.valid.is_none()
     }
 
-    /// The derived columns, in the order of their segments: squares, and then each flag.
+    /// The derived columns, in the order of their segments: squares, each flag, and validity.
     pub fn columns(&self) -> impl Iterator<Item = (Derivation, Compact)> {
         let square = self.square.map(|compact| (Derivation::Square, compact));
         let flags = self.flags.iter().flat_map(|flags| {
             let from = flags.from.iter();
             from.map(|&first| (Derivation::From(first), flags.compact))
         });
-        square.into_iter().chain(flags)
+        let valid = self.valid.map(|compact| (Derivation::Valid, compact));
+        square.into_iter().chain(flags).chain(valid)
     }
 
     /// The number of derived columns.
     pub fn count(&self) -> usize {
         let flags = self.flags.as_ref().map_or(0, |flags| flags.from.len());
-        usize::from(self.square.is_some()) + flags
+        usize::from(self.square.is_some()) + flags + usize::from(self.valid.is_some())
     }
 
     /// The place of a derived column among all, and its form.
@@ -140,6 +145,8 @@ pub struct Declaration {
     pub above: Vec<f64>,
     /// Thresholds `t` of the conditions `x < t` and `x >= t`.
     pub below: Vec<f64>,
+    /// Whether readings may be missing, so that their validity is derived.
+    pub optional: bool,
 }
 
 /// The reason why a declaration cannot be met.
@@ -168,13 +175,19 @@ pub enum DeclarationError {
          blocks, or leave them out"
     )]
     NotCompact,
+    /// Readings that may be missing in a column of radix blocks.
+    #[error(
+        "readings may be missing (optional = true) in compact columns only, and it has radix blocks: give it the \
+         use means, fleet or alarms, and as few bits as that permits"
+    )]
+    OptionalRadix,
     /// Squares or flags whose sums would not be exact.
     #[error(
         "it has {bits} bits, and sums of its {what} would not be exact with {headroom} bits of headroom{}",
         advice(.what, *.widest)
     )]
     NoForm {
-        /// The kind of the derived columns: squares or flags.
+        /// The kind of the derived columns: squares, flags or validity.
         what: &'static str,
         /// The width of the column.
         bits: u32,
@@ -196,7 +209,7 @@ impl Declaration {
     /// Returns whether nothing is declared.
     pub fn is_empty(&self) -> bool {
         let thresholds = [&self.bins, &self.above, &self.below];
-        !self.square && thresholds.iter().all(|list| list.is_empty())
+        !self.square && !self.optional && thresholds.iter().all(|list| list.is_empty())
     }
 
     /// Returns what is derived from a column with this fixed-point encoding. `form` is given a derivation and
@@ -257,6 +270,10 @@ impl Declaration {
         Ok(Derived {
             square: square.transpose()?,
             flags,
+            valid: match self.optional {
+                true => Some(form(Derivation::Valid)?),
+                false => None,
+            },
         })
     }
 }
@@ -283,6 +300,7 @@ impl Declaration {
         let own = match own {
             _ if self.is_empty() => return Ok(Derived::default()),
             ElementEncoding::Compact(own) => own,
+            ElementEncoding::Radix if self.optional => return Err(DeclarationError::OptionalRadix),
             ElementEncoding::Radix => return Err(DeclarationError::NotCompact),
         };
         self.derived(&encoding, |derivation| {
@@ -292,6 +310,7 @@ impl Declaration {
                     what: match derivation {
                         Derivation::Square => "squares",
                         Derivation::From(_) => "flags",
+                        Derivation::Valid => "validity",
                     },
                     bits: own.bits(),
                     headroom: own.headroom(),
@@ -326,18 +345,20 @@ mod tests {
             closed: true,
             above: vec![0.0, 5.2],
             below: vec![0.0, 21.5],
+            optional: true,
         })
         .unwrap();
         let from: Vec<u64> = derived
             .columns()
             .filter_map(|(derivation, _)| match derivation {
                 Derivation::From(first) => Some(first),
-                Derivation::Square => None,
+                Derivation::Square | Derivation::Valid => None,
             })
             .collect();
         // `x >= 0`, `x > 0` (as `x >= 0.2`), `x > 5.2`, `x >= 21.5`.
         assert_eq!(from, [20, 21, 31, 63]);
-        assert_eq!(derived.count(), 5);
+        assert_eq!(derived.count(), 6);
+        assert_eq!(derived.find(Derivation::Valid), Some((5, FORM)));
         assert_eq!(derived.find(Derivation::Square), Some((0, FORM)));
         assert_eq!(derived.find(Derivation::From(31)), Some((3, FORM)));
         assert_eq!(derived.find(Derivation::From(32)), None);
@@ -423,6 +444,7 @@ mod tests {
             closed: false,
             above: vec![30.0],
             below: vec![30.0],
+            optional: true,
         };
         let derived = |bits, profile: Option<Profile>, declaration: &Declaration| {
             let kind = UploadKind::Symmetric;
@@ -444,6 +466,9 @@ mod tests {
         };
         let found = derived(10, Some(Profile::Means), &everything).unwrap();
         assert_eq!(found.square.unwrap().headroom, 14);
+        // Counts of readings have the form of counts of conditions.
+        let flag_form = found.flags.as_ref().map(|flags| flags.compact);
+        assert!(found.valid.is_some() && found.valid == flag_form);
         assert_eq!(found.flags.unwrap().from, [20, 40, 80, 81]);
         let refused = derived(17, Some(Profile::Means), &everything).unwrap_err();
         assert_eq!(
@@ -456,6 +481,12 @@ mod tests {
             ..everything
         };
         assert!(derived(17, Some(Profile::Means), &flags).is_ok());
+        let refused = derived(10, None, &flags);
+        assert_eq!(refused, Err(DeclarationError::OptionalRadix));
+        let flags = Declaration {
+            optional: false,
+            ..flags
+        };
         let refused = derived(10, None, &flags);
         assert_eq!(refused, Err(DeclarationError::NotCompact));
         let nothing = derived(10, None, &Declaration::default());
@@ -470,10 +501,11 @@ mod tests {
                 from: from.to_vec(),
                 compact: FORM,
             }),
+            valid: None,
         };
         let square = Derived {
             square: Some(FORM),
-            flags: None,
+            ..Derived::default()
         };
         for from in [&[][..], &[0], &[5, 5], &[6, 5], &[64], &[u64::MAX]] {
             let refused = flags(from).check(6, Some(FORM));

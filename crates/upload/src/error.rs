@@ -89,6 +89,12 @@ impl UploadError {
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Gates { .. } => Some("make keys of an integer set with `tfhe-sbc keygen`"),
+            Self::Reading {
+                error: ReadingError::NotFinite,
+                ..
+            } => Some(
+                "correct the reading, or declare the column optional = true if its readings may be missing",
+            ),
             Self::Reading { .. } => {
                 Some("correct the reading, or widen the column's range: its offset, scale and bits")
             }

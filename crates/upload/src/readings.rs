@@ -114,6 +114,11 @@ impl Column {
         }
     }
 
+    /// Whether its readings may be missing, row by row, so that their validity travels with them.
+    pub fn is_optional(&self) -> bool {
+        self.derived.valid.is_some()
+    }
+
     /// The number of elements of a reading with those that are derived from it.
     fn all_elements_each(&self, encoding: BlockEncoding) -> usize {
         self.elements_each(encoding) + self.derived.count()

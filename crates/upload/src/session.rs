@@ -3,7 +3,7 @@
 use crate::definition::{Definition, DefinitionError, Under};
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
-use tfhe_sbc_core::encoding::FixedPoint;
+use tfhe_sbc_core::encoding::{CompactEncoding, Derivation, FixedPoint};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters, PlaintextKind};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
@@ -135,7 +135,8 @@ impl DeviceSession {
     }
 
     /// Returns the bytes of an upload: metadata and ciphertexts of a table, which is given by one label
-    /// for each row and one list of readings for each column.
+    /// for each row and one list of readings for each column. A reading of a column whose validity is derived may
+    /// be missing, which NaN stands for.
     ///
     /// # Errors
     /// Returns an error if a reading is out of its column's range, if lengths differ, or if the table
@@ -206,6 +207,7 @@ impl DeviceSession {
         readings: &[impl AsRef<[f64]>],
     ) -> Result<Vec<u8>, UploadError> {
         let mut blocks = Vec::with_capacity(columns.len());
+        let mut coded = Vec::with_capacity(columns.len());
         // The column that each segment is of: its own, or one that is derived from it.
         let mut owners = Vec::new();
         for (column, readings) in columns.iter().zip(readings) {
@@ -217,9 +219,14 @@ impl DeviceSession {
                 self.encode(column, labels, readings.as_ref(), &mut own)?;
             }
             blocks.push(own);
+            coded.push(match column.derived.valid {
+                Some(_) => Some(Optional::of(column, labels, readings.as_ref())?),
+                None => None,
+            });
         }
         let mut values = Vec::with_capacity(owners.len());
-        for ((column, readings), blocks) in columns.iter().zip(readings).zip(&blocks) {
+        let own = blocks.iter().zip(&coded);
+        for ((column, readings), (blocks, coded)) in columns.iter().zip(readings).zip(own) {
             let (fixed_point, readings) = (fixed_point(column)?, readings.as_ref());
             let refused = |error| UploadError::Compact {
                 column: column.name.clone(),
@@ -227,19 +234,18 @@ impl DeviceSession {
             };
             values.push(match column.element_encoding().map_err(refused)? {
                 ElementEncoding::Radix => ColumnValues::Blocks(blocks),
-                ElementEncoding::Compact(encoding) => {
-                    ColumnValues::Readings(encoding, fixed_point, readings)
-                }
+                ElementEncoding::Compact(encoding) => match coded {
+                    Some(optional) => ColumnValues::Codes(encoding, &optional.codes),
+                    None => ColumnValues::Readings(encoding, fixed_point, readings),
+                },
             });
             for (derivation, compact) in column.derived.columns() {
                 let encoding = compact.encoding(derivation.bits(column.bits));
                 let encoding = encoding.map_err(refused)?;
-                values.push(ColumnValues::Derived(
-                    encoding,
-                    derivation,
-                    fixed_point,
-                    readings,
-                ));
+                values.push(match coded {
+                    Some(optional) => optional.derived(encoding, derivation, column.bits),
+                    None => ColumnValues::Derived(encoding, derivation, fixed_point, readings),
+                });
             }
         }
         let encrypted = self.encryptor(expander)?.encrypt_columns(&values);
@@ -284,6 +290,60 @@ impl DeviceSession {
                 error => UploadError::Encrypt(error),
             }
         })
+    }
+}
+
+/// The codes of readings some of which may be missing, and whether they are there. They are wiped on drop.
+struct Optional {
+    /// The codes; 0 where a reading is missing.
+    codes: Zeroizing<Vec<u64>>,
+    /// 1 where there is a reading, 0 where it is missing.
+    valid: Zeroizing<Vec<u64>>,
+}
+
+impl Optional {
+    /// Encodes the readings of a column, of which NaN stands for one that is missing.
+    ///
+    /// # Errors
+    /// A reading out of the column's range.
+    fn of(column: &Column, labels: &[String], readings: &[f64]) -> Result<Self, UploadError> {
+        let fixed_point = fixed_point(column)?;
+        // A vector that grows leaves its old place as it was, so room for all is made first.
+        let mut codes = Zeroizing::new(Vec::with_capacity(readings.len()));
+        let mut valid = Zeroizing::new(Vec::with_capacity(readings.len()));
+        for (row, &reading) in readings.iter().enumerate() {
+            let code = match reading.is_nan() {
+                true => 0,
+                false => {
+                    let code = fixed_point.encode(reading);
+                    code.map_err(|error| UploadError::Reading {
+                        row,
+                        label: labels.get(row).cloned().unwrap_or_default(),
+                        column: column.name.clone(),
+                        error,
+                    })?
+                }
+            };
+            codes.push(code);
+            valid.push(u64::from(!reading.is_nan()));
+        }
+        Ok(Self { codes, valid })
+    }
+
+    /// What is derived from the codes, which have `bits` bits. The code of a missing reading is 0, of which the square
+    /// and all flags are 0 too.
+    fn derived(
+        &self,
+        encoding: CompactEncoding,
+        derivation: Derivation,
+        bits: u32,
+    ) -> ColumnValues<'_> {
+        match derivation {
+            Derivation::Valid => ColumnValues::Codes(encoding, &self.valid),
+            Derivation::Square | Derivation::From(_) => {
+                ColumnValues::DerivedCodes(encoding, derivation, bits, &self.codes)
+            }
+        }
     }
 }
 

@@ -392,6 +392,7 @@ fn compact_upload(kind: Kind) -> Vec<u8> {
                 from: vec![3, 200],
                 compact: form(14),
             }),
+            valid: Some(form(14)),
         };
         let compact = Column {
             name: format!("compact_{feedback}"),

@@ -19,7 +19,7 @@ from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
 #: What is derived from a column as the extension module takes it.
-_Declared = tuple[bool, list[float], list[float], list[float]]
+_Declared = tuple[bool, list[float], list[float], list[float], bool]
 #: A column as the extension module takes it.
 _Parts = tuple[
     str, str, float, float, int, Union[str, None], Union[tuple[int, int, bool], None], _Declared
@@ -74,6 +74,8 @@ class Column:
         above: thresholds ``t`` of the conditions ``x > t`` and ``x <= t``, whose counts then take no
             bootstrap.
         below: thresholds ``t`` of the conditions ``x < t`` and ``x >= t``, likewise.
+        optional: whether readings may be missing: NaN, None, pandas' ``NA`` or masked. Which are, is
+            encrypted; questions leave them out as SQL and pandas do. Only compact columns have this.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Column:
     bins: Sequence[float] = ()
     above: Sequence[float] = ()
     below: Sequence[float] = ()
+    optional: bool = False
 
     def __post_init__(self) -> None:
         for argument in ("bins", "above", "below"):
@@ -113,7 +116,13 @@ class Column:
             int(self.bits),
             None if self.use is None else str(self.use),
             None if self.compact is None else self.compact._parts(),
-            (bool(self.square), list(self.bins), list(self.above), list(self.below)),
+            (
+                bool(self.square),
+                list(self.bins),
+                list(self.above),
+                list(self.below),
+                bool(self.optional),
+            ),
         )
 
 
@@ -260,6 +269,7 @@ class Encryptor:
         unit: PerColumn = "",
         use: PerColumn = None,
         compact: PerColumn = None,
+        optional: PerColumn = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | None = None,
     ) -> bytes:
@@ -268,7 +278,8 @@ class Encryptor:
         Args:
             data: readings of one column (1-D), or of several: a mapping from names to columns, a
                 structured array, a 2-D array with a column of readings in each column, or a
-                pandas DataFrame. Whole or floating-point numbers, no NaN.
+                pandas DataFrame. Whole or floating-point numbers; NaN, None, pandas' ``NA`` and
+                masked readings only in columns that are ``optional``.
             scale: the step between codes, in the column's unit; 1 if not given.
             offset: the lowest reading, in the column's unit; 0 if not given.
             bits: the width of a code, 1 to 52.
@@ -277,22 +288,26 @@ class Encryptor:
             use: what the readings are mostly used for: ``"means"``, ``"alarms"``, ``"fleet"`` or
                 ``"radix"``, see :class:`Column`; ``"means"`` where that is possible if not given.
             compact: the compact form in numbers, a :class:`Compact`, instead of ``use``.
+            optional: whether readings may be missing, see :class:`Column`.
             columns: definitions of the columns, instead of the arguments above.
             rows: one label a row, such as its time; numbers from 0 if not given. Labels, names
                 and units are not encrypted.
 
-        Each of ``scale``, ``offset``, ``bits``, ``unit``, ``use`` and ``compact`` is one for all
-        columns, a mapping from names or a list.
+        Each of ``scale``, ``offset``, ``bits``, ``unit``, ``use``, ``compact`` and ``optional`` is
+        one for all columns, a mapping from names or a list.
 
         Returns:
             The bytes of an upload, as ``tfhe-sbc encrypt`` writes them.
 
         Raises:
-            RangeError: a reading is NaN, infinite or out of its column's range.
+            RangeError: a reading is infinite or out of its column's range, or missing in a column
+                that is not optional.
             TypeError: readings that are no numbers.
             ValueError: columns or labels that cannot be sent.
         """
-        table = table_of(data, scale, offset, bits, name, unit, columns, rows, use, compact)
+        table = table_of(
+            data, scale, offset, bits, name, unit, columns, rows, use, compact, optional
+        )
         return self._session.encrypt_table(*table)
 
     def encrypt_scalar(
@@ -331,6 +346,7 @@ def table_of(
     rows: Iterable[object] | None,
     use: PerColumn = None,
     compact: PerColumn = None,
+    optional: PerColumn = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
     named = _named_columns(data, name, columns)
@@ -349,11 +365,12 @@ def table_of(
                 unit=_of(unit, place, column, ""),
                 use=_optional_of(use, place, column),
                 compact=_optional_of(compact, place, column),
+                optional=bool(_optional_of(optional, place, column)),
             )
             for place, (column, _) in enumerate(named)
         ]
-    elif any(given is not None for given in (scale, offset, bits, use, compact)):
-        raise ValueError("give columns, or scale, offset, bits, use and compact, not both")
+    elif any(given is not None for given in (scale, offset, bits, use, compact, optional)):
+        raise ValueError("give columns, or scale, offset, bits, use, compact and optional, not both")
     by_name = dict(named)
     for column in columns:
         if column.name not in by_name:
@@ -361,7 +378,9 @@ def table_of(
                 f"there are no readings of a column '{column.name}': there are "
                 f"{', '.join(by_name) or 'none'}"
             )
-    readings = [readings_of(by_name[column.name], column.name) for column in columns]
+    readings = [
+        readings_of(by_name[column.name], column.name, column.optional) for column in columns
+    ]
     labels = _labels(data, rows, len(readings[0]) if readings else 0)
     return ([column._parts() for column in columns], labels, readings)
 
@@ -426,23 +445,64 @@ def _array(values: Any, what: str) -> NDArray[Any]:
         raise TypeError(f"{what} no list of numbers: {error}") from None
 
 
-def readings_of(values: Any, name: str) -> NDArray[np.float64]:
-    """Readings as 64-bit floating-point numbers.
+def _with_gaps(values: Any, name: str) -> Any:
+    """Readings some of which may be missing, as an array with NaN for those if there are any."""
+    if np.ma.isMaskedArray(values):
+        mask = np.ma.getmaskarray(values)
+        # Whole numbers stay whole numbers if none is missing.
+        return np.where(mask, np.nan, values.data) if mask.any() else values.data
+    array = _array(values, f"column '{name}' is")
+    if array.dtype.kind != "O":
+        return array
+    # None and pandas' NA, which is neither equal to itself nor different.
+    missing = np.array([value is None or not _is_itself(value) for value in array.ravel()], bool)
+    missing = missing.reshape(array.shape)
+    there = array[~missing]
+    if any(isinstance(value, str) for value in there):
+        return array
+    try:
+        numbers = np.asarray(there.tolist(), dtype=np.float64)
+    except (TypeError, ValueError):
+        return array
+    if any(isinstance(value, int) and int(number) != value for value, number in zip(there, numbers)):
+        raise _native.RangeError(
+            f"column '{name}': a whole number needs more than 53 bits and would be rounded: subtract "
+            "a whole number from all of them before, such as the first, or give them in larger units"
+        )
+    filled = np.full(array.shape, np.nan)
+    filled[~missing] = numbers
+    return filled
+
+
+def _is_itself(value: Any) -> bool:
+    """Whether a value is equal to itself, which NaN and pandas' NA are not."""
+    try:
+        return bool(value == value)
+    except TypeError:
+        return False
+
+
+def readings_of(values: Any, name: str, optional: bool = False) -> NDArray[np.float64]:
+    """Readings as 64-bit floating-point numbers; NaN for those that are missing.
 
     Raises:
         TypeError: if they are no numbers.
         ValueError: if they are none, or no list.
     """
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+    if optional:
+        values = _with_gaps(values, name)
+    elif np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
         raise TypeError(
-            f"column '{name}' has masked readings, which have no encoding: fill or remove them"
+            f"column '{name}' has masked readings: fill or remove them, or declare the column "
+            "optional=True, with which readings may be missing"
         )
     array = _array(values, f"column '{name}' is")
     kind = array.dtype.kind
     if kind == "O":
         raise TypeError(
             f"column '{name}' has dtype object, that is values that are no plain numbers (None, "
-            "texts, Decimal): convert it with .astype(float), and remove what is missing"
+            "texts, Decimal): convert it with .astype(float), and remove what is missing or declare "
+            "the column optional=True"
         )
     if kind not in "biuf":
         raise TypeError(

@@ -95,8 +95,9 @@ impl DeviceKey {
 
 /// A compact form as Python gives it: headroom, body bits, feedback.
 type CompactTuple = (u32, u32, bool);
-/// What is derived as Python gives it: squares, and the edges or thresholds of bins, `above` and `below`.
-type DeclaredTuple = (bool, Vec<f64>, Vec<f64>, Vec<f64>);
+/// What is derived as Python gives it: squares, the edges or thresholds of bins, `above` and `below`, and whether readings may be
+/// missing.
+type DeclaredTuple = (bool, Vec<f64>, Vec<f64>, Vec<f64>, bool);
 /// A column as Python gives it: name, unit, offset, scale, bits, use, compact form, what is derived.
 pub type ColumnTuple = (
     String,
@@ -199,7 +200,7 @@ fn definition(
     let usage = usage.map(|usage| usage.parse()).transpose();
     let usage = usage
         .map_err(|error: UnknownUse| PyValueError::new_err(format!("column '{name}': {error}")))?;
-    let (square, bins, above, below) = declared;
+    let (square, bins, above, below, optional) = declared;
     Ok(Definition {
         name,
         unit,
@@ -219,6 +220,7 @@ fn definition(
             closed: true,
             above,
             below,
+            optional,
         },
     })
 }

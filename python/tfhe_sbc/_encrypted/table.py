@@ -10,8 +10,15 @@ from .column import EncryptedColumn
 class EncryptedTable:
     """Encrypted columns of the same rows: ``table["temperature"]``."""
 
-    def __init__(self, columns: dict[str, EncryptedColumn], rows: Sequence[str]) -> None:
+    def __init__(
+        self,
+        columns: dict[str, EncryptedColumn],
+        rows: Sequence[str],
+        optional: Sequence[str] = (),
+    ) -> None:
         self._columns = columns
+        # Operators would take what is missing for a reading.
+        self._optional = frozenset(optional)
         #: The rows' labels, in the clear.
         self.rows = rows
 
@@ -21,6 +28,12 @@ class EncryptedTable:
         return list(self._columns)
 
     def __getitem__(self, name: str) -> EncryptedColumn:
+        if name in self._optional:
+            raise TypeError(
+                f"readings of column {name!r} may be missing, and operators on encrypted columns know "
+                "no missing readings: ask questions with Server.query, such as "
+                f"'mean({name})', which leave them out"
+            )
         try:
             return self._columns[name]
         except KeyError:

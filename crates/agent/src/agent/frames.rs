@@ -36,6 +36,14 @@ pub(crate) fn board_file(config: &Config) -> Result<BoardFile, AgentError> {
 impl FrameEncoder {
     pub(super) fn new(config: &Config) -> Result<Self, AgentError> {
         let (format, plan, _) = parts(config)?;
+        let optional = config.columns.iter().map(|column| &column.definition);
+        if let Some(column) = optional.clone().find(|column| column.derived.optional) {
+            return Err(AgentError::setting(
+                &format!("column '{}', optional", column.name),
+                "readings cannot be missing in frames",
+                "leave optional out, with which a row without a reading is left out, or send uploads",
+            ));
+        }
         let planned = plan.columns.iter().map(Some).chain(std::iter::repeat(None));
         let count = plan.columns.len().max(config.columns.len());
         for (place, planned) in planned.take(count).enumerate() {

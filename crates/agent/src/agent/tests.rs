@@ -30,6 +30,35 @@ fn config(directory: &std::path::Path, out_of_range: &str) -> Config {
     Config::parse(&text, directory, []).unwrap()
 }
 
+#[test]
+fn a_reading_that_is_missing_in_an_optional_column_leaves_a_gap_and_no_row_is_lost() {
+    let desk = tempfile::tempdir().unwrap();
+    let log = desk.path().join("log.csv");
+    fs::write(&log, "time,level\na,1\nb,\nc,NaN\nd,wet\ne,1000\nf,6\n").unwrap();
+    let metrics = Arc::<Metrics>::default();
+    let mut optional = config(desk.path(), "skip");
+    optional.columns[0].definition.derived.optional = true;
+    let mut reader = Reader::new(&optional, None, &metrics).unwrap();
+    let mut rows = batch();
+    reader.fill(&mut rows, 100).unwrap();
+    assert_eq!(rows.labels(), ["a", "b", "c", "d", "e", "f"]);
+    let found: Vec<Option<f64>> = rows.readings()[0]
+        .iter()
+        .map(|reading| (!reading.is_nan()).then_some(*reading))
+        .collect();
+    assert_eq!(found, [Some(1.0), None, None, None, None, Some(6.0)]);
+    let text = metrics.render();
+    let line = "tfhe_sbc_agent_missing_readings_total{column=\"level\"} 4";
+    assert!(text.contains(line), "{text}");
+    // As before in a column that is not.
+    let metrics = Arc::<Metrics>::default();
+    let mut reader = Reader::new(&config(desk.path(), "skip"), None, &metrics).unwrap();
+    let mut rows = batch();
+    reader.fill(&mut rows, 100).unwrap();
+    assert_eq!(rows.labels(), ["a", "f"]);
+    assert!(!metrics.render().contains("column=\"level\""));
+}
+
 fn batch() -> Batch {
     Batch::new(1, 100, Some(Duration::from_secs(1)))
 }

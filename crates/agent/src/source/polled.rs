@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::command::{Field, Programs};
 use super::row::RawRow;
 use super::sensor::Sensor;
-use super::sysfs::{Channel, Place};
+use super::sysfs::{Awaited, Channel, Place};
 use super::topics::Topics;
 use crate::config::{ColumnSettings, SourceConfig};
 use crate::error::AgentError;
@@ -30,13 +30,16 @@ impl Polled {
     ) -> Result<Self, AgentError> {
         let mut programs = Programs::default();
         let sensors = columns.iter().map(|column| {
-            open(&column.source, sysfs, &mut programs, topics).map_err(|(problem, advice)| {
-                AgentError::setting(
-                    &format!("column '{}', source", column.name()),
-                    problem,
-                    advice,
-                )
-            })
+            let optional = column.definition.derived.optional;
+            open(&column.source, optional, sysfs, &mut programs, topics).map_err(
+                |(problem, advice)| {
+                    AgentError::setting(
+                        &format!("column '{}', source", column.name()),
+                        problem,
+                        advice,
+                    )
+                },
+            )
         });
         Ok(Self {
             every,
@@ -60,15 +63,21 @@ impl Polled {
     }
 }
 
-/// Opens the sensor of a column; an error is the problem and what to do about it.
+/// Opens the sensor of a column; an error is the problem and what to do about it. One of the kernel's sensors may be absent if
+/// its column is `optional`.
 fn open(
     source: &SourceConfig,
+    optional: bool,
     sysfs: &Path,
     programs: &mut Programs,
     topics: Option<&Topics>,
 ) -> Result<Box<dyn Sensor>, (String, String)> {
-    let channel =
-        |place| -> Result<Box<dyn Sensor>, _> { Ok(Box::new(Channel::open(sysfs, place)?)) };
+    let channel = |place| -> Result<Box<dyn Sensor>, _> {
+        Ok(match optional {
+            true => Box::new(Awaited::new(sysfs, place)),
+            false => Box::new(Channel::open(sysfs, place)?),
+        })
+    };
     match source.clone() {
         SourceConfig::Iio {
             device,

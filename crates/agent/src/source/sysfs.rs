@@ -12,6 +12,7 @@ use super::value::plain;
 type Problem = (String, String);
 
 /// The names under which a channel is found.
+#[derive(Clone)]
 pub(super) enum Place {
     /// A channel of a device of industrial I/O.
     Iio { device: String, channel: String },
@@ -26,6 +27,44 @@ pub(super) struct Channel {
     root: PathBuf,
     place: Place,
     files: Files,
+}
+
+/// A channel that may not be there yet.
+pub(super) struct Awaited {
+    root: PathBuf,
+    place: Place,
+    channel: Option<Channel>,
+}
+
+impl Awaited {
+    /// Looks for a channel below `root`, and again at every reading until there is one.
+    pub(super) fn new(root: &Path, place: Place) -> Self {
+        let channel = match Channel::open(root, place.clone()) {
+            Ok(channel) => Some(channel),
+            Err((problem, advice)) => {
+                tracing::warn!(%problem, %advice, "a sensor of an optional column is not there: it is looked for at every row");
+                None
+            }
+        };
+        Self {
+            root: root.to_owned(),
+            place,
+            channel,
+        }
+    }
+}
+
+impl Sensor for Awaited {
+    fn read(&mut self, row: u64) -> Result<f64, String> {
+        if self.channel.is_none() {
+            let found = Channel::open(&self.root, self.place.clone());
+            self.channel = Some(found.map_err(|(problem, _)| problem)?);
+        }
+        match &mut self.channel {
+            Some(channel) => channel.read(row),
+            None => Err("the sensor is not there".to_owned()),
+        }
+    }
 }
 
 struct Files {

@@ -169,3 +169,19 @@ fn a_device_that_comes_back_under_another_number_is_found() {
     fs::rename(devices.join("elsewhere"), devices.join("iio:device7")).unwrap();
     assert_near(channel.read(1).unwrap(), 21.37);
 }
+
+#[test]
+fn a_sensor_that_may_be_absent_is_found_when_it_comes() {
+    let root = tree(IIO);
+    let devices = root.path().join("bus/iio/devices");
+    fs::rename(devices.join("iio:device0"), devices.join("elsewhere")).unwrap();
+    let mut awaited = Awaited::new(root.path(), iio_source("bme280", "temp"));
+    assert!(awaited.read(1).is_err());
+    fs::rename(devices.join("elsewhere"), devices.join("iio:device3")).unwrap();
+    assert_near(awaited.read(2).unwrap(), 21.37);
+    // It may go and come back.
+    fs::rename(devices.join("iio:device3"), devices.join("elsewhere")).unwrap();
+    assert!(awaited.read(3).is_err());
+    fs::rename(devices.join("elsewhere"), devices.join("iio:device0")).unwrap();
+    assert_near(awaited.read(4).unwrap(), 21.37);
+}

@@ -297,7 +297,7 @@ fn print(decryption: &results::Decryption) -> Outcome<()> {
     table.set_header(headings);
     for (answer, group) in decryption.answers.iter().zip(&groups) {
         let (name, text) = match answer {
-            Ok(answer) => (&answer.name, answers::text(&answer.value)),
+            Ok(answer) => (&answer.name, answers::with_gaps(answer)),
             Err(unreadable) => {
                 let text = report::plain(&format!("cannot be read: {unreadable}"));
                 (&unreadable.name, text)

@@ -32,10 +32,14 @@ fn a_wrong_reading_is_named_by_row_and_column() {
             "the reading is outside the declared range -2 to 5.5",
         ),
         ("NaN", "the reading is not a finite number"),
+        ("nan", "optional = true"),
+        ("NA", "optional = true"),
+        ("null", "optional = true"),
         ("inf", "the reading is not a finite number"),
         ("-infinity", "the reading is not a finite number"),
         ("wet", "'wet'"),
         ("", "''"),
+        ("", "optional = true"),
         ("1,5", "fields"),
     ] {
         let csv = format!("timestamp,level,flow\n10:00,1,1\n11:00,{reading},1\n");

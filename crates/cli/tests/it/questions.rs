@@ -5,10 +5,17 @@ use std::path::Path;
 
 use crate::common::{Server, packed, shared, tfhe_sbc};
 
-/// The documentation's questions and answers; `None` where the answer is no text.
-fn documented() -> Vec<(String, Option<String>)> {
+/// The page, and the part of it about missing values.
+fn page() -> (String, String) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
     let page = std::fs::read_to_string(page).unwrap();
+    let (before, rest) = page.split_once("\n## Missing values\n").unwrap();
+    let (part, behind) = rest.split_once("\n## ").unwrap();
+    (format!("{before}\n## {behind}"), part.to_owned())
+}
+
+/// The documentation's questions and answers; `None` where the answer is no text.
+fn documented(page: &str) -> Vec<(String, Option<String>)> {
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let asked: Vec<_> = rows
         .map(|row| {
@@ -20,7 +27,7 @@ fn documented() -> Vec<(String, Option<String>)> {
             (code(cells[1]).unwrap(), code(cells[2]))
         })
         .collect();
-    assert!(asked.len() > 25);
+    assert!(asked.len() > 10);
     asked
 }
 
@@ -40,7 +47,8 @@ fn a_server_answers_what_the_documentation_asks() {
     let send = ["send", "day.tsbc", "--to", &server.url];
     tfhe_sbc(desk.path(), &send).succeeded();
 
-    let asked = documented();
+    let asked = documented(&page().0);
+    assert!(asked.len() > 25);
     let mut query = vec!["query", "--to", &server.url, "--out", "out.tsbc"];
     query.extend(["--columns", "columns.toml"]);
     query.extend(asked.iter().map(|(question, _)| question.as_str()));
@@ -76,6 +84,79 @@ fn a_server_answers_what_the_documentation_asks() {
     assert_eq!(counted["questions"].as_array().unwrap().len(), asked.len());
     assert_eq!(result["answers"][3]["answer"]["row"], "13:00");
     assert_eq!(result["answers"][3]["answer"]["value"], -2.0);
+}
+
+#[test]
+fn a_server_answers_what_the_documentation_asks_about_missing_values() {
+    let desk = shared().desk();
+    let (_, part) = page();
+    let block = |kind: &str| {
+        let (_, rest) = part.split_once(&format!("```{kind}\n")).unwrap();
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    std::fs::write(desk.path().join("gaps.toml"), block("toml")).unwrap();
+    std::fs::write(desk.path().join("gaps.csv"), block("csv")).unwrap();
+    let encrypt = ["encrypt", "gaps.csv", "--columns", "gaps.toml"];
+    let encrypt = [&encrypt[..], &["--out", "gaps.tsbc"]].concat();
+    let said = tfhe_sbc(desk.path(), &encrypt).succeeded().stderr;
+    assert!(
+        said.contains("optional, so readings may be missing"),
+        "{said}"
+    );
+    let inspected = tfhe_sbc(desk.path(), &["inspect", "gaps.tsbc"]).succeeded();
+    let text = inspected.text();
+    assert!(text.contains("optional: readings may be missing"), "{text}");
+
+    let server = Server::start(desk.path(), &["--store", "store"]);
+    let send = ["send", "gaps.tsbc", "--to", &server.url];
+    tfhe_sbc(desk.path(), &send).succeeded();
+    let asked = documented(&part);
+    let mut query = vec!["query", "--to", &server.url, "--out", "out.tsbc"];
+    query.extend(asked.iter().map(|(question, _)| question.as_str()));
+    tfhe_sbc(desk.path(), &query).succeeded();
+    let decrypted = tfhe_sbc(desk.path(), &["decrypt", "out.tsbc"]).succeeded();
+    let text = packed(decrypted.text());
+    for (question, answer) in &asked {
+        let both = packed(&format!("{question}{}", answer.as_ref().unwrap()));
+        assert!(text.contains(&both), "{both} in\n{}", decrypted.text());
+    }
+    let count = ["eval", "--count", "--json", "--readings", "gaps.tsbc"];
+    let questions = asked.iter().map(|(question, _)| question.as_str());
+    let count: Vec<&str> = count.into_iter().chain(questions).collect();
+    let counted = tfhe_sbc(desk.path(), &count).succeeded().json();
+    let result = tfhe_sbc(desk.path(), &["decrypt", "--json", "out.tsbc"]).succeeded();
+    let result = result.json();
+    assert_eq!(counted["together"]["bootstraps"], result["bootstraps"]);
+    assert_eq!(result["answers"][0]["missing"], 1);
+    let refused = [
+        "eval",
+        "--count",
+        "--readings",
+        "gaps.tsbc",
+        "median(level)",
+    ];
+    tfhe_sbc(desk.path(), &refused).refused(&["sort(level)"]);
+
+    // The readings come back with their gaps.
+    let get = [
+        "readings",
+        "get",
+        "--to",
+        &server.url,
+        "--decrypt",
+        "keys/secret.tsbc",
+    ];
+    let table = tfhe_sbc(desk.path(), &get).succeeded();
+    assert!(table.text().contains(",11:00,,3\n"), "{}", table.text());
+    assert!(table.text().contains(",12:00,0.5,\n"), "{}", table.text());
+    let said = &table.stderr;
+    assert!(
+        said.contains("2 cells are empty because the readings are missing"),
+        "{said}"
+    );
+    let json = [&get[..], &["--format", "jsonl"]].concat();
+    let table = tfhe_sbc(desk.path(), &json).succeeded();
+    assert!(table.text().contains("\"level\":null"), "{}", table.text());
 }
 
 #[test]

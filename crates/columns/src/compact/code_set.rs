@@ -56,11 +56,7 @@ impl CodeSet {
             };
             in_a ^= a.next_if(|&&next| next == cut).is_some();
             in_b ^= b.next_if(|&&next| next == cut).is_some();
-            let now = match logic {
-                Logic::And => in_a && in_b,
-                Logic::Or => in_a || in_b,
-                Logic::Xor => in_a != in_b,
-            };
+            let now = logic.apply(in_a, in_b);
             if now != inside {
                 cuts.push(cut);
                 inside = now;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::Derivation;
+use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_engine::integer::Comparison;
 
 use super::code_set::CodeSet;
@@ -16,6 +17,8 @@ pub(crate) struct Members {
     /// The codes; its weight is 1.
     term: Term,
     set: CodeSet,
+    /// Whether the rows without a reading, whose code is 0, are among them.
+    missing: bool,
 }
 
 /// Truth values whose question is about one column, or about none.
@@ -43,19 +46,24 @@ impl Bin {
     }
 }
 
-/// The codes of a compact column, `weight` times each and `constant` added.
+/// The codes of a compact column, `weight` times each and `constant` added, and a number in place of that in rows
+/// without a reading.
 struct Affine<'a> {
     term: &'a Term,
     bits: u32,
     weight: i128,
     constant: i128,
+    missing: i128,
 }
 
 impl<'a> Affine<'a> {
-    /// Reads a linear function of one column.
+    /// Reads a linear function of one column, and of its validity.
     fn of(linear: &'a Linear) -> Option<Self> {
-        let [term] = linear.terms() else {
-            return None;
+        let (term, valid) = match linear.terms() {
+            [term] => (term, 0),
+            [term, valid] if is_validity_of(valid, term) => (term, valid.weight),
+            [valid, term] if is_validity_of(valid, term) => (term, valid.weight),
+            _ => return None,
         };
         let Origin::Column {
             derived: None,
@@ -65,13 +73,15 @@ impl<'a> Affine<'a> {
         else {
             return None;
         };
+        // Codes have at most 52 bits, so what is above is a negative number.
+        let missing = i128::from(linear.constant() as i64);
         let is_by_row = matches!(term.rows, Rows::Each { .. } | Rows::Picked(_));
         is_by_row.then(|| Self {
             term,
             bits: encoding.bits(),
             weight: term.weight.into(),
-            // Codes have at most 52 bits, so what is above is a negative number.
-            constant: i128::from(linear.constant() as i64),
+            constant: missing + i128::from(valid),
+            missing,
         })
     }
 
@@ -83,6 +93,12 @@ impl<'a> Affine<'a> {
             // `code ≤ above / weight`: all below the next one.
             false => CodeSet::from(self.bits, (-above).div_euclid(-self.weight) + 1).complement(),
         }
+    }
+
+    /// The rows that a comparison of the function holds in.
+    fn rows_where(&self, comparison: Comparison, limit: u64) -> Members {
+        let missing = comparison.apply(self.missing, i128::from(limit));
+        self.members(self.compared(comparison, limit), missing)
     }
 
     fn compared(&self, comparison: Comparison, limit: u64) -> CodeSet {
@@ -103,13 +119,35 @@ impl<'a> Affine<'a> {
         from.with(Logic::And, &until.complement())
     }
 
-    fn members(&self, set: CodeSet) -> Members {
+    fn members(&self, set: CodeSet, missing: bool) -> Members {
         let term = Term {
             weight: 1,
             ..self.term.clone()
         };
-        Members { term, set }
+        Members { term, set, missing }
     }
+}
+
+/// Whether a term is the validity of the column and the rows of another one.
+fn is_validity_of(valid: &Term, term: &Term) -> bool {
+    let (
+        Origin::Column {
+            source,
+            column,
+            derived: Some(Derivation::Valid),
+            ..
+        },
+        Origin::Column {
+            source: other,
+            column: other_column,
+            derived: None,
+            ..
+        },
+    ) = (&valid.origin, &term.origin)
+    else {
+        return false;
+    };
+    Arc::ptr_eq(source, other) && column == other_column && valid.rows == term.rows
 }
 
 impl Members {
@@ -117,10 +155,23 @@ impl Members {
     /// for a cut of the set. A set of all codes or of none has no terms.
     fn flags(&self) -> Option<Linear> {
         let mut linear = Linear::new(Vec::new(), 0);
+        // The code of a missing reading is 0, and its flags and its validity are.
+        let valid = match (self.has_lowest(), self.missing) {
+            (true, false) => 1,
+            (false, true) => -1,
+            _ => 0,
+        };
+        if valid != 0 {
+            linear = linear.plus(u64::from(self.missing)).and(Term {
+                weight: valid,
+                ..derived(&self.term, Derivation::Valid)?
+            });
+        }
         for (place, &cut) in self.set.cuts().iter().enumerate() {
             let sign = if place % 2 == 0 { 1 } else { -1 };
             linear = match cut {
-                0 => linear.plus(1),
+                0 if valid == 0 => linear.plus(1),
+                0 => linear,
                 _ => linear.and(Term {
                     weight: sign,
                     ..derived(&self.term, Derivation::From(cut))?
@@ -128,6 +179,25 @@ impl Members {
             };
         }
         Some(linear)
+    }
+
+    /// Joins the sets of two that are of the same rows.
+    fn with(self, logic: Logic, other: &Self) -> Self {
+        Self {
+            set: self.set.with(logic, &other.set),
+            missing: logic.apply(self.missing, other.missing),
+            term: self.term,
+        }
+    }
+
+    /// Whether code 0 is in the set.
+    fn has_lowest(&self) -> bool {
+        self.set.cuts().first() == Some(&0)
+    }
+
+    /// Whether these are all rows with a reading, and no others.
+    fn is_valid(&self) -> bool {
+        self.set == CodeSet::all(self.set.bits(), true) && !self.missing
     }
 }
 
@@ -164,11 +234,34 @@ impl LinearForms {
         let affine = Affine::of(&linear)?;
         // Other multiples and summands have terms that leave no headroom, and none of them is
         // needed: variances are about the codes of columns.
-        if (affine.weight, affine.constant) != (1, 0) {
+        if (affine.weight, affine.constant, affine.missing) != (1, 0, 0) {
             return None;
         }
         let square = derived(affine.term, Derivation::Square)?;
         Some(Linear::new(vec![square], 0))
+    }
+
+    /// Returns the linear function that a number is where a truth value holds, and that is 0 elsewhere, if it holds
+    /// wherever the only column of the number has a reading.
+    pub(super) fn kept(&mut self, of: &Arc<Node>, mask: &Arc<Node>) -> Option<Linear> {
+        let linear = self.of(of)?;
+        let affine = Affine::of(&linear)?;
+        let Membership::Members(members) = self.membership(mask)? else {
+            return None;
+        };
+        let (a, b) = (affine.term, &members.term);
+        if !(members.is_valid() && a.origin.is_same(&b.origin) && a.rows == b.rows) {
+            return None;
+        }
+        // The code of a missing reading is 0 already.
+        let kept = Linear::new(vec![affine.term.clone()], 0);
+        match i64::try_from(affine.constant).ok()? {
+            0 => Some(kept),
+            weight => Some(kept.and(Term {
+                weight,
+                ..derived(&members.term, Derivation::Valid)?
+            })),
+        }
     }
 
     /// Returns the linear function of derived columns that is 1 where a truth value holds and 0 elsewhere.
@@ -187,11 +280,15 @@ impl LinearForms {
         let linear = self.of(of)?;
         let affine = Affine::of(&linear)?;
         let flags = |bin: &Range<u64>| {
-            let set = match bin.is_empty() {
-                true => CodeSet::all(affine.bits, false),
-                false => affine.within(bin),
+            let (set, missing) = match bin.is_empty() {
+                true => (CodeSet::all(affine.bits, false), false),
+                false => {
+                    let missing = u64::try_from(affine.missing);
+                    let missing = missing.is_ok_and(|code| bin.contains(&code));
+                    (affine.within(bin), missing)
+                }
             };
-            let flags = affine.members(set).flags()?;
+            let flags = affine.members(set, missing).flags()?;
             Some(match flags.terms() {
                 [] => Bin::Constant(flags.constant() == 1),
                 _ => Bin::Flags(flags),
@@ -229,28 +326,53 @@ impl LinearForms {
             Op::CompareCode(comparison, of, code) => {
                 let linear = self.of(of)?;
                 let affine = Affine::of(&linear)?;
-                let set = affine.compared(*comparison, *code);
-                Some(Membership::Members(affine.members(set)))
+                Some(Membership::Members(affine.rows_where(*comparison, *code)))
+            }
+            Op::Valid { source, column } => {
+                let described = source.metadata.columns.get(*column)?;
+                let ElementEncoding::Compact(encoding) = described.element_encoding().ok()? else {
+                    return None;
+                };
+                Some(Membership::Members(Members {
+                    term: Term {
+                        origin: Origin::Column {
+                            source: Arc::clone(source),
+                            column: *column,
+                            derived: None,
+                            encoding,
+                        },
+                        rows: Rows::Each { first: 0 },
+                        weight: 1,
+                    },
+                    set: CodeSet::all(described.bits, true),
+                    missing: false,
+                }))
             }
             Op::OneOf(of, list) => {
                 let linear = self.of(of)?;
                 let affine = Affine::of(&linear)?;
-                let none = CodeSet::all(affine.bits, false);
-                let set = list.iter().try_fold(none, |set, node| match &*node.op() {
-                    Op::Public(codes) => {
-                        let codes = codes.iter();
-                        let equal = codes.map(|&code| affine.compared(Comparison::Eq, code));
-                        Some(equal.fold(set, |set, equal| set.with(Logic::Or, &equal)))
-                    }
-                    _ => None,
-                })?;
-                Some(Membership::Members(affine.members(set)))
+                let none = affine.members(CodeSet::all(affine.bits, false), false);
+                let members =
+                    list.iter()
+                        .try_fold(none, |members, node| match &*node.op() {
+                            Op::Public(codes) => {
+                                let codes = codes.iter();
+                                let equal =
+                                    codes.map(|&code| affine.rows_where(Comparison::Eq, code));
+                                Some(equal.fold(members, |members, equal| {
+                                    members.with(Logic::Or, &equal)
+                                }))
+                            }
+                            _ => None,
+                        })?;
+                Some(Membership::Members(members))
             }
             Op::Not(of) => Some(match self.membership(of)? {
                 Membership::Constant(truth) => Membership::Constant(!truth),
-                Membership::Members(Members { term, set }) => Membership::Members(Members {
-                    term,
-                    set: set.complement(),
+                Membership::Members(members) => Membership::Members(Members {
+                    set: members.set.complement(),
+                    missing: !members.missing,
+                    ..members
                 }),
             }),
             Op::Logic(logic, a, b) => {
@@ -260,10 +382,10 @@ impl LinearForms {
             Op::AllOf(nodes) => all(self, Logic::And, nodes),
             Op::AnyOf(nodes) => all(self, Logic::Or, nodes),
             Op::Take { of, rows } => Some(match self.membership(of)? {
-                Membership::Members(Members { term, set }) => {
-                    let taken = Linear::new(vec![term], 0).taken(rows);
+                Membership::Members(members) => {
+                    let taken = Linear::new(vec![members.term.clone()], 0).taken(rows);
                     let term = taken.terms().first()?.clone();
-                    Membership::Members(Members { term, set })
+                    Membership::Members(Members { term, ..members })
                 }
                 constant => constant,
             }),
@@ -277,15 +399,15 @@ impl Membership {
     fn with(self, logic: Logic, other: Self) -> Option<Self> {
         let (members, other) = match (self, other) {
             (Self::Constant(a), Self::Constant(b)) => {
-                return Some(Self::Constant(match logic {
-                    Logic::And => a && b,
-                    Logic::Or => a || b,
-                    Logic::Xor => a != b,
-                }));
+                return Some(Self::Constant(logic.apply(a, b)));
             }
             (Self::Constant(truth), Self::Members(members))
             | (Self::Members(members), Self::Constant(truth)) => {
-                let other = CodeSet::all(members.set.bits(), truth);
+                let other = Members {
+                    set: CodeSet::all(members.set.bits(), truth),
+                    missing: truth,
+                    term: members.term.clone(),
+                };
                 (members, other)
             }
             (Self::Members(members), Self::Members(other)) => {
@@ -293,13 +415,10 @@ impl Membership {
                 if !(a.origin.is_same(&b.origin) && a.rows == b.rows) {
                     return None;
                 }
-                (members, other.set)
+                (members, other)
             }
         };
-        Some(Self::Members(Members {
-            set: members.set.with(logic, &other),
-            term: members.term,
-        }))
+        Some(Self::Members(members.with(logic, &other)))
     }
 }
 
@@ -330,6 +449,7 @@ mod tests {
                 bits: 4,
                 weight: weight.into(),
                 constant: constant.into(),
+                missing: constant.into(),
             };
             for comparison in [
                 Comparison::Lt,

@@ -428,6 +428,7 @@ impl LinearForms {
                 self.summand(&node.op())?.summed(of.len())
             }
             Op::Bits(of) => self.truth(of),
+            Op::Keep { of, mask } => self.kept(of, mask),
             Op::Take { of, rows } => Some(self.of(of)?.taken(rows)),
             _ => None,
         }

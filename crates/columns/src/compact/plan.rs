@@ -239,9 +239,18 @@ impl Planner<'_> {
             | Op::Count(_)
             | Op::SumOfSquares(_)
             | Op::Bits(_)
+            | Op::Keep { .. }
+            | Op::Valid { .. }
             | Op::Take { .. }
             | Op::Compact(_) => {}
             _ => return Ok(None),
+        }
+        if let Op::Valid { source, column } = &*op {
+            let column = source.metadata.columns.get(*column);
+            return Err(Error::BodyBits {
+                column: column.map(|column| column.name.clone()).unwrap_or_default(),
+                bits: 1,
+            });
         }
         let Some(linear) = self.forms.of(node) else {
             return Ok(None);

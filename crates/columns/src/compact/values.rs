@@ -553,19 +553,18 @@ pub(crate) fn rehearse(linear: &Linear, rows: usize) -> Vec<u64> {
     let code = |row: usize| {
         let mut sum = linear.constant();
         for (term, trivial) in linear.terms().iter().zip(&trivial) {
-            let (codes, derived) = match &term.origin {
+            let at = |row: usize| match &term.origin {
                 Origin::Column {
                     source,
                     column,
                     derived,
                     ..
                 } => match &source.content {
-                    Content::Codes(codes) => (&codes[*column][..], *derived),
-                    Content::Ciphertexts(_) | Content::Unknown => continue,
+                    Content::Codes(codes) => codes[*column].at(row, *derived),
+                    Content::Ciphertexts(_) | Content::Unknown => 0,
                 },
-                Origin::Values(_) => (&trivial[..], None),
+                Origin::Values(_) => trivial[row],
             };
-            let at = |row: usize| derived.map_or(codes[row], |derived| derived.of(codes[row]));
             let of_term = match &term.rows {
                 Rows::Each { first } => at(first + row),
                 Rows::Picked(picked) => match **picked {

@@ -85,7 +85,7 @@ impl Recorder<'_> {
             Content::Codes(codes) => {
                 let codes = &codes[*place];
                 stand_in_sums(circuit, &columns, row_blocks, |stretch, row| {
-                    codes[stretches[stretch].1.start + row]
+                    codes.at(stretches[stretch].1.start + row, None)
                 })?
             }
             Content::Ciphertexts(_) | Content::Unknown => {
@@ -118,7 +118,8 @@ impl Recorder<'_> {
         let tables = match &source.content {
             Content::Codes(codes) => {
                 let codes = &codes[column];
-                return Ok(rows.map(|row| self.stand_in(codes[row], width)).collect());
+                let code = |row| self.stand_in(codes.at(row, None), width);
+                return Ok(rows.map(code).collect());
             }
             Content::Unknown => {
                 return Ok(rows.map(|_| self.stand_in(0, width)).collect());

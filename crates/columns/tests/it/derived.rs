@@ -46,7 +46,7 @@ fn column(name: &str, profile: Profile, declaration: &Declaration) -> Column {
         // Flags for uploads of both kinds of key; squares have no form for public keys.
         let kind = match derivation {
             Derivation::Square => UploadKind::Symmetric,
-            Derivation::From(_) => UploadKind::PublicKey,
+            Derivation::From(_) | Derivation::Valid => UploadKind::PublicKey,
         };
         Ok(form(
             &derived_encoding(&parameters, &own, derivation, kind).unwrap(),
@@ -64,6 +64,7 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
         closed: false,
         above: vec![30.0],
         below: vec![40.2],
+        optional: false,
     };
     let alarms = Declaration {
         above: vec![80.0],

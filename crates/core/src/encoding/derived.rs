@@ -11,6 +11,9 @@ pub enum Derivation {
     /// A flag: 1 for this code and all above it, 0 for those below. Sums of flags are counts, and differences
     /// of them are the bins of histograms.
     From(u64),
+    /// The validity of a reading: 1 wherever there is a reading. A row whose reading is missing has code 0 and
+    /// validity 0, and all else that is derived from it is 0 too.
+    Valid,
 }
 
 impl Derivation {
@@ -21,7 +24,7 @@ impl Derivation {
     pub const fn bits(self, bits: u32) -> u32 {
         match self {
             Self::Square => 2 * bits,
-            Self::From(_) => 1,
+            Self::From(_) | Self::Valid => 1,
         }
     }
 
@@ -34,6 +37,8 @@ impl Derivation {
             Self::Square => code.wrapping_mul(code),
             // The sign of the difference, which is negative for codes below the first.
             Self::From(first) => (code.wrapping_sub(first) >> 63) ^ 1,
+            // Whatever has a code is a reading.
+            Self::Valid => 1,
         }
     }
 }

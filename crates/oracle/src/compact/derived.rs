@@ -7,8 +7,8 @@ use super::{CompactUse, Profile, SumRows, least_body_bits};
 use crate::upload::UploadKind;
 
 /// Returns the encoding of what is derived from a column of this encoding, with the shortest bodies with
-/// which the sums of `2^headroom` rows are exact: of flags also the differences of two sums, which bins and
-/// ranges are.
+/// which the sums of `2^headroom` rows are exact: of flags and of validity also the
+/// differences of two sums, which bins and ranges are.
 ///
 /// Headroom and rounding are those of the column. A column with no more headroom than
 /// [`Profile::Alarms`], which is not made to be added up, has derived columns with those of
@@ -29,7 +29,7 @@ pub fn derived_encoding(
     };
     let sums = match derivation {
         Derivation::Square => 1,
-        Derivation::From(_) => 2,
+        Derivation::From(_) | Derivation::Valid => 2,
     };
     // The difference of two independent sums has the noise of one of twice as many rows.
     let rows = 1u64.checked_shl(headroom)?.checked_mul(sums)?;

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::scope::{About, GroupKey};
 
+use super::optional::read_percentile;
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 
 /// A decrypted answer.
@@ -22,6 +23,9 @@ pub struct Answer {
     /// The answer.
     #[serde(rename = "answer")]
     pub value: AnswerValue,
+    /// The number of rows that have no value, because a reading is missing; `None` if the answer does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
 }
 
 /// A decrypted result. One answer that cannot be read does not hide the others.
@@ -118,6 +122,16 @@ pub enum AnswerValue {
         /// Its unit, empty for counts.
         unit: String,
     },
+    /// Nothing, because no row has a value, or the row that is asked for has none.
+    Missing {
+        /// The label of the row that is asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        row: Option<String>,
+        /// No value: `null` in JSON.
+        value: (),
+        /// The unit that it would have.
+        unit: String,
+    },
     /// The labels of rows.
     Rows(Vec<String>),
     /// The number of rows in each bin.
@@ -136,10 +150,10 @@ pub enum AnswerValue {
         /// Their unit.
         unit: String,
     },
-    /// A value for each row.
+    /// A value for each row, or none where it is missing.
     Scores {
         /// The rows.
-        rows: Vec<Labelled<f64>>,
+        rows: Vec<Labelled<Option<f64>>>,
         /// The values' unit.
         unit: String,
     },
@@ -171,7 +185,7 @@ pub struct Labelled<V> {
 }
 
 /// The blocks of an answer, read from the front.
-struct Blocks<'a> {
+pub(super) struct Blocks<'a> {
     left: &'a [u64],
     message_bits: u32,
 }
@@ -179,7 +193,7 @@ struct Blocks<'a> {
 impl Blocks<'_> {
     /// Takes the next blocks as a number below 2^128. Returns `None` if there are fewer blocks or if the
     /// number is larger.
-    fn number(&mut self, blocks: usize) -> Option<u128> {
+    pub(super) fn number(&mut self, blocks: usize) -> Option<u128> {
         let (digits, left) = self.left.split_at_checked(blocks)?;
         self.left = left;
         digits.iter().rev().try_fold(0u128, |number, &digit| {
@@ -189,7 +203,7 @@ impl Blocks<'_> {
     }
 
     /// Takes all remaining blocks as the given number of numbers.
-    fn numbers(&mut self, count: usize) -> Option<Vec<u128>> {
+    pub(super) fn numbers(&mut self, count: usize) -> Option<Vec<u128>> {
         let each = self.left.len().checked_div(count)?;
         if each == 0 || each * count != self.left.len() {
             return None;
@@ -197,7 +211,7 @@ impl Blocks<'_> {
         (0..count).map(|_| self.number(each)).collect()
     }
 
-    fn rest(&mut self) -> Option<u128> {
+    pub(super) fn rest(&mut self) -> Option<u128> {
         self.number(self.left.len())
     }
 }
@@ -220,11 +234,12 @@ impl EncryptedAnswer {
             meaning,
             ..
         } = self;
+        let is_optional = matches!(meaning, Meaning::Optional(..) | Meaning::Percentile { .. });
         let limit = match &meaning {
             Meaning::Rows(_) => 2,
             _ => encoding.message_modulus(),
         };
-        let per_row = match &meaning {
+        let per_row = match meaning.without_gaps() {
             Meaning::Rows(labels)
             | Meaning::Scores(_, labels)
             | Meaning::Logistic(_, labels)
@@ -246,8 +261,28 @@ impl EncryptedAnswer {
             left: blocks,
             message_bits: encoding.message_bits(),
         };
-        match value(meaning, &mut blocks)? {
-            Some(value) if blocks.left.is_empty() => Ok(Answer { name, group, value }),
+        let read = match meaning {
+            Meaning::Optional(of, gaps) => gaps.read(*of, &mut blocks)?,
+            percentile @ Meaning::Percentile { .. } => read_percentile(percentile, &mut blocks)?,
+            Meaning::Present(rows) => {
+                let present = blocks.rest().filter(|present| *present <= u128::from(rows));
+                present.map(|present| {
+                    let value = AnswerValue::Number {
+                        value: present as f64,
+                        unit: String::new(),
+                    };
+                    (value, Some(u64::from(rows) - present as u64))
+                })
+            }
+            meaning => value(meaning, &mut blocks)?.map(|value| (value, None)),
+        };
+        match read {
+            Some((value, missing)) if blocks.left.is_empty() => Ok(Answer {
+                name,
+                group,
+                value,
+                missing: missing.filter(|missing| *missing > 0 || is_optional),
+            }),
             _ => Err(ResultsError::Implausible(name)),
         }
     }
@@ -284,7 +319,10 @@ impl EncryptedAnswer {
 }
 
 /// Returns the value that blocks hold, or `None` if they cannot hold one of that meaning.
-fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue>, ResultsError> {
+pub(super) fn value(
+    meaning: Meaning,
+    blocks: &mut Blocks<'_>,
+) -> Result<Option<AnswerValue>, ResultsError> {
     Ok(match meaning {
         Meaning::Reading(column) => {
             let decode = decode(&column)?;
@@ -309,6 +347,8 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
             })
         }),
         Meaning::Sum(_, 0) | Meaning::Mean(_, 0) => None,
+        // They are read before, and are in no others.
+        Meaning::Optional(..) | Meaning::Present(_) | Meaning::Percentile { .. } => None,
         Meaning::Sum(column, rows) => blocks.rest().map(|sum| AnswerValue::Number {
             value: decoder(&column).sum(sum, rows),
             unit: column.unit,
@@ -374,9 +414,7 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
         }
         Meaning::Logistic(column, labels) => {
             let decode = decode(&column)?;
-            scores(blocks, labels, String::new(), |code| {
-                1.0 / (1.0 + (-decode(code)).exp())
-            })
+            scores(blocks, labels, String::new(), |code| logistic(decode(code)))
         }
         Meaning::Leaves(labels, leaves) => blocks.numbers(labels.len()).and_then(|places| {
             let rows = labels.into_iter().zip(places).map(|(row, place)| {
@@ -391,15 +429,20 @@ fn value(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Option<AnswerValue
 }
 
 /// Returns the decimal values of codes of a column.
-fn decoder(column: &Column) -> Decoder {
+pub(super) fn decoder(column: &Column) -> Decoder {
     Decoder::new(column.offset, column.scale)
 }
 
 /// Returns the function from codes of a column to their values.
-fn decode(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, ResultsError> {
+pub(super) fn decode(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, ResultsError> {
     column.fixed_point()?;
     let decoder = decoder(column);
     Ok(move |code| decoder.value(code))
+}
+
+/// The logistic function.
+pub(super) fn logistic(value: f64) -> f64 {
+    1.0 / (1.0 + (-value).exp())
 }
 
 fn scores(
@@ -411,7 +454,7 @@ fn scores(
     let codes = blocks.numbers(labels.len())?;
     let rows = labels.into_iter().zip(codes).map(|(row, code)| Labelled {
         row,
-        value: value(code),
+        value: Some(value(code)),
     });
     Some(AnswerValue::Scores {
         rows: rows.collect(),
@@ -447,10 +490,17 @@ fn spread(
     let spread = tfhe_sbc_columns::Spread { sample, root };
     Some(AnswerValue::Number {
         value: spread.of_sums(&decoder(column), rows, sum, squares)?,
-        unit: match column.unit.as_str() {
-            "" => String::new(),
-            unit if root => unit.to_owned(),
-            unit => format!("({unit})²"),
-        },
+        unit: measure.unit(&column.unit),
     })
+}
+
+impl Spread {
+    /// The unit of the measure of values of a unit.
+    pub(super) fn unit(self, of: &str) -> String {
+        match of {
+            "" => String::new(),
+            unit if self.root => unit.to_owned(),
+            unit => format!("({unit})²"),
+        }
+    }
 }

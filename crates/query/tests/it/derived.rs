@@ -95,6 +95,7 @@ fn declared(mut table: Table) -> Table {
         closed: false,
         above: vec![-3.0, 0.0, 4.5],
         below: Vec::new(),
+        optional: false,
     };
     with_derived(&mut table.metadata.columns[0], &everything);
     let some = Declaration {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_core::device_public_key::DevicePublicKey;
+use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::KeyFingerprint;
@@ -181,21 +182,41 @@ impl KeySet {
         let encoding = parameters.block_encoding();
         let mut blocks = Vec::new();
         let columns = table.metadata.columns.iter().zip(&table.readings);
+        let (mut codes, mut valid) = (Vec::new(), Vec::new());
         for (column, readings) in columns.clone() {
             let fixed_point = column.fixed_point().unwrap();
-            let mut encoded = vec![0; reading_block_count(encoding, &fixed_point, readings.len())];
-            encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
-            blocks.push(encoded);
-        }
-        let values = columns.zip(&blocks).map(|((column, readings), blocks)| {
-            match column.element_encoding().unwrap() {
-                ElementEncoding::Radix => ColumnValues::Blocks(blocks),
-                ElementEncoding::Compact(encoding) => {
-                    ColumnValues::Readings(encoding, column.fixed_point().unwrap(), readings)
-                }
+            let is_missing = |reading: &f64| column.is_optional() && reading.is_nan();
+            let mut encoded = Vec::new();
+            if column.compact.is_none() {
+                encoded = vec![0; reading_block_count(encoding, &fixed_point, readings.len())];
+                encode_readings(encoding, &fixed_point, readings, &mut encoded).unwrap();
             }
-        });
-        let values: Vec<ColumnValues<'_>> = values.collect();
+            blocks.push(encoded);
+            let code = |reading: &f64| match is_missing(reading) {
+                true => 0,
+                false => fixed_point.encode(*reading).unwrap(),
+            };
+            codes.push(readings.iter().map(code).collect::<Vec<u64>>());
+            let flags = readings
+                .iter()
+                .map(|reading| u64::from(!is_missing(reading)));
+            valid.push(flags.collect::<Vec<u64>>());
+        }
+        let mut values = Vec::new();
+        for (place, column) in table.metadata.columns.iter().enumerate() {
+            let codes = &codes[place];
+            values.push(match column.element_encoding().unwrap() {
+                ElementEncoding::Radix => ColumnValues::Blocks(&blocks[place]),
+                ElementEncoding::Compact(encoding) => ColumnValues::Codes(encoding, codes),
+            });
+            for (derivation, form) in column.derived.columns() {
+                let form = form.encoding(derivation.bits(column.bits)).unwrap();
+                values.push(match derivation {
+                    Derivation::Valid => ColumnValues::Codes(form, &valid[place]),
+                    _ => ColumnValues::DerivedCodes(form, derivation, column.bits, codes),
+                });
+            }
+        }
         let all_blocks = blocks.concat();
         let values = match table.metadata.has_compact() {
             true => values,

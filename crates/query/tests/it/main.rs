@@ -14,6 +14,7 @@ mod device_keys;
 mod draw;
 mod formats;
 mod functions;
+mod optional;
 mod queries;
 mod rehearsals;
 mod sanitised;

@@ -10,7 +10,7 @@ use tfhe_sbc_query::cost::rehearse;
 use tfhe_sbc_query::{Aggregate, Question};
 
 impl Draw {
-    fn table(&mut self) -> Table {
+    pub(crate) fn table(&mut self) -> Table {
         let columns = [
             ("a", -4.0, 0.5, 5),
             ("b", -4.0, 0.5, 5),
@@ -68,7 +68,7 @@ impl Draw {
         }
     }
 
-    fn condition(&mut self, depth: u64) -> String {
+    pub(crate) fn condition(&mut self, depth: u64) -> String {
         if depth == 0 {
             return self.comparison();
         }
@@ -96,7 +96,7 @@ impl Draw {
         format!(r#"{{"if": "{condition}", "then": {then}, "else": {otherwise}}}"#)
     }
 
-    fn question(&mut self, rows: usize) -> Question {
+    pub(crate) fn question(&mut self, rows: usize) -> Question {
         let of = self.expression();
         let text = match self.below(12) {
             0..4 => {

@@ -1,4 +1,4 @@
-//! Derived columns: decrypted they are the squares and flags of the readings' codes, and metadata that claims
+//! Derived columns: decrypted they are the squares, flags and validity of the readings' codes, and metadata that claims
 //! anything else than the ciphertexts have is refused.
 
 use ciborium::Value;
@@ -36,7 +36,7 @@ fn column(name: &str, compact: Option<Compact>, derived: Derived) -> Column {
     }
 }
 
-/// Radix blocks, a column with squares and flags, one without, and one with flags only.
+/// Radix blocks, a column with squares and flags, one without, and one with flags and validity.
 fn columns() -> Vec<Column> {
     let own = Some(form(14, 30, true));
     let flags = |from: &[u64]| {
@@ -48,10 +48,12 @@ fn columns() -> Vec<Column> {
     let both = Derived {
         square: Some(form(14, 36, true)),
         flags: flags(&CUTS),
+        valid: None,
     };
     let last = Derived {
         square: None,
         flags: flags(&[7]),
+        valid: Some(form(14, 22, true)),
     };
     vec![
         column("r", None, Derived::default()),
@@ -63,14 +65,23 @@ fn columns() -> Vec<Column> {
 
 fn code(column: usize, row: usize) -> u64 {
     match row {
+        _ if is_missing(column, row) => 0,
         // The extremes, and the codes on both sides of a cut.
         0..6 => [0, 255, 19, 20, 127, 128][row],
         _ => (row * (2 * column + 7) % 256) as u64,
     }
 }
 
+/// Whether a reading of the last column is missing.
+fn is_missing(column: usize, row: usize) -> bool {
+    column == 3 && row % 5 == 2
+}
+
 fn readings() -> Vec<Vec<f64>> {
-    let reading = |c, row| -40.0 + 0.5 * code(c, row) as f64;
+    let reading = |c, row| match is_missing(c, row) {
+        true => f64::NAN,
+        false => -40.0 + 0.5 * code(c, row) as f64,
+    };
     let column = |c| (0..ROWS).map(|row| reading(c, row)).collect();
     (0..4).map(column).collect()
 }
@@ -129,6 +140,7 @@ fn a_board_sends_squares_and_flags_behind_their_column() {
                     let expected = match derivation {
                         Derivation::Square => code(place, row).pow(2),
                         Derivation::From(cut) => u64::from(code(place, row) >= cut),
+                        Derivation::Valid => u64::from(!is_missing(place, row)),
                     };
                     assert_eq!(
                         encoding.decode(phase),
@@ -186,6 +198,8 @@ fn forged_and_contradictory_metadata_is_refused() {
     // Another number of columns than the list has.
     for change in [
         |columns: &mut [Column]| columns[1].derived.square = None,
+        |columns: &mut [Column]| columns[3].derived.valid = None,
+        |columns: &mut [Column]| columns[2].derived.valid = columns[3].derived.valid,
         |columns: &mut [Column]| columns[2].derived = columns[3].derived.clone(),
         |columns: &mut [Column]| columns[1].derived.flags.as_mut().unwrap().from = vec![1, 20, 128],
     ] {
@@ -220,7 +234,9 @@ fn forged_and_contradictory_metadata_is_refused() {
         |columns: &mut [Column]| columns[3].derived.flags.as_mut().unwrap().from = Vec::new(),
         |columns: &mut [Column]| columns[1].derived.flags.as_mut().unwrap().from[1] = 1,
         |columns: &mut [Column]| columns[1].derived.flags.as_mut().unwrap().from.swap(0, 3),
-        // Squares that are wider than their body.
+        |columns: &mut [Column]| columns[0].derived.valid = columns[3].derived.valid,
+        // Squares and validity that are wider than their body.
+        |columns: &mut [Column]| columns[3].derived.valid.as_mut().unwrap().body_bits = 10,
         |columns: &mut [Column]| columns[1].derived.square.as_mut().unwrap().body_bits = 30,
     ] {
         assert!(matches!(refused(&change), ReadingsError::Derived { .. }));

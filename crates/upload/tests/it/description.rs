@@ -30,6 +30,7 @@ fn derived(square: bool, from: &[u64]) -> derived::Derived {
             from: from.to_vec(),
             compact: form(22, true),
         }),
+        valid: None,
     }
 }
 

@@ -7,6 +7,7 @@
 mod derived;
 mod description;
 mod list_sum;
+mod optional;
 mod pads;
 mod short;
 mod sums;

@@ -267,14 +267,19 @@ fn columns() -> impl Strategy<Value = Vec<Column>> {
     };
     let flags = (prop::collection::vec(any::<u64>(), 1..20), compact());
     let flags = flags.prop_map(|(from, compact)| Flags { from, compact });
-    let derived = (prop::option::of(compact()), prop::option::of(flags));
+    let optional = || prop::option::of(compact());
+    let derived = (optional(), prop::option::of(flags), optional());
     let column = (
         "[a-z_0-9]{1,64}",
         "\\PC{0,8}",
         (any::<f64>(), any::<f64>()),
         1_u32..53,
         prop::option::of(compact()),
-        derived.prop_map(|(square, flags)| Derived { square, flags }),
+        derived.prop_map(|(square, flags, valid)| Derived {
+            square,
+            flags,
+            valid,
+        }),
     );
     let column = column.prop_map(
         |(name, unit, (offset, scale), bits, compact, derived)| Column {

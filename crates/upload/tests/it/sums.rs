@@ -124,7 +124,7 @@ fn sums_on_polynomials_are_sums_of_rows() {
                     let (_, digits, blocks) = &lists[column];
                     u64::from(digits[blocks.start + row * row_blocks + planned.place])
                 };
-                let value = planned.rows.iter().map(digit).sum();
+                let value = planned.rows.iter().map(digit).sum::<u64>();
                 assert_eq!(owner.block(&sum.ciphertext), value);
                 assert_eq!(
                     (planned.place, planned.rows.len() as u32),

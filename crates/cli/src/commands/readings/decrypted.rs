@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tfhe_sbc_columns::decrypt::{DecryptedUpload, UploadDecryption};
+use tfhe_sbc_columns::decrypt::{DecryptedUpload, Reading, UploadDecryption};
 use tfhe_sbc_columns::known_column;
 use tfhe_sbc_query::scope::{About, AboutDevice, ScopeError};
 use tfhe_sbc_transport::BlobId;
@@ -290,6 +290,8 @@ struct Written {
     /// The moments of rows of the device, as far as rows of its other uploads can be of them.
     seen: HashSet<Moment>,
     unreadable: u64,
+    /// The cells whose readings are missing.
+    missing: u64,
     removed: u64,
 }
 
@@ -308,6 +310,7 @@ impl Written {
             has_labels: false,
             seen: HashSet::new(),
             unreadable: 0,
+            missing: 0,
             removed: 0,
         }
     }
@@ -367,8 +370,13 @@ impl Written {
             let values = places
                 .iter()
                 .map(|readings| readings.and_then(|readings| readings.get(row)));
-            self.unreadable += values.clone().filter(|value| value == &Some(&None)).count() as u64;
-            let values = values.map(|value| value.copied().flatten());
+            let count = |wanted: Reading| {
+                let found = values.clone().filter(|value| *value == Some(&wanted));
+                found.count() as u64
+            };
+            self.unreadable += count(Reading::Unreadable);
+            self.missing += count(Reading::Missing);
+            let values = values.map(|value| value.copied().and_then(Reading::value));
             table
                 .row(&name, label, values)
                 .advise(NOT_WRITTEN, WRITE_HELP)?;
@@ -423,6 +431,12 @@ impl Written {
             let uploads = report::counted(self.removed, "upload", "uploads");
             output::note(format_args!(
                 "{uploads} were removed from the server meanwhile and are not in the table"
+            ));
+        }
+        if self.missing > 0 {
+            let cells = report::counted(self.missing, "cell is", "cells are");
+            output::note(format_args!(
+                "{cells} empty because the readings are missing"
             ));
         }
         if self.unreadable > 0 {

@@ -11,6 +11,7 @@ use crate::key_set::{Table, key_set};
 /// Readings are multiples of steps: what is as close as this is equal.
 const CLOSE: f64 = 1e-9;
 
+/// The value of an expression: NaN if a reading is missing.
 fn value(table: &Table, row: usize, of: &Expression) -> f64 {
     of.terms.iter().fold(of.constant, |sum, (name, weight)| {
         let (place, _) = table.metadata.column(name).unwrap();
@@ -34,24 +35,46 @@ fn holds(value: f64, relation: Relation, threshold: &Threshold) -> bool {
 }
 
 fn meets(table: &Table, row: usize, condition: &Condition) -> bool {
-    let meets = |condition: &Condition| meets(table, row, condition);
+    truth(table, row, condition) == Some(true)
+}
+
+/// The truth of a condition in three-valued logic: `None` if it is unknown.
+fn truth(table: &Table, row: usize, condition: &Condition) -> Option<bool> {
+    let truth = |condition: &Condition| truth(table, row, condition);
+    let known = |value: f64, holds: bool| (!value.is_nan()).then_some(holds);
+    // Whether one of several decides for all, and otherwise whether all are known.
+    let several = |list: &[Condition], deciding: bool| {
+        let mut unknown = false;
+        for condition in list {
+            match truth(condition) {
+                Some(truth) if truth == deciding => return Some(deciding),
+                Some(_) => {}
+                None => unknown = true,
+            }
+        }
+        (!unknown).then_some(!deciding)
+    };
     match condition {
         Condition::Compare {
             of,
             relation,
             threshold,
-        } => holds(value(table, row, of), *relation, threshold),
+        } => {
+            let value = value(table, row, of);
+            known(value, holds(value, *relation, threshold))
+        }
         Condition::Between { of, low, high } => {
             let value = value(table, row, of);
-            holds(value, Relation::Ge, low) && holds(value, Relation::Le, high)
+            let inside = holds(value, Relation::Ge, low) && holds(value, Relation::Le, high);
+            known(value, inside)
         }
         Condition::In { of, values } => {
             let value = value(table, row, of);
-            values.iter().any(|v| holds(value, Relation::Eq, v))
+            known(value, values.iter().any(|v| holds(value, Relation::Eq, v)))
         }
-        Condition::All(list) => list.iter().all(meets),
-        Condition::Any(list) => list.iter().any(meets),
-        Condition::Not(condition) => !meets(condition),
+        Condition::All(list) => several(list, false),
+        Condition::Any(list) => several(list, true),
+        Condition::Not(condition) => truth(condition).map(|truth| !truth),
     }
 }
 
@@ -65,6 +88,7 @@ fn aggregate(aggregate: Aggregate, values: &[f64]) -> f64 {
         Aggregate::Min | Aggregate::Argmin => min,
         Aggregate::Max | Aggregate::Argmax => max,
         Aggregate::Range => max - min,
+        Aggregate::Count => n,
         Aggregate::Sum => values.iter().sum(),
         Aggregate::Mean => mean,
         Aggregate::Variance => squares / n,
@@ -112,13 +136,28 @@ fn leaf(table: &Table, row: usize, tree: &Tree) -> String {
 /// The answer to a question about a table whose columns have no units.
 pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
     let labels = &table.metadata.rows;
-    let values = |of: &Expression| -> Vec<f64> {
+    let of_rows = |of: &Expression| -> Vec<f64> {
         let rows = 0..labels.len();
         rows.map(|row| value(table, row, of)).collect()
     };
-    let labelled = |values: Vec<f64>| -> Vec<Labelled<f64>> {
+    // Functions leave out what is missing.
+    let values = |of: &Expression| -> Vec<f64> {
+        let mut values = of_rows(of);
+        values.retain(|value| !value.is_nan());
+        values
+    };
+    let missing = |row| AnswerValue::Missing {
+        row,
+        value: (),
+        unit: String::new(),
+    };
+    let labelled = |values: Vec<f64>| -> Vec<Labelled<Option<f64>>> {
         let rows = labels.iter().cloned().zip(values);
-        rows.map(|(row, value)| Labelled { row, value }).collect()
+        let rows = rows.map(|(row, value)| Labelled {
+            row,
+            value: (!value.is_nan()).then_some(value),
+        });
+        rows.collect()
     };
     let meeting = |condition: &Condition| -> Vec<String> {
         let rows = (0..labels.len()).filter(|&row| meets(table, row, condition));
@@ -134,19 +173,36 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
             of @ (Aggregate::Argmin | Aggregate::Argmax | Aggregate::First | Aggregate::Last),
             expression,
         ) => {
-            let values = values(expression);
-            let value = aggregate(*of, &values);
+            let all = of_rows(expression);
             let row = match of {
-                Aggregate::Last => values.len() - 1,
-                _ => values.iter().position(|&x| x == value).unwrap(),
+                Aggregate::First => Some(0),
+                Aggregate::Last => Some(all.len() - 1),
+                _ => {
+                    let value = aggregate(*of, &values(expression));
+                    all.iter().position(|&x| x == value)
+                }
             };
-            AnswerValue::Row {
-                row: labels[row].clone(),
-                value,
-                unit,
+            match (of, row) {
+                (_, Some(row)) if !all[row].is_nan() => AnswerValue::Row {
+                    row: labels[row].clone(),
+                    value: all[row],
+                    unit,
+                },
+                (_, row) => missing(row.map(|row| labels[row].clone())),
             }
         }
-        Question::Aggregate(of, expression) => number(aggregate(*of, &values(expression))),
+        Question::Aggregate(of, expression) => {
+            let values = values(expression);
+            let least = match of {
+                Aggregate::Count => 0,
+                Aggregate::SampleStd | Aggregate::SampleVariance => 2,
+                _ => 1,
+            };
+            match values.len() < least {
+                true => missing(None),
+                false => number(aggregate(*of, &values)),
+            }
+        }
         Question::Percentile(of, percent) => number(percentile(&values(of), *percent)),
         Question::Count(condition) => number(meeting(condition).len() as f64),
         Question::Rows(condition) => AnswerValue::Rows(meeting(condition)),
@@ -183,13 +239,13 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
             unit,
         },
         Question::Score(of) => AnswerValue::Scores {
-            rows: labelled(values(of)),
+            rows: labelled(of_rows(of)),
             unit,
         },
         Question::Logistic(of) => {
             let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
             AnswerValue::Scores {
-                rows: labelled(values(of).into_iter().map(logistic).collect()),
+                rows: labelled(of_rows(of).into_iter().map(logistic).collect()),
                 unit,
             }
         }
@@ -224,8 +280,12 @@ pub(crate) fn agree(a: &AnswerValue, b: &AnswerValue) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b))
         }
         (AnswerValue::Scores { rows: a, .. }, AnswerValue::Scores { rows: b, .. }) => {
-            let same = |(a, b): (&Labelled<f64>, &Labelled<f64>)| {
-                a.row == b.row && close(a.value, b.value)
+            let same = |(a, b): (&Labelled<Option<f64>>, &Labelled<Option<f64>>)| {
+                let same = match (a.value, b.value) {
+                    (Some(a), Some(b)) => close(a, b),
+                    (a, b) => a == b,
+                };
+                a.row == b.row && same
             };
             a.len() == b.len() && a.iter().zip(b).all(same)
         }

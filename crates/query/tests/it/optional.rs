@@ -1,0 +1,345 @@
+//! Questions about columns whose readings may be missing: as SQL answers them, in rehearsals of random questions and
+//! on ciphertexts.
+
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+use tfhe_sbc_query::Question;
+use tfhe_sbc_query::cost::{Planned, costs, costs_of, rehearse};
+use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate};
+use tfhe_sbc_query::progress::Progress;
+use tfhe_sbc_query::request::RequestError;
+use tfhe_sbc_query::results::{Answer, AnswerValue, Results};
+use tfhe_sbc_query::scope::UploadRows;
+use tfhe_sbc_upload::derived::Declaration;
+use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
+
+use crate::draw::Draw;
+use crate::key_set::{Table, key_set, next_seeds, questions, table};
+use crate::plain;
+
+fn form(bits: u32) -> Compact {
+    Compact {
+        headroom: 14,
+        body_bits: bits + 20,
+        feedback: true,
+    }
+}
+
+/// Makes a column compact and lets its readings be missing.
+fn make_optional(column: &mut Column, declaration: &Declaration) {
+    let encoding = column.fixed_point().unwrap();
+    let declaration = Declaration {
+        optional: true,
+        ..declaration.clone()
+    };
+    column.compact = Some(form(column.bits));
+    let derived = declaration.derived(&encoding, |derivation| {
+        Ok(form(derivation.bits(encoding.bits())))
+    });
+    column.derived = derived.unwrap();
+}
+
+/// `a` with squares, flags and gaps, `b` and `d` with gaps, `c` without.
+fn with_gaps(mut table: Table, draw: &mut Draw) -> Table {
+    let everything = Declaration {
+        square: true,
+        bins: vec![-3.0, 0.0, 4.5, 9.0],
+        above: vec![-3.0, 0.0, 4.5],
+        ..Declaration::default()
+    };
+    let nothing = Declaration::default();
+    let declared = [Some(&everything), Some(&nothing), None, Some(&nothing)];
+    for ((column, readings), declared) in (table.metadata.columns.iter_mut())
+        .zip(&mut table.readings)
+        .zip(declared)
+    {
+        let Some(declaration) = declared else {
+            continue;
+        };
+        make_optional(column, declaration);
+        // None, some or all.
+        let share = draw.below(5);
+        for reading in readings {
+            if draw.below(4) < share {
+                *reading = f64::NAN;
+            }
+        }
+    }
+    table
+}
+
+/// The answers of a rehearsal.
+fn rehearsed(table: &Table, questions: &[Question]) -> Vec<Answer> {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    rehearse(&parameters, &table.metadata, &table.readings, questions).unwrap()
+}
+
+#[test]
+fn random_questions_about_readings_with_gaps_are_answered_as_in_sql() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let mut draw = Draw(7);
+    for _ in 0..1200 {
+        let table = draw.table();
+        let table = with_gaps(table, &mut draw);
+        let question = draw.question(table.metadata.rows.len());
+        let list = [question.clone()];
+        let rehearsal = rehearse(&parameters, &table.metadata, &table.readings, &list);
+        let answers = rehearsal.unwrap();
+        let (given, expected) = (&answers[0].value, plain::answer(&table, &question));
+        assert!(
+            plain::agree(given, &expected),
+            "{question} of {:?}: {given:?}, not {expected:?}",
+            table.readings
+        );
+    }
+}
+
+/// Eight rows of `a` and `b`, with gaps in either, in both and in none.
+fn known() -> Table {
+    const GAP: f64 = f64::NAN;
+    let a = vec![-1.5, GAP, 2.0, -4.0, GAP, 4.5, -4.0, 0.0];
+    let b = vec![GAP, GAP, 1.0, 0.5, 2.0, -2.5, 3.0, GAP];
+    let c = vec![1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0];
+    let none = vec![GAP; 8];
+    let columns = [
+        ("a", -4.0, 0.5, 5),
+        ("b", -4.0, 0.5, 5),
+        ("c", 0.0, 1.0, 2),
+        ("none", -4.0, 0.5, 5),
+    ];
+    let mut table = table(&columns, vec![a, b, c, none]);
+    let [of_a, of_b, of_c, of_none] = &mut table.metadata.columns[..] else {
+        unreachable!()
+    };
+    let derived = Declaration {
+        square: true,
+        above: vec![0.0],
+        bins: vec![-4.0, 0.0, 3.0],
+        ..Declaration::default()
+    };
+    make_optional(of_a, &derived);
+    make_optional(of_b, &Declaration::default());
+    of_c.compact = Some(form(2));
+    make_optional(of_none, &Declaration::default());
+    table
+}
+
+#[test]
+fn ciphertexts_with_gaps_answer_as_sql_does() {
+    let table = known();
+    let asked = questions(&[
+        "sum(a)",
+        "mean(a)",
+        "mean(2 * a + 1)",
+        "mean(1 - a)",
+        "mean(a - b)",
+        "sum(a + c)",
+        "count(a)",
+        "count(a - b)",
+        "count(c)",
+        "variance(a)",
+        "sample_std(a)",
+        "std(b)",
+        "min(a)",
+        "max(a)",
+        "range(b)",
+        "argmin(a)",
+        "argmax(a - b)",
+        "first(b)",
+        "median(b)",
+        "percentile(a - b, 75)",
+        "median(none)",
+        "last(a)",
+        "last(b)",
+        "count(a > 0)",
+        "count(a < 0)",
+        "count(not a > 0)",
+        "count(not (a > 0 and b < 2))",
+        "rows(a > -4 or b > 2)",
+        "rows(not (a in (2, 4.5)))",
+        "rows(a < encrypted(2))",
+        "rows(not a between -2 and 1)",
+        "rows(a > b)",
+        "histogram(a, -4, 0, 3, 100)",
+        "histogram(b, -4, 1, 100)",
+        "sort(a)",
+        "top_k(b, 3)",
+        "top_k(a, 8)",
+        "score(a - b)",
+        "score(a)",
+        "logistic(b)",
+        "mean(none)",
+        "sum(none)",
+        "std(none)",
+        "max(none)",
+        "range(none)",
+        "argmin(none)",
+        "sort(none)",
+        "count(none)",
+        "count(none >= -4 or not none >= -4)",
+        "histogram(none, 0, 1)",
+    ]);
+    for (answer, question) in rehearsed(&table, &asked).iter().zip(&asked) {
+        let expected = plain::answer(&table, question);
+        assert!(plain::agree(&answer.value, &expected), "{question}");
+    }
+    // As short as decryption permits, and packed or without their masks.
+    let keys = key_set();
+    let request = keys.seal(&table, &asked).unwrap();
+    let uploads = [&keys.upload(&table)[..]];
+    let (result, _) = evaluate(
+        &keys.computing,
+        &uploads,
+        &request,
+        Form::ForDecryption,
+        tfhe_sbc_query::cost::MAX_BOOTSTRAPS,
+        &Progress::default(),
+        next_seeds,
+    )
+    .unwrap();
+    let answers = Results::decrypt(&result, &keys.secret).unwrap().all();
+    for (answer, question) in answers.unwrap().iter().zip(&asked) {
+        let expected = plain::answer(&table, question);
+        assert!(plain::agree(&answer.value, &expected), "{question}");
+    }
+}
+
+#[test]
+fn answers_say_how_many_rows_are_missing_where_they_know() {
+    let table = known();
+    for (text, missing) in [
+        ("mean(a)", Some(2)),
+        ("count(a)", Some(2)),
+        ("mean(a - b)", Some(4)),
+        ("std(a)", Some(2)),
+        ("histogram(a, -4, 0, 3)", Some(2)),
+        ("score(b)", Some(3)),
+        ("last(b)", Some(1)),
+        ("last(a)", Some(0)),
+        ("mean(none)", Some(8)),
+        ("max(a)", None),
+        ("mean(c)", None),
+        ("count(c)", None),
+        ("count(a > 0)", None),
+    ] {
+        let answers = rehearsed(&table, &questions(&[text]));
+        assert_eq!(answers[0].missing, missing, "{text}");
+    }
+    let answers = rehearsed(&table, &questions(&["mean(none)", "last(b)", "score(b)"]));
+    let json = |answer: &Answer| serde_json::to_value(&answer.value).unwrap();
+    assert_eq!(
+        json(&answers[0]),
+        serde_json::json!({"value": null, "unit": ""})
+    );
+    assert_eq!(
+        json(&answers[1]),
+        serde_json::json!({"row": "r7", "value": null, "unit": ""})
+    );
+    assert_eq!(
+        json(&answers[2])["rows"][0]["value"],
+        serde_json::Value::Null
+    );
+}
+
+#[test]
+fn sums_of_what_is_there_take_no_bootstrap() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let mut metadata: ReadingsMetadata = known().metadata;
+    metadata.rows = vec!["r".to_owned(); 8192];
+    let bootstraps = |text: &str| {
+        let (each, _) = costs(&parameters, &metadata, &questions(&[text])).unwrap();
+        each[0].bootstraps
+    };
+    for text in [
+        "sum(a)",
+        "mean(b)",
+        "mean(2 * a + 1)",
+        "count(a)",
+        "variance(a)",
+        "sample_std(a)",
+        "count(a > 0)",
+        "count(a <= 0)",
+        "count(not a > 0)",
+        "histogram(a, -4, 0, 3)",
+        "histogram(a, -100, 0, 3, 100)",
+        "score(a)",
+        "last(a)",
+    ] {
+        assert_eq!(bootstraps(text), 0, "{text}");
+    }
+    // A threshold above the lowest reading costs what it does without gaps, in a column without flags.
+    let mut full = metadata.clone();
+    full.columns[1].derived = Default::default();
+    let (each, _) = costs(&parameters, &full, &questions(&["rows(b > 1)"])).unwrap();
+    assert_eq!(bootstraps("rows(b > 1)"), each[0].bootstraps);
+    assert!(bootstraps("rows(b < 1)") > each[0].bootstraps);
+}
+
+#[test]
+fn percentiles_are_those_of_what_is_there() {
+    // Every number of readings among ten rows, and every decile and what is beside it.
+    for present in 0..=10 {
+        let row = |row: u64| match (row * 7) % 10 < present {
+            true => ((row * 3) % 10) as f64,
+            false => f64::NAN,
+        };
+        let mut table = table(&[("a", 0.0, 1.0, 4)], vec![(0..10).map(row).collect()]);
+        make_optional(&mut table.metadata.columns[0], &Declaration::default());
+        let texts = (0..=10).flat_map(|tenths| [0, 1].map(|more| 10 * tenths + more));
+        let texts = texts.filter(|percent| *percent <= 100);
+        let texts: Vec<String> = texts
+            .map(|percent| format!("percentile(a, {percent})"))
+            .collect();
+        let mut asked = questions(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        asked.extend(questions(&["median(a)", "median(3 - a)"]));
+        for (answer, question) in rehearsed(&table, &asked).iter().zip(&asked) {
+            let expected = plain::answer(&table, question);
+            let given = &answer.value;
+            assert!(
+                plain::agree(given, &expected),
+                "{question} of {present}: {given:?}, not {expected:?}"
+            );
+            assert_eq!(answer.missing, Some(10 - present), "{question}");
+        }
+    }
+}
+
+#[test]
+fn sanitised_percentiles_of_what_may_be_missing_are_refused() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let readings = known().metadata;
+    let rows = [UploadRows {
+        device: None,
+        labels: &readings.rows,
+    }];
+    let cost = |text: &str, sanitise| {
+        let planned = Planned {
+            columns: &readings.columns,
+            uploads: &rows,
+            scope: Default::default(),
+            sanitise,
+        };
+        costs_of(
+            &parameters,
+            planned,
+            &questions(&[text]),
+            &Progress::default(),
+        )
+    };
+    for text in ["median(a)", "percentile(a - b, 90)"] {
+        assert!(cost(text, false).is_ok());
+        let refused = cost(text, true).unwrap_err();
+        assert!(matches!(
+            refused,
+            EvaluateError::Request(RequestError::Rank(_))
+        ));
+    }
+    assert!(cost("median(c)", true).is_ok() && cost("mean(a)", true).is_ok());
+}
+
+#[test]
+fn a_group_without_readings_has_no_mean() {
+    let answers = rehearsed(&known(), &questions(&["mean(none)", "min(none)"]));
+    for answer in answers {
+        assert!(matches!(answer.value, AnswerValue::Missing { .. }));
+    }
+}

@@ -1,0 +1,99 @@
+"""Missing readings: questions leave them out as pandas does."""
+
+import numpy as np
+import pytest
+
+import tfhe_sbc as ts
+
+pd = pytest.importorskip("pandas")
+
+T = [21.0, np.nan, 19.5, -3.0, np.nan, 30.0, -3.0, 8.5]
+H = [np.nan, np.nan, 4.0, 5.0, 6.0, 7.0, 3.0, 2.0]
+COLUMNS = [
+    ts.Column("t", 0.5, -40, 8, unit="°C", square=True, above=[10], optional=True),
+    ts.Column("h", 1.0, 0, 4, optional=True),
+    ts.Column("n", 1.0, 0, 4),
+]
+
+
+def frame():
+    return pd.DataFrame({"t": T, "h": H, "n": range(8)})
+
+
+def test_questions_leave_out_what_is_missing_as_pandas_does(keys, server):
+    table = frame()
+    upload = ts.Encryptor(keys.device).encrypt(table, columns=COLUMNS)
+    t, h, difference = table.t, table.h, table.t - table.h
+    expected = {
+        "mean(t)": t.mean(),
+        "sum(h)": h.sum(),
+        "count(t)": t.count(),
+        "count(n)": 8,
+        "std(t)": t.std(ddof=0),
+        "sample_variance(t)": t.var(),
+        "min(t)": t.min(),
+        "max(h)": h.max(),
+        "mean(t - h)": difference.mean(),
+        "count(t > 10)": (t > 10).sum(),
+        "count(t <= 10)": (t <= 10).sum(),
+        "count(not t > 10)": (t <= 10).sum(),
+    }
+    answers = keys.secret.decrypt(server.query(upload, *expected))
+    for question, value in expected.items():
+        assert answers[question] == pytest.approx(value), question
+    answers = keys.secret.decrypt(server.query(upload, "score(t)", "sort(h)", "last(t)", "first(h)"))
+    np.testing.assert_array_equal(answers["score(t)"], T)
+    np.testing.assert_array_equal(answers["sort(h)"], np.sort(h.dropna()))
+    assert answers["last(t)"] == ("7", 8.5)
+    row, value = answers["first(h)"]
+    assert row == "0" and np.isnan(value)
+
+
+def test_nothing_at_all_has_no_mean(keys, server):
+    column = ts.Column("t", bits=4, optional=True)
+    upload = ts.Encryptor(keys.device).encrypt([np.nan, np.nan], columns=[column])
+    answers = keys.secret.decrypt(server.query(upload, "mean(t)", "max(t)", "count(t)"))
+    assert np.isnan(answers["mean(t)"]) and np.isnan(answers["max(t)"])
+    assert answers["count(t)"] == 0
+
+
+@pytest.mark.parametrize(
+    "readings",
+    [
+        [1.0, float("nan"), 3.0],
+        [1, None, 3],
+        np.ma.masked_array([1, 9, 3], [False, True, False]),
+        pd.Series([1, None, 3], dtype="Int64"),
+        pd.Series([1.0, None, 3.0], dtype="Float64"),
+        pd.Series([1, pd.NA, 3], dtype=object),
+    ],
+    ids=["nan", "none", "masked", "Int64", "Float64", "object"],
+)
+def test_all_that_says_missing_is_missing(keys, server, readings):
+    encryptor = ts.Encryptor(keys.device)
+    upload = encryptor.encrypt(readings, name="x", bits=4, optional=True)
+    answers = keys.secret.decrypt(server.query(upload, "count(x)", "mean(x)", "score(x)"))
+    assert (answers["count(x)"], answers["mean(x)"]) == (2, 2.0)
+    np.testing.assert_array_equal(answers["score(x)"], [1.0, np.nan, 3.0])
+    # Where it is not declared, the error says how.
+    with pytest.raises((TypeError, ts.RangeError), match="optional"):
+        encryptor.encrypt(readings, name="x", bits=4)
+
+
+def test_what_is_no_number_is_refused_all_the_same(keys):
+    encryptor = ts.Encryptor(keys.device)
+    for readings in (["a", None], [object(), 1], [None, 2**60 + 1]):
+        with pytest.raises((TypeError, ts.RangeError)):
+            encryptor.encrypt(readings, name="x", bits=4, optional=True)
+    with pytest.raises(ts.TfheSbcError, match="compact columns only"):
+        encryptor.encrypt([1.0, None], name="x", bits=4, use="radix", optional=True)
+
+
+def test_operators_refuse_columns_with_gaps(keys, server, rehearsal):
+    upload = ts.Encryptor(keys.device).encrypt(frame(), columns=COLUMNS)
+    table = server.load(upload)
+    assert list(table) == ["n"]
+    with pytest.raises(TypeError, match="Server.query"):
+        table["t"]
+    with pytest.raises(TypeError, match="Server.query"):
+        rehearsal.load([1.0, None], name="x", bits=4, optional=True)
