@@ -157,6 +157,72 @@ fn readings_of_sensors_come_back_as_answers() {
     );
 }
 
+#[test]
+fn a_sensor_that_fails_leaves_a_gap_where_its_column_is_optional() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &[]);
+    let more = format!(
+        r#"
+        [sample]
+        sysfs = "sys"
+        [metrics]
+        file = "metrics.prom"
+        {LEVEL}
+        optional = true
+        source = {{ kind = "iio", device = "gauge", channel = "voltage0" }}
+        [[column]]
+        name = "flow"
+        offset = 0.0
+        scale = 1.0
+        bits = 6
+        optional = true
+        source = {{ kind = "command", run = ["cat", "flow"] }}
+        "#
+    );
+    settings(directory, &server.url, &more);
+    let sensor = directory.join("sys/bus/iio/devices/iio:device0");
+    let once = || {
+        let run = agent(directory, &["--once", "--json"]).succeeded();
+        assert_eq!(run.json()["rows"], 1);
+        assert_eq!(run.json()["waiting"], 0);
+    };
+    // There is no gauge yet, which stops no agent.
+    fs::write(directory.join("flow"), "60\n").unwrap();
+    once();
+    let metrics = fs::read_to_string(directory.join("metrics.prom")).unwrap();
+    let line = "tfhe_sbc_agent_missing_readings_total{column=\"level\"} 1";
+    assert!(metrics.contains(line), "{metrics}");
+    let tested = agent(directory, &["--test"]).succeeded();
+    assert!(
+        tested.text().starts_with("level: missing: "),
+        "{}",
+        tested.text()
+    );
+    fs::create_dir_all(&sensor).unwrap();
+    fs::write(sensor.join("name"), "gauge\n").unwrap();
+    fs::write(sensor.join("in_voltage0_scale"), "500\n").unwrap();
+    fs::write(sensor.join("in_voltage0_raw"), "4\n").unwrap();
+    once();
+    // Nothing, and something beyond the range.
+    fs::remove_file(directory.join("flow")).unwrap();
+    fs::write(sensor.join("in_voltage0_raw"), "400\n").unwrap();
+    once();
+    let ids = ids(directory);
+    let asked = ["query", "--to", &server.url, "--readings", &ids];
+    let asked = [&asked[..], &["count(level)", "mean(level)", "sum(flow)"]].concat();
+    let result = tfhe_sbc(directory, &asked).succeeded().stdout;
+    let decoded = common::tfhe_sbc_fed(directory, &["decrypt", "--json"], &result).succeeded();
+    assert_eq!(
+        decoded.json()["answers"],
+        json!([
+            {"name": "count(level)", "answer": {"value": 1.0, "unit": ""}, "missing": 2},
+            {"name": "mean(level)", "answer": {"value": 2.0, "unit": "m"}, "missing": 2},
+            {"name": "sum(flow)", "answer": {"value": 120.0, "unit": ""}, "missing": 1},
+        ])
+    );
+}
+
 fn csv_settings(desk: &Path, url: &str, more: &str) {
     let more = format!(
         r#"

@@ -203,6 +203,7 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
                 false => number(aggregate(*of, &values)),
             }
         }
+        Question::Percentile(of, _) if values(of).is_empty() => missing(None),
         Question::Percentile(of, percent) => number(percentile(&values(of), *percent)),
         Question::Count(condition) => number(meeting(condition).len() as f64),
         Question::Rows(condition) => AnswerValue::Rows(meeting(condition)),
