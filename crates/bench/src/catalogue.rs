@@ -5,6 +5,7 @@ mod fleet;
 #[path = "../../service/tests/it/common/former.rs"]
 pub(crate) mod former;
 mod ingest;
+mod questions;
 
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,7 @@ pub(crate) fn rows(budget: Duration, uploads: u64) -> Result<Vec<Row>, BenchErro
     eprintln!("filled in {:.1} s", started.elapsed().as_secs_f64());
     let mut rows = asked(&store, fleet, budget)?;
     rows.push(bytes(&store, fleet)?);
+    rows.extend(questions::rows(&store, fleet, &secret)?);
     rows.push(ingest::row(&secret, uploads)?);
     Ok(rows)
 }

@@ -6,7 +6,7 @@ use std::thread;
 
 use tfhe_sbc_columns::Column;
 use tfhe_sbc_core::encoding::BodyRounding;
-use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_device::{ExpanderKind, MemoryPlan};
 use tfhe_sbc_oracle::compact::Profile;
 use tfhe_sbc_oracle::upload::UploadKind;
@@ -118,9 +118,13 @@ pub(crate) struct Maker {
 impl Maker {
     /// A maker of uploads under the device key of a key set.
     pub(crate) fn new(secret: &SecretKey) -> Result<Self, BenchError> {
-        let key = secret.device_key().to_bytes()?;
+        Self::with_key(secret, &secret.device_key())
+    }
+
+    /// A maker of uploads under a device key of the key set of `secret`.
+    pub(crate) fn with_key(secret: &SecretKey, key: &DeviceKey) -> Result<Self, BenchError> {
         Ok(Self {
-            session: DeviceSession::new(key, MemoryPlan::Fast)?,
+            session: DeviceSession::new(key.to_bytes()?, MemoryPlan::Fast)?,
             columns: columns(secret)?,
         })
     }

@@ -26,6 +26,9 @@ pub(crate) struct AnswerTable<'a> {
 fn unit<'a>(answers: impl Iterator<Item = &'a AnswerValue>) -> Option<&'a str> {
     let mut units = answers.map(|answer| match answer {
         AnswerValue::Number { unit, .. } => Some(unit.as_str()),
+        AnswerValue::Missing {
+            row: None, unit, ..
+        } => Some(unit.as_str()),
         _ => None,
     });
     let first = units.next()??;
@@ -102,7 +105,7 @@ impl<'a> AnswerTable<'a> {
             writer.write_field(rows.unwrap_or_default())?;
             for (answer, unit) in row.iter().zip(&units) {
                 let cell = match (answer, unit) {
-                    (None, _) => String::new(),
+                    (None | Some(AnswerValue::Missing { row: None, .. }), _) => String::new(),
                     (Some(AnswerValue::Number { value, .. }), Some(_)) => value.to_string(),
                     (Some(answer), _) => answers::text(answer),
                 };
@@ -123,7 +126,7 @@ impl<'a> AnswerTable<'a> {
             };
             for (question, answer) in self.questions.iter().zip(row) {
                 let value = match answer {
-                    None => Value::Null,
+                    None | Some(AnswerValue::Missing { row: None, .. }) => Value::Null,
                     Some(AnswerValue::Number { value, .. }) => serde_json::to_value(value)?,
                     Some(answer) => serde_json::to_value(answer)?,
                 };
@@ -151,6 +154,7 @@ mod tests {
                 ..GroupKey::default()
             }),
             value,
+            missing: None,
         }
     }
 
@@ -192,6 +196,30 @@ mod tests {
             written(answers(), Format::Jsonl),
             "{\"device\":\"hill\",\"mean(a)\":-1.0,\"rows\":2,\"rows(a > 1)\":null}\n\
              {\"device\":\"lake\",\"mean(a)\":2.5,\"rows\":2,\"rows(a > 1)\":[\"9:00\",\"9:10\"]}\n"
+        );
+    }
+
+    /// A group without readings does not make texts of the numbers of the others.
+    #[test]
+    fn a_missing_answer_is_an_empty_cell() {
+        let answers = || {
+            let missing = AnswerValue::Missing {
+                row: None,
+                value: (),
+                unit: "m".to_owned(),
+            };
+            vec![
+                answer("mean(a)", Some("hill"), number(-1.0, "m")),
+                answer("mean(a)", Some("lake"), missing),
+            ]
+        };
+        assert_eq!(
+            written(answers(), Format::Csv),
+            "device,from,until,rows,mean(a) [m]\nhill,,,2,-1\nlake,,,2,\n"
+        );
+        assert_eq!(
+            written(answers(), Format::Jsonl),
+            "{\"device\":\"hill\",\"mean(a)\":-1.0,\"rows\":2}\n{\"device\":\"lake\",\"mean(a)\":null,\"rows\":2}\n"
         );
     }
 

@@ -429,7 +429,11 @@ mod tests {
                 statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
             let steps: Vec<String> = steps.unwrap().map(Result::unwrap).collect();
             let expected = "SEARCH uploads USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
-            assert_eq!(steps.first().map(String::as_str), Some(expected), "{steps:?}");
+            assert_eq!(
+                steps.first().map(String::as_str),
+                Some(expected),
+                "{steps:?}"
+            );
             // Nothing is sorted, and contexts are found by their numbers.
             assert!(steps.len() <= 2, "{steps:?}");
         }
