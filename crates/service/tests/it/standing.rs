@@ -814,7 +814,7 @@ fn a_clock_that_was_wrong_for_one_row_makes_no_year_of_hours_new() {
         evaluated(&server),
         ["08:00", "09:00", "00:00", "09:00", "08:00"]
     );
-    // The index is lost, and made anew with lower numbers: the uploads are looked at again, and nothing is computed again.
+    // The index is lost, and made anew of the segments, with the same numbers: nothing is computed again.
     drop(owner);
     let backend = Arc::clone(&server.backend);
     let site = server.stopped();
@@ -825,11 +825,11 @@ fn a_clock_that_was_wrong_for_one_row_makes_no_year_of_hours_new() {
     }
     let store = Store::open(&site.store_directory()).unwrap();
     let completed = complete_catalogue(&store, &*backend).unwrap();
-    assert_eq!((completed.adopted, store.last_number().unwrap()), (3, 3));
+    assert_eq!((completed.adopted, store.last_number().unwrap()), (0, 4));
     drop(store);
     let server = TestServer::with_standing(site, Retention::default(), hands.config());
     let owner = server.owner();
-    seen(&owner, "hourly", 3);
+    seen(&owner, "hourly", 0);
     hands.set("12:20");
     settled(&owner, "hourly", 3);
     assert_eq!(evaluated(&server), Vec::<String>::new());

@@ -343,8 +343,10 @@ fn prepare(store: &Path, out: &Path) -> Result<File, BackupError> {
         });
     }
     for name in names(out)? {
-        let is_ours =
-            name.starts_with(INDEX) || name == LOCK || DIRECTORIES.contains(&name.as_str());
+        let is_ours = name.starts_with(INDEX)
+            || name == LOCK
+            || name == standing::DIRECTORY
+            || DIRECTORIES.contains(&name.as_str());
         if !is_ours {
             return Err(BackupError::OtherFiles {
                 directory: out.to_owned(),
