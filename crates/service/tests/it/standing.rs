@@ -739,6 +739,7 @@ fn backups_have_standing_queries_with_their_results() {
     // What retention removes later is in the next backup as an answer, and what is new comes to it.
     server.store.remove(&first).unwrap();
     upload(&server, &["10:30"]);
+    seen(&owner, "hourly", 1);
     owner
         .leave(&name("later"), &since("10:00"), b"sum")
         .unwrap();
