@@ -185,7 +185,7 @@ pub(crate) struct Source {
 /// The values of a [`Source`].
 pub(crate) enum Content {
     /// The uploads.
-    Ciphertexts(LoadedUploads),
+    Ciphertexts(Box<LoadedUploads>),
     /// The readings of a rehearsal, column by column.
     Codes(Vec<ClearCodes>),
     /// No values: the computation is only counted.

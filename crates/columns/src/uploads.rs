@@ -132,7 +132,10 @@ impl<'a> Uploads<'a> {
             }
         });
         Source {
-            content: Content::Ciphertexts(LoadedUploads::new(parameters, uploads.collect())),
+            content: Content::Ciphertexts(Box::new(LoadedUploads::new(
+                parameters,
+                uploads.collect(),
+            ))),
             metadata: Arc::new(self.metadata),
         }
     }

@@ -227,12 +227,15 @@ pub fn read(
     }
 }
 
+/// The seed, the number of the expander and the key of an upload.
+type UploadKey = ([u8; 32], u8, Option<[u8; 16]>);
+
 /// The uploads and the devices' keys of a list while it is written.
 #[derive(Default)]
 struct Uploads {
     /// Each upload with the number of its key.
     list: Vec<(SeededMasks, u64)>,
-    numbers: BTreeMap<([u8; 32], u8, Option<[u8; 16]>), u64>,
+    numbers: BTreeMap<UploadKey, u64>,
     keys: Vec<KeyFingerprint>,
 }
 

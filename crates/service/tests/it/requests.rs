@@ -301,7 +301,7 @@ fn a_request_that_would_take_too_much_memory_is_refused() {
     let error = evaluate_behind(&keys.upload(&long), &request).unwrap_err();
     assert_eq!(error.kind, BackendErrorKind::BadInput);
     assert!(
-        error.message.contains("may load") && error.hint.contains("fewer"),
+        error.message.contains("a server holds") && error.hint.contains("fewer"),
         "{error}"
     );
 }
