@@ -133,10 +133,13 @@ pub fn evaluate<'u>(
         }
         estimate = cost::bound(server, &tables, &questions, max_bootstraps, estimate)?;
     }
+    let thresholds =
+        thresholds.map(|list| columns::EncryptedLimits::expand(&list, parameters, switch.as_ref()));
+    let thresholds = Thresholds::Encrypted(thresholds);
     if slices.len() > 1 {
         let count = |slice: &Range<usize>| {
             let tables = groups.tables(slice.clone(), &described)?;
-            let asked = ask(&tables, &request, &Thresholds::StandIns, parameters)?;
+            let asked = ask(&tables, &request, &thresholds, parameters)?;
             Ok(server.cost(&parts_of(&asked), progress)?.bootstraps)
         };
         let counts = slices.iter().map(count);
@@ -150,9 +153,6 @@ pub fn evaluate<'u>(
         progress.expect_bootstraps(bootstraps);
     }
     drop(described);
-    let thresholds =
-        thresholds.map(|list| columns::EncryptedLimits::expand(&list, parameters, switch.as_ref()));
-    let thresholds = Thresholds::Encrypted(thresholds);
     let table = server.load_parsed(uploads);
     if let Some(sanitiser) = sanitiser {
         let asked = {

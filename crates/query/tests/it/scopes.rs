@@ -10,7 +10,7 @@ use tfhe_sbc_query::results::{Answer, AnswerValue, Decryption, Results};
 use tfhe_sbc_query::scope::{About, AboutDevice, GroupKey, Scope, ScopeError, UploadRows};
 
 use crate::answers::packing_server;
-use crate::key_set::{Table, key_set, next_seeds, questions, table};
+use crate::key_set::{Table, UploadKey, key_set, next_seeds, questions, table};
 use crate::plain;
 
 /// The uploads of two devices, of rows every 20 minutes.
@@ -107,6 +107,43 @@ impl Stored {
             &progress,
             next_seeds,
         )
+    }
+
+    /// Asks questions whose thresholds are encrypted.
+    fn ask_encrypted(&self, scope: Scope, asked: &[&str]) -> Decryption {
+        let keys = key_set();
+        let device = keys.secret.device_key();
+        let (name, table) = &self.uploads[0];
+        let manner = Manner {
+            scope,
+            ..Manner::default()
+        };
+        let key = UploadKey::Device(&device);
+        let request = Request::seal_in(
+            manner,
+            &questions(asked),
+            &table.metadata,
+            (keys.secret.parameters(), device.fingerprint()),
+            Some(&mut |values: &[ColumnValues<'_>]| key.encrypt(values)),
+        );
+        let bytes = keys.upload(table);
+        let upload = StoredUpload {
+            device: Some(name),
+            bytes: &bytes,
+        };
+        let (progress, short) = (Progress::default(), Form::ForDecryption);
+        let (result, bootstraps) = evaluate(
+            &packing_server(keys),
+            &[upload],
+            &request.unwrap(),
+            short,
+            MAX_BOOTSTRAPS,
+            &progress,
+            next_seeds,
+        )
+        .unwrap();
+        assert!(progress.expected_bootstraps() >= bootstraps && bootstraps > 0);
+        Results::decrypt(&result, &keys.secret).unwrap()
     }
 
     fn answers(&self, scope: Scope, asked: &[&str]) -> Vec<Answer> {
@@ -526,5 +563,36 @@ fn groups_are_answered_slice_by_slice() {
         if is_compact {
             assert_eq!(bootstraps, 0);
         }
+    }
+}
+
+/// The bootstraps of several slices are counted before the first, with the thresholds that came with the request.
+#[test]
+fn encrypted_thresholds_are_compared_with_in_every_slice() {
+    for is_compact in [false, true] {
+        let mut stored = stored(is_compact);
+        stored.uploads.truncate(1);
+        let (_, upload) = &mut stored.uploads[0];
+        upload.metadata.rows.truncate(5);
+        upload
+            .readings
+            .iter_mut()
+            .for_each(|column| column.truncate(5));
+        // As many questions as a request may have, so that a slice has a few groups only.
+        let mut asked: Vec<String> = (1..256).map(|i| format!("last(a + {i})")).collect();
+        asked.push("count(a > encrypted(9))".to_owned());
+        let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+        let decryption = stored.ask_encrypted(scope(None, None, "15m"), &asked);
+        let answers = decryption.all().unwrap();
+        assert_eq!(answers.len(), 5 * 256);
+        let (_, upload) = &stored.uploads[0];
+        let counts = answers
+            .iter()
+            .filter(|answer| answer.name.starts_with("count"));
+        let expected = upload.readings[0].iter().map(|a| AnswerValue::Number {
+            value: f64::from(u8::from(*a > 9.0)),
+            unit: String::new(),
+        });
+        assert!(counts.map(|answer| answer.value.clone()).eq(expected));
     }
 }
