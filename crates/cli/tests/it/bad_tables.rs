@@ -177,7 +177,8 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         &["tree(columns.toml)"],
         &["columns.toml: it is no tree", like],
     );
-    ask(&["count(level)"], &["no comparison", like]);
+    ask(&["rows(level)"], &["no comparison", like]);
+    ask(&["count(level and flow)"], &["no comparison", like]);
     about(&["count(level > NaN)"], &["no column 'NaN'"]);
     ask(
         &["count(level > 1e999)"],

@@ -131,11 +131,13 @@ fn a_server_answers_what_the_documentation_asks_about_missing_values() {
     let refused = [
         "eval",
         "--count",
+        "--sanitise",
+        "public.tsbc",
         "--readings",
         "gaps.tsbc",
         "median(level)",
     ];
-    tfhe_sbc(desk.path(), &refused).refused(&["sort(level)"]);
+    tfhe_sbc(desk.path(), &refused).refused(&["'level' cannot be sanitised"]);
 
     // The readings come back with their gaps.
     let get = [
