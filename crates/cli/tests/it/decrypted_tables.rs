@@ -241,6 +241,11 @@ fn columns_that_an_upload_has_not_are_empty_and_repeated_rows_are_counted() {
     let one = get(directory, &server, &[id.as_str().unwrap()]).succeeded();
     assert_eq!(one.text().lines().count(), 3);
 
+    // Parquet by the name of the file.
+    get(directory, &server, &["--out", "hill.parquet"]).succeeded();
+    let parquet = std::fs::read(directory.join("hill.parquet")).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+
     let refused =
         |options: &[&str], words: &[&str]| get(directory, &server, options).refused(words);
     refused(
@@ -264,7 +269,6 @@ fn columns_that_an_upload_has_not_are_empty_and_repeated_rows_are_counted() {
         &["--column", "levle"],
         &["no column 'levle'", "level", "flow", "wind"],
     );
-    refused(&["--out", "hill.parquet"], &["no Parquet", "pandas"]);
     refused(&["--out", "none/hill.csv"], &["there is no directory none"]);
     refused(&["--identity", "hill"], &["may not list"]);
     refused(&[&"0".repeat(64)], &["no upload 0000", "is stored"]);

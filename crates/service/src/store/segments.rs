@@ -1,6 +1,6 @@
 //! Segments: the files that uploads are packed into.
 //!
-//! A segment only grows, at its end, until it has [`LIMIT`] bytes; then the next one begins. What is appended together is flushed together, before
+//! A segment only grows, at its end, until it has `LIMIT` bytes; then the next one begins. What is appended together is flushed together, before
 //! the index learns of it. A crash leaves at most a torn end, which was acknowledged to nobody and is cut off at the
 //! next start. Numbers of segments rise and are used once.
 
