@@ -189,7 +189,7 @@ fn a_standing_query_is_left_followed_fetched_and_decrypted() {
         (&line["device"], &line["mean(level)"]),
         (&"hill".into(), &4.5.into())
     );
-    get(&["--decrypt", "other-keys/secret.tsbc"]).refused(&["secret key of the key set"]);
+    get(&["--decrypt", "other-keys/secret.tsbc"]).refused(&["another key set"]);
     let nothing = ["get", "hourly", "--until", &at(500)];
     standing(directory, &server, &nothing).refused(&["no results of that time", "computed until"]);
 
