@@ -13,7 +13,7 @@ mod packed;
 mod several;
 mod short;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::device_keys::{DeviceKeyError, DeviceKeys};
@@ -329,9 +329,8 @@ impl Results {
         if !lists.is_empty() {
             return Err(mismatch());
         }
-        let mut answers: Vec<_> = results.answers.into_iter().zip(parts).collect();
-        by_question(&mut answers);
-        let (answers, parts) = answers.into_iter().unzip();
+        let answers = results.answers.into_iter().zip(parts).collect();
+        let (answers, parts) = by_question(answers).into_iter().unzip();
         results.answers = answers;
         Ok((results, parts))
     }
@@ -396,13 +395,20 @@ impl Results {
     }
 }
 
-/// Sorts answers by their questions, in the order in which these come first. A server answers several questions about some
-/// groups before it goes on to other groups.
-fn by_question<T>(answers: &mut [(EncryptedAnswer, T)]) {
-    let mut order: HashMap<String, usize> = HashMap::new();
-    for (answer, _) in answers.iter() {
+/// Returns answers by their questions, in the order in which these come first. A server answers several questions about some
+/// groups before it goes on to other groups. A question that is asked twice has two places.
+fn by_question<T>(answers: Vec<(EncryptedAnswer, T)>) -> Vec<(EncryptedAnswer, T)> {
+    let mut asked: BTreeMap<(&str, Option<&GroupKey>), usize> = BTreeMap::new();
+    let mut order: HashMap<(&str, usize), usize> = HashMap::new();
+    let mut places = Vec::with_capacity(answers.len());
+    for (answer, _) in &answers {
+        let times = asked.entry((&answer.name, answer.group.as_ref()));
+        let times = times.or_default();
         let next = order.len();
-        order.entry(answer.name.clone()).or_insert(next);
+        places.push(*order.entry((&answer.name, *times)).or_insert(next));
+        *times += 1;
     }
-    answers.sort_by_key(|(answer, _)| order.get(&answer.name).copied());
+    let mut placed: Vec<(usize, (EncryptedAnswer, T))> = places.into_iter().zip(answers).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, answer)| answer).collect()
 }
