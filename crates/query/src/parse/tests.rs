@@ -79,7 +79,7 @@ fn what_is_not_a_question_says_why() {
         ("min(a * b)", "multiplies columns"),
         ("min(a$)", "not a column name"),
         ("min(a or b)", "'or' is too much"),
-        ("count(a)", "no comparison"),
+        ("rows(a)", "no comparison"),
         ("count(a >)", "expected at the end"),
         ("count(a > 1.2.3)", "not a number"),
         ("count(1 > 2)", "not two numbers"),
