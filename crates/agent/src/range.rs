@@ -27,7 +27,7 @@ pub(crate) struct Gate {
     name: String,
     fixed_point: FixedPoint,
     policy: OutOfRange,
-    /// Whether readings may be missing, so that a row without one is kept.
+    /// True if readings may be missing. A row without a reading is kept then.
     optional: bool,
     /// The number of bad readings since the last good one.
     run: u64,

@@ -165,7 +165,7 @@ impl<'c, R: Read> Rows<'c, R> {
     }
 }
 
-/// Whether a field says that there is no reading: it is empty, or one of the words with which tables say so.
+/// Returns whether a field stands for a missing reading: an empty field, or a word such as `NaN` or `null`.
 fn is_missing(text: &str) -> bool {
     const WORDS: [&str; 6] = ["", "nan", "na", "n/a", "null", "none"];
     let text = text.trim();

@@ -34,7 +34,7 @@ pub struct DecryptedUpload {
     pub readings: Vec<Vec<Reading>>,
 }
 
-/// What a row of a decrypted column holds.
+/// The content of a row of a decrypted column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// A reading.

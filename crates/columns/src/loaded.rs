@@ -29,7 +29,7 @@ pub(crate) struct Loaded {
     pub(crate) key: KeyFingerprint,
     /// The switch from its key to the evaluation key; `None` if it is under that.
     pub(crate) switch: Option<Arc<DeviceSwitchKey<u64>>>,
-    /// Whether the upload was made with a device public key.
+    /// True if the upload was made with a device public key.
     pub(crate) is_masked: bool,
     /// The seed of its masks; `None` if the upload carries its masks.
     pub(crate) masks: Option<SeededMasks>,

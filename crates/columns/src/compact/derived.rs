@@ -17,7 +17,7 @@ pub(crate) struct Members {
     /// The codes; its weight is 1.
     term: Term,
     set: CodeSet,
-    /// Whether the rows without a reading, whose code is 0, are among them.
+    /// True if the rows without a reading belong to the set. Their code is 0.
     missing: bool,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Affine<'a> {
     }
 }
 
-/// Whether a term is the validity of the column and the rows of another one.
+/// Returns whether a term is the validity flag of the same column and rows as another term.
 fn is_validity_of(valid: &Term, term: &Term) -> bool {
     let (
         Origin::Column {
@@ -190,12 +190,12 @@ impl Members {
         }
     }
 
-    /// Whether code 0 is in the set.
+    /// Returns whether code 0 is in the set.
     fn has_lowest(&self) -> bool {
         self.set.cuts().first() == Some(&0)
     }
 
-    /// Whether these are all rows with a reading, and no others.
+    /// Returns whether the set has all rows with a reading, and no others.
     fn is_valid(&self) -> bool {
         self.set == CodeSet::all(self.set.bits(), true) && !self.missing
     }
