@@ -1,9 +1,12 @@
 //! Sorting, and the first readings in order.
 //!
-//! A network of comparators does the same for all readings. This one merges odd and even halves
-//! (Batcher; Knuth, The Art of Computer Programming, volume 3, section 5.2.2, algorithm M, for any
-//! number of rows). For the first few readings, only the comparators that lead to them are
-//! recorded.
+//! A network of comparators does the same for all readings. This one merges pairs of sorted lists, by their odd and
+//! their even places (Batcher's odd-even merge; Knuth, The Art of Computer Programming, volume 3, section 5.3.4, for
+//! lists of any lengths). For the first few readings, a merged list is shortened to as many before it is merged again,
+//! and only the comparators that lead to them are recorded. The first two of `n` readings take `2·n - 3` comparators,
+//! one more than any network needs that leaves them unordered (theorem A of the same section).
+
+use std::ops::Range;
 
 use super::AnalyticsError;
 use super::extremes::{Indexed, Order, Tags};
@@ -82,54 +85,117 @@ impl Circuit {
             });
         }
         let _batch = self.batch_of(list.len() / 2);
-        for (i, j) in leading_to(network(list.len()), list.len(), count) {
+        let network = Network::new(list.len(), count);
+        for (i, j) in network.comparators {
             let (min, max) = self.min_max(&list[i], &list[j])?;
             (list[i], list[j]) = match order {
                 Order::Ascending => (min, max),
                 Order::Descending => (max, min),
             };
         }
-        list.truncate(count);
-        Ok(list)
+        let outputs = network.outputs.into_iter();
+        Ok(outputs.map(|place| list[place].clone()).collect())
     }
 }
 
-/// The comparators of a network that sorts `len` elements. The first index of each receives the
-/// element that comes first.
-fn network(len: usize) -> Vec<(usize, usize)> {
-    let mut comparators = Vec::new();
-    let top = len.next_power_of_two() / 2;
-    let mut p = top;
-    while p > 0 {
-        let (mut q, mut r, mut d) = (top, 0, p);
-        loop {
-            let firsts = (0..len.saturating_sub(d)).filter(|i| i & p == r);
-            comparators.extend(firsts.map(|i| (i, i + d)));
-            if q == p {
-                break;
-            }
-            (d, r) = (q - p, p);
-            q /= 2;
+/// A network that puts the first few of several elements in order.
+struct Network {
+    /// Pairs of places. The first place of each receives the element that comes first.
+    comparators: Vec<(usize, usize)>,
+    /// The places of the first elements afterwards, in order.
+    outputs: Vec<usize>,
+}
+
+impl Network {
+    /// The network for the first `count` of `len` elements, `count` being at most `len`.
+    fn new(len: usize, count: usize) -> Self {
+        // Halves are best for whole sorts, and powers of two for a few elements.
+        let in_halves = Self::split(len, count, |len| len.div_ceil(2));
+        let in_powers = Self::split(len, count, |len| len.div_ceil(2).next_power_of_two());
+        match in_powers.comparators.len() < in_halves.comparators.len() {
+            true => in_powers,
+            false => in_halves,
         }
-        p /= 2;
     }
-    comparators
+
+    /// The network that sorts the first elements of a list apart from the others and then merges both. `first` is the number of
+    /// the former, for a number of elements of at least 2.
+    fn split(len: usize, count: usize, first: fn(usize) -> usize) -> Self {
+        let mut comparators = Vec::new();
+        let outputs = sorted(0..len, count, first, &mut comparators);
+        // What is left out of a list leads to no output.
+        let mut wanted = vec![false; len];
+        for &place in &outputs {
+            wanted[place] = true;
+        }
+        let mut leading: Vec<(usize, usize)> = comparators
+            .into_iter()
+            .rev()
+            .filter(|&(i, j)| {
+                let leads = wanted[i] || wanted[j];
+                (wanted[i], wanted[j]) = (leads, leads);
+                leads
+            })
+            .collect();
+        leading.reverse();
+        Self {
+            comparators: leading,
+            outputs,
+        }
+    }
 }
 
-/// The comparators that the first `count` outputs depend on.
-fn leading_to(comparators: Vec<(usize, usize)>, len: usize, count: usize) -> Vec<(usize, usize)> {
-    let mut wanted: Vec<bool> = (0..len).map(|i| i < count).collect();
-    let mut leading: Vec<_> = comparators
-        .into_iter()
-        .rev()
-        .filter(|&(i, j)| {
-            let leads = wanted[i] || wanted[j];
-            (wanted[i], wanted[j]) = (wanted[i] || leads, wanted[j] || leads);
-            leads
-        })
-        .collect();
-    leading.reverse();
-    leading
+/// Appends the comparators that put the first `count` of some places in order, and returns these places.
+fn sorted(
+    places: Range<usize>,
+    count: usize,
+    first: fn(usize) -> usize,
+    comparators: &mut Vec<(usize, usize)>,
+) -> Vec<usize> {
+    if places.len() < 2 {
+        return places.collect();
+    }
+    let middle = places.start + first(places.len());
+    let a = sorted(places.start..middle, count, first, comparators);
+    let b = sorted(middle..places.end, count, first, comparators);
+    let mut merged = merge(&a, &b, comparators);
+    merged.truncate(count);
+    merged
+}
+
+/// Appends the comparators that merge two sorted lists of places, and returns the places of the merged list.
+fn merge(a: &[usize], b: &[usize], comparators: &mut Vec<(usize, usize)>) -> Vec<usize> {
+    match (a, b) {
+        ([], other) | (other, []) => return other.to_vec(),
+        (&[i], &[j]) => {
+            comparators.push((i, j));
+            return vec![i, j];
+        }
+        _ => {}
+    }
+    let every_second = |list: &[usize], from| -> Vec<usize> {
+        list.iter().skip(from).step_by(2).copied().collect()
+    };
+    let even = merge(&every_second(a, 0), &every_second(b, 0), comparators);
+    let odd = merge(&every_second(a, 1), &every_second(b, 1), comparators);
+    // The first element is the first of the even ones. An odd one and the even one behind it may be in either order.
+    let mut merged = Vec::with_capacity(a.len() + b.len());
+    let (mut even, mut odd) = (even.into_iter(), odd.into_iter());
+    merged.extend(even.next());
+    loop {
+        match (odd.next(), even.next()) {
+            (Some(i), Some(j)) => {
+                comparators.push((i, j));
+                merged.extend([i, j]);
+            }
+            (one, other) => {
+                let last = one.or(other);
+                merged.extend(last);
+                merged.extend(odd.by_ref().chain(even.by_ref()));
+                return merged;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -141,7 +207,10 @@ mod tests {
     fn networks_sort_zeros_and_ones() {
         for len in 1..=13 {
             for count in 1..=len {
-                let comparators = leading_to(network(len), len, count);
+                let Network {
+                    comparators,
+                    outputs,
+                } = Network::new(len, count);
                 for bits in 0u32..1 << len {
                     let mut x: Vec<bool> = (0..len).map(|i| bits >> i & 1 == 1).collect();
                     let mut sorted = x.clone();
@@ -149,17 +218,26 @@ mod tests {
                     for &(i, j) in &comparators {
                         (x[i], x[j]) = (x[i] & x[j], x[i] | x[j]);
                     }
-                    assert_eq!(x[..count], sorted[..count], "{len} {count} {bits:b}");
+                    let first: Vec<bool> = outputs.iter().map(|&place| x[place]).collect();
+                    assert_eq!(first, sorted[..count], "{len} {count} {bits:b}");
                 }
             }
         }
     }
 
     #[test]
-    fn the_first_costs_a_tournament() {
+    fn networks_have_as_few_comparators_as_are_known() {
+        let size = |len, count| Network::new(len, count).comparators.len();
         for len in 1..100 {
-            assert_eq!(leading_to(network(len), len, 1).len(), len - 1);
+            assert_eq!(size(len, 1), len - 1);
+            if len > 1 {
+                assert_eq!(size(len, 2), 2 * len - 3);
+            }
         }
-        assert_eq!(network(16).len(), 63);
+        // Batcher's own sizes of whole networks.
+        for (len, all) in [(4, 5), (8, 19), (16, 63), (64, 543), (1000, 23_499)] {
+            assert_eq!(size(len, len), all);
+        }
+        assert_eq!(size(8760, 10), 47_606);
     }
 }
