@@ -84,7 +84,7 @@ pub(crate) enum Op {
     },
     /// The smallest or the largest.
     Extreme { of: Arc<Node>, order: Order },
-    /// The row of the smallest or the largest, or that number.
+    /// The rows of the first ones in order, or those numbers: as many as the node has rows.
     Place {
         of: Arc<Node>,
         order: Order,
@@ -122,12 +122,12 @@ pub(crate) enum Op {
     Decide { tree: Tree, columns: Vec<Arc<Node>> },
 }
 
-/// A part of the place of an extreme.
+/// A part of the places of the first rows in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlacePart {
-    /// The row.
+    /// The rows.
     Index,
-    /// The number in it.
+    /// The numbers in them.
     Value,
 }
 

@@ -27,8 +27,8 @@ enum Values {
 
 type Recording = Result<Values, AnalyticsError>;
 
-/// The places of the extremes of nodes, which extremes and their rows share.
-type Places = HashMap<(*const Node, Order), Indexed<Unsigned>>;
+/// The first rows of nodes in an order, which the places of rows and the numbers in them share.
+type Places = HashMap<(*const Node, Order, usize), Rc<[Indexed<Unsigned>]>>;
 
 /// Records nodes.
 pub(crate) struct Recorder<'a> {
@@ -294,11 +294,12 @@ impl<'a> Recorder<'a> {
                 Order::Descending => circuit.max_of(codes),
             })?,
             Op::Place { of, order, part } => {
-                let found = self.place(of, *order)?;
-                Values::Codes(vec![match part {
-                    PlacePart::Index => found.index,
-                    PlacePart::Value => found.value,
-                }])
+                let found = self.places(of, *order, rows)?;
+                let part = found.iter().map(|found| match part {
+                    PlacePart::Index => found.index.clone(),
+                    PlacePart::Value => found.value.clone(),
+                });
+                Values::Codes(part.collect())
             }
             Op::Rank { of, rank } => {
                 self.code_of(of, |circuit, codes| circuit.nth_smallest(codes, *rank))?
@@ -375,16 +376,26 @@ impl<'a> Recorder<'a> {
     }
 
     /// The extreme of a node and its row.
-    fn place(&self, of: &Arc<Node>, order: Order) -> Result<Indexed<Unsigned>, AnalyticsError> {
-        let key = (Arc::as_ptr(of), order);
+    fn places(
+        &self,
+        of: &Arc<Node>,
+        order: Order,
+        count: usize,
+    ) -> Result<Rc<[Indexed<Unsigned>]>, AnalyticsError> {
+        let key = (Arc::as_ptr(of), order, count);
         if let Some(found) = self.places.borrow().get(&key) {
-            return Ok(found.clone());
+            return Ok(Rc::clone(found));
         }
-        let found = self.codes(of, |codes| match order {
-            Order::Ascending => self.circuit.arg_min(codes),
-            Order::Descending => self.circuit.arg_max(codes),
-        })?;
-        self.places.borrow_mut().insert(key, found.clone());
+        let found: Rc<[_]> = self
+            .codes(of, |codes| {
+                Ok(match (count, order) {
+                    (1, Order::Ascending) => vec![self.circuit.arg_min(codes)?],
+                    (1, Order::Descending) => vec![self.circuit.arg_max(codes)?],
+                    _ => self.circuit.sorted_first_indexed(order, codes, count)?,
+                })
+            })?
+            .into();
+        self.places.borrow_mut().insert(key, Rc::clone(&found));
         Ok(found)
     }
 

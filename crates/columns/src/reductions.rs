@@ -58,28 +58,27 @@ impl Number {
         self.extreme(Order::Descending)
     }
 
-    fn place(&self, order: Order) -> (Self, Self) {
+    /// The places of the first `count` rows in an order, `None` standing for a single one, and the numbers in them.
+    fn place(&self, order: Order, count: Option<usize>) -> (Self, Self) {
         let op = |part| Op::Place {
             of: self.node(),
             order,
             part,
         };
         let bits = count_bits(self.node.len().saturating_sub(1));
-        let index = Self::counting(&self.backend, None, bits, op(PlacePart::Index));
-        (
-            index,
-            self.made(None, self.node.bits(), op(PlacePart::Value)),
-        )
+        let index = Self::counting(&self.backend, count, bits, op(PlacePart::Index));
+        let value = self.made(count, self.node.bits(), op(PlacePart::Value));
+        (index, value)
     }
 
     /// The place of the first of the smallest rows, from 0, and that number.
     pub fn arg_min(&self) -> (Self, Self) {
-        self.place(Order::Ascending)
+        self.place(Order::Ascending, None)
     }
 
     /// The place of the first of the largest rows, from 0, and that number.
     pub fn arg_max(&self) -> (Self, Self) {
-        self.place(Order::Descending)
+        self.place(Order::Descending, None)
     }
 
     /// The number that `rank` rows come before in ascending order.
@@ -111,11 +110,17 @@ impl Number {
         self.percentile(50.0)
     }
 
-    fn sorted(&self, order: Order, count: usize) -> Result<Self, Error> {
+    /// Checks that there are `count` rows.
+    fn check_count(&self, count: usize) -> Result<(), Error> {
         let rows = self.node.len();
-        if !(1..=rows).contains(&count) {
-            return Err(Error::Count { asked: count, rows });
+        match (1..=rows).contains(&count) {
+            true => Ok(()),
+            false => Err(Error::Count { asked: count, rows }),
         }
+    }
+
+    fn sorted(&self, order: Order, count: usize) -> Result<Self, Error> {
+        self.check_count(count)?;
         let of = self.node();
         let op = Op::Sorted { of, order, count };
         Ok(self.made(Some(count), self.node.bits(), op))
@@ -135,6 +140,16 @@ impl Number {
     /// A count of 0, or of more than there are.
     pub fn largest(&self, count: usize) -> Result<Self, Error> {
         self.sorted(Order::Descending, count)
+    }
+
+    /// The places of the `count` largest rows, from 0, and the numbers in them, the largest first; of equal rows, the first
+    /// comes first.
+    ///
+    /// # Errors
+    /// A count of 0, or of more than there are.
+    pub fn largest_places(&self, count: usize) -> Result<(Self, Self), Error> {
+        self.check_count(count)?;
+        Ok(self.place(Order::Descending, Some(count)))
     }
 
     /// The numbers of rows from each edge up to but without the next. If `closed`, the last edge

@@ -248,7 +248,12 @@ fn estimate(graph: &Graph<'_>, question: &Question) -> Result<f64, EvaluateError
     let rounds = rows.log2().ceil().max(1.0);
     let each = match question {
         // Batcher's network has a quarter of rows · rounds² comparators.
-        Question::Sort(_) | Question::TopK(..) | Question::Percentile(..) => rounds * rounds,
+        Question::Sort(_) | Question::Percentile(..) => rounds * rounds,
+        // Lists of k are merged. A row has its place beside its value.
+        Question::TopK(_, count) => {
+            let merged = f64::from(*count).log2() + 1.0;
+            4.0 * merged * merged.min(rounds)
+        }
         Question::Aggregate(super::Aggregate::Median, _) => rounds * rounds,
         Question::Histogram(_, edges) => 2.0 * edges.len() as f64,
         Question::Aggregate(..) => 6.0 + blocks / 2.0,

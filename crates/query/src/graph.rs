@@ -92,7 +92,7 @@ impl Graph<'_> {
             }
             Question::Sort(of) => {
                 if let Some(optional) = self.optional(of)? {
-                    return self.sorted_optional(optional, false, self.row_count());
+                    return self.sorted_optional(optional);
                 }
                 let (number, column) = self.values(of)?;
                 let sorted = number.smallest(number.row_count())?;
@@ -100,11 +100,17 @@ impl Graph<'_> {
             }
             Question::TopK(of, count) => {
                 if let Some(optional) = self.optional(of)? {
-                    return self.sorted_optional(optional, true, *count);
+                    return self.top_k_optional(optional, *count);
                 }
                 let (number, column) = self.values(of)?;
-                let largest = number.largest(*count as usize)?;
-                Asked::new([largest], Meaning::Readings(column, *count))
+                let (places, values) = number.largest_places(*count as usize)?;
+                let meaning = Meaning::Places {
+                    code_blocks: self.block_count(values.bits()),
+                    column,
+                    count: *count,
+                    labels: labels(),
+                };
+                Asked::new([values, places], meaning)
             }
             Question::Score(of) => {
                 self.of_each_row(of, |column| Meaning::Scores(column, labels()))?

@@ -197,12 +197,10 @@ impl Question {
                 use Aggregate::{Argmax, Argmin, First, Last};
                 matches!(aggregate, Argmin | Argmax | First | Last)
             }
-            Self::Rows(_) | Self::Score(_) | Self::Logistic(_) | Self::Tree(_) => true,
-            Self::Percentile(..)
-            | Self::Count(_)
-            | Self::Histogram(..)
-            | Self::Sort(_)
-            | Self::TopK(..) => false,
+            Self::Rows(_) | Self::TopK(..) | Self::Score(_) | Self::Logistic(_) | Self::Tree(_) => {
+                true
+            }
+            Self::Percentile(..) | Self::Count(_) | Self::Histogram(..) | Self::Sort(_) => false,
         }
     }
 
@@ -258,7 +256,11 @@ impl Question {
             }
             Self::Aggregate(..) | Self::Count(_) => 4 * NUMBER,
             Self::Histogram(_, edges) => (edges.len() as u64).saturating_mul(NUMBER),
-            Self::TopK(_, count) => rows.min(u64::from(*count)).saturating_mul(VALUE),
+            // A value and a place.
+            Self::TopK(_, count) => {
+                let largest = rows.min(u64::from(*count)).saturating_mul(2 * VALUE);
+                of_rows(LABEL).saturating_add(largest)
+            }
             Self::Rows(_) => of_rows(LABEL + BLOCK),
             Self::Tree(_) => of_rows(LABEL + 4 * BLOCK),
             Self::Sort(_) => of_rows(LABEL + VALUE),

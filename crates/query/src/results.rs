@@ -121,6 +121,19 @@ pub enum Meaning {
     /// The code of a value, in the given number of blocks, followed by the place of its row among the
     /// labels.
     Place(Column, u32, #[serde(with = "row_labels")] Vec<String>),
+    /// The codes of the given number of values, each in `code_blocks` blocks, followed by the places of their rows among the
+    /// labels.
+    Places {
+        /// The encoding of the codes.
+        column: Column,
+        /// The number of values.
+        count: u32,
+        /// The number of blocks of a code.
+        code_blocks: u32,
+        /// The labels of all rows.
+        #[serde(with = "row_labels")]
+        labels: Vec<String>,
+    },
     /// The code of the value in the row of this label.
     Row(Column, String),
     /// A number.

@@ -150,7 +150,7 @@ impl Graph<'_> {
         Ok(Asked::new([count, bins], meaning.with_gaps(counted)))
     }
 
-    /// Returns the first values in an order, behind which those come that are missing.
+    /// Returns all values in ascending order, behind which those come that are missing.
     pub(super) fn sorted_optional(
         &self,
         Optional {
@@ -158,16 +158,33 @@ impl Graph<'_> {
             column,
             valid,
         }: Optional,
-        descending: bool,
+    ) -> Result<Asked, EvaluateError> {
+        let rows = self.row_count();
+        let sorted = number.marked(&valid, false)?.smallest(rows as usize)?;
+        let meaning = Meaning::Readings(column, rows).with_gaps(Gaps::Marked(false));
+        Ok(Asked::new([sorted], meaning))
+    }
+
+    /// Returns the largest values and their rows, behind which those come that are missing.
+    pub(super) fn top_k_optional(
+        &self,
+        Optional {
+            number,
+            column,
+            valid,
+        }: Optional,
         count: u32,
     ) -> Result<Asked, EvaluateError> {
-        let marked = number.marked(&valid, descending)?;
-        let sorted = match descending {
-            true => marked.largest(count as usize)?,
-            false => marked.smallest(count as usize)?,
+        let marked = number.marked(&valid, true)?;
+        let (places, values) = marked.largest_places(count as usize)?;
+        let meaning = Meaning::Places {
+            column,
+            count,
+            code_blocks: self.block_count(values.bits()),
+            labels: self.table.labels().to_vec(),
         };
-        let meaning = Meaning::Readings(column, count).with_gaps(Gaps::Marked(descending));
-        Ok(Asked::new([sorted], meaning))
+        let meaning = meaning.with_gaps(Gaps::Marked(true));
+        Ok(Asked::new([values, places], meaning))
     }
 
     /// Returns the first values in an order, up to the last that the percentile may be, and the number of values that are

@@ -384,6 +384,25 @@ pub(super) fn value(
                 })
             })
         }
+        Meaning::Places {
+            column,
+            count,
+            code_blocks,
+            labels,
+        } => {
+            let decode = decode(&column)?;
+            let found = placed(blocks, count, code_blocks, &labels);
+            found.map(|found| AnswerValue::Scores {
+                rows: found
+                    .into_iter()
+                    .map(|(row, code)| Labelled {
+                        row,
+                        value: Some(decode(code)),
+                    })
+                    .collect(),
+                unit: column.unit,
+            })
+        }
         Meaning::Count => blocks.rest().map(|count| AnswerValue::Number {
             value: count as f64,
             unit: String::new(),
@@ -443,6 +462,23 @@ pub(super) fn decode(column: &Column) -> Result<impl Fn(u128) -> f64 + use<>, Re
 /// The logistic function.
 pub(super) fn logistic(value: f64) -> f64 {
     1.0 / (1.0 + (-value).exp())
+}
+
+/// Returns the labels and codes of the rows that places among labels follow behind the codes of.
+pub(super) fn placed(
+    blocks: &mut Blocks<'_>,
+    count: u32,
+    code_blocks: u32,
+    labels: &[String],
+) -> Option<Vec<(String, u128)>> {
+    let codes = (0..count).map(|_| blocks.number(code_blocks as usize));
+    let codes: Vec<u128> = codes.collect::<Option<_>>()?;
+    let places = blocks.numbers(count as usize)?;
+    let rows = places.into_iter().zip(codes).map(|(place, code)| {
+        let label = labels.get(usize::try_from(place).ok()?)?;
+        Some((label.clone(), code))
+    });
+    rows.collect()
 }
 
 fn scores(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::percentile_rank;
 use tfhe_sbc_upload::readings::Column;
 
-use super::answer::{AnswerValue, Blocks, Labelled, decode, decoder, logistic, value};
+use super::answer::{AnswerValue, Blocks, Labelled, decode, decoder, logistic, placed, value};
 use super::{Meaning, ResultsError};
 
 /// The way in which an answer tells which values are missing, or how many.
@@ -282,6 +282,32 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
                         (value, None)
                     }
                 })
+            })
+        }
+        Meaning::Places {
+            column,
+            count,
+            code_blocks,
+            labels,
+        } => {
+            let decode = decode(&column)?;
+            let found = placed(blocks, count, code_blocks, &labels);
+            let rows = found.and_then(|found| {
+                let rows = found.into_iter().map(|(row, code)| {
+                    let code = unmarked(&column, present, code)?;
+                    Some(code.map(|code| Labelled {
+                        row,
+                        value: Some(decode(code)),
+                    }))
+                });
+                rows.collect::<Option<Vec<Option<_>>>>()
+            });
+            rows.map(|rows| {
+                let value = AnswerValue::Scores {
+                    rows: rows.into_iter().flatten().collect(),
+                    unit: column.unit,
+                };
+                (value, None)
             })
         }
         Meaning::Readings(column, count) => {

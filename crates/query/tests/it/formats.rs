@@ -8,7 +8,9 @@ use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
 use tfhe_sbc_query::request::{Manner, ParsedRequest, Request};
-use tfhe_sbc_query::results::{EncryptedAnswer, Meaning, Results, Spread};
+use tfhe_sbc_query::results::{
+    AnswerValue, EncryptedAnswer, Gaps, Meaning, Results, ResultsError, Spread,
+};
 use tfhe_sbc_query::scope::{About, AboutDevice, GroupKey, Scope};
 use tfhe_sbc_upload::moments::{Moment, Span};
 use tfhe_sbc_upload::readings::Column;
@@ -81,10 +83,25 @@ fn all_meanings() -> Vec<(Meaning, usize)> {
     ]
 }
 
+/// The meanings that came after the first golden bytes, with the number of blocks of each.
+fn later_meanings() -> Vec<(Meaning, usize)> {
+    let places = Meaning::Places {
+        column: small_table().metadata.columns[0].clone(),
+        count: 2,
+        code_blocks: 2,
+        labels: small_table().metadata.rows,
+    };
+    vec![
+        (places.clone(), 6),
+        (Meaning::Optional(Box::new(places), Gaps::Marked(false)), 6),
+    ]
+}
+
 /// A result with one answer of each meaning, all of whose blocks are 0.
-fn all_results(keys: &KeySet) -> Vec<u8> {
+fn results_of(keys: &KeySet, meanings: Vec<(Meaning, usize)>) -> Vec<u8> {
     let parameters = keys.secret.parameters();
-    let answers = all_meanings().into_iter().map(|(meaning, blocks)| {
+    let blocks: usize = meanings.iter().map(|(_, blocks)| blocks).sum();
+    let answers = meanings.into_iter().map(|(meaning, blocks)| {
         let name = "it".to_owned();
         EncryptedAnswer {
             name,
@@ -96,7 +113,6 @@ fn all_results(keys: &KeySet) -> Vec<u8> {
         }
     });
     let results = Results::new(answers.collect(), 7);
-    let blocks: usize = all_meanings().iter().map(|(_, blocks)| blocks).sum();
     let zero = LweCiphertext::trivial(parameters.lwe_dimension(), 0);
     results
         .seal(
@@ -133,7 +149,8 @@ fn requests_and_results_are_written_as_they_were() {
     ]);
     let compact = keys.seal(&small_table().compact(), &asked).unwrap();
     assert_golden("compact_request", &compact);
-    assert_golden("results", &all_results(keys));
+    assert_golden("results", &results_of(keys, all_meanings()));
+    assert_golden("later_results", &results_of(keys, later_meanings()));
     assert_golden("grouped_results", &grouped_results(keys));
     let scope = Scope {
         since: Some(Moment::from_unix_ms(1_795_435_200_000)),
@@ -201,7 +218,7 @@ fn grouped_results(keys: &KeySet) -> Vec<u8> {
 #[test]
 fn results_of_former_versions_are_read() {
     let keys = key_set();
-    let new = all_results(keys);
+    let new = results_of(keys, all_meanings());
     let (_, blocks) = Message::parse(&new).unwrap();
     let of_version = |version: u32| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
@@ -263,10 +280,11 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
 #[test]
 fn results_with_any_bit_turned_over_do_no_harm() {
     let keys = key_set();
-    let result = all_results(keys);
+    let all = || [all_meanings(), later_meanings()].concat();
+    let result = results_of(keys, all());
     let answers = Results::decrypt(&result, &keys.secret).unwrap();
     let answers = answers.all().unwrap();
-    assert_eq!(answers.len(), all_meanings().len());
+    assert_eq!(answers.len(), all().len());
     let (message, rest) = Message::parse(&result).unwrap();
     let mut read = 0;
     for bit in (0..8 * message.payload.len()).step_by(3) {
@@ -275,4 +293,31 @@ fn results_with_any_bit_turned_over_do_no_harm() {
         read += usize::from(Results::decrypt(&forged, &keys.secret).is_ok());
     }
     assert!(read > 100, "most texts and numbers may be others");
+}
+
+/// The rows of the largest values are among all rows.
+#[test]
+fn a_place_behind_the_last_row_is_refused() {
+    let keys = key_set();
+    let answer = EncryptedAnswer {
+        name: "top_k(a, 2)".to_owned(),
+        group: None,
+        blocks: 6,
+        compact: Vec::new(),
+        joined: false,
+        meaning: later_meanings().remove(0).0,
+    };
+    let parameters = keys.secret.parameters();
+    let read = |blocks: &[u64]| answer.clone().read(parameters, blocks);
+    let found = read(&[1, 2, 3, 0, 1, 0]).unwrap().value;
+    let AnswerValue::Scores { rows, .. } = found else {
+        panic!("{found:?}");
+    };
+    let labels: Vec<&str> = rows.iter().map(|row| row.row.as_str()).collect();
+    assert_eq!(labels, ["r1", "r0"]);
+    let values: Vec<Option<f64>> = rows.iter().map(|row| row.value).collect();
+    assert_eq!(values, [Some(-10.0 + 0.25 * 9.0), Some(-10.0 + 0.25 * 3.0)]);
+    for blocks in [&[1, 2, 3, 0, 2, 0][..], &[1, 2, 3, 0, 1], &[0; 7]] {
+        assert!(matches!(read(blocks), Err(ResultsError::Implausible(_))));
+    }
 }

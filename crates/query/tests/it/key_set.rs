@@ -39,6 +39,7 @@ pub(crate) struct Evaluation {
 }
 
 /// Readings in the clear, column by column.
+#[derive(Clone)]
 pub(crate) struct Table {
     pub(crate) metadata: ReadingsMetadata,
     pub(crate) readings: Vec<Vec<f64>>,

@@ -212,7 +212,7 @@ fn questions_are_about_the_rows_of_a_time() {
         "sum(b)",
         "max(a)",
         "count(a > 9 and b < 6)",
-        "top_k(a, 3)",
+        "sort(a)",
     ];
     for is_compact in [true, false] {
         let stored = stored(is_compact);
@@ -310,7 +310,7 @@ fn every_group_has_an_answer_with_its_key() {
         // A group of fewer rows has fewer largest values.
         let largest = answers.iter().filter(|answer| answer.name == "top_k(a, 4)");
         let counts = largest.map(|answer| match &answer.value {
-            AnswerValue::Values { values, .. } => values.len(),
+            AnswerValue::Scores { rows, .. } => rows.len(),
             other => panic!("{other:?}"),
         });
         assert_eq!(counts.collect::<Vec<_>>(), [3, 3, 2, 3, 2]);
@@ -322,7 +322,13 @@ fn rows_of_several_devices_are_named_with_their_device() {
     let stored = stored(true);
     let answers = stored.answers(
         Scope::default(),
-        &["argmax(a)", "first(b)", "last(b)", "rows(a > 25)"],
+        &[
+            "argmax(a)",
+            "first(b)",
+            "last(b)",
+            "rows(a > 25)",
+            "top_k(a, 3)",
+        ],
     );
     let all = stored.chosen(|_, _| true);
     let devices = stored.uploads.iter().flat_map(|(device, table)| {
@@ -340,7 +346,8 @@ fn rows_of_several_devices_are_named_with_their_device() {
         },
         readings: all.readings,
     };
-    assert_answers(&answers, "argmax(a)", &[(None, named)]);
+    assert_answers(&answers, "argmax(a)", &[(None, named.clone())]);
+    assert_answers(&answers, "top_k(a, 3)", &[(None, named)]);
     let row = |answer: &Answer| match &answer.value {
         AnswerValue::Row { row, value, .. } => (row.clone(), *value),
         other => panic!("{other:?}"),

@@ -231,14 +231,13 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
             values: sorted(&values(of)),
             unit,
         },
-        Question::TopK(of, count) => AnswerValue::Values {
-            values: sorted(&values(of))
-                .into_iter()
-                .rev()
-                .take(*count as usize)
-                .collect(),
-            unit,
-        },
+        Question::TopK(of, count) => {
+            let mut rows = labelled(of_rows(of));
+            rows.retain(|row| row.value.is_some());
+            rows.sort_by(|a, b| b.value.partial_cmp(&a.value).unwrap());
+            rows.truncate(*count as usize);
+            AnswerValue::Scores { rows, unit }
+        }
         Question::Score(of) => AnswerValue::Scores {
             rows: labelled(of_rows(of)),
             unit,
