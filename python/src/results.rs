@@ -222,6 +222,10 @@ fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<
             let values = rows.into_iter().map(|row| value(row.value)).collect();
             PyArray1::from_vec(py, values).into_py_any(py)
         }
+        AnswerValue::Ranked { rows, .. } => {
+            let rows: Vec<(String, f64)> = rows.into_iter().map(|r| (r.row, r.value)).collect();
+            rows.into_py_any(py)
+        }
         AnswerValue::Leaves { rows } => {
             let leaves: Vec<String> = rows.into_iter().map(|row| row.value).collect();
             leaves.into_py_any(py)

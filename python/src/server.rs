@@ -112,6 +112,7 @@ impl Server {
         let metadata = ReadingsMetadata {
             columns: under(columns, key)?,
             rows,
+            gaps: Default::default(),
         };
         loaded(self.0.load_clear(metadata, &values))
     }

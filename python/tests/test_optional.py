@@ -7,19 +7,26 @@ import tfhe_sbc as ts
 
 T = [21.0, np.nan, 19.5, -3.0, np.nan, 30.0, -3.0, 8.5]
 H = [np.nan, np.nan, 4.0, 5.0, 6.0, 7.0, 3.0, 2.0]
-COLUMNS = [
-    ts.Column("t", 0.5, -40, 8, unit="°C", square=True, above=[10], optional=True),
-    ts.Column("h", 1.0, 0, 4, optional=True),
-    ts.Column("n", 1.0, 0, 4),
-]
+
+
+def columns(optional):
+    return [
+        ts.Column("t", 0.5, -40, 8, unit="°C", square=True, above=[10], optional=optional),
+        ts.Column("h", 1.0, 0, 4, optional=optional),
+        ts.Column("n", 1.0, 0, 4),
+    ]
+
+
+COLUMNS = columns(True)
 
 
 def table():
     return {"t": T, "h": H, "n": list(range(8))}
 
 
-def test_questions_leave_out_what_is_missing(keys, server):
-    upload = ts.Encryptor(keys.device).encrypt(table(), columns=COLUMNS)
+@pytest.mark.parametrize("optional", [True, "clear"])
+def test_questions_leave_out_what_is_missing(keys, server, optional):
+    upload = ts.Encryptor(keys.device).encrypt(table(), columns=columns(optional))
     t, h = np.array(T), np.array(H)
     expected = {
         "mean(t)": np.nanmean(t),
@@ -43,6 +50,8 @@ def test_questions_leave_out_what_is_missing(keys, server):
     np.testing.assert_array_equal(answers["score(t)"], T)
     np.testing.assert_array_equal(answers["sort(h)"], np.sort(h[~np.isnan(h)]))
     assert answers["last(t)"] == ("7", 8.5)
+    answers = keys.secret.decrypt(server.query(upload, "top_k(t, 2)"))
+    assert answers["top_k(t, 2)"] == [("5", 30.0), ("0", 21.0)]
     row, value = answers["first(h)"]
     assert row == "0" and np.isnan(value)
 
@@ -53,6 +62,11 @@ def test_nothing_at_all_has_no_mean(keys, server):
     answers = keys.secret.decrypt(server.query(upload, "mean(t)", "max(t)", "count(t)"))
     assert np.isnan(answers["mean(t)"]) and np.isnan(answers["max(t)"])
     assert answers["count(t)"] == 0
+
+
+def test_who_learns_what_is_missing_is_one_of_three():
+    with pytest.raises(ValueError, match='True, False or "clear"'):
+        ts.Column("t", bits=4, optional="maybe")
 
 
 class Nothing:

@@ -66,7 +66,7 @@ class Session:
 def write_new(path: str, bytes: bytes, private: bool) -> None: ...
 
 _Progress = Union[Callable[[int, int], object], None]
-_Declared = tuple[bool, list[float], list[float], list[float], bool]
+_Declared = tuple[bool, list[float], list[float], list[float], str]
 _Column = tuple[
     str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
 ]

@@ -165,6 +165,7 @@ impl Config {
         let metadata = ReadingsMetadata {
             columns: self.definitions().map(Definition::without_use).collect(),
             rows: vec![String::new()],
+            gaps: Default::default(),
         };
         metadata.check().map_err(|error| {
             AgentError::setting(

@@ -47,7 +47,7 @@ impl Gate {
             name: column.name.clone(),
             fixed_point,
             policy,
-            optional: column.derived.optional,
+            optional: column.derived.optional.is_allowed(),
             run: 0,
         })
     }

@@ -53,6 +53,12 @@ pub(crate) fn text(value: &AnswerValue) -> String {
             let rows = rows.map(|row| format!("{}: {}", plain(&row.row), value(row.value)));
             rows.collect::<Vec<_>>().join("\n")
         }
+        AnswerValue::Ranked { rows, unit } => {
+            let rows = rows.iter();
+            let rows =
+                rows.map(|row| format!("{}: {}", plain(&row.row), with_unit(row.value, unit)));
+            rows.collect::<Vec<_>>().join("\n")
+        }
         AnswerValue::Leaves { rows } => {
             let rows = rows.iter();
             let rows = rows.map(|row| format!("{}: {}", plain(&row.row), plain(&row.value)));

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use tfhe_sbc_columns::decimal;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::definition::{Definition, Under};
+use tfhe_sbc_upload::derived::Validity;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::failure::{Explain, Outcome, failure};
@@ -38,6 +39,7 @@ pub(crate) fn load(path: Option<&Path>) -> Outcome<Vec<Definition>> {
     let checked = ReadingsMetadata {
         columns: definitions.iter().map(Definition::without_use).collect(),
         rows: vec![String::new()],
+        gaps: Default::default(),
     };
     checked.check().advise(&name, HELP)?;
     Ok(definitions)
@@ -116,10 +118,13 @@ fn derived_text(column: &Column) -> String {
     };
     match derived.valid {
         None => derived_text,
-        Some(valid) => format!(
+        Some(Validity::Encrypted(form)) => format!(
             "{derived_text}; optional: readings may be missing, told by flags{}",
-            compact_text(valid)
+            compact_text(form)
         ),
+        Some(Validity::Clear) => {
+            format!("{derived_text}; optional: readings may be missing, told in clear")
+        }
     }
 }
 
@@ -176,9 +181,12 @@ pub(crate) fn forms(
                     parameters.name()
                 )),
             };
-            let optional = match column.is_optional() {
-                true => "; optional, so readings may be missing",
-                false => "",
+            let optional = match column.derived.valid {
+                Some(Validity::Encrypted(_)) => "; optional, so readings may be missing",
+                Some(Validity::Clear) => {
+                    "; optional, so readings may be missing, and the server learns which"
+                }
+                None => "",
             };
             format!(
                 "  {}: {form}{optional}; {} bytes a reading",

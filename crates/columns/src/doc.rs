@@ -36,6 +36,7 @@ pub fn table(server: &Server) -> Table {
             column("humidity_pct", "%", 0.0, 1.0, 7),
         ],
         rows: ["10:00", "11:00", "12:00"].map(String::from).to_vec(),
+        gaps: Default::default(),
     };
     let values = [vec![28.4, 30.1, 31.5], vec![60.0, 55.0, 48.0]];
     let table = server.load_clear(metadata, &values);

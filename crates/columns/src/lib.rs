@@ -27,6 +27,7 @@
 //!             derived: Default::default(),
 //!         }],
 //!         rows: ["10:00", "11:00", "12:00"].map(String::from).to_vec(),
+//!         gaps: Default::default(),
 //!     },
 //!     &[vec![28.4, 30.2, 31.9]],
 //! )?;

@@ -157,6 +157,12 @@ impl<'a> Recorder<'a> {
             let truths = bits.map(|bit| circuit.truth(bit));
             return Ok(Values::Truths(truths.collect::<Result<_, _>>()?));
         }
+        if let Way::Same(other) = way {
+            return Ok(match &*self.get(other)? {
+                Values::Codes(codes) => Values::Codes(codes.clone()),
+                Values::Truths(truths) => Values::Truths(truths.clone()),
+            });
+        }
         let digits = stage.digits(circuit, node, way);
         let digits = digits.map_err(IntegerError::from)?.into_iter();
         Ok(match way {

@@ -7,6 +7,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_engine::circuit::Circuit;
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::answer::{Answer, Computable};
@@ -128,9 +129,10 @@ impl Server {
     /// Metadata that no upload has, and values that their columns cannot encode.
     pub fn load_clear(
         &self,
-        metadata: ReadingsMetadata,
+        mut metadata: ReadingsMetadata,
         values: &[Vec<f64>],
     ) -> Result<Table, Error> {
+        metadata.gaps = Gaps::default();
         metadata.check()?;
         let rows = metadata.rows.len();
         if values.len() != metadata.columns.len() || values.iter().any(|list| list.len() != rows) {
@@ -139,6 +141,7 @@ impl Server {
                 rows,
             });
         }
+        metadata.gaps = Gaps::of(&metadata.columns, values);
         let columns = metadata.columns.iter().zip(values);
         let codes = columns.map(|(column, values)| encode(&metadata, column, values));
         let codes = codes.collect::<Result<_, _>>()?;

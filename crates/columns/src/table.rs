@@ -1,8 +1,10 @@
 //! Tables of encrypted columns.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use tfhe_sbc_upload::derived::Validity;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::backend::Backend;
@@ -44,11 +46,14 @@ impl Table {
         });
         let columns = source.metadata.columns.iter().enumerate();
         let valid = columns.map(|(place, column)| {
-            let op = Op::Valid {
-                source: Arc::clone(&source),
-                column: place,
+            let op = match column.derived.valid? {
+                Validity::Encrypted(_) => Op::Valid {
+                    source: Arc::clone(&source),
+                    column: place,
+                },
+                Validity::Clear => told(&source.metadata, column),
             };
-            column.is_optional().then(|| Mask::new(backend, rows, op))
+            Some(Mask::new(backend, rows, op))
         });
         Self {
             numbers: numbers.collect(),
@@ -93,18 +98,54 @@ impl Table {
             true => Ok(number.clone()),
             false => number.take(places),
         });
-        let valid = self.valid.iter().map(|valid| match (valid, is_all) {
-            (Some(valid), false) => valid.take(places).map(Some),
-            (valid, _) => Ok(valid.clone()),
+        let metadata = ReadingsMetadata {
+            columns: self.metadata.columns.clone(),
+            rows: labels,
+            gaps: self.metadata.gaps.taken(places),
+        };
+        let valid = self.valid.iter().zip(&metadata.columns);
+        let valid = valid.map(|(valid, column)| match valid {
+            Some(valid) if !is_all && column.derived.tells_gaps() => {
+                let op = told(&metadata, column);
+                Ok(Some(Mask::new(&valid.backend, Some(places.len()), op)))
+            }
+            Some(valid) if !is_all => valid.take(places).map(Some),
+            valid => Ok(valid.clone()),
         });
         Ok(Self {
             numbers: taken.collect::<Result<_, _>>()?,
             valid: valid.collect::<Result<_, _>>()?,
-            metadata: Arc::new(ReadingsMetadata {
-                columns: self.metadata.columns.clone(),
-                rows: labels,
-            }),
+            metadata: Arc::new(metadata),
         })
+    }
+
+    /// Returns the table of the rows in which all of these columns have a reading as far as their gaps are told in clear, and
+    /// the places of the other rows. In that table the columns' gaps are none. `None` if no row is left in the table.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the names that there are.
+    pub fn without_gaps(&self, columns: &[&str]) -> Result<(Option<Self>, Vec<usize>), Error> {
+        let mut told = Vec::with_capacity(columns.len());
+        let mut gaps = BTreeSet::new();
+        for name in columns {
+            let (place, column) = known_column(&self.metadata, name)?;
+            if column.derived.tells_gaps() {
+                told.push(place);
+                gaps.extend(self.metadata.gaps.rows(name).iter().copied());
+            }
+        }
+        let rows = 0..self.row_count();
+        let places: Vec<usize> = rows.filter(|row| !gaps.contains(row)).collect();
+        let gaps = gaps.into_iter().collect();
+        if places.is_empty() {
+            return Ok((None, gaps));
+        }
+        let labels = places.iter().map(|&row| self.metadata.rows[row].clone());
+        let mut table = self.rows(&places, labels.collect())?;
+        for place in told {
+            table.valid[place] = None;
+        }
+        Ok((Some(table), gaps))
     }
 
     /// The values of a column. Those that are missing have code 0: [`valid`](Self::valid) tells which they are.
@@ -124,6 +165,15 @@ impl Table {
         let (place, _) = known_column(&self.metadata, name)?;
         Ok(self.valid[place].as_ref())
     }
+}
+
+/// Truth values that tell where a column whose gaps are told in clear has a reading.
+fn told(metadata: &ReadingsMetadata, column: &Column) -> Op {
+    let mut valid = vec![1; metadata.rows.len()];
+    for &row in metadata.gaps.rows(&column.name) {
+        valid[row] = 0;
+    }
+    Op::Public(valid)
 }
 
 /// Returns the place of a column and its encoding.

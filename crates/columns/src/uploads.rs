@@ -8,7 +8,9 @@ use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::wire::glwe::UploadedGlweList;
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
+use tfhe_sbc_upload::derived::Validity;
 use tfhe_sbc_upload::extract::ExpandedGlweList;
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsError, ReadingsMetadata, Upload};
 
 use crate::device_keys::{DeviceKeyError, DeviceKeys};
@@ -146,7 +148,10 @@ fn forms(column: &mut Column) -> Vec<&mut Compact> {
     let derived = &mut column.derived;
     let flags = derived.flags.as_mut().map(|flags| &mut flags.compact);
     let own = column.compact.as_mut();
-    let valid = derived.valid.as_mut();
+    let valid = match &mut derived.valid {
+        Some(Validity::Encrypted(form)) => Some(form),
+        Some(Validity::Clear) | None => None,
+    };
     [own, derived.square.as_mut(), flags, valid]
         .into_iter()
         .flatten()
@@ -174,6 +179,7 @@ fn join(columns: &mut [Column], others: &[Column]) -> bool {
 struct Joined {
     columns: Vec<Column>,
     rows: Vec<String>,
+    gaps: Gaps,
     uploads: usize,
 }
 
@@ -189,6 +195,7 @@ impl Joined {
         } else if !join(&mut self.columns, &metadata.columns) {
             return Err(Error::OtherColumns(self.uploads));
         }
+        self.gaps.append(self.rows.len(), &metadata.gaps);
         self.rows.extend(metadata.rows);
         Ok(())
     }
@@ -199,6 +206,7 @@ impl Joined {
             false => Ok(ReadingsMetadata {
                 columns: self.columns,
                 rows: self.rows,
+                gaps: self.gaps,
             }),
         }
     }

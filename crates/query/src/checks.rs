@@ -258,6 +258,7 @@ mod tests {
             readings: ReadingsMetadata {
                 columns: vec![column(name)],
                 rows: vec!["r".to_owned()],
+                gaps: Default::default(),
             },
             values: vec![vec![3.0]],
         }

@@ -99,6 +99,21 @@ impl Condition {
         }
     }
 
+    /// Returns whether it is not true in all rows in which one of its values is missing: whether it is a comparison, the opposite of
+    /// one, or several of them that must all be true.
+    pub(crate) fn needs_all_values(&self) -> bool {
+        match self {
+            Self::Compare { .. } | Self::Between { .. } | Self::In { .. } => true,
+            Self::All(list) => list.iter().all(Self::needs_all_values),
+            Self::Any(_) => false,
+            Self::Not(of) => match &**of {
+                Self::Not(of) => of.needs_all_values(),
+                Self::All(_) | Self::Any(_) => false,
+                Self::Compare { .. } | Self::Between { .. } | Self::In { .. } => true,
+            },
+        }
+    }
+
     /// Returns the depth of nesting: 1 for a comparison.
     pub(crate) fn depth(&self) -> usize {
         1 + match self {

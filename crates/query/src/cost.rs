@@ -3,6 +3,7 @@
 use tfhe_sbc_columns::{self as columns, Computed, Progress, Server};
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
 use crate::columns::encoding_of;
@@ -26,6 +27,9 @@ pub struct Planned<'a> {
     pub columns: &'a [Column],
     /// The rows of the uploads.
     pub uploads: &'a [UploadRows<'a>],
+    /// The gaps of columns that tell them, in the rows of all uploads; `None` if they are not at hand, so that no reading is taken
+    /// to be missing there.
+    pub gaps: Option<&'a Gaps>,
     /// The rows that the questions are about, and their groups.
     pub scope: Scope,
     /// Whether the answers are sanitised.
@@ -34,10 +38,11 @@ pub struct Planned<'a> {
 
 impl<'a> Planned<'a> {
     /// Ordinary answers about all rows.
-    fn whole(columns: &'a [Column], uploads: &'a [UploadRows<'a>]) -> Self {
+    fn whole(readings: &'a ReadingsMetadata, uploads: &'a [UploadRows<'a>]) -> Self {
         Self {
-            columns,
+            columns: &readings.columns,
             uploads,
+            gaps: Some(&readings.gaps),
             scope: Scope::default(),
             sanitise: false,
         }
@@ -55,7 +60,7 @@ pub fn costs(
     questions: &[Question],
 ) -> Result<(Vec<Cost>, Cost), EvaluateError> {
     let rows = all_rows(readings);
-    let planned = Planned::whole(&readings.columns, &rows);
+    let planned = Planned::whole(readings, &rows);
     costs_of(parameters, planned, questions, &Progress::default())
 }
 
@@ -76,6 +81,7 @@ pub fn costs_of(
     let table = server.describe(ReadingsMetadata {
         columns: planned.columns.to_vec(),
         rows: rows.cloned().collect(),
+        gaps: planned.gaps.cloned().unwrap_or_default(),
     });
     let each: Vec<&Question> = questions.iter().collect();
     let groups = Groups::new(&planned.scope, planned.uploads, &each).map_err(RequestError::from)?;

@@ -89,11 +89,11 @@ impl Expression {
         })
     }
 
-    /// Returns whether readings of one of its columns may be missing.
-    pub(crate) fn is_optional(&self, readings: &ReadingsMetadata) -> bool {
+    /// Returns whether readings of one of its columns may be missing, and which are is encrypted.
+    pub(crate) fn hides_gaps(&self, readings: &ReadingsMetadata) -> bool {
         self.terms.iter().any(|(name, _)| {
             let column = readings.column(name);
-            column.is_some_and(|(_, column)| column.is_optional())
+            column.is_some_and(|(_, column)| column.derived.encrypted_validity().is_some())
         })
     }
 
@@ -204,6 +204,7 @@ mod tests {
                 column("light", "lx", 0.0, 0.2, 3),
             ],
             rows: vec!["r".to_owned()],
+            gaps: Default::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! [`Graph::answer`] is the one place where a question becomes operators.
 
 mod optional;
+mod told;
 
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
 use tfhe_sbc_columns::{
@@ -67,6 +68,14 @@ impl Graph<'_> {
     /// Returns an error for columns that do not exist, values without an encoding, and thresholds that
     /// were encrypted with another encoding.
     pub(crate) fn answer(&self, question: &Question) -> Result<Asked, EvaluateError> {
+        match self.answer_beside_gaps(question)? {
+            Some(asked) => Ok(asked),
+            None => self.answer_of_all_rows(question),
+        }
+    }
+
+    /// Returns the values that answer a question about all rows of the table.
+    fn answer_of_all_rows(&self, question: &Question) -> Result<Asked, EvaluateError> {
         let labels = || self.table.labels().to_vec();
         Ok(match question {
             Question::Aggregate(aggregate, of) => self.aggregate(*aggregate, of)?,

@@ -399,11 +399,11 @@ impl Question {
     /// Checks that the answer about readings of this metadata has nothing but what is asked for, as sanitised answers do.
     ///
     /// # Errors
-    /// A percentile of values some of which may be missing.
+    /// A percentile of values some of which may be missing without the server knowing which.
     pub(crate) fn check_sanitised(&self, readings: &ReadingsMetadata) -> Result<(), RequestError> {
         match self {
             Self::Percentile(of, _) | Self::Aggregate(Aggregate::Median, of)
-                if of.is_optional(readings) =>
+                if of.hides_gaps(readings) =>
             {
                 Err(RequestError::Rank(of.to_string()))
             }

@@ -157,6 +157,7 @@ mod tests {
         let readings = ReadingsMetadata {
             columns: vec![column("a", 8), column("b", 3)],
             rows: vec![String::new(); uploads.iter().sum()],
+            gaps: Default::default(),
         };
         let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
         let questions: Vec<Question> = texts.iter().map(|text| text.parse().unwrap()).collect();
@@ -200,6 +201,7 @@ mod tests {
         let readings = ReadingsMetadata {
             columns: vec![column("a", compact), column("b", None)],
             rows: Vec::new(),
+            gaps: Default::default(),
         };
         let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
         let of = |groups: &[usize], texts: &[&str]| {

@@ -12,7 +12,7 @@ pub use tfhe_sbc_oracle::compact::Profile;
 pub use tfhe_sbc_oracle::upload::UploadKind;
 use thiserror::Error;
 
-use crate::derived::{Declaration, DeclarationError, Derived};
+use crate::derived::{Declaration, DeclarationError, Derived, Missing};
 use crate::readings::{Column, Compact};
 
 /// The main use of the readings of a column, which decides their form.
@@ -113,7 +113,7 @@ struct Written {
     #[serde(default)]
     below: Vec<f64>,
     #[serde(default)]
-    optional: bool,
+    optional: Missing,
     #[serde(default, rename = "factor")]
     _factor: IgnoredAny,
     #[serde(default, rename = "add")]
@@ -431,7 +431,7 @@ mod tests {
             closed: false,
             above: vec![1.0],
             below: Vec::new(),
-            optional: false,
+            optional: Missing::Never,
         };
         let derived = with(8, None, &everything).unwrap().derived;
         assert!(derived.square.is_some());

@@ -32,10 +32,52 @@ pub struct Derived {
     /// The flags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<Flags>,
-    /// The form of the validity of the readings, if some may be missing: codes of one bit, which are 1 where there is a
-    /// reading. The code of a missing reading is 0, and so is all that is derived from it.
+    /// The way in which missing readings are told, if some may be missing. The code of a missing reading is 0, and so is all
+    /// that is derived from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub valid: Option<Compact>,
+    pub valid: Option<Validity>,
+}
+
+/// The way in which an upload tells which readings of a column are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenValidity", into = "WrittenValidity")]
+pub enum Validity {
+    /// By encrypted codes of one bit in this form, which are 1 where there is a reading.
+    Encrypted(Compact),
+    /// By the [gaps](crate::gaps::Gaps) of the metadata, which everybody can read.
+    Clear,
+}
+
+/// A form, or the word `clear`.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenValidity {
+    Form(Compact),
+    Word(ClearWord),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ClearWord {
+    Clear,
+}
+
+impl From<WrittenValidity> for Validity {
+    fn from(written: WrittenValidity) -> Self {
+        match written {
+            WrittenValidity::Form(compact) => Self::Encrypted(compact),
+            WrittenValidity::Word(ClearWord::Clear) => Self::Clear,
+        }
+    }
+}
+
+impl From<Validity> for WrittenValidity {
+    fn from(validity: Validity) -> Self {
+        match validity {
+            Validity::Encrypted(compact) => Self::Form(compact),
+            Validity::Clear => Self::Word(ClearWord::Clear),
+        }
+    }
 }
 
 /// Flags of one column, each in a segment of its own.
@@ -79,6 +121,19 @@ impl Derived {
         self.square.is_none() && self.flags.is_none() && self.valid.is_none()
     }
 
+    /// Returns whether the metadata of an upload tells which readings are missing.
+    pub fn tells_gaps(&self) -> bool {
+        self.valid == Some(Validity::Clear)
+    }
+
+    /// The form of the encrypted validity, if there is one.
+    pub fn encrypted_validity(&self) -> Option<Compact> {
+        match self.valid {
+            Some(Validity::Encrypted(compact)) => Some(compact),
+            Some(Validity::Clear) | None => None,
+        }
+    }
+
     /// The derived columns, in the order of their segments: squares, each flag, and validity.
     pub fn columns(&self) -> impl Iterator<Item = (Derivation, Compact)> {
         let square = self.square.map(|compact| (Derivation::Square, compact));
@@ -86,14 +141,17 @@ impl Derived {
             let from = flags.from.iter();
             from.map(|&first| (Derivation::From(first), flags.compact))
         });
-        let valid = self.valid.map(|compact| (Derivation::Valid, compact));
+        let valid = self.encrypted_validity();
+        let valid = valid.map(|compact| (Derivation::Valid, compact));
         square.into_iter().chain(flags).chain(valid)
     }
 
     /// The number of derived columns.
     pub fn count(&self) -> usize {
         let flags = self.flags.as_ref().map_or(0, |flags| flags.from.len());
-        usize::from(self.square.is_some()) + flags + usize::from(self.valid.is_some())
+        usize::from(self.square.is_some())
+            + flags
+            + usize::from(self.encrypted_validity().is_some())
     }
 
     /// The place of a derived column among all, and its form.
@@ -145,8 +203,47 @@ pub struct Declaration {
     pub above: Vec<f64>,
     /// Thresholds `t` of the conditions `x < t` and `x >= t`.
     pub below: Vec<f64>,
-    /// Whether readings may be missing, so that their validity is derived.
-    pub optional: bool,
+    /// Whether readings may be missing, and who learns which.
+    pub optional: Missing,
+}
+
+/// A statement of whether readings of a column may be missing, and of who learns which: `false`, `true` or `"clear"` in a
+/// definition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "WrittenMissing")]
+pub enum Missing {
+    /// Every row has a reading.
+    #[default]
+    Never,
+    /// Readings may be missing, and only the key owner learns which.
+    Encrypted,
+    /// Readings may be missing, and the server learns which.
+    Clear,
+}
+
+impl Missing {
+    /// Returns whether readings may be missing.
+    pub fn is_allowed(self) -> bool {
+        self != Self::Never
+    }
+}
+
+/// A truth value, or the word `clear`.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "optional is one of true, false and \"clear\"")]
+enum WrittenMissing {
+    Optional(bool),
+    Word(ClearWord),
+}
+
+impl From<WrittenMissing> for Missing {
+    fn from(written: WrittenMissing) -> Self {
+        match written {
+            WrittenMissing::Optional(false) => Self::Never,
+            WrittenMissing::Optional(true) => Self::Encrypted,
+            WrittenMissing::Word(ClearWord::Clear) => Self::Clear,
+        }
+    }
 }
 
 /// The reason why a declaration cannot be met.
@@ -177,7 +274,7 @@ pub enum DeclarationError {
     NotCompact,
     /// Readings that may be missing in a column of radix blocks.
     #[error(
-        "readings may be missing (optional = true) in compact columns only, and it has radix blocks: give it the \
+        "readings may be missing (optional) in compact columns only, and it has radix blocks: give it the \
          use means, fleet or alarms, and as few bits as that permits"
     )]
     OptionalRadix,
@@ -209,7 +306,7 @@ impl Declaration {
     /// Returns whether nothing is declared.
     pub fn is_empty(&self) -> bool {
         let thresholds = [&self.bins, &self.above, &self.below];
-        !self.square && !self.optional && thresholds.iter().all(|list| list.is_empty())
+        !self.square && !self.optional.is_allowed() && thresholds.iter().all(|list| list.is_empty())
     }
 
     /// Returns what is derived from a column with this fixed-point encoding. `form` is given a derivation and
@@ -271,8 +368,9 @@ impl Declaration {
             square: square.transpose()?,
             flags,
             valid: match self.optional {
-                true => Some(form(Derivation::Valid)?),
-                false => None,
+                Missing::Encrypted => Some(Validity::Encrypted(form(Derivation::Valid)?)),
+                Missing::Clear => Some(Validity::Clear),
+                Missing::Never => None,
             },
         })
     }
@@ -300,7 +398,9 @@ impl Declaration {
         let own = match own {
             _ if self.is_empty() => return Ok(Derived::default()),
             ElementEncoding::Compact(own) => own,
-            ElementEncoding::Radix if self.optional => return Err(DeclarationError::OptionalRadix),
+            ElementEncoding::Radix if self.optional.is_allowed() => {
+                return Err(DeclarationError::OptionalRadix);
+            }
             ElementEncoding::Radix => return Err(DeclarationError::NotCompact),
         };
         self.derived(&encoding, |derivation| {
@@ -345,7 +445,7 @@ mod tests {
             closed: true,
             above: vec![0.0, 5.2],
             below: vec![0.0, 21.5],
-            optional: true,
+            optional: Missing::Encrypted,
         })
         .unwrap();
         let from: Vec<u64> = derived
@@ -444,7 +544,7 @@ mod tests {
             closed: false,
             above: vec![30.0],
             below: vec![30.0],
-            optional: true,
+            optional: Missing::Encrypted,
         };
         let derived = |bits, profile: Option<Profile>, declaration: &Declaration| {
             let kind = UploadKind::Symmetric;
@@ -468,7 +568,7 @@ mod tests {
         assert_eq!(found.square.unwrap().headroom, 14);
         // Counts of readings have the form of counts of conditions.
         let flag_form = found.flags.as_ref().map(|flags| flags.compact);
-        assert!(found.valid.is_some() && found.valid == flag_form);
+        assert!(found.valid == flag_form.map(Validity::Encrypted));
         assert_eq!(found.flags.unwrap().from, [20, 40, 80, 81]);
         let refused = derived(17, Some(Profile::Means), &everything).unwrap_err();
         assert_eq!(
@@ -484,7 +584,7 @@ mod tests {
         let refused = derived(10, None, &flags);
         assert_eq!(refused, Err(DeclarationError::OptionalRadix));
         let flags = Declaration {
-            optional: false,
+            optional: Missing::Never,
             ..flags
         };
         let refused = derived(10, None, &flags);

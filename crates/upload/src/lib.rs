@@ -15,6 +15,7 @@ pub mod byte_string;
 pub mod cuts;
 pub mod derived;
 pub mod extract;
+pub mod gaps;
 pub mod list_sum;
 pub mod masks;
 pub mod metadata;

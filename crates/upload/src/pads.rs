@@ -108,6 +108,7 @@ impl FramePlan {
         let metadata = ReadingsMetadata {
             columns: self.columns.clone(),
             rows: vec![String::new()],
+            gaps: Default::default(),
         };
         metadata.check()?;
         let columns = self.encodings()?.into_iter().map(|encoding| {
@@ -361,6 +362,7 @@ impl Content {
         ReadingsMetadata {
             columns: self.plan.columns.clone(),
             rows: (first..first + rows).map(|row| row.to_string()).collect(),
+            gaps: Default::default(),
         }
     }
 }

@@ -25,6 +25,7 @@ use tfhe_sbc_core::wire::{Kind, Message, WireError};
 use thiserror::Error;
 
 use crate::derived::{Derived, DerivedError};
+use crate::gaps::{Gaps, GapsError};
 use crate::metadata::{self, MetadataError};
 use crate::row_labels;
 
@@ -114,7 +115,7 @@ impl Column {
         }
     }
 
-    /// Whether its readings may be missing, row by row, so that their validity travels with them.
+    /// Returns whether its readings may be missing, row by row.
     pub fn is_optional(&self) -> bool {
         self.derived.valid.is_some()
     }
@@ -145,6 +146,9 @@ pub struct ReadingsMetadata {
     /// One label for each row, usually its time.
     #[serde(deserialize_with = "row_labels::deserialize")]
     pub rows: Vec<String>,
+    /// The rows without a reading of columns whose gaps are told in clear.
+    #[serde(default)]
+    pub gaps: Gaps,
 }
 
 impl Serialize for ReadingsMetadata {
@@ -154,11 +158,16 @@ impl Serialize for ReadingsMetadata {
             // Uploads of radix columns alone have the bytes that they always had.
             false => None,
         };
-        let mut map = to.serialize_struct("ReadingsMetadata", 2)?;
+        let fields = 2 + usize::from(!self.gaps.is_empty());
+        let mut map = to.serialize_struct("ReadingsMetadata", fields)?;
         map.serialize_field("columns", &self.columns)?;
         match short {
             Some(short) => map.serialize_field("rows", &short)?,
             None => map.serialize_field("rows", &self.rows)?,
+        }
+        match self.gaps.is_empty() {
+            true => map.skip_field("gaps")?,
+            false => map.serialize_field("gaps", &self.gaps)?,
         }
         map.end()
     }
@@ -206,6 +215,9 @@ pub enum ReadingsError {
     /// No columns, no rows, too many of either, or a text that is empty, too long or not plain.
     #[error("the metadata has {0}")]
     Shape(&'static str),
+    /// Gaps of other columns or rows than there are.
+    #[error(transparent)]
+    Gaps(#[from] GapsError),
     /// Two columns of one name.
     #[error("two columns are called '{0}'")]
     DuplicateColumn(String),
@@ -256,6 +268,7 @@ impl ReadingsMetadata {
                 error,
             })?;
         }
+        self.gaps.check(&self.columns, self.rows.len())?;
         let derived = self.columns.iter().map(|column| column.derived.count());
         match self.columns.len() + derived.sum::<usize>() {
             0..=MAX_SEGMENTS => Ok(()),

@@ -1,6 +1,7 @@
 //! Device sessions, which make uploads out of tables.
 
 use crate::definition::{Definition, DefinitionError, Under};
+use crate::gaps::Gaps;
 use crate::metadata;
 use crate::readings::{Column, ReadingsMetadata};
 use tfhe_sbc_core::encoding::{CompactEncoding, Derivation, FixedPoint};
@@ -135,7 +136,7 @@ impl DeviceSession {
     }
 
     /// Returns the bytes of an upload: metadata and ciphertexts of a table, which is given by one label
-    /// for each row and one list of readings for each column. A reading of a column whose validity is derived may
+    /// for each row and one list of readings for each column. A reading of a column that is optional may
     /// be missing, which NaN stands for.
     ///
     /// # Errors
@@ -151,10 +152,12 @@ impl DeviceSession {
         let metadata = ReadingsMetadata {
             columns: columns.to_vec(),
             rows: labels.to_vec(),
+            gaps: Gaps::of(columns, readings),
         };
+        // Gaps behind the last row are an error of the lengths.
+        self.check_lengths(columns, labels, readings)?;
         metadata.check()?;
         let mut upload = metadata::write(self.parameters.fingerprint(), self.key, &metadata)?;
-        self.check_lengths(columns, labels, readings)?;
         let list = match metadata.has_compact() {
             true => self.encrypt_columns(expander, columns, labels, readings)?,
             false => {

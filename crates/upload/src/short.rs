@@ -15,7 +15,7 @@
 //! | 6 | 2 | R, the length of the row labels |
 //! | 8 | 16 | id of the definitions |
 //! | 24 | 4 | checksum of the metadata message |
-//! | 28 | R | row labels: the CBOR data item `rows` of the metadata |
+//! | 28 | R | row labels: the CBOR data item `rows` of the metadata, and all that follows it there |
 //! | 28 + R | 36 | element count and mask seed of the list's header |
 //! | 64 + R | | payload and checksum of the list |
 //!
@@ -45,8 +45,10 @@ const COMMON_BYTES: usize = 56;
 const OWN_BYTES: usize = 36;
 /// The context of the hash of definitions (BLAKE3, section 2.3: `derive_key`).
 const ID_CONTEXT: &str = "tfhe-sbc 2026-11-23 definitions of an upload";
-/// The CBOR of a map of two entries, and the first key.
-const BEFORE_COLUMNS: &[u8] = b"\xa2\x67columns";
+/// The CBOR of the head of a map of two entries, columns and rows, and of one with gaps behind them.
+const MAPS: [u8; 2] = [0xa2, 0xa3];
+/// The first key.
+const BEFORE_COLUMNS: &[u8] = b"\x67columns";
 /// The second key.
 const BEFORE_ROWS: &[u8] = b"\x64rows";
 /// The greatest depth of nesting of columns.
@@ -148,13 +150,12 @@ impl<'a> Parts<'a> {
         let (payload, after_payload) =
             after_header.split_at_checked(usize::try_from(payload_len).ok()?)?;
         let (checksum, list) = after_payload.split_at_checked(CHECKSUM_BYTES)?;
+        let (map, payload) = payload.split_first()?;
+        if !MAPS.contains(map) {
+            return None;
+        }
         let from_columns = payload.strip_prefix(BEFORE_COLUMNS)?;
-        let mut after_columns = from_columns;
-        ciborium::de::from_reader_with_recursion_limit::<IgnoredAny, _>(
-            &mut after_columns,
-            MAX_DEPTH,
-        )
-        .ok()?;
+        let after_columns = after_item(from_columns)?;
         let (columns, _) =
             from_columns.split_at_checked(from_columns.len() - after_columns.len())?;
         let rows = after_columns.strip_prefix(BEFORE_ROWS)?;
@@ -170,6 +171,13 @@ impl<'a> Parts<'a> {
             list,
         })
     }
+}
+
+/// Returns the bytes behind a CBOR data item.
+fn after_item(mut bytes: &[u8]) -> Option<&[u8]> {
+    let item =
+        ciborium::de::from_reader_with_recursion_limit::<IgnoredAny, _>(&mut bytes, MAX_DEPTH);
+    item.ok().map(|_| bytes)
 }
 
 /// An upload in the short form, as its sender makes it.
@@ -288,7 +296,9 @@ impl<'a> ShortUpload<'a> {
             ParameterFingerprint(field(8)),
             KeyFingerprint(field(24)),
         );
-        let payload = [BEFORE_COLUMNS, columns, BEFORE_ROWS, self.rows];
+        let has_gaps = after_item(self.rows).is_some_and(|rest| !rest.is_empty());
+        let map = &MAPS[usize::from(has_gaps)..][..1];
+        let payload = [map, BEFORE_COLUMNS, columns, BEFORE_ROWS, self.rows];
         let payload_len = payload.iter().map(|part| part.len()).sum::<usize>();
         let list_len = (self.list.len() - CHECKSUM_BYTES) as u64;
         let len = 2 * HEADER_BYTES + payload_len + CHECKSUM_BYTES + self.list.len();

@@ -361,7 +361,8 @@ pub(super) fn readings(_: BlockEncoding) -> ReadingsMetadata {
     ReadingsMetadata {
         columns: vec![column("level", 8), column("depth", 5)],
         rows: vec!["1".to_owned(), "2".to_owned()],
-    }
+gaps: Default::default(),
+}
 }
 
 fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Union
+from typing import Any, Literal, NoReturn, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
 #: What is derived from a column as the extension module takes it.
-_Declared = tuple[bool, list[float], list[float], list[float], bool]
+_Declared = tuple[bool, list[float], list[float], list[float], str]
 #: A column as the extension module takes it.
 _Parts = tuple[
     str, str, float, float, int, Union[str, None], Union[tuple[int, int, bool], None], _Declared
@@ -74,8 +74,10 @@ class Column:
         above: thresholds ``t`` of the conditions ``x > t`` and ``x <= t``, whose counts then take no
             bootstrap.
         below: thresholds ``t`` of the conditions ``x < t`` and ``x >= t``, likewise.
-        optional: whether readings may be missing: NaN, None, pandas' ``NA`` or masked. Which are, is
-            encrypted; questions leave them out as SQL and pandas do. Only compact columns have this.
+        optional: whether readings may be missing: NaN, None, pandas' ``NA`` or masked. With ``True``
+            it is encrypted which are; with ``"clear"`` the server learns it, so that nothing is sent
+            for it and no bootstrap is spent on it. Questions leave them out as SQL and pandas do. Only
+            compact columns have this.
     """
 
     name: str
@@ -89,9 +91,13 @@ class Column:
     bins: Sequence[float] = ()
     above: Sequence[float] = ()
     below: Sequence[float] = ()
-    optional: bool = False
+    optional: bool | Literal["clear"] = False
 
     def __post_init__(self) -> None:
+        if self.optional not in (True, False, "clear"):
+            raise ValueError(
+                f"column '{self.name}': optional is {self.optional!r}: give True, False or \"clear\""
+            )
         for argument in ("bins", "above", "below"):
             # Tuples, so that columns of the same definition are equal and can be keys of dicts.
             numbers = _numbers_of(getattr(self, argument), self.name, argument)
@@ -121,7 +127,7 @@ class Column:
                 list(self.bins),
                 list(self.above),
                 list(self.below),
-                bool(self.optional),
+                {True: "encrypted", False: "never"}.get(self.optional, "clear"),
             ),
         )
 
@@ -365,7 +371,7 @@ def table_of(
                 unit=_of(unit, place, column, ""),
                 use=_optional_of(use, place, column),
                 compact=_optional_of(compact, place, column),
-                optional=bool(_optional_of(optional, place, column)),
+                optional=_optional_of(optional, place, column) or False,
             )
             for place, (column, _) in enumerate(named)
         ]
@@ -379,7 +385,8 @@ def table_of(
                 f"{', '.join(by_name) or 'none'}"
             )
     readings = [
-        readings_of(by_name[column.name], column.name, column.optional) for column in columns
+        readings_of(by_name[column.name], column.name, bool(column.optional))
+        for column in columns
     ]
     labels = _labels(data, rows, len(readings[0]) if readings else 0)
     return ([column._parts() for column in columns], labels, readings)

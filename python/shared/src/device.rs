@@ -14,7 +14,7 @@ use tfhe_sbc_core::wire::public_key::PublicKeyBytes;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_upload::definition::{Definition, Under, UnknownUse};
-use tfhe_sbc_upload::derived::Declaration;
+use tfhe_sbc_upload::derived::{Declaration, Missing};
 use tfhe_sbc_upload::readings::{Column, Compact};
 use tfhe_sbc_upload::{AnyEncryptor, DeviceSession};
 use zeroize::Zeroizing;
@@ -95,9 +95,9 @@ impl DeviceKey {
 
 /// A compact form as Python gives it: headroom, body bits, feedback.
 type CompactTuple = (u32, u32, bool);
-/// What is derived as Python gives it: squares, the edges or thresholds of bins, `above` and `below`, and whether readings may be
-/// missing.
-type DeclaredTuple = (bool, Vec<f64>, Vec<f64>, Vec<f64>, bool);
+/// What is derived as Python gives it: squares, the edges or thresholds of bins, `above` and `below`, and who learns which readings
+/// are missing: `never`, if none may be, `encrypted` or `clear`.
+type DeclaredTuple = (bool, Vec<f64>, Vec<f64>, Vec<f64>, String);
 /// A column as Python gives it: name, unit, offset, scale, bits, use, compact form, what is derived.
 pub type ColumnTuple = (
     String,
@@ -220,7 +220,11 @@ fn definition(
             closed: true,
             above,
             below,
-            optional,
+            optional: match optional.as_str() {
+                "encrypted" => Missing::Encrypted,
+                "clear" => Missing::Clear,
+                _ => Missing::Never,
+            },
         },
     })
 }

@@ -37,7 +37,10 @@ impl FrameEncoder {
     pub(super) fn new(config: &Config) -> Result<Self, AgentError> {
         let (format, plan, _) = parts(config)?;
         let optional = config.columns.iter().map(|column| &column.definition);
-        if let Some(column) = optional.clone().find(|column| column.derived.optional) {
+        if let Some(column) = optional
+            .clone()
+            .find(|column| column.derived.optional.is_allowed())
+        {
             return Err(AgentError::setting(
                 &format!("column '{}', optional", column.name),
                 "readings cannot be missing in frames",

@@ -30,7 +30,7 @@ impl Polled {
     ) -> Result<Self, AgentError> {
         let mut programs = Programs::default();
         let sensors = columns.iter().map(|column| {
-            let optional = column.definition.derived.optional;
+            let optional = column.definition.derived.optional.is_allowed();
             open(&column.source, optional, sysfs, &mut programs, topics).map_err(
                 |(problem, advice)| {
                     AgentError::setting(

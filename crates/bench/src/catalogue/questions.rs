@@ -69,6 +69,7 @@ impl<'s> Asker<'s> {
             metadata: ReadingsMetadata {
                 columns: fleet::columns(secret)?,
                 rows: Vec::new(),
+                gaps: Default::default(),
             },
             threads: rayon::ThreadPoolBuilder::new()
                 .num_threads(THREADS)

@@ -126,6 +126,7 @@ pub(crate) fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, Benc
             .map(column)
             .collect::<Result<_, BenchError>>()?,
         rows: hours.collect(),
+        gaps: Default::default(),
     })
 }
 
@@ -145,6 +146,6 @@ pub(crate) fn upload(
 ) -> Result<Vec<u8>, BenchError> {
     let key = secret.device_key().to_bytes()?;
     let mut session = DeviceSession::new(key, MemoryPlan::Fast)?;
-    let ReadingsMetadata { columns, rows } = metadata;
+    let ReadingsMetadata { columns, rows, .. } = metadata;
     Ok(session.encrypt_table(ExpanderKind::Aes128Ctr, columns, rows, readings)?)
 }

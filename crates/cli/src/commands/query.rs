@@ -180,6 +180,7 @@ pub(crate) fn seal(
     let readings = ReadingsMetadata {
         columns: columns.to_vec(),
         rows: Vec::new(),
+        gaps: Default::default(),
     };
     let (parameters, fingerprint) = (*session.parameters(), session.fingerprint());
     let conditions = questions.iter().flat_map(Question::conditions);

@@ -97,6 +97,35 @@ impl Linear {
         Self { terms, constant }
     }
 
+    /// Returns whether the other function is written with the same terms in the same order.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same = |(one, two): (&Term, &Term)| {
+            (one.weight, &one.rows) == (two.weight, &two.rows) && one.origin.is_same(&two.origin)
+        };
+        (self.constant, self.terms.len()) == (other.constant, other.terms.len())
+            && self.terms.iter().zip(&other.terms).all(same)
+    }
+
+    /// A number that [same](Self::is_same) functions have in common, and few others.
+    pub(super) fn key(&self) -> u64 {
+        let terms = self.terms.iter().map(|term| {
+            let rows = match &term.rows {
+                Rows::Each { first } => *first,
+                Rows::Picked(rows) => rows.first().copied().unwrap_or(0),
+                Rows::Sum(rows) => rows.start ^ rows.end.rotate_left(16),
+            };
+            let column = match &term.origin {
+                Origin::Column { column, .. } => *column,
+                Origin::Values(_) => usize::MAX,
+            };
+            (column as u64, rows as u64, term.weight as u64)
+        });
+        terms.fold(self.constant, |key, (column, rows, weight)| {
+            let mixed = key.rotate_left(7) ^ column;
+            (mixed.rotate_left(7) ^ rows).rotate_left(7) ^ weight
+        })
+    }
+
     /// The function plus a term of another column or of other rows.
     pub(super) fn and(mut self, term: Term) -> Self {
         self.terms.push(term);

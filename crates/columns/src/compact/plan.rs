@@ -30,6 +30,8 @@ pub(crate) enum Way {
     /// Radix digits of the sums of some rows each, which the circuit adds up: a sum of all would leave
     /// the headroom, or show the rounding; or more is asked about it.
     Groups(Groups),
+    /// The digits of another node, which come before it in the order and are those of the same function.
+    Same(Arc<Node>),
 }
 
 /// Truth values that are a sign, or the difference of two.
@@ -160,6 +162,7 @@ impl Plan {
         }
         // Operators that load from a column take its rows from here if they are loaded anyway.
         order.sort_by_key(|node| !matches!(*node.op(), Op::Load { .. }));
+        share_digits(&order, &mut planner.ways);
         Ok(Self {
             order,
             ways: planner.ways,
@@ -196,7 +199,7 @@ impl Plan {
                 Some(Way::Groups(groups)) => {
                     add(groups.count(), digit_bootstraps(&groups.plan));
                 }
-                Some(Way::Sum(_) | Way::Signs(_)) | None => {}
+                Some(Way::Sum(_) | Way::Signs(_) | Way::Same(_)) | None => {}
             }
         }
         cost
@@ -208,9 +211,35 @@ impl Plan {
         let digits = self.order.iter().map(|node| match self.way(node) {
             Some(Way::Digits(digits)) => (node.len() * digits.plan.digit_count()) as u64,
             Some(Way::Groups(groups)) => (groups.count() * groups.plan.digit_count()) as u64,
-            Some(Way::Sum(_) | Way::Signs(_)) | None => 0,
+            Some(Way::Sum(_) | Way::Signs(_) | Way::Same(_)) | None => 0,
         });
         signs.chain(digits).sum()
+    }
+}
+
+/// Replaces digits that are those of the same function as earlier ones: several questions about one function make a node each.
+fn share_digits(order: &[Arc<Node>], ways: &mut HashMap<*const Node, Way>) {
+    // Nodes of different keys are different; those of one key are compared.
+    let mut known: HashMap<_, Vec<&Arc<Node>>> = HashMap::new();
+    for node in order {
+        let Some(Way::Digits(Digits { linear, .. })) = ways.get(&Arc::as_ptr(node)) else {
+            continue;
+        };
+        let alike = known
+            .entry((node.rows, node.bits(), linear.key()))
+            .or_default();
+        let same = alike.iter().find(|other| {
+            let way = ways.get(&Arc::as_ptr(other));
+            let is_same = |digits: &Digits| digits.linear.is_same(linear);
+            other.kind == node.kind && matches!(way, Some(Way::Digits(digits)) if is_same(digits))
+        });
+        match same {
+            Some(&other) => {
+                let other = Arc::clone(other);
+                ways.insert(Arc::as_ptr(node), Way::Same(other));
+            }
+            None => alike.push(node),
+        }
     }
 }
 

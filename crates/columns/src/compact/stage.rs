@@ -81,7 +81,7 @@ impl Computed {
                     }
                     (values, &groups.plan)
                 }
-                Some(Way::Signs(_)) | None => continue,
+                Some(Way::Signs(_) | Way::Same(_)) | None => continue,
             };
             let found = evaluator.compact_digits(&values, plan, &wanted);
             let found = found.map_err(|error| or_cancelled(error, go_on))?;
@@ -183,7 +183,7 @@ impl Stage {
                 let sums = groups.sums.iter().flatten();
                 (&groups.plan, sums.filter_map(sum).collect())
             }
-            Way::Sum(_) | Way::Signs(_) => return Ok(Vec::new()),
+            Way::Sum(_) | Way::Signs(_) | Way::Same(_) => return Ok(Vec::new()),
         };
         let stand_in = |value: &u64| circuit.compact_digits_stand_in(*value, plan);
         values.iter().map(stand_in).collect()

@@ -31,6 +31,7 @@ pub(crate) fn metadata(columns: &[Described<'_>], rows: usize) -> ReadingsMetada
     ReadingsMetadata {
         columns: columns.collect(),
         rows: (0..rows).map(|row| row.to_string()).collect(),
+        gaps: Default::default(),
     }
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn upload(
 ) -> Vec<u8> {
     let mut board = DeviceSession::new(key.clone(), MemoryPlan::recommended()).unwrap();
     let values: Vec<&[f64]> = values.iter().map(|list| &list[rows.clone()]).collect();
-    let ReadingsMetadata { columns, rows } = metadata;
+    let ReadingsMetadata { columns, rows, .. } = metadata;
     board
         .encrypt_table(ExpanderKind::ChaCha20, columns, rows, &values)
         .unwrap()

@@ -56,6 +56,7 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
     ReadingsMetadata {
         columns: columns().to_vec(),
         rows: rows.map(|row| row.to_string()).collect(),
+        gaps: Default::default(),
     }
 }
 

@@ -64,7 +64,7 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
         closed: false,
         above: vec![30.0],
         below: vec![40.2],
-        optional: false,
+        optional: Default::default(),
     };
     let alarms = Declaration {
         above: vec![80.0],
@@ -77,6 +77,7 @@ fn metadata(rows: std::ops::Range<usize>) -> ReadingsMetadata {
             column("z", Profile::Means, &Declaration::default()),
         ],
         rows: rows.map(|row| row.to_string()).collect(),
+        gaps: Default::default(),
     }
 }
 

@@ -73,7 +73,7 @@ impl Graph<'_> {
             let kept = number.keep(&valid)?;
             let squares = squares.then(|| kept.sum_of_squared_codes());
             let parts = [count.clone(), kept.sum()].into_iter().chain(squares);
-            Ok::<_, EvaluateError>(Asked::new(parts, meaning.with_gaps(counted)))
+            Ok::<_, EvaluateError>(Asked::new(parts, meaning.with_gaps(counted.clone())))
         };
         let spread = |sample, root, column| {
             let sum = number.keep(&valid)?.sum();

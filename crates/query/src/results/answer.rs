@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::scope::{About, GroupKey};
 
-use super::optional::read_percentile;
+use super::optional::{Gaps, Read, read_percentile};
 use super::{EncryptedAnswer, Meaning, ResultsError, Spread};
 
 /// A decrypted answer.
@@ -157,6 +157,13 @@ pub enum AnswerValue {
         /// The values' unit.
         unit: String,
     },
+    /// The rows of some values in order.
+    Ranked {
+        /// The rows.
+        rows: Vec<Labelled<f64>>,
+        /// The values' unit.
+        unit: String,
+    },
     /// A leaf for each row.
     Leaves {
         /// The rows.
@@ -211,6 +218,10 @@ impl Blocks<'_> {
         (0..count).map(|_| self.number(each)).collect()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
     pub(super) fn rest(&mut self) -> Option<u128> {
         self.number(self.left.len())
     }
@@ -246,7 +257,13 @@ impl EncryptedAnswer {
             | Meaning::Leaves(labels, _) => Some(labels.len()),
             _ => None,
         };
+        let is_nothing = blocks.is_empty()
+            && matches!(
+                meaning,
+                Meaning::Optional(_, Gaps::Known(_) | Gaps::KnownRows { .. })
+            );
         if let Some(rows) = per_row
+            && !is_nothing
             && (rows == 0 || !blocks.len().is_multiple_of(rows) || blocks.is_empty())
         {
             return Err(ResultsError::BlockCount {
@@ -261,23 +278,8 @@ impl EncryptedAnswer {
             left: blocks,
             message_bits: encoding.message_bits(),
         };
-        let read = match meaning {
-            Meaning::Optional(of, gaps) => gaps.read(*of, &mut blocks)?,
-            percentile @ Meaning::Percentile { .. } => read_percentile(percentile, &mut blocks)?,
-            Meaning::Present(rows) => {
-                let present = blocks.rest().filter(|present| *present <= u128::from(rows));
-                present.map(|present| {
-                    let value = AnswerValue::Number {
-                        value: present as f64,
-                        unit: String::new(),
-                    };
-                    (value, Some(u64::from(rows) - present as u64))
-                })
-            }
-            meaning => value(meaning, &mut blocks)?.map(|value| (value, None)),
-        };
-        match read {
-            Some((value, missing)) if blocks.left.is_empty() => Ok(Answer {
+        match read(meaning, &mut blocks)? {
+            Some((value, missing)) if blocks.is_empty() => Ok(Answer {
                 name,
                 group,
                 value,
@@ -315,6 +317,29 @@ impl EncryptedAnswer {
             true => Ok(bits),
             false => Err(ResultsError::Implausible(self.name.clone())),
         }
+    }
+}
+
+/// Returns the value that blocks hold, and the number of rows without one where that is known. `None` if they cannot hold a value of
+/// that meaning.
+///
+/// # Errors
+/// A column whose encoding is not possible.
+pub(super) fn read(meaning: Meaning, blocks: &mut Blocks<'_>) -> Result<Read, ResultsError> {
+    match meaning {
+        Meaning::Optional(of, gaps) => gaps.read(*of, blocks),
+        percentile @ Meaning::Percentile { .. } => read_percentile(percentile, blocks),
+        Meaning::Present(rows) => {
+            let present = blocks.rest().filter(|present| *present <= u128::from(rows));
+            Ok(present.map(|present| {
+                let value = AnswerValue::Number {
+                    value: present as f64,
+                    unit: String::new(),
+                };
+                (value, Some(u64::from(rows) - present as u64))
+            }))
+        }
+        meaning => Ok(value(meaning, blocks)?.map(|value| (value, None))),
     }
 }
 
@@ -392,12 +417,12 @@ pub(super) fn value(
         } => {
             let decode = decode(&column)?;
             let found = placed(blocks, count, code_blocks, &labels);
-            found.map(|found| AnswerValue::Scores {
+            found.map(|found| AnswerValue::Ranked {
                 rows: found
                     .into_iter()
                     .map(|(row, code)| Labelled {
                         row,
-                        value: Some(decode(code)),
+                        value: decode(code),
                     })
                     .collect(),
                 unit: column.unit,
@@ -498,7 +523,12 @@ fn scores(
     })
 }
 
-fn histogram(unit: String, edges: &[f64], counts: &[u128], rows: u32) -> Option<AnswerValue> {
+pub(super) fn histogram(
+    unit: String,
+    edges: &[f64],
+    counts: &[u128],
+    rows: u32,
+) -> Option<AnswerValue> {
     let bins = edges.windows(2).zip(counts).map(|(edges, &count)| Bin {
         from: edges[0],
         to: edges[1],

@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use tfhe_sbc_columns::percentile_rank;
 use tfhe_sbc_upload::readings::Column;
+use tfhe_sbc_upload::row_labels;
 
-use super::answer::{AnswerValue, Blocks, Labelled, decode, decoder, logistic, placed, value};
+use super::answer::{
+    AnswerValue, Blocks, Labelled, decode, decoder, histogram, logistic, placed, read, value,
+};
 use super::{Meaning, ResultsError};
 
 /// The way in which an answer tells which values are missing, or how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gaps {
     /// The first number, in this many blocks, is the number of values that are there. The number of rows that the
@@ -19,10 +22,21 @@ pub enum Gaps {
     /// Codes have one bit more, above all others, which is this where the value is there. That of the largest value of a
     /// range is the opposite.
     Marked(bool),
+    /// The answer is about the rows that have a value, which the server knows, and this is the number of the others. An answer without blocks is that
+    /// about no row, or about a row without a value.
+    Known(u32),
+    /// The same of values of rows. The other rows have these places among all, in increasing order, and these labels.
+    KnownRows {
+        /// The places of the rows without a value, counted from 0.
+        places: Vec<u32>,
+        /// Their labels.
+        #[serde(with = "row_labels")]
+        labels: Vec<String>,
+    },
 }
 
 /// A value, and the number of rows without one where that is known.
-type Read = Option<(AnswerValue, Option<u64>)>;
+pub(super) type Read = Option<(AnswerValue, Option<u64>)>;
 
 impl Meaning {
     /// The same of values some of which are missing.
@@ -33,7 +47,7 @@ impl Meaning {
     /// The meaning that this would be if no value were missing.
     pub(super) fn without_gaps(&self) -> &Self {
         match self {
-            Self::Optional(of, _) => of,
+            Self::Optional(of, _) => of.without_gaps(),
             other => other,
         }
     }
@@ -49,8 +63,89 @@ impl Gaps {
             Self::Counted(count_blocks) => counted(of, count_blocks, blocks),
             Self::Flagged => flagged(of, blocks),
             Self::Marked(present) => marked(of, present, blocks),
+            Self::Known(gaps) => known(of, gaps, blocks),
+            Self::KnownRows { places, labels } => known_rows(of, &places, labels, blocks),
         }
     }
+}
+
+/// Returns the answer about rows that have a value, and the number of all rows without one.
+fn known(of: Meaning, gaps: u32, blocks: &mut Blocks<'_>) -> Result<Read, ResultsError> {
+    let gaps = u64::from(gaps);
+    if blocks.is_empty() {
+        return Ok(nothing(of).map(|value| (value, Some(gaps))));
+    }
+    let read = read(of, blocks)?;
+    Ok(read.map(|(value, more)| (value, Some(more.unwrap_or(0) + gaps))))
+}
+
+/// Does the same for values of rows, and puts the rows without one in their places.
+fn known_rows(
+    of: Meaning,
+    places: &[u32],
+    labels: Vec<String>,
+    blocks: &mut Blocks<'_>,
+) -> Result<Read, ResultsError> {
+    if places.len() != labels.len() {
+        return Ok(None);
+    }
+    let Some((AnswerValue::Scores { mut rows, unit }, missing)) =
+        known(of, places.len() as u32, blocks)?
+    else {
+        return Ok(None);
+    };
+    let mut present = std::mem::take(&mut rows).into_iter();
+    for (&place, row) in places.iter().zip(labels) {
+        let Some(between) = (place as usize).checked_sub(rows.len()) else {
+            return Ok(None);
+        };
+        rows.extend(present.by_ref().take(between));
+        if rows.len() != place as usize {
+            return Ok(None);
+        }
+        rows.push(Labelled { row, value: None });
+    }
+    rows.extend(present);
+    Ok(Some((AnswerValue::Scores { rows, unit }, missing)))
+}
+
+/// The answer about no rows; `None` if there is none of that meaning.
+fn nothing(of: Meaning) -> Option<AnswerValue> {
+    let none = |column: Column| missing(None, column.unit);
+    Some(match of {
+        Meaning::Reading(column) | Meaning::Sum(column, _) | Meaning::Mean(column, _) => {
+            none(column)
+        }
+        Meaning::Spread {
+            column, measure, ..
+        } => missing(None, measure.unit(&column.unit)),
+        Meaning::Row(column, label) => missing(Some(label), column.unit),
+        Meaning::Present(_) => AnswerValue::Number {
+            value: 0.0,
+            unit: String::new(),
+        },
+        Meaning::Histogram { column, edges, .. } => {
+            let counts = vec![0; edges.len().saturating_sub(1)];
+            return histogram(column.unit, &edges, &counts, 0);
+        }
+        Meaning::Readings(column, _) => AnswerValue::Values {
+            values: Vec::new(),
+            unit: column.unit,
+        },
+        Meaning::Places { column, .. } => AnswerValue::Ranked {
+            rows: Vec::new(),
+            unit: column.unit,
+        },
+        Meaning::Scores(column, _) => AnswerValue::Scores {
+            rows: Vec::new(),
+            unit: column.unit,
+        },
+        Meaning::Logistic(..) => AnswerValue::Scores {
+            rows: Vec::new(),
+            unit: String::new(),
+        },
+        _ => return None,
+    })
 }
 
 /// Nothing of a column.
@@ -297,13 +392,13 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
                     let code = unmarked(&column, present, code)?;
                     Some(code.map(|code| Labelled {
                         row,
-                        value: Some(decode(code)),
+                        value: decode(code),
                     }))
                 });
                 rows.collect::<Option<Vec<Option<_>>>>()
             });
             rows.map(|rows| {
-                let value = AnswerValue::Scores {
+                let value = AnswerValue::Ranked {
                     rows: rows.into_iter().flatten().collect(),
                     unit: column.unit,
                 };

@@ -4,7 +4,7 @@
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::{costs, rehearse};
-use tfhe_sbc_upload::derived::{Declaration, Derived};
+use tfhe_sbc_upload::derived::{Declaration, Derived, Missing};
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::draw::Draw;
@@ -95,7 +95,7 @@ fn declared(mut table: Table) -> Table {
         closed: false,
         above: vec![-3.0, 0.0, 4.5],
         below: Vec::new(),
-        optional: false,
+        optional: Missing::Never,
     };
     with_derived(&mut table.metadata.columns[0], &everything);
     let some = Declaration {

@@ -310,13 +310,13 @@ fn a_place_behind_the_last_row_is_refused() {
     let parameters = keys.secret.parameters();
     let read = |blocks: &[u64]| answer.clone().read(parameters, blocks);
     let found = read(&[1, 2, 3, 0, 1, 0]).unwrap().value;
-    let AnswerValue::Scores { rows, .. } = found else {
+    let AnswerValue::Ranked { rows, .. } = found else {
         panic!("{found:?}");
     };
     let labels: Vec<&str> = rows.iter().map(|row| row.row.as_str()).collect();
     assert_eq!(labels, ["r1", "r0"]);
-    let values: Vec<Option<f64>> = rows.iter().map(|row| row.value).collect();
-    assert_eq!(values, [Some(-10.0 + 0.25 * 9.0), Some(-10.0 + 0.25 * 3.0)]);
+    let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+    assert_eq!(values, [-10.0 + 0.25 * 9.0, -10.0 + 0.25 * 3.0]);
     for blocks in [&[1, 2, 3, 0, 2, 0][..], &[1, 2, 3, 0, 1], &[0; 7]] {
         assert!(matches!(read(blocks), Err(ResultsError::Implausible(_))));
     }

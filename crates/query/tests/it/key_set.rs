@@ -22,6 +22,7 @@ use tfhe_sbc_query::evaluate::{EvaluateError, Form, evaluate};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::{Request, RequestError};
 use tfhe_sbc_query::results::{Answer, Results};
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
@@ -96,7 +97,11 @@ pub(crate) fn table(columns: &[(&str, f64, f64, u32)], readings: Vec<Vec<f64>>) 
         .collect();
     let columns = columns.iter().map(column).collect();
     Table {
-        metadata: ReadingsMetadata { columns, rows },
+        metadata: ReadingsMetadata {
+            columns,
+            rows,
+            gaps: Default::default(),
+        },
         readings,
     }
 }
@@ -224,7 +229,9 @@ impl KeySet {
             false => vec![ColumnValues::Blocks(&all_blocks)],
         };
         let (parameters, key_of) = (parameters.fingerprint(), key.fingerprint());
-        let mut upload = metadata::write(parameters, key_of, &table.metadata).unwrap();
+        let mut described = table.metadata.clone();
+        described.gaps = Gaps::of(&described.columns, &table.readings);
+        let mut upload = metadata::write(parameters, key_of, &described).unwrap();
         upload.extend(key.encrypt(&values).unwrap());
         upload
     }

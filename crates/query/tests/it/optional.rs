@@ -9,7 +9,8 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 use tfhe_sbc_query::results::{Answer, AnswerValue, Results};
 use tfhe_sbc_query::scope::UploadRows;
-use tfhe_sbc_upload::derived::Declaration;
+use tfhe_sbc_upload::derived::{Declaration, Missing};
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::draw::Draw;
@@ -25,10 +26,10 @@ fn form(bits: u32) -> Compact {
 }
 
 /// Makes a column compact and lets its readings be missing.
-fn make_optional(column: &mut Column, declaration: &Declaration) {
+fn make_optional(column: &mut Column, declaration: &Declaration, optional: Missing) {
     let encoding = column.fixed_point().unwrap();
     let declaration = Declaration {
-        optional: true,
+        optional,
         ..declaration.clone()
     };
     column.compact = Some(form(column.bits));
@@ -38,7 +39,7 @@ fn make_optional(column: &mut Column, declaration: &Declaration) {
     column.derived = derived.unwrap();
 }
 
-/// `a` with squares, flags and gaps, `b` and `d` with gaps, `c` without.
+/// `a` with squares, flags and gaps, `b` and `d` with gaps, `c` without. Gaps are encrypted or told.
 fn with_gaps(mut table: Table, draw: &mut Draw) -> Table {
     let everything = Declaration {
         square: true,
@@ -55,7 +56,11 @@ fn with_gaps(mut table: Table, draw: &mut Draw) -> Table {
         let Some(declaration) = declared else {
             continue;
         };
-        make_optional(column, declaration);
+        let optional = match draw.below(2) {
+            0 => Missing::Encrypted,
+            _ => Missing::Clear,
+        };
+        make_optional(column, declaration, optional);
         // None, some or all.
         let share = draw.below(5);
         for reading in readings {
@@ -93,8 +98,19 @@ fn random_questions_about_readings_with_gaps_are_answered_as_in_sql() {
     }
 }
 
+/// Who learns which readings of `a` and of `b` and `none` are missing.
+const WAYS: [[Missing; 2]; 4] = {
+    use Missing::{Clear, Encrypted};
+    [
+        [Encrypted, Encrypted],
+        [Clear, Clear],
+        [Clear, Encrypted],
+        [Encrypted, Clear],
+    ]
+};
+
 /// Eight rows of `a` and `b`, with gaps in either, in both and in none.
-fn known() -> Table {
+fn known([optional_a, optional_b]: [Missing; 2]) -> Table {
     const GAP: f64 = f64::NAN;
     let a = vec![-1.5, GAP, 2.0, -4.0, GAP, 4.5, -4.0, 0.0];
     let b = vec![GAP, GAP, 1.0, 0.5, 2.0, -2.5, 3.0, GAP];
@@ -116,16 +132,15 @@ fn known() -> Table {
         bins: vec![-4.0, 0.0, 3.0],
         ..Declaration::default()
     };
-    make_optional(of_a, &derived);
-    make_optional(of_b, &Declaration::default());
+    make_optional(of_a, &derived, optional_a);
+    make_optional(of_b, &Declaration::default(), optional_b);
     of_c.compact = Some(form(2));
-    make_optional(of_none, &Declaration::default());
+    make_optional(of_none, &Declaration::default(), optional_b);
     table
 }
 
 #[test]
 fn ciphertexts_with_gaps_answer_as_sql_does() {
-    let table = known();
     let asked = questions(&[
         "sum(a)",
         "mean(a)",
@@ -178,14 +193,21 @@ fn ciphertexts_with_gaps_answer_as_sql_does() {
         "count(none >= -4 or not none >= -4)",
         "histogram(none, 0, 1)",
     ]);
-    for (answer, question) in rehearsed(&table, &asked).iter().zip(&asked) {
-        let expected = plain::answer(&table, question);
+    for ways in WAYS {
+        assert_answers(&known(ways), &asked);
+    }
+}
+
+/// Compares the answers of a rehearsal and of ciphertexts with those in the clear.
+fn assert_answers(table: &Table, asked: &[Question]) {
+    for (answer, question) in rehearsed(table, asked).iter().zip(asked) {
+        let expected = plain::answer(table, question);
         assert!(plain::agree(&answer.value, &expected), "{question}");
     }
     // As short as decryption permits, and packed or without their masks.
     let keys = key_set();
-    let request = keys.seal(&table, &asked).unwrap();
-    let uploads = [&keys.upload(&table)[..]];
+    let request = keys.seal(table, asked).unwrap();
+    let uploads = [&keys.upload(table)[..]];
     let (result, _) = evaluate(
         &keys.computing,
         &uploads,
@@ -197,15 +219,44 @@ fn ciphertexts_with_gaps_answer_as_sql_does() {
     )
     .unwrap();
     let answers = Results::decrypt(&result, &keys.secret).unwrap().all();
-    for (answer, question) in answers.unwrap().iter().zip(&asked) {
-        let expected = plain::answer(&table, question);
+    for (answer, question) in answers.unwrap().iter().zip(asked) {
+        let expected = plain::answer(table, question);
         assert!(plain::agree(&answer.value, &expected), "{question}");
     }
 }
 
+/// Each question makes its own function of values and gaps, and functions that are the same have the same digits.
+#[test]
+fn questions_about_the_same_values_share_their_digits() {
+    let (keys, table) = (key_set(), known(WAYS[0]));
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let asked = questions(&["min(b)", "argmin(b)", "min(b)"]);
+    let (each, together) = costs(&parameters, &table.metadata, &asked).unwrap();
+    assert!(together.bootstraps < each[0].bootstraps + each[1].bootstraps);
+    let request = keys.seal(&table, &asked).unwrap();
+    let (_, bootstraps) = evaluate(
+        &keys.computing,
+        &[&keys.upload(&table)[..]],
+        &request,
+        Form::ForDecryption,
+        tfhe_sbc_query::cost::MAX_BOOTSTRAPS,
+        &Progress::default(),
+        next_seeds,
+    )
+    .unwrap();
+    assert_eq!(bootstraps, together.bootstraps);
+}
+
 #[test]
 fn answers_say_how_many_rows_are_missing_where_they_know() {
-    let table = known();
+    for ways in WAYS {
+        assert_counts(&known(ways), ways);
+    }
+}
+
+fn assert_counts(table: &Table, [optional_a, optional_b]: [Missing; 2]) {
+    // Who knows the gaps says how many there are, even where an encrypted answer does not tell.
+    let told = |of: Missing, missing| (of == Missing::Clear).then_some(missing);
     for (text, missing) in [
         ("mean(a)", Some(2)),
         ("count(a)", Some(2)),
@@ -216,15 +267,17 @@ fn answers_say_how_many_rows_are_missing_where_they_know() {
         ("last(b)", Some(1)),
         ("last(a)", Some(0)),
         ("mean(none)", Some(8)),
-        ("max(a)", None),
+        ("max(a)", told(optional_a, 2)),
+        ("sort(b)", told(optional_b, 3)),
+        ("argmin(none)", told(optional_b, 8)),
         ("mean(c)", None),
         ("count(c)", None),
         ("count(a > 0)", None),
     ] {
-        let answers = rehearsed(&table, &questions(&[text]));
+        let answers = rehearsed(table, &questions(&[text]));
         assert_eq!(answers[0].missing, missing, "{text}");
     }
-    let answers = rehearsed(&table, &questions(&["mean(none)", "last(b)", "score(b)"]));
+    let answers = rehearsed(table, &questions(&["mean(none)", "last(b)", "score(b)"]));
     let json = |answer: &Answer| serde_json::to_value(&answer.value).unwrap();
     assert_eq!(
         json(&answers[0]),
@@ -243,7 +296,7 @@ fn answers_say_how_many_rows_are_missing_where_they_know() {
 #[test]
 fn sums_of_what_is_there_take_no_bootstrap() {
     let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let mut metadata: ReadingsMetadata = known().metadata;
+    let mut metadata: ReadingsMetadata = known(WAYS[0]).metadata;
     metadata.rows = vec!["r".to_owned(); 8192];
     let bootstraps = |text: &str| {
         let (each, _) = costs(&parameters, &metadata, &questions(&[text])).unwrap();
@@ -275,6 +328,49 @@ fn sums_of_what_is_there_take_no_bootstrap() {
 }
 
 #[test]
+fn gaps_that_are_told_take_no_bootstrap() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let mut table = known(WAYS[1]);
+    table.metadata.gaps = Gaps::of(&table.metadata.columns, &table.readings);
+    let bootstraps = |metadata: &ReadingsMetadata, text: &str| {
+        let (each, _) = costs(&parameters, metadata, &questions(&[text])).unwrap();
+        each[0].bootstraps
+    };
+    // A table of the five rows that have both `a` and `b`, or of those that have the one, without gaps.
+    let full = |rows: usize| {
+        let mut full = table.metadata.clone();
+        full.gaps = Gaps::default();
+        full.rows.truncate(rows);
+        for column in &mut full.columns {
+            column.derived.valid = None;
+        }
+        full
+    };
+    for (text, rows) in [
+        ("sum(a)", 6),
+        ("mean(a - b)", 4),
+        ("count(b)", 5),
+        ("variance(a)", 6),
+        ("max(a)", 6),
+        ("argmin(b)", 5),
+        ("median(b)", 5),
+        ("sort(a)", 6),
+        ("top_k(a - b, 2)", 4),
+        ("histogram(a, -4, 0, 3)", 6),
+        ("histogram(b, -4, 1)", 5),
+        ("count(a <= 0)", 6),
+        ("count(not b > 1)", 5),
+        ("count(a < 2 and b > 1)", 4),
+        ("rows(a > b)", 4),
+    ] {
+        let told = bootstraps(&table.metadata, text);
+        assert_eq!(told, bootstraps(&full(rows), text), "{text}");
+    }
+    // A condition that one value can decide is looked at in all rows.
+    assert!(bootstraps(&table.metadata, "count(a > 2 or b > 1)") > 0);
+}
+
+#[test]
 fn percentiles_are_those_of_what_is_there() {
     // Every number of readings among ten rows, and every decile and what is beside it.
     for present in 0..=10 {
@@ -283,7 +379,11 @@ fn percentiles_are_those_of_what_is_there() {
             false => f64::NAN,
         };
         let mut table = table(&[("a", 0.0, 1.0, 4)], vec![(0..10).map(row).collect()]);
-        make_optional(&mut table.metadata.columns[0], &Declaration::default());
+        make_optional(
+            &mut table.metadata.columns[0],
+            &Declaration::default(),
+            Missing::Encrypted,
+        );
         let texts = (0..=10).flat_map(|tenths| [0, 1].map(|more| 10 * tenths + more));
         let texts = texts.filter(|percent| *percent <= 100);
         let texts: Vec<String> = texts
@@ -306,7 +406,7 @@ fn percentiles_are_those_of_what_is_there() {
 #[test]
 fn sanitised_percentiles_of_what_may_be_missing_are_refused() {
     let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let readings = known().metadata;
+    let readings = known([Missing::Encrypted, Missing::Clear]).metadata;
     let rows = [UploadRows {
         device: None,
         labels: &readings.rows,
@@ -315,6 +415,7 @@ fn sanitised_percentiles_of_what_may_be_missing_are_refused() {
         let planned = Planned {
             columns: &readings.columns,
             uploads: &rows,
+            gaps: None,
             scope: Default::default(),
             sanitise,
         };
@@ -333,13 +434,17 @@ fn sanitised_percentiles_of_what_may_be_missing_are_refused() {
             EvaluateError::Request(RequestError::Rank(_))
         ));
     }
-    assert!(cost("median(c)", true).is_ok() && cost("mean(a)", true).is_ok());
+    for text in ["median(c)", "mean(a)", "median(b)"] {
+        assert!(cost(text, true).is_ok(), "{text}");
+    }
 }
 
 #[test]
 fn a_group_without_readings_has_no_mean() {
-    let answers = rehearsed(&known(), &questions(&["mean(none)", "min(none)"]));
-    for answer in answers {
-        assert!(matches!(answer.value, AnswerValue::Missing { .. }));
+    for ways in WAYS {
+        let answers = rehearsed(&known(ways), &questions(&["mean(none)", "min(none)"]));
+        for answer in answers {
+            assert!(matches!(answer.value, AnswerValue::Missing { .. }));
+        }
     }
 }

@@ -58,6 +58,7 @@ fn costs_sanitised(table: &Table, asked: &[Question]) -> (Vec<Cost>, Cost) {
     let planned = Planned {
         columns: &table.metadata.columns,
         uploads: &uploads,
+        gaps: None,
         scope: Scope::default(),
         sanitise: true,
     };

@@ -159,6 +159,7 @@ impl Stored {
         let planned = Planned {
             columns: &self.uploads[0].1.metadata.columns,
             uploads: &rows,
+            gaps: None,
             scope,
             sanitise: false,
         };
@@ -310,7 +311,7 @@ fn every_group_has_an_answer_with_its_key() {
         // A group of fewer rows has fewer largest values.
         let largest = answers.iter().filter(|answer| answer.name == "top_k(a, 4)");
         let counts = largest.map(|answer| match &answer.value {
-            AnswerValue::Scores { rows, .. } => rows.len(),
+            AnswerValue::Ranked { rows, .. } => rows.len(),
             other => panic!("{other:?}"),
         });
         assert_eq!(counts.collect::<Vec<_>>(), [3, 3, 2, 3, 2]);

@@ -35,6 +35,7 @@ fn upload_under(key: u8, column: &str, label: &str) -> Vec<u8> {
     let metadata = ReadingsMetadata {
         columns: vec![column],
         rows: vec![label.to_owned()],
+        gaps: Default::default(),
     };
     let mut upload = metadata::write(PARAMETERS, key, &metadata).unwrap();
     let mut list = vec![0; 300];

@@ -8,7 +8,7 @@ use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_device::MemoryPlan;
-use tfhe_sbc_upload::derived::{Derived, Flags};
+use tfhe_sbc_upload::derived::{Derived, Flags, Validity};
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsError, ReadingsMetadata, Upload};
 use tfhe_sbc_upload::{DeviceSession, UploadError, metadata};
@@ -53,7 +53,7 @@ fn columns() -> Vec<Column> {
     let last = Derived {
         square: None,
         flags: flags(&[7]),
-        valid: Some(form(14, 22, true)),
+        valid: Some(Validity::Encrypted(form(14, 22, true))),
     };
     vec![
         column("r", None, Derived::default()),
@@ -236,7 +236,9 @@ fn forged_and_contradictory_metadata_is_refused() {
         |columns: &mut [Column]| columns[1].derived.flags.as_mut().unwrap().from.swap(0, 3),
         |columns: &mut [Column]| columns[0].derived.valid = columns[3].derived.valid,
         // Squares and validity that are wider than their body.
-        |columns: &mut [Column]| columns[3].derived.valid.as_mut().unwrap().body_bits = 10,
+        |columns: &mut [Column]| {
+            columns[3].derived.valid = Some(Validity::Encrypted(form(14, 10, true)));
+        },
         |columns: &mut [Column]| columns[1].derived.square.as_mut().unwrap().body_bits = 30,
     ] {
         assert!(matches!(refused(&change), ReadingsError::Derived { .. }));

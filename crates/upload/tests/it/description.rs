@@ -61,6 +61,7 @@ fn metadata(columns: usize, rows: usize) -> ReadingsMetadata {
     ReadingsMetadata {
         columns: (0..columns).map(column).collect(),
         rows: (0..rows).map(|i| "x".repeat(i % 65)).collect(),
+        gaps: Default::default(),
     }
 }
 

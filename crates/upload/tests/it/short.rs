@@ -5,7 +5,8 @@ use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterFingerprint};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed};
 use tfhe_sbc_core::wire::{Header, Kind, WireError};
-use tfhe_sbc_upload::derived::{Derived, Flags};
+use tfhe_sbc_upload::derived::{Derived, Flags, Validity};
+use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsError, ReadingsMetadata, Upload};
 use tfhe_sbc_upload::short::{
@@ -33,7 +34,11 @@ fn column(name: &str) -> Column {
 
 fn metadata(columns: Vec<Column>, rows: &[&str]) -> ReadingsMetadata {
     let rows = rows.iter().map(|&row| row.to_owned()).collect();
-    ReadingsMetadata { columns, rows }
+    ReadingsMetadata {
+        columns,
+        rows,
+        gaps: Default::default(),
+    }
 }
 
 /// An upload with a list of this payload, which is no real one.
@@ -268,7 +273,12 @@ fn columns() -> impl Strategy<Value = Vec<Column>> {
     let flags = (prop::collection::vec(any::<u64>(), 1..20), compact());
     let flags = flags.prop_map(|(from, compact)| Flags { from, compact });
     let optional = || prop::option::of(compact());
-    let derived = (optional(), prop::option::of(flags), optional());
+    let valid = prop_oneof![
+        Just(None),
+        Just(Some(Validity::Clear)),
+        compact().prop_map(|form| Some(Validity::Encrypted(form))),
+    ];
+    let derived = (optional(), prop::option::of(flags), valid);
     let column = (
         "[a-z_0-9]{1,64}",
         "\\PC{0,8}",
@@ -303,10 +313,13 @@ proptest! {
         masked in any::<bool>(),
         seed in any::<u8>(),
         payload in prop::collection::vec(any::<u8>(), 0..2000),
+        missing in prop::collection::btree_set(0_usize..20, 0..6),
     ) {
+        let mut gaps = Gaps::default();
+        gaps.add("a", missing.into_iter());
         let kind = if masked { Kind::ColumnList } else { Kind::SeededColumnList };
         let seed = if masked { 0 } else { seed };
-        let whole = upload(&ReadingsMetadata { columns, rows }, kind, seed, &payload);
+        let whole = upload(&ReadingsMetadata { columns, rows, gaps }, kind, seed, &payload);
         let short = shorten(&whole).unwrap();
         let definitions = Definitions::of(&whole).unwrap();
         prop_assert_eq!(short.definitions, definitions.id());

@@ -29,6 +29,7 @@ fn batch(label: &str, scale: f64) -> Waiting {
     let metadata = ReadingsMetadata {
         columns: vec![column],
         rows: vec![label.to_owned()],
+        gaps: Default::default(),
     };
     let mut bytes = metadata::write(PARAMETERS, KEY, &metadata).unwrap();
     let mut list = vec![0; 300];

@@ -56,6 +56,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let readings = ReadingsMetadata {
         columns,
         rows: labels,
+        gaps: Default::default(),
     };
     // The record comes first: an upload that is not in it is one of false readings.
     let kept = checks::change(&arguments.record, true, |record| {

@@ -10,6 +10,7 @@ use tfhe_sbc_query::cost::{Cost, Planned, Speed, costs_of};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::scope::{Scope, UploadRows};
 use tfhe_sbc_upload::definition::{self, Profile, Under, UploadKind};
+use tfhe_sbc_upload::gaps::Gaps;
 
 use crate::costs::Counted;
 use crate::failure::{Explain, Outcome, failure};
@@ -53,10 +54,17 @@ pub(super) fn run(
         .first()
         .ok_or_else(|| failure("there are no readings", super::READINGS_HELP))?;
     let (message, list) = uploads.first()?;
+    let mut gaps = Gaps::default();
+    let mut before = 0;
+    for upload in &described {
+        gaps.append(before, &upload.gaps);
+        before += upload.rows.len();
+    }
     let parameters = shipped(message.header.parameters)?;
     let planned = Planned {
         columns: &first.columns,
         uploads: &rows,
+        gaps: Some(&gaps),
         scope,
         sanitise: matches!(form, Form::Sanitised),
     };

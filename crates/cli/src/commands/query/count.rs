@@ -59,6 +59,7 @@ pub(super) fn run(
     let planned = Planned {
         columns,
         uploads: &rows,
+        gaps: None,
         scope,
         sanitise: arguments.questions.are_sanitised(),
     };

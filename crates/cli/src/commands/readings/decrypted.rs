@@ -213,6 +213,7 @@ impl Decrypted<'_> {
         let all = ReadingsMetadata {
             columns: plan.columns.clone(),
             rows: Vec::new(),
+            gaps: Default::default(),
         };
         let mut columns: Vec<Column> = Vec::new();
         for name in &self.table.column {

@@ -232,11 +232,15 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
             unit,
         },
         Question::TopK(of, count) => {
-            let mut rows = labelled(of_rows(of));
-            rows.retain(|row| row.value.is_some());
-            rows.sort_by(|a, b| b.value.partial_cmp(&a.value).unwrap());
+            let rows = labelled(of_rows(of)).into_iter();
+            let rows = rows.filter_map(|Labelled { row, value }| {
+                let value = value?;
+                Some(Labelled { row, value })
+            });
+            let mut rows: Vec<Labelled<f64>> = rows.collect();
+            rows.sort_by(|a, b| b.value.total_cmp(&a.value));
             rows.truncate(*count as usize);
-            AnswerValue::Scores { rows, unit }
+            AnswerValue::Ranked { rows, unit }
         }
         Question::Score(of) => AnswerValue::Scores {
             rows: labelled(of_rows(of)),
@@ -286,6 +290,12 @@ pub(crate) fn agree(a: &AnswerValue, b: &AnswerValue) -> bool {
                     (a, b) => a == b,
                 };
                 a.row == b.row && same
+            };
+            a.len() == b.len() && a.iter().zip(b).all(same)
+        }
+        (AnswerValue::Ranked { rows: a, .. }, AnswerValue::Ranked { rows: b, .. }) => {
+            let same = |(a, b): (&Labelled<f64>, &Labelled<f64>)| {
+                a.row == b.row && close(a.value, b.value)
             };
             a.len() == b.len() && a.iter().zip(b).all(same)
         }
