@@ -340,6 +340,10 @@ fn bad_readings(error: ReadingsError) -> BackendError {
     refuse(&EvaluateError::Readings(error))
 }
 
+/// The advice where a query is about readings of different columns.
+pub(crate) const SAME_COLUMNS: &str = "ask about uploads of the same columns together, about others separately: choose with --device, and with \
+     --since and --until if a device's definitions have changed";
+
 /// The advice where a query asks about rows that are not there.
 const OTHER_ROWS: &str = "`tfhe-sbc readings list` shows the devices and times of what is stored";
 
@@ -418,11 +422,7 @@ fn refuse(error: &EvaluateError) -> BackendError {
             BackendErrorKind::BadInput,
             "ask about longer periods, or leave the group out with --since and --until",
         ),
-        (EvaluateError::OtherColumns(_), _) => (
-            BackendErrorKind::BadInput,
-            "ask about uploads of the same columns together, about others separately: choose with --device, and with \
-             --since and --until if a device's definitions have changed",
-        ),
+        (EvaluateError::OtherColumns(_), _) => (BackendErrorKind::BadInput, SAME_COLUMNS),
         (EvaluateError::TooCostly { .. }, _) => (
             BackendErrorKind::BadInput,
             "ask fewer questions at once or about fewer rows, or let the server take on more with \

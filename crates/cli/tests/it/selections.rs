@@ -233,39 +233,32 @@ fn what_selects_nothing_says_what_there_is() {
         &["--readings", "board:0123456789abcdef", "--device", "hill"],
         &["both --readings and --device"],
     );
-    // Other columns are said with the device that they are of.
-    std::fs::write(
-        directory.join("other.toml"),
-        "[[column]]\nname = \"depth\"\nunit = \"m\"\noffset = 0.0\nscale = 1.0\nbits = 4\n",
-    )
-    .unwrap();
-    std::fs::write(
-        directory.join("depth.csv"),
-        "timestamp,depth\n2026-11-23T11:30Z,3\n",
-    )
-    .unwrap();
-    let encrypt = [
-        "encrypt",
-        "depth.csv",
-        "--columns",
-        "other.toml",
-        "--out",
-        "depth.tsbc",
-    ];
-    tfhe_sbc(directory, &encrypt).succeeded();
-    let send = [
-        "send",
-        "depth.tsbc",
-        "--to",
-        &server.url,
-        "--identity",
-        "lake",
-    ];
-    tfhe_sbc(directory, &send).succeeded();
-    refused(
-        &["--device", "*"],
-        &["other columns", "of lake, the first of hill", "--device"],
-    );
+    // Other columns are said with the device that they are of: first the same ones in other steps, then ones of other names.
+    let columns = std::fs::read_to_string(directory.join("columns.toml")).unwrap();
+    let coarser = columns.replace("scale = 0.5", "scale = 1.0");
+    assert!(coarser != columns);
+    let depth = "[[column]]\nname = \"depth\"\nunit = \"m\"\noffset = 0.0\nscale = 1.0\nbits = 4\n";
+    for (definitions, table, words) in [
+        (
+            coarser.as_str(),
+            "timestamp,level,flow\n2026-11-23T11:30Z,1,3\n",
+            ["other columns", "of lake, the first of hill"],
+        ),
+        (
+            depth,
+            "timestamp,depth\n2026-11-23T11:40Z,3\n",
+            ["those of hill have level, flow", "those of lake have depth"],
+        ),
+    ] {
+        std::fs::write(directory.join("other.toml"), definitions).unwrap();
+        std::fs::write(directory.join("other.csv"), table).unwrap();
+        let encrypt = ["encrypt", "other.csv", "--columns", "other.toml"];
+        let encrypt = [&encrypt[..], &["--out", "other.tsbc"]].concat();
+        tfhe_sbc(directory, &encrypt).succeeded();
+        let send = ["send", "other.tsbc", "--to", &server.url];
+        tfhe_sbc(directory, &[&send[..], &["--identity", "lake"]].concat()).succeeded();
+        refused(&["--device", "*"], &[&words[..], &["--device"]].concat());
+    }
     refused(
         &["--readings", "stored?limit=3"],
         &["'before' and 'limit' are for pages"],

@@ -292,6 +292,24 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, Rejection::Invalid, message, hint)
     }
 
+    /// Refuses a question about readings some of which have other columns than the first.
+    pub(super) fn other_columns(first: &StoredReadings, other: &StoredReadings) -> Self {
+        let of = |upload: &StoredReadings| {
+            let (uploader, columns) = (&upload.uploader, upload.summary.columns.join(", "));
+            format!("those of {uploader} have {columns}")
+        };
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            Rejection::Invalid,
+            format!(
+                "the readings have different columns: {}, {}",
+                of(first),
+                of(other)
+            ),
+            crate::key_backend::SAME_COLUMNS,
+        )
+    }
+
     pub(super) fn nothing_of(name: &UploaderName, uploaders: &[Uploader]) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,

@@ -523,8 +523,8 @@ fn upload_id(id: Result<Path<String>, PathRejection>) -> Result<BlobId, Refusal>
         .map_err(|error: BlobIdError| Refusal::bad_id(error))
 }
 
-/// Tells the columns of the first of the readings, and the rows of all. A query refuses readings of different
-/// columns.
+/// Tells the columns of the first of the readings, and the rows of all. Refuses readings of columns of other names. A query also refuses
+/// those whose columns are encoded in another way.
 async fn columns(
     State(application): Shared,
     Extension(peer): Extension<Subject>,
@@ -538,6 +538,11 @@ async fn columns(
     let list = application
         .blocking(move |this| {
             let first = selected.first().ok_or_else(Refusal::nothing_stored)?;
+            let columns = &first.summary.columns;
+            let other = selected.iter().find(|it| it.summary.columns != *columns);
+            if let Some(other) = other {
+                return Err(Refusal::other_columns(first, other));
+            }
             let columns = this.backend.columns(&this.store.get(&first.id)?)?;
             let devices: HashSet<&str> = selected.iter().map(|it| it.uploader.as_str()).collect();
             let spans: Option<Vec<Span>> = selected.iter().map(|it| it.summary.span).collect();
