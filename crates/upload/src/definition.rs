@@ -12,7 +12,8 @@ pub use tfhe_sbc_oracle::compact::Profile;
 pub use tfhe_sbc_oracle::upload::UploadKind;
 use thiserror::Error;
 
-use crate::derived::{Declaration, DeclarationError, Derived, Missing};
+use crate::declaration::{Declaration, DeclarationError, Missing};
+use crate::derived::Derived;
 use crate::readings::{Column, Compact};
 
 /// The main use of the readings of a column, which decides their form.

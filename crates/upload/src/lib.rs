@@ -13,6 +13,7 @@
 
 pub mod byte_string;
 pub mod cuts;
+pub mod declaration;
 pub mod derived;
 pub mod extract;
 pub mod gaps;

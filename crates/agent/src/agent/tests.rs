@@ -37,7 +37,8 @@ fn a_reading_that_is_missing_in_an_optional_column_leaves_a_gap_and_no_row_is_lo
     fs::write(&log, "time,level\na,1\nb,\nc,NaN\nd,wet\ne,1000\nf,6\n").unwrap();
     let metrics = Arc::<Metrics>::default();
     let mut optional = config(desk.path(), "skip");
-    optional.columns[0].definition.derived.optional = tfhe_sbc_upload::derived::Missing::Encrypted;
+    optional.columns[0].definition.derived.optional =
+        tfhe_sbc_upload::declaration::Missing::Encrypted;
     let mut reader = Reader::new(&optional, None, &metrics).unwrap();
     let mut rows = batch();
     reader.fill(&mut rows, 100).unwrap();

@@ -9,7 +9,7 @@ use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_oracle::compact::{Profile, derived_encoding};
 use tfhe_sbc_oracle::upload::UploadKind;
-use tfhe_sbc_upload::derived::Declaration;
+use tfhe_sbc_upload::declaration::Declaration;
 use tfhe_sbc_upload::readings::Compact;
 
 use crate::common::{Keys, rehearsal, upload};

@@ -4,7 +4,8 @@
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::{costs, rehearse};
-use tfhe_sbc_upload::derived::{Declaration, Derived, Missing};
+use tfhe_sbc_upload::declaration::{Declaration, Missing};
+use tfhe_sbc_upload::derived::Derived;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::draw::Draw;

@@ -9,7 +9,7 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::request::RequestError;
 use tfhe_sbc_query::results::{Answer, AnswerValue, Results};
 use tfhe_sbc_query::scope::UploadRows;
-use tfhe_sbc_upload::derived::{Declaration, Missing};
+use tfhe_sbc_upload::declaration::{Declaration, Missing};
 use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
