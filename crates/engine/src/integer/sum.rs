@@ -41,6 +41,8 @@ struct Group {
     len: usize,
     /// Whether the clear blocks are in it.
     clear: bool,
+    /// Whether a block was left out because the sum would be too noisy.
+    noisy: bool,
 }
 
 impl Pile {
@@ -276,7 +278,8 @@ impl Circuit {
         }
         let full = self.pick(pile, modulus);
         let left = pile.len - full.len;
-        if wait && full.sum.span() + digit <= modulus && full.len < 2 + left {
+        // Further blocks do not fill a group that is full of noise.
+        if wait && !full.noisy && full.sum.span() + digit <= modulus && full.len < 2 + left {
             return None;
         }
         Some(pile.remove(full))
@@ -299,6 +302,7 @@ impl Circuit {
                         places: vec![(own_span, at)],
                         len: 1,
                         clear: false,
+                        noisy: false,
                     });
                     continue;
                 };
@@ -312,7 +316,10 @@ impl Circuit {
                         group.places.push((own_span, at));
                         group.len += 1;
                     }
-                    false => misses += 1,
+                    false => {
+                        misses += 1;
+                        group.noisy = true;
+                    }
                 }
             }
         }
@@ -321,6 +328,7 @@ impl Circuit {
             places: Vec::new(),
             len: 0,
             clear: false,
+            noisy: false,
         });
         // Clear blocks have no noise and one value.
         if group.sum.span() <= span && group.sum.norm_squared() <= max_norm_squared {

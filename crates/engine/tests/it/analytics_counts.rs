@@ -108,3 +108,30 @@ fn questions_cost_what_is_documented() {
     println!("{table}");
     assert!(grown.is_empty(), "more than documented: {grown:?}\n{table}");
 }
+
+/// Seven bits leave room in their last block that the noise of a group does not fill. The rounds of a sum grow with the logarithm of the
+/// rows nevertheless.
+#[test]
+fn sums_of_odd_widths_have_few_rounds() {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let depths = |rows: u64| {
+        let c = Circuit::new(&parameters).unwrap();
+        let width = Width::new(7).unwrap();
+        let number = |i: u64| c.stand_in_integer(i * 37 % 128, width);
+        let x: Vec<FheUint> = (0..rows).map(number).collect();
+        let moments = c.moments(&x).unwrap();
+        let depth =
+            |number: &FheUint| c.bootstrap_depth(&number.blocks().iter().collect::<Vec<_>>());
+        [depth(&moments.sum), depth(&moments.sum_of_squares)]
+    };
+    let (short, long) = (depths(168), depths(2 * 720));
+    println!("{short:?}, {long:?}");
+    assert!(
+        long[0] <= short[0] + 6 && long[0] <= 18,
+        "{short:?}, {long:?}"
+    );
+    assert!(
+        long[1] <= short[1] + 6 && long[1] <= 22,
+        "{short:?}, {long:?}"
+    );
+}
