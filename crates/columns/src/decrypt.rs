@@ -117,7 +117,7 @@ impl UploadDecryption {
                 }
             }
             // The upload was checked, so that all gaps are in its rows.
-            for &row in metadata.gaps.rows(&column.name) {
+            for row in metadata.gaps.rows(&column.name) {
                 if let Some(reading) = readings.get_mut(row) {
                     *reading = Reading::Missing;
                 }

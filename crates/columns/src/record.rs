@@ -381,7 +381,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// The extreme of a node and its row.
+    /// The first `count` rows of a node in an order, and the numbers in them.
     fn places(
         &self,
         of: &Arc<Node>,

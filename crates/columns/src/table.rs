@@ -131,7 +131,7 @@ impl Table {
             let (place, column) = known_column(&self.metadata, name)?;
             if column.derived.tells_gaps() {
                 told.push(place);
-                gaps.extend(self.metadata.gaps.rows(name).iter().copied());
+                gaps.extend(self.metadata.gaps.rows(name));
             }
         }
         let rows = 0..self.row_count();
@@ -170,7 +170,7 @@ impl Table {
 /// Truth values that tell where a column whose gaps are told in clear has a reading.
 fn told(metadata: &ReadingsMetadata, column: &Column) -> Op {
     let mut valid = vec![1; metadata.rows.len()];
-    for &row in metadata.gaps.rows(&column.name) {
+    for row in metadata.gaps.rows(&column.name) {
         valid[row] = 0;
     }
     Op::Public(valid)

@@ -1,6 +1,7 @@
 //! The rows in which columns have no reading, where that is no secret.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -12,7 +13,7 @@ use crate::readings::Column;
 /// It is written as a map of a column's name to lengths of runs: first of rows with a reading, which may be none, then of rows
 /// without one, and so on, up to the last row without one. Columns without gaps are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gaps(BTreeMap<String, Vec<usize>>);
+pub struct Gaps(BTreeMap<String, Vec<Range<usize>>>);
 
 /// The reason why gaps are not those of the columns of an upload.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -48,9 +49,19 @@ impl Gaps {
 
     /// Adds rows without a reading of a column, in increasing order and behind those that it has already.
     pub fn add(&mut self, column: &str, rows: impl Iterator<Item = usize>) {
-        let mut rows = rows.peekable();
-        if rows.peek().is_some() {
-            self.0.entry(column.to_owned()).or_default().extend(rows);
+        for row in rows {
+            self.add_run(column, row..row + 1);
+        }
+    }
+
+    fn add_run(&mut self, column: &str, run: Range<usize>) {
+        let runs = match self.0.get_mut(column) {
+            Some(runs) => runs,
+            None => self.0.entry(column.to_owned()).or_default(),
+        };
+        match runs.last_mut() {
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ => runs.push(run),
         }
     }
 
@@ -59,15 +70,21 @@ impl Gaps {
         self.0.is_empty()
     }
 
-    /// The rows without a reading of a column, in increasing order.
-    pub fn rows(&self, column: &str) -> &[usize] {
+    fn runs(&self, column: &str) -> &[Range<usize>] {
         self.0.get(column).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows without a reading of a column, in increasing order.
+    pub fn rows(&self, column: &str) -> impl Iterator<Item = usize> {
+        self.runs(column).iter().cloned().flatten()
     }
 
     /// Appends the gaps of rows that follow the first `rows` rows.
     pub fn append(&mut self, rows: usize, others: &Self) {
-        for (column, gaps) in &others.0 {
-            self.add(column, gaps.iter().map(|row| rows + row));
+        for (column, runs) in &others.0 {
+            for run in runs {
+                self.add_run(column, rows + run.start..rows + run.end);
+            }
         }
     }
 
@@ -75,9 +92,13 @@ impl Gaps {
     #[must_use]
     pub fn taken(&self, places: &[usize]) -> Self {
         let mut taken = Self::default();
-        for (column, gaps) in &self.0 {
+        for (column, runs) in &self.0 {
+            let is_gap = |place: usize| {
+                let run = runs.partition_point(|run| run.end <= place);
+                runs.get(run).is_some_and(|run| run.contains(&place))
+            };
             let missing = places.iter().enumerate();
-            let missing = missing.filter(|(_, place)| gaps.binary_search(place).is_ok());
+            let missing = missing.filter(|(_, place)| is_gap(**place));
             taken.add(column, missing.map(|(row, _)| row));
         }
         taken
@@ -93,10 +114,10 @@ impl Gaps {
             if !column.is_some_and(|column| column.derived.tells_gaps()) {
                 return Err(GapsError::Column(name.clone()));
             }
-            if let Some(&row) = gaps.last().filter(|row| **row >= rows) {
+            if let Some(last) = gaps.last().filter(|last| last.end > rows) {
                 return Err(GapsError::Row {
                     column: name.clone(),
-                    row,
+                    row: last.end - 1,
                     rows,
                 });
             }
@@ -106,51 +127,49 @@ impl Gaps {
 }
 
 /// Returns the lengths of the runs of rows with and without a reading, up to the last gap.
-fn runs(gaps: &[usize]) -> Vec<usize> {
-    let mut runs = Vec::new();
+fn lengths(gaps: &[Range<usize>]) -> Vec<usize> {
+    let mut lengths = Vec::with_capacity(2 * gaps.len());
     let mut end = 0;
-    for run in gaps.chunk_by(|a, b| *b == a + 1) {
-        let (first, next) = (run[0], run[0] + run.len());
-        runs.extend([first - end, run.len()]);
-        end = next;
+    for run in gaps {
+        lengths.extend([run.start - end, run.len()]);
+        end = run.end;
     }
-    runs
+    lengths
 }
 
-/// Returns the rows that runs leave without a reading; `None` if no gaps have such runs. `most` is the largest number of rows.
-fn rows_of(runs: &[usize], most: usize) -> Option<Vec<usize>> {
-    let mut rows = Vec::new();
+/// Returns the runs of rows without a reading; `None` if no gaps have runs of such lengths. Nothing grows with the number of
+/// rows that a length claims.
+fn runs_of(lengths: &[usize]) -> Option<Vec<Range<usize>>> {
+    let mut runs = Vec::with_capacity(lengths.len() / 2);
     let mut end = 0_usize;
-    for (place, pair) in runs.chunks(2).enumerate() {
+    for pair in lengths.chunks(2) {
         let &[with, without] = pair else {
             return None;
         };
-        let first = end.checked_add(with)?;
-        end = first.checked_add(without).filter(|end| *end <= most)?;
-        if without == 0 || (with == 0 && place > 0) {
+        let start = end.checked_add(with)?;
+        end = start.checked_add(without)?;
+        if without == 0 || (with == 0 && !runs.is_empty()) {
             return None;
         }
-        rows.extend(first..end);
+        runs.push(start..end);
     }
-    (!rows.is_empty()).then_some(rows)
+    (!runs.is_empty()).then_some(runs)
 }
 
 impl Serialize for Gaps {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().map(|(column, gaps)| (column, runs(gaps))))
+        to.collect_map(self.0.iter().map(|(column, runs)| (column, lengths(runs))))
     }
 }
 
 impl<'de> Deserialize<'de> for Gaps {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        /// The largest number of rows that runs may stand for: each row of an upload has a label of a byte at least, or a ciphertext.
-        const MOST_ROWS: usize = 1 << 24;
         let written = BTreeMap::<String, Vec<usize>>::deserialize(from)?;
-        let gaps = written.into_iter().map(|(column, runs)| {
-            let rows = rows_of(&runs, MOST_ROWS).ok_or_else(|| {
+        let gaps = written.into_iter().map(|(column, lengths)| {
+            let runs = runs_of(&lengths).ok_or_else(|| {
                 serde::de::Error::custom(format!("the gaps of '{column}' are no runs of rows"))
             })?;
-            Ok((column, rows))
+            Ok((column, runs))
         });
         gaps.collect::<Result<_, D::Error>>().map(Self)
     }
@@ -160,15 +179,23 @@ impl<'de> Deserialize<'de> for Gaps {
 mod tests {
     use super::*;
 
+    fn gaps(rows: &[usize]) -> Gaps {
+        let mut gaps = Gaps::default();
+        gaps.add("a", rows.iter().copied());
+        gaps
+    }
+
     #[test]
     fn runs_stand_for_the_rows_of_gaps() {
-        for (gaps, expected) in [
+        for (rows, expected) in [
             (&[0][..], &[0, 1][..]),
             (&[2, 3, 4], &[2, 3]),
             (&[0, 1, 5, 7, 8], &[0, 2, 3, 1, 1, 2]),
         ] {
-            assert_eq!(runs(gaps), expected);
-            assert_eq!(rows_of(expected, 9).as_deref(), Some(gaps));
+            let gaps = gaps(rows);
+            assert_eq!(lengths(gaps.runs("a")), expected);
+            assert_eq!(runs_of(expected).as_deref(), Some(gaps.runs("a")));
+            assert!(gaps.rows("a").eq(rows.iter().copied()));
         }
         for none in [
             &[][..],
@@ -176,21 +203,17 @@ mod tests {
             &[1, 0],
             &[0, 1, 0, 1],
             &[1, 1, 2],
-            &[9, 1],
             &[usize::MAX, 2],
             &[1, usize::MAX],
         ] {
-            assert_eq!(rows_of(none, 9), None, "{none:?}");
+            assert_eq!(runs_of(none), None, "{none:?}");
         }
+        // A length that no upload has takes no room.
+        assert_eq!(runs_of(&[1, 1 << 60]).unwrap().len(), 1);
     }
 
     #[test]
     fn rows_are_taken_and_appended_with_their_gaps() {
-        let gaps = |rows: &[usize]| {
-            let mut gaps = Gaps::default();
-            gaps.add("a", rows.iter().copied());
-            gaps
-        };
         let all = gaps(&[1, 4, 5]);
         assert_eq!(all.taken(&[0, 4, 2, 1]), gaps(&[1, 3]));
         assert_eq!(all.taken(&[0, 2]), Gaps::default());
@@ -198,7 +221,6 @@ mod tests {
         joined.append(6, &gaps(&[0, 2]));
         joined.append(9, &Gaps::default());
         assert_eq!(joined, gaps(&[1, 4, 5, 6, 8]));
-        assert_eq!(joined.rows("a"), [1, 4, 5, 6, 8]);
-        assert!(joined.rows("b").is_empty());
+        assert_eq!(joined.rows("b").count(), 0);
     }
 }

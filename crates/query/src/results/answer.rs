@@ -489,13 +489,18 @@ pub(super) fn logistic(value: f64) -> f64 {
     1.0 / (1.0 + (-value).exp())
 }
 
-/// Returns the labels and codes of the rows that places among labels follow behind the codes of.
+/// Reads codes and, behind them, the places of their rows among labels. Returns the label and the code of each row; `None` if blocks
+/// cannot hold them.
 pub(super) fn placed(
     blocks: &mut Blocks<'_>,
     count: u32,
     code_blocks: u32,
     labels: &[String],
 ) -> Option<Vec<(String, u128)>> {
+    // A row has one place, and a code takes blocks: a count that is neither would have the loop run on.
+    if count as usize > labels.len() || code_blocks == 0 {
+        return None;
+    }
     let codes = (0..count).map(|_| blocks.number(code_blocks as usize));
     let codes: Vec<u128> = codes.collect::<Option<_>>()?;
     let places = blocks.numbers(count as usize)?;

@@ -320,4 +320,15 @@ fn a_place_behind_the_last_row_is_refused() {
     for blocks in [&[1, 2, 3, 0, 2, 0][..], &[1, 2, 3, 0, 1], &[0; 7]] {
         assert!(matches!(read(blocks), Err(ResultsError::Implausible(_))));
     }
+    // Nor does a count that no rows have take the time of as many.
+    let mut endless = answer.clone();
+    let Meaning::Places {
+        count, code_blocks, ..
+    } = &mut endless.meaning
+    else {
+        unreachable!()
+    };
+    (*count, *code_blocks) = (u32::MAX, 0);
+    let read = endless.read(parameters, &[0; 6]);
+    assert!(matches!(read, Err(ResultsError::Implausible(_))));
 }
