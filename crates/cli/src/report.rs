@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::human::Bytes;
+pub(crate) use tfhe_sbc_transport::human::count;
 use tfhe_sbc_upload::moments::Moment;
 
 /// Returns a number of bytes in B, KiB, MiB or GiB.
@@ -43,19 +44,6 @@ pub(crate) fn moment(time: SystemTime) -> String {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let ms = i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX);
     Moment::from_unix_ms(ms).to_string()
-}
-
-/// Returns a whole number with its thousands separated by commas.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Returns a reading with at most four decimals, without trailing zeros: the binary fractions of a

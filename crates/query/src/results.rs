@@ -34,6 +34,7 @@ pub use ciphertexts::{AnswerParts, Ciphertexts, CompactPart};
 pub use optional::Gaps;
 pub(crate) use optional::percentile_place;
 use packed::Packed;
+pub use several::sort_answers;
 
 /// The version of the format of results. Version 2 does not say which rows the answers are about, has no groups, and is never compressed. Version 1 has a list of blocks even if it is empty, no packed blocks, no
 /// bodies without masks, and row labels as texts.
@@ -346,6 +347,25 @@ impl Results {
         let (answers, parts) = by_question(answers).into_iter().unzip();
         results.answers = answers;
         Ok((results, parts))
+    }
+
+    /// Does the same as [`parse_with`](Self::parse_with) for each of several results that follow one another, such as those of
+    /// the periods of a standing query.
+    ///
+    /// # Errors
+    /// Those of [`parse_with`](Self::parse_with).
+    pub fn parse_all(
+        bytes: &[u8],
+        parameters: &Parameters,
+        key: KeyFingerprint,
+        devices: Option<&DeviceKeys>,
+    ) -> Result<Vec<(Self, Vec<AnswerParts>)>, ResultsError> {
+        let parts = several::split(bytes)?;
+        let parse = |part| Self::parse_with(part, parameters, key, devices);
+        match parts.is_empty() {
+            true => Ok(vec![parse(bytes)?]),
+            false => parts.into_iter().map(parse).collect(),
+        }
     }
 
     /// Parses the bytes of a result and decrypts its answers. Of several results that follow one another, the answers are joined as

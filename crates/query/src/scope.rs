@@ -252,7 +252,32 @@ impl fmt::Display for Period {
     }
 }
 
+/// Groups that a period does not consist of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a period of one {every} does not consist of whole groups of one {part}")]
+pub struct NoPart {
+    /// The period.
+    pub every: Period,
+    /// The period of time of the groups.
+    pub part: Period,
+}
+
 impl Grouping {
+    /// Returns the groups of each period of questions that are asked about one period after the other: these, and by the period
+    /// itself if they are by no part of it.
+    ///
+    /// # Errors
+    /// If the periods do not consist of whole groups.
+    pub fn in_each(self, every: Period) -> Result<Self, NoPart> {
+        match self.period {
+            Some(part) if !part.divides(every) => Err(NoPart { every, part }),
+            part => Ok(Self {
+                period: part.or(Some(every)),
+                ..self
+            }),
+        }
+    }
+
     /// Returns whether there are no groups.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

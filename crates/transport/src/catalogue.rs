@@ -82,6 +82,11 @@ impl Names {
         &self.0
     }
 
+    /// Returns each of the names alone.
+    pub fn each(&self) -> impl Iterator<Item = Self> + '_ {
+        self.0.iter().map(|name| Self(vec![name.clone()]))
+    }
+
     /// Returns whether an uploader has one of the names, or there are none.
     pub fn match_name(&self, name: &str) -> bool {
         self.is_all() || self.0.iter().any(|pattern| matches(pattern, name))
@@ -136,6 +141,15 @@ impl Filter {
         before: None,
         limit: None,
     };
+
+    /// Returns the filter of the upload of these uploaders that was stored last.
+    pub fn last_of(names: Names) -> Self {
+        Self {
+            names,
+            limit: Some(1),
+            ..Self::ALL
+        }
+    }
 
     /// Reads the query of a URL, without the question mark.
     ///

@@ -1,7 +1,9 @@
 //! Figures in units for people, and times and sizes as people write them.
 
 use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tfhe_sbc_upload::moments::Moment;
 pub use tfhe_sbc_upload::moments::parse_duration;
 
 /// A number of bytes, shown in B, KiB, MiB or GiB with at most one decimal.
@@ -23,6 +25,27 @@ impl fmt::Display for Bytes {
         }
         write!(f, "{:.1} GiB", value / 1024.0)
     }
+}
+
+/// Returns a whole number with its thousands separated by commas.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Returns the moment that was this time ago, by this machine's clock.
+pub fn before_now(ago: Duration) -> Moment {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    let now = now.map_or(0, ms);
+    Moment::from_unix_ms(now.saturating_sub(ms(ago)))
 }
 
 /// Reads a number of bytes such as `1000`, `16MiB`, `1.5 GiB` or `20GB`. Units are powers of 1024 (`KiB`, `MiB`, `GiB`,

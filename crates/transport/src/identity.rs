@@ -106,6 +106,12 @@ impl Identity {
         Self::from_pem(pem, (&own.certificate, &certificate), (&own.key, &key))
     }
 
+    /// Reads `ca.pem` and this end's `NAME.pem` and `NAME.key` of a directory.
+    pub fn in_directory(directory: &Path, name: &str) -> Result<Self, IdentityError> {
+        let authority = CertificateFiles::named(directory, "ca").certificate;
+        Self::load(&authority, &CertificateFiles::named(directory, name))
+    }
+
     /// Does what [`Identity::load`] does with PEM in memory. Each text comes with a name for
     /// errors.
     pub fn from_pem(

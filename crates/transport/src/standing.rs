@@ -21,6 +21,7 @@ use tfhe_sbc_upload::moments::{Moment, NoMoment, parse_duration};
 
 use crate::BlobId;
 use crate::catalogue::{FilterError, Names};
+use crate::human;
 use crate::protocol::ErrorBody;
 
 /// The path of standing queries.
@@ -31,6 +32,9 @@ pub const MAX_PERIODS: u32 = 1000;
 
 /// The time after the end of a period in which its uploads may still arrive, unless another is given.
 pub const GRACE: Duration = Duration::from_secs(600);
+
+/// The most bytes of the result of a period that a client reads.
+pub const LARGEST_RESULT: u64 = 1 << 30;
 
 /// The name of a standing query: 1 to 64 letters, digits, `-`, `_` and `.`, the first of which is a letter or a digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,6 +58,19 @@ impl FromStr for StandingName {
             true => Ok(Self(text.to_owned())),
             false => Err(NoStandingName),
         }
+    }
+}
+
+impl StandingName {
+    /// Returns the usual name of a standing query of this period, such as `hourly` or `every-15m`.
+    pub fn usual(every: Length) -> Self {
+        let name = match every.0.as_secs() {
+            3600 => "hourly".to_owned(),
+            86_400 => "daily".to_owned(),
+            604_800 => "weekly".to_owned(),
+            _ => format!("every-{every}"),
+        };
+        Self(name)
     }
 }
 
@@ -340,6 +357,29 @@ pub struct Standing {
     pub late: u64,
 }
 
+impl Standing {
+    /// Returns the state in words: `up to date`, `ended`, or what keeps it from that, such as `paused, 3 waiting`.
+    pub fn state(&self) -> String {
+        let mut words = Vec::new();
+        if self.paused {
+            words.push("paused".to_owned());
+        }
+        if self.problem.is_some() {
+            words.push("no room".to_owned());
+        }
+        for (number, word) in [(self.waiting, "waiting"), (self.failed, "failed")] {
+            if number > 0 {
+                words.push(format!("{} {word}", human::count(number)));
+            }
+        }
+        match (words.is_empty(), self.next_at.is_some()) {
+            (false, _) => words.join(", "),
+            (true, true) => "up to date".to_owned(),
+            (true, false) => "ended".to_owned(),
+        }
+    }
+}
+
 /// A period that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -491,6 +531,22 @@ mod tests {
         let long = "a".repeat(65);
         for text in ["", ".", "..", "-a", "a/b", "a b", "ä", &long] {
             assert_eq!(text.parse::<StandingName>(), Err(NoStandingName), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_period_has_a_usual_name() {
+        for (every, name) in [
+            ("1h", "hourly"),
+            ("24h", "daily"),
+            ("7d", "weekly"),
+            ("60s", "every-1m"),
+            ("90m", "every-90m"),
+            ("1500ms", "every-1500ms"),
+        ] {
+            let usual = StandingName::usual(every.parse().unwrap());
+            assert_eq!(usual.to_string(), name);
+            assert_eq!(name.parse(), Ok(usual));
         }
     }
 

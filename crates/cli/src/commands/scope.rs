@@ -1,6 +1,6 @@
 //! The rows that commands are about: options for devices, times and groups.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_query::Question;
@@ -64,7 +64,7 @@ impl Times {
 
     /// The moments at which the time begins and ends, as far as it does.
     pub(super) fn ends(&self) -> (Option<Moment>, Option<Moment>) {
-        (self.last.map(before_now).or(self.since), self.until)
+        (self.last.map(human::before_now).or(self.since), self.until)
     }
 
     /// Returns the scope of the rows of this time.
@@ -103,14 +103,6 @@ impl Selected {
             .advise("no readings", "swap --since and --until")?;
         Ok(filter)
     }
-}
-
-/// The moment of this time ago.
-fn before_now(ago: Duration) -> Moment {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-    let now = now.map_or(0, ms);
-    Moment::from_unix_ms(now.saturating_sub(ms(ago)))
 }
 
 /// Returns the most bytes of a result that are read: at most 1 GiB, and less if no answers to the questions about such readings

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_transport::client::Client;
-use tfhe_sbc_transport::identity::CertificateFiles;
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::signature::SigningKey;
 use zeroize::Zeroizing;
@@ -71,9 +69,7 @@ impl Server {
 
     fn identity(&self, identity: &str) -> Outcome<Identity> {
         let name = self.identity.as_deref().unwrap_or(identity);
-        let own = CertificateFiles::named(&self.tls, name);
-        let authority = TlsFiles::in_directory(&self.tls).ca.certificate;
-        Identity::load(&authority, &own).advise(
+        Identity::in_directory(&self.tls, name).advise(
             "no identity to show the server",
             "make certificates with `tfhe-sbc certs`",
         )

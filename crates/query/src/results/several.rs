@@ -47,22 +47,25 @@ impl Decryption {
             joined
         });
         if is_joined {
-            sort(&mut joined.answers);
+            sort_answers(&mut joined.answers, |answer| {
+                (name_of(answer), group_of(answer))
+            });
         }
         Some(joined)
     }
 }
 
-/// Sorts answers by their questions, in the order in which these come first, and then by their groups.
-fn sort(answers: &mut [Result<Answer, Unreadable>]) {
+/// Sorts answers, of which `of` tells the names and groups, by their questions, in the order in which these come first, and then
+/// by their groups.
+pub fn sort_answers<T>(answers: &mut [T], of: impl Fn(&T) -> (&str, Option<&GroupKey>)) {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for answer in answers.iter() {
         let next = places.len();
-        places.entry(name_of(answer).to_owned()).or_insert(next);
+        places.entry(of(answer).0.to_owned()).or_insert(next);
     }
     answers.sort_by_cached_key(|answer| {
-        let place = places.get(name_of(answer)).copied();
-        (place, group_of(answer).cloned())
+        let (name, group) = of(answer);
+        (places.get(name).copied(), group.cloned())
     });
 }
 

@@ -4,10 +4,12 @@ use hyper::Method;
 use hyper::body::Bytes;
 
 use super::{Ask, Client, ClientError, QueryReply, most};
+use crate::catalogue::{Filter, Names};
 use crate::standing::{
-    PeriodFilter, PeriodList, STANDING_PATH, Standing, StandingList, StandingName, Terms,
+    Period, PeriodFilter, PeriodList, STANDING_PATH, Standing, StandingList, StandingName, Terms,
 };
 use tfhe_sbc_upload::moments::Moment;
+use tfhe_sbc_upload::readings::Column;
 
 impl Client {
     /// Leaves a query with the server, which answers it for each period of time once it is over.
@@ -87,6 +89,53 @@ impl Client {
         let path = format!("{STANDING_PATH}/{name}/periods{}", filter.to_query());
         let reply = self.ask(asked, Method::GET, path, Bytes::new())?;
         self.parse(reply.body())
+    }
+
+    /// Returns all periods of a standing query that meet a filter, the latest first, page by page.
+    ///
+    /// # Errors
+    /// Those of [`Client::standing`].
+    pub fn all_periods(
+        &self,
+        name: &StandingName,
+        filter: PeriodFilter,
+    ) -> Result<Vec<Period>, ClientError> {
+        let mut filter = filter;
+        let mut all = Vec::new();
+        loop {
+            let page = self.periods(name, &filter)?;
+            all.extend(page.periods);
+            match page.next {
+                Some(next) => filter.before = Some(next),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Returns the columns of the last upload of devices, which a standing query about them is sealed for; `None` if nothing of
+    /// them is stored.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or refuses.
+    pub fn columns_of(&self, names: &Names) -> Result<Option<Vec<Column>>, ClientError> {
+        match self.list(&Filter::last_of(names.clone()))?.readings.first() {
+            None => Ok(None),
+            Some(upload) => Ok(Some(self.columns(&upload.id.into())?.columns)),
+        }
+    }
+
+    /// Returns those of several names that nothing is stored of yet: they may be misspelt.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or refuses.
+    pub fn unknown<'a>(&self, names: &'a Names) -> Result<Vec<&'a str>, ClientError> {
+        let mut unknown = Vec::new();
+        for (pattern, one) in names.patterns().iter().zip(names.each()) {
+            if self.list(&Filter::last_of(one))?.readings.is_empty() {
+                unknown.push(pattern.as_str());
+            }
+        }
+        Ok(unknown)
     }
 
     /// Returns the result of the period of a standing query that begins at a moment.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use tfhe_sbc_query::scope::{Grouping, Period, Scope};
+use tfhe_sbc_query::scope::{Grouping, NoPart, Period, Scope};
 use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::protocol::Selection;
@@ -40,31 +40,14 @@ impl Every {
     }
 }
 
-/// The usual name of a standing query of a period.
-fn usual_name(period: Period) -> Outcome<StandingName> {
-    let name = match period.to_string().as_str() {
-        "hour" => "hourly".to_owned(),
-        "day" => "daily".to_owned(),
-        "week" => "weekly".to_owned(),
-        "minute" => "every-1m".to_owned(),
-        other => format!("every-{other}"),
-    };
-    name.parse().explain("no name")
-}
-
 /// Returns the groups of each period: those that are asked for, by the period itself if by no part of it.
 fn groups(by: Option<Grouping>, period: Period) -> Outcome<Grouping> {
-    let by = by.unwrap_or_default();
-    match by.period {
-        Some(part) if !part.divides(period) => Err(failure(
-            format_args!("--every {period} does not consist of whole groups of --by {part}"),
+    by.unwrap_or_default().in_each(period).map_err(|NoPart { every, part }| {
+        failure(
+            format_args!("--every {every} does not consist of whole groups of --by {part}"),
             "leave the time out of --by for one answer a period, or take a part of the period, like --every 1d --by hour",
-        )),
-        part => Ok(Grouping {
-            period: part.or(Some(period)),
-            ..by
-        }),
-    }
+        )
+    })
 }
 
 /// Returns the devices that the standing query is about.
@@ -112,7 +95,7 @@ pub(super) fn leave(arguments: &Arguments, period: Period) -> Outcome<()> {
     };
     let name = match name {
         Some(name) => name.clone(),
-        None => usual_name(period)?,
+        None => StandingName::usual(terms.every),
     };
     let client = arguments.server.connect("owner")?;
     let of_readings = columns_of(&arguments.questions, &client, &terms.names)?;
@@ -147,33 +130,19 @@ pub(super) fn leave(arguments: &Arguments, period: Period) -> Outcome<()> {
 
 /// Says which of several names are those of no device yet: they may be misspelt.
 fn note_unknown(client: &Client, names: &Names) -> Outcome<()> {
-    for pattern in names.patterns() {
-        let one = Filter {
-            names: pattern.parse().explain("--device")?,
-            limit: Some(1),
-            ..Filter::ALL
-        };
-        let list = client.list(&one).explain("no list of readings")?;
-        if list.readings.is_empty() {
-            output::note(format_args!(
-                "nothing of '{pattern}' is stored yet; it counts once there is"
-            ));
-        }
+    for pattern in client.unknown(names).explain("no list of readings")? {
+        output::note(format_args!(
+            "nothing of '{pattern}' is stored yet; it counts once there is"
+        ));
     }
     Ok(())
 }
 
 /// Returns the columns of the last upload of devices, which the questions are sealed for.
 fn columns_of(questions: &Questions, client: &Client, names: &Names) -> Outcome<Vec<Column>> {
-    let last = Filter {
-        names: names.clone(),
-        limit: Some(1),
-        ..Filter::ALL
-    };
-    let list = client.list(&last).explain("no list of readings")?;
-    if let Some(upload) = list.readings.first() {
-        let list = client.columns(&upload.id.into());
-        return Ok(list.explain("no columns of the readings")?.columns);
+    let of_last = client.columns_of(names);
+    if let Some(columns) = of_last.explain("no columns of the readings")? {
+        return Ok(columns);
     }
     let Some(path) = &questions.columns else {
         return Err(failure(

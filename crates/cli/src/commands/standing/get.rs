@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::client::Client;
-use tfhe_sbc_transport::standing::{Period, PeriodFilter, PeriodState, StandingName};
+use tfhe_sbc_transport::standing::{
+    LARGEST_RESULT, Period, PeriodFilter, PeriodState, StandingName,
+};
 
 use super::One;
 use crate::commands::decrypt;
@@ -13,9 +15,6 @@ use crate::commands::scope::Times;
 use crate::export::Format;
 use crate::failure::{Explain, Outcome, failure};
 use crate::{keys, output, progress, report};
-
-/// The largest result that is read.
-const LARGEST: u64 = 1 << 30;
 
 /// Writes the encrypted results of periods into a directory, a file NAME-TIME.tsbc each, or one after the other into one file;
 /// `decrypt` shows one table of either. Files that are there already and have not changed are not fetched again.
@@ -71,15 +70,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let name = &arguments.of.name;
     let client = arguments.of.connect()?;
     let (since, until) = arguments.times.ends();
-    let found = periods(
-        &client,
-        name,
-        PeriodFilter {
-            since,
-            until,
-            ..PeriodFilter::default()
-        },
-    )?;
+    let filter = PeriodFilter {
+        since,
+        until,
+        ..PeriodFilter::default()
+    };
+    let found = client.all_periods(name, filter);
+    let found = found.explain("no list of periods")?;
     let mut with_results: Vec<&Period> = found
         .iter()
         .filter(|period| period.result.is_some())
@@ -132,21 +129,6 @@ fn is_directory(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-/// Returns the periods of a time, page by page, the latest first.
-fn periods(client: &Client, name: &StandingName, filter: PeriodFilter) -> Outcome<Vec<Period>> {
-    let mut filter = filter;
-    let mut all = Vec::new();
-    loop {
-        let page = client.periods(name, &filter);
-        let page = page.explain("no list of periods")?;
-        all.extend(page.periods);
-        match page.next {
-            Some(next) => filter.before = Some(next),
-            None => return Ok(all),
-        }
-    }
-}
-
 /// Says which periods have no result, or not the last word.
 fn note_others(periods: &[Period], name: &StandingName) {
     let count = |state| {
@@ -189,7 +171,7 @@ fn all(client: &Client, name: &StandingName, periods: &[&Period]) -> Outcome<Vec
 }
 
 fn fetch(client: &Client, name: &StandingName, period: &Period) -> Outcome<Vec<u8>> {
-    let reply = client.period_result(name, period.from, LARGEST);
+    let reply = client.period_result(name, period.from, LARGEST_RESULT);
     Ok(reply.explain("no result")?.result)
 }
 

@@ -29,27 +29,6 @@ struct Shown {
     periods: Vec<Period>,
 }
 
-/// The state of a standing query in words.
-fn state(standing: &Standing) -> String {
-    let mut words = Vec::new();
-    if standing.paused {
-        words.push("paused".to_owned());
-    }
-    if standing.problem.is_some() {
-        words.push("no room".to_owned());
-    }
-    for (number, word) in [(standing.waiting, "waiting"), (standing.failed, "failed")] {
-        if number > 0 {
-            words.push(format!("{} {word}", report::count(number)));
-        }
-    }
-    match (words.is_empty(), standing.next_at.is_some()) {
-        (false, _) => words.join(", "),
-        (true, true) => "up to date".to_owned(),
-        (true, false) => "ended".to_owned(),
-    }
-}
-
 /// The devices in words.
 fn devices(standing: &Standing) -> String {
     match standing.devices.as_str() {
@@ -87,7 +66,7 @@ pub(super) fn list(server: &Server, json: bool) -> Outcome<()> {
             report::plain(&one.by),
             devices(one),
             one.computed_until.to_string(),
-            state(one),
+            one.state(),
             report::count(one.results),
             report::bytes(one.bytes),
         ]);
@@ -132,7 +111,7 @@ pub(super) fn show(ShowArguments { of, limit, json }: &ShowArguments) -> Outcome
         "keep",
         keep.unwrap_or_else(|| "until it is removed".to_owned()),
     );
-    say("state", state(&standing));
+    say("state", standing.state());
     say("computed until", standing.computed_until.to_string());
     if let Some(next) = &standing.next_at {
         say("goes on at", report::plain(next));
