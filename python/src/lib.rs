@@ -3,9 +3,11 @@
 //!
 //! [`server`] loads uploads as [`number`]s, whose operators and those of [`mask`]s make new ones;
 //! [`compute`] computes them, watched by [`watch`]; [`results`] seals what was computed, and
-//! [`keys`] decrypts it.
+//! [`keys`] decrypts it. [`sealing`] makes requests of questions in words, which a [`server`] answers, or one that runs
+//! elsewhere and that a [`client`] talks to.
 #![forbid(unsafe_code)]
 
+mod client;
 mod compute;
 mod errors;
 mod keys;
@@ -13,6 +15,7 @@ mod mask;
 mod number;
 mod params;
 mod results;
+mod sealing;
 mod server;
 mod watch;
 
@@ -22,6 +25,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tfhe_sbc_python_shared::fill(module)?;
+    module.add_class::<client::Client>()?;
+    module.add_class::<client::Standing>()?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::ServerKey>()?;
     module.add_class::<mask::Mask>()?;

@@ -1,12 +1,18 @@
 //! Results: what was computed, as bytes, under the small key.
 
+use std::path::PathBuf;
+
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
-use tfhe_sbc_python_shared::errors::{self, FormatError, TfheSbcError, refused};
-use tfhe_sbc_query::results::{AnswerValue, Ciphertexts, Meaning, Results, ResultsError, Spread};
+use tfhe_sbc_python_shared::errors::{self, FormatError, KeyMismatch, TfheSbcError, refused};
+use tfhe_sbc_query::results::{
+    AnswerParts, AnswerValue, Ciphertexts, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
+    sort_answers,
+};
+use tfhe_sbc_query::scope::GroupKey;
 use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::Column;
 
@@ -15,6 +21,7 @@ use crate::errors::refused as error;
 use crate::keys::SecretKey;
 use crate::mask::Mask;
 use crate::number::{Number, number};
+use crate::sealing::devices_at_hand;
 use crate::server::Server;
 use crate::watch::watched;
 
@@ -30,6 +37,10 @@ fn results_error(error: ResultsError) -> PyErr {
         ResultsError::Metadata(tfhe_sbc_upload::metadata::MetadataError::Wire(error)) => {
             errors::wire(error)
         }
+        error @ ResultsError::DeviceKey(_) => KeyMismatch::new_err(format!(
+            "{error}: give the directory of switch keys that the question was asked with, with device_keys="
+        )),
+        error @ ResultsError::SwitchKey(_) => KeyMismatch::new_err(error.to_string()),
         error => FormatError::new_err(error.to_string()),
     }
 }
@@ -151,51 +162,69 @@ type GroupTuple = (Option<String>, Option<i64>);
 type OpenedAnswer = (String, Option<GroupTuple>, Py<PyAny>);
 
 /// The answers of a result in the clear: each with its name, its group and its value. An answer that cannot be read has the error
-/// in place of its value.
+/// in place of its value. Of several results that follow one another, the answers are sorted by question and group. `device_keys` is
+/// the directory of the switch keys that the questions were asked with.
 #[pyfunction]
 pub(crate) fn open_result(
     py: Python<'_>,
     bytes: &[u8],
     secret: &SecretKey,
+    device_keys: Option<PathBuf>,
 ) -> PyResult<Vec<OpenedAnswer>> {
-    let parameters = secret.secret.parameters();
-    let parsed = Results::parse(bytes, parameters, secret.secret.fingerprint());
-    let (results, parts) = parsed.map_err(results_error)?;
-    let mut opened = Vec::with_capacity(results.answers.len());
-    for (answer, own) in results.answers.into_iter().zip(parts) {
-        let group = answer.group.clone();
-        let group = group.map(|group| (group.device, group.from.map(Moment::unix_ms)));
-        let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
-        let Some(blocks) = blocks else {
-            let reason = error(tfhe_sbc_columns::Error::Implausible);
-            opened.push((answer.name, group, reason.into_value(py).into_any()));
-            continue;
-        };
-        let truths = match &answer.meaning {
-            Meaning::Rows(labels) => Some(is_single(labels)),
-            _ => None,
-        };
-        let is_count = matches!(answer.meaning, Meaning::Count | Meaning::Present(_));
-        let name = answer.name.clone();
-        let answer = match answer.read(parameters, &blocks) {
-            Ok(answer) => answer,
-            Err(reason) => {
-                opened.push((name, group, results_error(reason).into_value(py).into_any()));
-                continue;
-            }
-        };
-        let truth = |block: &u64| *block == 1;
-        let value = match truths {
-            Some(true) => blocks.iter().any(truth).into_py_any(py)?,
-            Some(false) => {
-                let truths = blocks.iter().map(truth).collect();
-                PyArray1::<bool>::from_vec(py, truths).into_py_any(py)?
-            }
-            None => python_value(py, answer.value, is_count)?,
-        };
-        opened.push((answer.name, group, value));
+    let (parameters, key_set) = (secret.secret.parameters(), secret.secret.fingerprint());
+    let devices = devices_at_hand(parameters, key_set, device_keys.as_deref())?;
+    let all = Results::parse_all(bytes, parameters, key_set, devices.as_ref());
+    let mut all = all.map_err(results_error)?;
+    let is_one = all.len() == 1;
+    let mut opened = Vec::new();
+    for (results, parts) in &mut all {
+        let answers = results.answers.drain(..).zip(parts.drain(..));
+        for (answer, own) in answers {
+            let (name, group) = (answer.name.clone(), answer.group.clone());
+            let value = opened_value(py, answer, own, secret)?;
+            opened.push((name, group, value));
+        }
     }
-    Ok(opened)
+    if !is_one {
+        sort_answers(&mut opened, |(name, group, _)| (name, group.as_ref()));
+    }
+    let tuple = |group: GroupKey| (group.device, group.from.map(Moment::unix_ms));
+    let opened = opened.into_iter();
+    Ok(opened
+        .map(|(name, group, value)| (name, group.map(tuple), value))
+        .collect())
+}
+
+/// The value of an answer, or the error that says why it cannot be read.
+fn opened_value(
+    py: Python<'_>,
+    answer: EncryptedAnswer,
+    own: AnswerParts,
+    secret: &SecretKey,
+) -> PyResult<Py<PyAny>> {
+    let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
+    let Some(blocks) = blocks else {
+        let reason = error(tfhe_sbc_columns::Error::Implausible);
+        return Ok(reason.into_value(py).into_any());
+    };
+    let truths = match &answer.meaning {
+        Meaning::Rows(labels) => Some(is_single(labels)),
+        _ => None,
+    };
+    let is_count = matches!(answer.meaning, Meaning::Count | Meaning::Present(_));
+    let answer = match answer.read(secret.secret.parameters(), &blocks) {
+        Ok(answer) => answer,
+        Err(reason) => return Ok(results_error(reason).into_value(py).into_any()),
+    };
+    let truth = |block: &u64| *block == 1;
+    match truths {
+        Some(true) => blocks.iter().any(truth).into_py_any(py),
+        Some(false) => {
+            let truths = blocks.iter().map(truth).collect();
+            PyArray1::<bool>::from_vec(py, truths).into_py_any(py)
+        }
+        None => python_value(py, answer.value, is_count),
+    }
 }
 
 /// Returns whether truth values are a single one and no list: its only row has no label.

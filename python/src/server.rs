@@ -7,14 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns as columns;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
-use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_engine::server_key::SeededServerKey;
-use tfhe_sbc_python_shared::device::{ColumnTuple, Session, under};
+use tfhe_sbc_python_shared::device::{ColumnTuple, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
-use tfhe_sbc_query::Question;
 use tfhe_sbc_query::evaluate::{EvaluateError, Form, StoredUpload, evaluate, first_header};
-use tfhe_sbc_query::request::{EncryptThresholds, Manner, Request};
-use tfhe_sbc_query::scope::{Grouping, NoGrouping, Scope};
+use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_upload::definition::{Under, UploadKind};
 use tfhe_sbc_upload::fresh_seeds;
 use tfhe_sbc_upload::moments::Moment;
@@ -24,6 +21,7 @@ use crate::errors::refused;
 use crate::keys::ServerKey;
 use crate::number::{Number, number};
 use crate::params::Parameters;
+use crate::sealing::{self, KeysTuple};
 use crate::watch::{check_process, watched};
 
 /// A server that computes on ciphertexts, or a rehearsal.
@@ -117,14 +115,13 @@ impl Server {
         loaded(self.0.load_clear(metadata, &values))
     }
 
-    /// Answers questions as the service does: the bytes of a result. Of the keys, the session encrypts thresholds, and the bytes beside
-    /// it are those of a public key for sanitised answers.
+    /// Answers questions as the service does: the bytes of a result.
     fn query<'py>(
         &self,
         py: Python<'py>,
         boxes: Vec<(Option<String>, Bound<'py, PyBytes>)>,
         asked: (Vec<String>, ScopeTuple),
-        keys: (Option<Py<Session>>, Option<Vec<u8>>),
+        keys: KeysTuple,
         max_bootstraps: u64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
@@ -141,15 +138,7 @@ impl Server {
             bytes: bytes.as_bytes(),
         });
         let boxes: Vec<StoredUpload<'_>> = boxes.collect();
-        let questions: Vec<Question> = questions
-            .iter()
-            .map(|text| {
-                text.parse()
-                    .map_err(|error: tfhe_sbc_query::parse::ParseError| {
-                        TfheSbcError::new_err(error.to_string())
-                    })
-            })
-            .collect::<PyResult<_>>()?;
+        let questions = sealing::questions(&questions)?;
         let first = boxes
             .first()
             .map(|first| first.bytes)
@@ -157,32 +146,13 @@ impl Server {
         let header = first_header(first).map_err(errors::wire)?;
         let upload = Upload::parse(first, key.parameters(), header.key);
         let metadata = upload.map_err(errors::readings)?.metadata;
-        let parameters = key.parameters();
-        let (session, sanitise) = keys;
-        let public_key = sanitise.as_deref().map(DevicePublicKey::from_bytes);
-        let public_key = public_key.transpose().map_err(errors::wire)?;
-        let manner = Manner {
-            scope,
-            public_key: public_key.as_ref(),
-            ..Manner::default()
-        };
-        let seal = |key, encrypt: Option<&mut EncryptThresholds<'_>>| {
-            Request::seal_in(manner, &questions, &metadata, (parameters, key), encrypt)
-        };
-        let request = match &session {
-            None => seal(key.fingerprint(), None),
-            Some(session) => {
-                let session = session.get();
-                let device = session.key();
-                session.with_encryptor(|encryptor| {
-                    seal(device, Some(&mut |values| encryptor.encrypt_values(values)))
-                })?
-            }
-        };
-        let request = request.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
-        // Without a packing key, answers are such as can be loaded and computed on again, which sanitised ones are not.
-        let form = match (key.packing_key(), &public_key) {
-            (None, None) => Form::Whole,
+        let under = (key.parameters(), key.fingerprint());
+        let request = sealing::seal(&questions, &metadata, scope, under, &keys)?;
+        let (_, sanitise, device_keys) = &keys;
+        // Without a packing key, answers are such as can be loaded and computed on again, which sanitised ones are not, nor
+        // those without masks.
+        let form = match (key.packing_key(), sanitise, device_keys) {
+            (None, None, None) => Form::Whole,
             _ => Form::ForDecryption,
         };
         let answered = watched(py, progress, |progress| {
@@ -205,15 +175,11 @@ impl Server {
 type ScopeTuple = (Option<i64>, Option<i64>, Option<u32>, Option<String>);
 
 fn scope((since, until, newest, by): ScopeTuple) -> PyResult<Scope> {
-    let by: Option<Grouping> = by
-        .map(|by| by.parse())
-        .transpose()
-        .map_err(|error: NoGrouping| errors::refused("no groups", error.to_string()))?;
     Ok(Scope {
         since: since.map(Moment::from_unix_ms),
         until: until.map(Moment::from_unix_ms),
         newest,
-        by: by.unwrap_or_default(),
+        by: sealing::groups(by.as_deref())?,
     })
 }
 

@@ -11,6 +11,7 @@ decrypts nothing with it.
 """
 
 from . import params
+from ._client import Client, StandingQuery
 from ._encrypted import (
     Cost,
     EncryptedColumn,
@@ -34,6 +35,7 @@ from .fleet import Fleet, FleetError
 from .params import Parameters
 
 __all__ = [
+    "Client",
     "Column",
     "Compact",
     "Cost",
@@ -57,6 +59,7 @@ __all__ = [
     "SecretKey",
     "Server",
     "ServerKey",
+    "StandingQuery",
     "TfheSbcError",
     "__version__",
     "compute",

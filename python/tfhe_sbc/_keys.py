@@ -6,7 +6,10 @@ import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import _native
 from ._encrypted import Encrypted, Encrypted_, compute
@@ -18,23 +21,46 @@ from .params import Parameters, shipped
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def _group_key(group: tuple[str | None, int | None]) -> str | datetime | tuple[str, datetime]:
+#: The key of a group: the name of a device, the moment at which a period begins, or both.
+Group = Union[str, datetime, tuple[str, datetime]]
+#: The answer to a question: a number, a row with its value, rows or leaves, values, or why there is none.
+Answer = Union[
+    float, bool, tuple[str, float], list[str], NDArray[np.float64], NDArray[np.bool_], ValueError
+]
+
+
+#: An answer as the extension module opens it: its question, its group and its value.
+_Opened = tuple[str, Union[tuple[Union[str, None], Union[int, None]], None], Answer]
+
+
+def moment_of(ms: int) -> datetime:
+    """The moment, in UTC, of milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=ms)
+
+
+def _group_key(group: tuple[str | None, int | None]) -> Group:
     device, ms = group
     if ms is None:
         return device or ""
-    start = _EPOCH + timedelta(milliseconds=ms)
+    start = moment_of(ms)
     return start if device is None else (device, start)
 
 
-def _by_question(answers: list[tuple[str, tuple[str | None, int | None] | None, Any]]) -> Any:
+def by_group(answers: list[_Opened]) -> dict[str, dict[Group, Answer]]:
+    """Answers of groups: dicts from these, by question."""
+    grouped: dict[str, dict[Group, Answer]] = {}
+    for name, group, value in answers:
+        grouped.setdefault(name, {})[_group_key(group or (None, None))] = value
+    return grouped
+
+
+def _by_question(answers: list[_Opened]) -> Any:
     """The only answer, or a dict from questions to answers; those of groups are dicts, too."""
     if len(answers) == 1 and answers[0][1] is None:
         return answers[0][2]
     if all(group is None for _, group, _ in answers):
         return dict(zip(distinct(name for name, _, _ in answers), (it for _, _, it in answers)))
-    grouped: dict[str, dict[Any, Any]] = {}
-    for name, group, value in answers:
-        grouped.setdefault(name, {})[_group_key(group or (None, None))] = value
+    grouped = by_group(answers)
     return next(iter(grouped.values())) if len(grouped) == 1 else grouped
 
 
@@ -110,12 +136,25 @@ class SecretKey:
         with telling(progress, "making the server key", " rows") as callback:
             return ServerKey(self._key.server_key(callback))
 
-    def decrypt(self, value: Encrypted | bytes, progress: Progress = None) -> Any:
+    def _opened(self, result: bytes, device_keys: PathLike | None) -> list[_Opened]:
+        directory = None if device_keys is None else os.fspath(device_keys)
+        return _native.open_result(result, self._key, directory)
+
+    def decrypt(
+        self,
+        value: Encrypted | bytes,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+    ) -> Any:
         """Decrypts what was computed, and computes it before if it was not.
 
         Args:
-            value: an encrypted column, number or mask, or the bytes of a result.
+            value: an encrypted column, number or mask, or the bytes of a result, or of several results
+                that follow one another.
             progress: of the computation, as in :func:`tfhe_sbc.compute`.
+            device_keys: the directory of switch keys that questions were asked with, if they were
+                asked with ``device_keys``.
 
         Returns:
             Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
@@ -124,12 +163,11 @@ class SecretKey:
             the names of devices, the moments at which periods begin, or pairs of these.
 
         Raises:
-            KeyMismatch: it is of another key set.
+            KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
             FormatError: bytes that are no result.
         """
         if isinstance(value, (bytes, bytearray, memoryview)):
-            answers = _native.open_result(bytes(value), self._key)
-            return _by_question(answers)
+            return _by_question(self._opened(bytes(value), device_keys))
         if not isinstance(value, Encrypted_):
             raise TypeError(
                 f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "

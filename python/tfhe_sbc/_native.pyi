@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 __version__: str
 __all__ = [
+    "Client",
     "DeviceKey",
     "FormatError",
     "KeyMismatch",
@@ -19,6 +20,7 @@ __all__ = [
     "Server",
     "ServerKey",
     "Session",
+    "Standing",
     "TfheSbcError",
     "__version__",
     "compute",
@@ -70,6 +72,8 @@ _Declared = tuple[bool, list[float], list[float], list[float], str]
 _Column = tuple[
     str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
 ]
+_Keys = tuple[Session | None, bytes | None, str | None]
+_Terms = tuple[str, str | None, int | None, int | None, str | None, str | None]
 _Loaded = tuple[list[tuple[str, str, Number | None]], list[str]]
 
 @final
@@ -154,10 +158,70 @@ class Server:
         self,
         boxes: list[tuple[str | None, bytes]],
         asked: tuple[list[str], tuple[int | None, int | None, int | None, str | None]],
-        keys: tuple[Session | None, bytes | None],
+        keys: _Keys,
         max_bootstraps: int,
         progress: _Progress,
     ) -> bytes: ...
+
+@final
+class Client:
+    def __new__(cls, url: str, tls: str, identity: str) -> Client: ...
+    def leave(
+        self,
+        called: str | None,
+        asked: tuple[list[str], _Terms, str | None],
+        keys: _Keys,
+    ) -> tuple[Standing, list[str]]: ...
+    def standing_queries(self) -> list[Standing]: ...
+    def standing(self, called: str) -> Standing: ...
+    def pause_standing(self, called: str) -> Standing: ...
+    def resume_standing(self, called: str) -> Standing: ...
+    def remove_standing(self, called: str) -> Standing: ...
+    def standing_results(
+        self,
+        called: str,
+        times: tuple[int | None, int | None, str | None],
+        progress: _Progress,
+    ) -> bytes: ...
+
+@final
+class Standing:
+    @property
+    def name(self) -> str: ...
+    @property
+    def questions(self) -> list[str]: ...
+    @property
+    def every(self) -> str: ...
+    @property
+    def by(self) -> str: ...
+    @property
+    def devices(self) -> str: ...
+    @property
+    def since(self) -> int: ...
+    @property
+    def until(self) -> int | None: ...
+    @property
+    def grace(self) -> str: ...
+    @property
+    def keep(self) -> str | None: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def paused(self) -> bool: ...
+    @property
+    def computed_until(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def results(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def late(self) -> int: ...
 
 @final
 class Number:
@@ -223,6 +287,6 @@ def seal(
     answers: list[tuple[str, str, list[_Computable], str, list[str]]], bootstraps: int
 ) -> bytes: ...
 def open_result(
-    bytes: bytes, secret: SecretKey
+    bytes: bytes, secret: SecretKey, device_keys: str | None
 ) -> list[tuple[str, tuple[str | None, int | None] | None, Any]]: ...
 def load_result(server: Server, bytes: bytes) -> list[tuple[str, str, list[str] | None, Any]]: ...

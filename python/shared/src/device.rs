@@ -165,6 +165,11 @@ impl Session {
         self.lock().fingerprint()
     }
 
+    /// The key's parameters.
+    pub fn parameters(&self) -> Parameters {
+        *self.lock().parameters()
+    }
+
     /// Calls `work` with an encryptor for one message.
     ///
     /// # Errors
