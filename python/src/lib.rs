@@ -1,7 +1,7 @@
 //! The extension module of `tfhe_sbc`: bindings of the crate `tfhe-sbc-columns` and of keys. The
 //! classes that users see are written in Python on top of it.
 //!
-//! [`server`] loads uploads as [`number`]s, whose operators and those of [`mask`]s make new ones;
+//! [`server`] loads uploads as [`number`]s, or as [`optional`] ones, whose operators and those of [`mask`]s make new ones;
 //! [`compute`] computes them, watched by [`watch`]; [`results`] seals what was computed, and
 //! [`keys`] decrypts it. [`sealing`] makes requests of questions in words, which a [`server`] answers, or one that runs
 //! elsewhere and that a [`client`] talks to.
@@ -13,6 +13,7 @@ mod errors;
 mod keys;
 mod mask;
 mod number;
+mod optional;
 mod params;
 mod results;
 mod sealing;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keys::ServerKey>()?;
     module.add_class::<mask::Mask>()?;
     module.add_class::<number::Number>()?;
+    module.add_class::<optional::Optional>()?;
     module.add_class::<params::Parameters>()?;
     module.add_class::<server::Server>()?;
     module.add_function(wrap_pyfunction!(compute::compute, module)?)?;

@@ -20,11 +20,11 @@ pub(crate) fn number(number: columns::Number) -> PyResult<Number> {
     Ok(Number(number))
 }
 
-fn made(made: Result<columns::Number, columns::Error>) -> PyResult<Number> {
+pub(crate) fn made(made: Result<columns::Number, columns::Error>) -> PyResult<Number> {
     number(made.map_err(refused)?)
 }
 
-fn relation(sign: &str) -> PyResult<Relation> {
+pub(crate) fn relation(sign: &str) -> PyResult<Relation> {
     let known = Relation::ALL.into_iter().find(|(_, text)| *text == sign);
     known
         .map(|(relation, _)| relation)

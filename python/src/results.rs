@@ -9,8 +9,8 @@ use pyo3::types::PyBytes;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
 use tfhe_sbc_python_shared::errors::{self, FormatError, KeyMismatch, TfheSbcError, refused};
 use tfhe_sbc_query::results::{
-    AnswerParts, AnswerValue, Ciphertexts, EncryptedAnswer, Meaning, Results, ResultsError, Spread,
-    sort_answers,
+    AnswerParts, AnswerValue, Ciphertexts, EncryptedAnswer, Gaps, Meaning, Results, ResultsError,
+    Spread, sort_answers,
 };
 use tfhe_sbc_query::scope::GroupKey;
 use tfhe_sbc_upload::moments::Moment;
@@ -64,8 +64,8 @@ pub(crate) fn seal<'py>(
                 Some(first) => first.check_same(&part).map_err(error)?,
                 None => first = Some(part.clone()),
             }
-            // The column that a spread is of only tells its encoding.
-            if is_spread(&kind) && place == 0 {
+            // The column that these are of only tells its encoding.
+            if (is_spread(&kind) || is_optional(&kind)) && place == 0 {
                 blocks.push(0);
                 continue;
             }
@@ -97,6 +97,52 @@ pub(crate) fn seal<'py>(
 /// Returns whether this kind of answer is a measure of how far values are from each other.
 fn is_spread(kind: &str) -> bool {
     kind.ends_with("variance") || kind.ends_with("std")
+}
+
+/// Returns whether this kind of answer is of readings some of which may be missing.
+fn is_optional(kind: &str) -> bool {
+    kind.starts_with("optional_")
+}
+
+/// The meaning of an answer about readings some of which may be missing, of whose parts the first is these readings.
+fn optional_meaning(
+    kind: &str,
+    column: Column,
+    rows: u32,
+    blocks: &[u32],
+    labels: Vec<String>,
+) -> Option<Meaning> {
+    let optional = |meaning, gaps| Some(Meaning::Optional(Box::new(meaning), gaps));
+    match (kind.strip_prefix("optional_")?, blocks) {
+        ("numbers", [_, _, _]) => optional(Meaning::Scores(column, labels), Gaps::Flagged),
+        ("mean", &[_, count, _]) => optional(Meaning::Mean(column, rows), Gaps::Counted(count)),
+        ("min", [_, _]) => optional(Meaning::Reading(column), Gaps::Marked(false)),
+        ("max", [_, _]) => optional(Meaning::Reading(column), Gaps::Marked(true)),
+        ("range", [_, _, _]) => optional(Meaning::Range(column), Gaps::Marked(false)),
+        (place @ ("argmin" | "argmax"), &[_, code, _]) => optional(
+            Meaning::Place(column, code, labels),
+            Gaps::Marked(place == "argmax"),
+        ),
+        (spread, &[_, count, sum_blocks, _]) if is_spread(spread) => {
+            let measure = measure(spread);
+            let spread = Meaning::Spread {
+                column,
+                rows,
+                sum_blocks,
+                measure,
+            };
+            optional(spread, Gaps::Counted(count))
+        }
+        _ => None,
+    }
+}
+
+/// The measure of a kind of answer that is one.
+fn measure(kind: &str) -> Spread {
+    Spread {
+        sample: kind.starts_with("sample"),
+        root: kind.ends_with("std"),
+    }
 }
 
 fn meaning(
@@ -142,17 +188,21 @@ fn meaning(
             column: column(of),
             rows: of.0.row_count() as u32,
             sum_blocks: blocks[1],
-            measure: Spread {
-                sample: kind.starts_with("sample"),
-                root: kind.ends_with("std"),
-            },
+            measure: measure(kind),
         },
+        (optional, [Computable::Number(of), ..]) if is_optional(optional) => {
+            let rows = of.0.row_count() as u32;
+            let meaning = optional_meaning(optional, column(of), rows, blocks, labels);
+            return meaning.ok_or_else(|| without_form(name));
+        }
         _ => {
-            return Err(TfheSbcError::new_err(format!(
-                "'{name}' has no form as a result: seal its parts"
-            )));
+            return Err(without_form(name));
         }
     })
+}
+
+fn without_form(name: &str) -> PyErr {
+    TfheSbcError::new_err(format!("'{name}' has no form as a result: seal its parts"))
 }
 
 /// The group of an answer: its device and the beginning of its period in milliseconds since 1970, as far as it has them.

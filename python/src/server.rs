@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tfhe_sbc_columns as columns;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
+use tfhe_sbc_columns::{self as columns, Values};
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{ColumnTuple, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
@@ -20,6 +20,7 @@ use tfhe_sbc_upload::readings::{ReadingsMetadata, Upload};
 use crate::errors::refused;
 use crate::keys::ServerKey;
 use crate::number::{Number, number};
+use crate::optional::Optional;
 use crate::params::Parameters;
 use crate::sealing::{self, KeysTuple};
 use crate::watch::{check_process, watched};
@@ -28,9 +29,15 @@ use crate::watch::{check_process, watched};
 #[pyclass(frozen)]
 pub(crate) struct Server(pub(crate) columns::Server);
 
-/// A column of a loaded table: name, unit, number. It has no number if its readings may be missing, because operators would take
-/// what is missing for a reading.
-type LoadedColumn = (String, String, Option<Number>);
+/// The values of a column of a loaded table.
+#[derive(IntoPyObject)]
+enum LoadedValues {
+    Whole(Number),
+    Optional(Optional),
+}
+
+/// A column of a loaded table: name, unit, values.
+type LoadedColumn = (String, String, LoadedValues);
 
 /// A table: its columns and its rows' labels.
 type Loaded = (Vec<LoadedColumn>, Vec<String>);
@@ -190,9 +197,11 @@ fn loaded(table: Result<columns::Table, columns::Error>) -> PyResult<Loaded> {
         Ok((
             column.name.clone(),
             column.unit.clone(),
-            match column.is_optional() {
-                true => None,
-                false => Some(number(values.clone())?),
+            match values {
+                Values::Whole(values) => LoadedValues::Whole(number(values.clone())?),
+                Values::Optional(values) => {
+                    LoadedValues::Optional(Optional::made(Ok(values.clone()))?)
+                }
             },
         ))
     });

@@ -13,6 +13,7 @@ from ._encrypted import (
     Encrypted_,
     EncryptedColumn,
     EncryptedMask,
+    EncryptedOptionalColumn,
     EncryptedScalar,
     EncryptedTable,
     compute,
@@ -36,14 +37,16 @@ from .params import Parameters, shipped
 MAX_BOOTSTRAPS = 2_000_000
 
 
-def _table(columns: list[tuple[str, str, _native.Number | None]], rows: list[str]) -> Any:
-    named = {
-        name: EncryptedColumn(number, name, unit, rows)
-        for name, unit, number in columns
-        if number is not None
-    }
-    optional = [name for name, _, number in columns if number is None]
-    table = EncryptedTable(named, rows, optional)
+def _table(
+    columns: list[tuple[str, str, _native.Number | _native.Optional]], rows: list[str]
+) -> Any:
+    named: dict[str, EncryptedColumn | EncryptedOptionalColumn] = {}
+    for name, unit, values in columns:
+        if isinstance(values, _native.Optional):
+            named[name] = EncryptedOptionalColumn(values, name, unit, rows)
+        else:
+            named[name] = EncryptedColumn(values, name, unit, rows)
+    table = EncryptedTable(named, rows)
     if len(columns) == 1:
         return table[columns[0][0]]
     return table
@@ -91,7 +94,8 @@ class Server:
         """Loads an upload, or several with the same columns, whose rows follow one another.
 
         Returns:
-            An :class:`EncryptedColumn`, or an :class:`EncryptedTable` if there are several columns.
+            An :class:`EncryptedColumn`, or an :class:`EncryptedOptionalColumn` if its readings may be
+            missing; an :class:`EncryptedTable` if there are several columns.
 
         Raises:
             KeyMismatch: an upload of another key set.

@@ -11,6 +11,7 @@ use crate::decimal::Decoder;
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::number::Number;
+use crate::optional::unmarked;
 use crate::progress::Progress;
 use crate::statistics::{Spread, Statistic};
 
@@ -83,7 +84,8 @@ impl Computable for Statistic {
     }
 }
 
-/// A value that a [`Server`](crate::Server) computes: a [`Number`], a [`Mask`] or a [`Statistic`].
+/// A value that a [`Server`](crate::Server) computes: a [`Number`], a [`Mask`], a [`Statistic`], or an
+/// [`OptionalNumber`](crate::OptionalNumber) and [what it has of these](crate::OptionalStatistic).
 pub trait Computable {
     /// The encrypted values that it is made of.
     fn parts(&self) -> Vec<Computed>;
@@ -105,6 +107,19 @@ pub enum Form {
     Mean(Decoder, u32),
     /// The same and the sum of the squares of the codes.
     Spread(Decoder, u32, Spread),
+    /// The number of values that are there, the sum of their codes and, for a measure of spread, that of the squares of these.
+    Counted(Decoder, Option<Spread>),
+    /// A code of `bits` bits below a mark, which is `present` if there is a value.
+    Marked {
+        /// The decoder of the code.
+        decoder: Decoder,
+        /// The width of the code.
+        bits: u32,
+        /// The mark of a value that is there.
+        present: bool,
+    },
+    /// Codes that are 1 where there are values and 0 elsewhere, and the codes of these.
+    Optional(Decoder),
 }
 
 #[derive(Clone, Debug)]
@@ -133,6 +148,10 @@ pub enum Value {
     Truth(bool),
     /// Truth values in rows.
     Truths(Vec<bool>),
+    /// A single number that is missing, as the mean of nothing is.
+    Missing,
+    /// Numbers in rows, as far as they are there.
+    Optionals(Vec<Option<f64>>),
 }
 
 impl Answer {
@@ -231,6 +250,40 @@ impl Answer {
                 let value = spread.of_sums(&decoder, rows, sum, squares);
                 Value::Number(value.ok_or(Error::Implausible)?)
             }
+            (Form::Counted(decoder, spread), [count, sum, squares @ ..]) => {
+                let rows = u32::try_from(single(count)?).map_err(|_| Error::Implausible)?;
+                let sum = single(sum)?;
+                match (spread, squares) {
+                    (None, []) if rows == 0 => Value::Missing,
+                    (None, []) => Value::Number(decoder.mean(sum, rows)),
+                    (Some(spread), [_]) if rows < 1 + u32::from(spread.sample) => Value::Missing,
+                    (Some(spread), [squares]) => {
+                        let value = spread.of_sums(&decoder, rows, sum, single(squares)?);
+                        Value::Number(value.ok_or(Error::Implausible)?)
+                    }
+                    _ => return Err(Error::Implausible),
+                }
+            }
+            (
+                Form::Marked {
+                    decoder,
+                    bits,
+                    present,
+                },
+                [code],
+            ) => match unmarked(bits, present, single(code)?) {
+                Some(Some(code)) => Value::Number(decoder.value(code)),
+                Some(None) => Value::Missing,
+                None => return Err(Error::Implausible),
+            },
+            (Form::Optional(decoder), [valid, codes]) if valid.len() == codes.len() => {
+                let rows = valid.iter().zip(codes).map(|(valid, &code)| match valid {
+                    0 => Ok(None),
+                    1 => Ok(Some(decoder.value(code))),
+                    _ => Err(Error::Implausible),
+                });
+                Value::Optionals(rows.collect::<Result<_, _>>()?)
+            }
             _ => return Err(Error::Implausible),
         })
     }
@@ -249,6 +302,14 @@ impl Value {
     pub fn numbers(&self) -> Option<&[f64]> {
         match self {
             Self::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// The numbers in rows, as far as they are there, if some may be missing.
+    pub fn optionals(&self) -> Option<&[Option<f64>]> {
+        match self {
+            Self::Optionals(numbers) => Some(numbers),
             _ => None,
         }
     }

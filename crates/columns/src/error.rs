@@ -190,6 +190,12 @@ pub enum Error {
     /// A result without an encoding.
     #[error("the result: {0}")]
     Encoding(FixedPointError),
+    /// A column whose readings may be missing, where numbers are asked for.
+    #[error(
+        "readings of the column '{0}' may be missing, and these operators know no missing readings: take the column with \
+         Table::optional, whose reductions and comparisons leave out what is missing, and fill in the others with its fillna"
+    )]
+    MayBeMissing(String),
     /// A selection of more rows than there are.
     #[error("there are {rows} rows, not {asked}: ask for 1 to {rows}")]
     Count {

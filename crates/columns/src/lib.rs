@@ -2,7 +2,8 @@
 //!
 //! A board uploads a table of readings that only the key owner can decrypt. A [`Server`] loads
 //! uploads as a [`Table`]; its columns are [`Number`]s, which have the operators and reductions of
-//! an array: arithmetic, comparisons, which give [`Mask`]s, sums, extremes, percentiles, histograms.
+//! an array: arithmetic, comparisons, which give [`Mask`]s, sums, extremes, percentiles, histograms. Columns whose readings may
+//! be missing are [`OptionalNumber`]s, which leave out what is missing.
 //! Nothing is computed until [`Server::compute`] is asked for some of them, which it computes
 //! together. The key owner decrypts the [`Answer`]s.
 //!
@@ -98,12 +99,13 @@ pub use error::Error;
 pub use limits::MAX_LOADED_BLOCKS;
 pub use mask::Mask;
 pub use number::{Number, Operand};
+pub use optional::{OptionalNumber, OptionalStatistic, unmarked};
 pub use progress::Progress;
 pub use reductions::percentile_rank;
 pub use sanitise::{SanitisedBlocks, Sanitiser};
 pub use server::Server;
 pub use statistics::{Spread, Statistic};
-pub use table::{Table, known_column};
+pub use table::{Table, Values, known_column};
 pub use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 pub use threshold::Relation;
 pub use uploads::{Uploads, device_key_of, expand, first_header, joined as joined_metadata};

@@ -1,66 +1,487 @@
-//! Numbers some of whose rows have no reading.
+//! Numbers some of whose rows are missing.
 //!
-//! The code of a missing reading is 0. A [`Mask`] tells where there is one ([`Table::valid`](crate::Table::valid)),
-//! and whatever must tell 0 from nothing takes both.
+//! As in SQL and pandas, reductions leave out what is missing, a result is missing where one of its operands is, and a
+//! comparison with what is missing does not hold. An [`OptionalNumber`] is codes, and a [`Mask`] of the rows that have one; the
+//! code of a missing reading of a column is 0. This is the one place that turns functions of such numbers into operators: what
+//! must tell 0 from nothing takes both.
 
 use std::sync::Arc;
 
+use crate::answer::{Computable, Form};
+use crate::computed::Computed;
 use crate::condition::Limit;
+use crate::decimal::Decoder;
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::node::{Kind, Node, Op};
-use crate::number::{Number, common_rows};
-use crate::threshold::Relation;
+use crate::number::{Number, Operand, common_rows};
+use crate::statistics::Spread;
+use crate::threshold::{CodeCondition, Relation, code_condition};
 
-impl Number {
-    /// Returns the codes with one bit above them, which is `present` where there is a reading and the opposite where
-    /// there is none. So rows without a reading come behind all others in ascending order if `present` is false, and
-    /// in descending order if it is true.
-    ///
-    /// # Errors
-    /// Operands that do not belong together, and codes of too many bits.
-    pub fn marked(&self, valid: &Mask, present: bool) -> Result<Self, Error> {
-        self.backend.check_same(&valid.backend)?;
-        let rows = common_rows(&[&self.node, &valid.node])?;
-        let bits = self.node.bits();
-        let above = 1i64.checked_shl(bits).filter(|above| *above > 0);
-        let above = above.ok_or(Error::TooWide)?;
-        let mark = Node::new(
-            valid.node.rows,
-            Kind::Code(1),
-            Op::Bits(Arc::clone(&valid.node)),
-        );
-        let factor = if present { above } else { -above };
-        // The smallest value of a sum with a negative factor is left out, so that the bit is 1 where the factor's is 0.
-        let terms = vec![(self.node(), 1), (mark, factor)];
-        Ok(self.made(rows, bits + 1, Op::Linear { terms, shift: 0 }))
+/// Encrypted numbers in rows, some of which are missing. Which ones is encrypted.
+///
+/// ```
+/// use tfhe_sbc_columns::{Error, Value};
+///
+/// # fn main() -> Result<(), Error> {
+/// # let server = tfhe_sbc_columns::doc::rehearsal();
+/// // 28.4, nothing and 31.5.
+/// let table = tfhe_sbc_columns::doc::table_with_gaps(&server);
+/// let temperature = table.optional("temperature_c")?;
+/// let hot = temperature.gt(30.0)?.count();
+/// let [mean, hot] = server.compute([&temperature.mean()?, &hot])?;
+/// assert_eq!(mean.rehearsed()?.number(), Some(29.95));
+/// assert_eq!(hot.rehearsed()?.number(), Some(1.0));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct OptionalNumber {
+    number: Number,
+    valid: Mask,
+}
+
+/// A mean, a measure of spread or an extreme of the values that are there; it is [missing](crate::Value::Missing) if there are
+/// too few.
+#[derive(Clone, Debug)]
+pub struct OptionalStatistic {
+    parts: Vec<Computed>,
+    form: Form,
+}
+
+impl Computable for OptionalStatistic {
+    fn parts(&self) -> Vec<Computed> {
+        self.parts.clone()
     }
 
-    /// Returns, for each row with a reading, whether its code is in this relation to a threshold; false for others.
+    fn form(&self) -> Form {
+        self.form
+    }
+}
+
+impl Computable for OptionalNumber {
+    fn parts(&self) -> Vec<Computed> {
+        // A number, because flags that were added up need no bootstrap, and truth values do.
+        let flags = Computed::Number(self.valid.as_number());
+        vec![flags, Computed::Number(self.number.clone())]
+    }
+
+    fn form(&self) -> Form {
+        Form::Optional(Decoder::new(self.number.offset, self.number.scale))
+    }
+}
+
+/// Returns the code below the mark of [`marked`](OptionalNumber::marked) codes of `bits` bits, or `Some(None)` if there is no
+/// value. `None` for a code that is too wide.
+pub fn unmarked(bits: u32, present: bool, marked: u128) -> Option<Option<u128>> {
+    let mark = marked >> bits;
+    match mark {
+        0 | 1 if (mark == 1) == present => Some(Some(marked - (mark << bits))),
+        0 | 1 => Some(None),
+        _ => None,
+    }
+}
+
+impl OptionalNumber {
+    /// Returns the numbers of the rows in which the mask holds; the others are missing.
     ///
     /// # Errors
     /// Operands that do not belong together.
-    pub fn compare_valid_codes(
+    pub fn new(number: Number, valid: Mask) -> Result<Self, Error> {
+        number.backend.check_same(&valid.backend)?;
+        common_rows(&[&number.node, &valid.node])?;
+        Ok(Self { number, valid })
+    }
+
+    /// Returns a column and the rows in which it has readings, which belong together.
+    pub(crate) fn of_column(number: Number, valid: Mask) -> Self {
+        Self { number, valid }
+    }
+
+    /// Returns numbers none of which is missing.
+    pub fn whole(number: Number) -> Self {
+        let valid = number.same_for_all(true);
+        Self { number, valid }
+    }
+
+    /// The numbers, whatever they are where they are missing.
+    pub fn number(&self) -> &Number {
+        &self.number
+    }
+
+    /// The number of rows, those without a number included.
+    pub fn row_count(&self) -> usize {
+        self.number.row_count()
+    }
+
+    /// The rows that have a number.
+    pub fn notna(&self) -> &Mask {
+        &self.valid
+    }
+
+    /// The rows whose number is missing.
+    pub fn isna(&self) -> Mask {
+        self.valid.negated()
+    }
+
+    /// The rows whose number is missing get this one. Values of a column's range that are near its lowest take
+    /// no bootstrap.
+    ///
+    /// # Errors
+    /// Operands that do not belong together, or that have no common encoding.
+    pub fn fillna<'a>(&self, value: impl Into<Operand<'a>>) -> Result<Number, Error> {
+        let value = value.into();
+        if let Operand::Clear(value) = value
+            && let Some(filled) = self.filled(value)?
+        {
+            return Ok(filled);
+        }
+        self.number.select(&self.valid, value)
+    }
+
+    /// The code of `value` added where there is none, if that is how it gets there: the codes of a column, which are 0 where
+    /// readings are missing, and a value that has a code.
+    fn filled(&self, value: f64) -> Result<Option<Number>, Error> {
+        let number = &self.number;
+        let code = match code_condition(&number.encoding()?, Relation::Eq, value) {
+            CodeCondition::Compare(_, code) if number.is_of_column() => code,
+            _ => return Ok(None),
+        };
+        let Ok(factor) = i64::try_from(code) else {
+            return Ok(None);
+        };
+        if code == 0 {
+            return Ok(Some(number.clone()));
+        }
+        // The smallest value of a sum with a negative factor is left out, so that `factor` is added where the mask is 0. There
+        // the code is 0, so that the sum is no wider than the codes.
+        let added = self.beside(-factor);
+        Ok(Some(number.made(number.rows(), number.bits(), added)))
+    }
+
+    /// The codes, and `factor` more where there is a number.
+    fn beside(&self, factor: i64) -> Op {
+        let bit = Op::Bits(Arc::clone(&self.valid.node));
+        let bit = Node::new(self.valid.node.rows, Kind::Code(1), bit);
+        let terms = vec![(self.number.node(), 1), (bit, factor)];
+        Op::Linear { terms, shift: 0 }
+    }
+
+    /// Returns the codes with one bit above them, which is `present` where there is a number and the opposite where there is
+    /// none. So rows without a number come behind all others in ascending order if `present` is false, and in descending
+    /// order if it is true. [`unmarked`] reads them.
+    ///
+    /// # Errors
+    /// Codes of too many bits.
+    pub fn marked(&self, present: bool) -> Result<Number, Error> {
+        let bits = self.number.bits();
+        let above = 1i64.checked_shl(bits).filter(|above| *above > 0);
+        let above = above.ok_or(Error::TooWide)?;
+        let factor = if present { above } else { -above };
+        let rows = self.number.rows();
+        // The smallest value of a sum with a negative factor is left out, so that the bit is 1 where the factor's is 0.
+        Ok(self.number.made(rows, bits + 1, self.beside(factor)))
+    }
+
+    /// Returns the results of an operator on each row's number of both, missing where one of the two is.
+    ///
+    /// # Errors
+    /// Those of the operator, and operands that do not belong together.
+    pub fn zip(
+        &self,
+        other: &Self,
+        operator: impl FnOnce(&Number, &Number) -> Result<Number, Error>,
+    ) -> Result<Self, Error> {
+        let valid = Mask::all_of(&[&self.valid, &other.valid])?;
+        Self::new(operator(&self.number, &other.number)?, valid)
+    }
+
+    /// Returns the results of an operator on each row's number, missing where it is.
+    ///
+    /// # Errors
+    /// Those of the operator, and a result of another number of rows.
+    pub fn map(
+        &self,
+        operator: impl FnOnce(&Number) -> Result<Number, Error>,
+    ) -> Result<Self, Error> {
+        Self::new(operator(&self.number)?, self.valid.clone())
+    }
+
+    /// Returns the rows at these places, which count from 0.
+    ///
+    /// # Errors
+    /// No rows, or rows that are not there.
+    pub fn take(&self, rows: &[usize]) -> Result<Self, Error> {
+        Self::new(self.number.take(rows)?, self.valid.take(rows)?)
+    }
+
+    /// Returns, for each row, whether it has a number and that is in this relation to another one.
+    ///
+    /// # Errors
+    /// Operands that do not belong together, or that have no common encoding.
+    pub fn compare<'a>(
         &self,
         relation: Relation,
-        limit: &Limit,
-        valid: &Mask,
+        other: impl Into<Operand<'a>>,
     ) -> Result<Mask, Error> {
-        let holds = self.compare_codes(relation, limit);
-        // The code of a column is 0 where it has no reading, and that is not above another one.
-        let of_column = match &*self.node.op() {
-            Op::Load { .. } => true,
-            Op::Take { of, .. } => matches!(&*of.op(), Op::Load { .. }),
-            _ => false,
+        let value = match other.into() {
+            Operand::Clear(value) if value.is_nan() => return Err(Error::NotFinite),
+            Operand::Clear(value) => value,
+            Operand::Encrypted(other) => {
+                return self.number.compare(relation, other)?.and(&self.valid);
+            }
         };
+        Ok(
+            match code_condition(&self.number.encoding()?, relation, value) {
+                CodeCondition::Always(true) => self.valid.clone(),
+                CodeCondition::Always(false) => self.number.same_for_all(false),
+                CodeCondition::Compare(relation, code) => {
+                    let limit = Limit::Clear(code);
+                    self.compare_codes(relation, &limit)?
+                }
+            },
+        )
+    }
+
+    /// Returns, for each row, whether both have a number and these are in this relation.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn compare_optional(&self, relation: Relation, other: &Self) -> Result<Mask, Error> {
+        let holds = self.number.compare(relation, &other.number)?;
+        Mask::all_of(&[&holds, &self.valid, &other.valid])
+    }
+
+    /// Returns, for each row, whether it has a number and the code of that is in this relation to a threshold.
+    ///
+    /// # Errors
+    /// Operands that do not belong together.
+    pub fn compare_codes(&self, relation: Relation, limit: &Limit) -> Result<Mask, Error> {
+        let holds = self.number.compare_codes(relation, limit);
+        // The code of a column is 0 where it has no reading, and that is not above another one.
         let is_above_lowest = match (relation, limit) {
             (Relation::Gt, Limit::Clear(_)) => true,
             (Relation::Ge | Relation::Eq, Limit::Clear(code)) => *code > 0,
             _ => false,
         };
-        match of_column && is_above_lowest {
+        match self.number.is_of_column() && is_above_lowest {
             true => Ok(holds),
-            false => holds.and(valid),
+            false => holds.and(&self.valid),
+        }
+    }
+
+    /// Returns `self < other` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn lt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Mask, Error> {
+        self.compare(Relation::Lt, other)
+    }
+
+    /// Returns `self <= other` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn le<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Mask, Error> {
+        self.compare(Relation::Le, other)
+    }
+
+    /// Returns `self > other` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn gt<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Mask, Error> {
+        self.compare(Relation::Gt, other)
+    }
+
+    /// Returns `self >= other` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn ge<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Mask, Error> {
+        self.compare(Relation::Ge, other)
+    }
+
+    /// Returns `self == other` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn equals<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Mask, Error> {
+        self.compare(Relation::Eq, other)
+    }
+
+    /// Returns `low <= self && self <= high` where there is a number.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub fn between(&self, low: f64, high: f64) -> Result<Mask, Error> {
+        Mask::all_of(&[&self.ge(low)?, &self.le(high)?])
+    }
+
+    /// Returns, for each row, whether it has a number and that is among these values.
+    ///
+    /// # Errors
+    /// A number of more than 52 bits.
+    pub fn one_of(&self, values: &[f64]) -> Result<Mask, Error> {
+        self.number.one_of(values)?.and(&self.valid)
+    }
+
+    /// The numbers in the rows that have one, and 0 or nothing for the others. Rows that are known to have none are left out,
+    /// which costs nothing, unless all are.
+    fn kept(&self) -> Result<Number, Error> {
+        if let Op::Public(flags) = &*self.valid.node.op() {
+            let places = flags.iter().enumerate().filter(|(_, flag)| **flag == 1);
+            let places: Vec<usize> = places.map(|(place, _)| place).collect();
+            if !places.is_empty() {
+                return Ok(Number {
+                    offset: 0.0,
+                    ..self.number.take(&places)?
+                });
+            }
+        }
+        self.number.keep(&self.valid)
+    }
+
+    /// The number of rows that have a number.
+    pub fn count(&self) -> Number {
+        self.valid.count()
+    }
+
+    /// The sum of the codes of the numbers that are there.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn sum_of_codes(&self) -> Result<Number, Error> {
+        Ok(self.kept()?.sum())
+    }
+
+    /// The sum of the squares of the codes of the numbers that are there.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn sum_of_squared_codes(&self) -> Result<Number, Error> {
+        Ok(self.kept()?.sum_of_squared_codes())
+    }
+
+    /// The sum of the numbers that are there; 0 if there are none.
+    ///
+    /// # Errors
+    /// An offset that has no common step with the scale, and sums of more than 52 bits.
+    pub fn sum(&self) -> Result<Number, Error> {
+        let codes = self.sum_of_codes()?;
+        match self.number.offset {
+            0.0 => Ok(codes),
+            offset => codes.add_weighted(&self.count(), offset),
+        }
+    }
+
+    fn counted(&self, spread: Option<Spread>) -> Result<OptionalStatistic, Error> {
+        let squares = spread.map(|_| self.sum_of_squared_codes()).transpose()?;
+        let parts = [self.count(), self.sum_of_codes()?].into_iter();
+        let decoder = Decoder::new(self.number.offset, self.number.scale);
+        Ok(OptionalStatistic {
+            parts: parts.chain(squares).map(Computed::Number).collect(),
+            form: Form::Counted(decoder, spread),
+        })
+    }
+
+    /// The mean of the numbers that are there.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn mean(&self) -> Result<OptionalStatistic, Error> {
+        self.counted(None)
+    }
+
+    /// A measure of how far the numbers that are there are from each other. A sample of one has none.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn spread(&self, spread: Spread) -> Result<OptionalStatistic, Error> {
+        self.counted(Some(spread))
+    }
+
+    /// The mean square of the differences of the numbers that are there to their mean.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn variance(&self) -> Result<OptionalStatistic, Error> {
+        self.spread(Spread {
+            sample: false,
+            root: false,
+        })
+    }
+
+    /// The root of the [`variance`](Self::variance).
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn std(&self) -> Result<OptionalStatistic, Error> {
+        self.spread(Spread {
+            sample: false,
+            root: true,
+        })
+    }
+
+    /// The smallest or the largest of [`marked`](Self::marked) codes, whose mark is `largest` if there is one.
+    ///
+    /// # Errors
+    /// Codes of too many bits.
+    pub fn marked_extreme(&self, largest: bool) -> Result<Number, Error> {
+        let marked = self.marked(largest)?;
+        Ok(match largest {
+            true => marked.max(),
+            false => marked.min(),
+        })
+    }
+
+    fn extreme(&self, largest: bool) -> Result<OptionalStatistic, Error> {
+        let (offset, scale) = (self.number.offset, self.number.scale);
+        Ok(OptionalStatistic {
+            parts: vec![Computed::Number(self.marked_extreme(largest)?)],
+            form: Form::Marked {
+                decoder: Decoder::new(offset, scale),
+                bits: self.number.bits(),
+                present: largest,
+            },
+        })
+    }
+
+    /// The smallest of the numbers that are there.
+    ///
+    /// # Errors
+    /// Codes of too many bits.
+    pub fn min(&self) -> Result<OptionalStatistic, Error> {
+        self.extreme(false)
+    }
+
+    /// The largest of the numbers that are there.
+    ///
+    /// # Errors
+    /// Codes of too many bits.
+    pub fn max(&self) -> Result<OptionalStatistic, Error> {
+        self.extreme(true)
+    }
+
+    /// The numbers of rows with a number from each edge up to but without the next. If `closed`, the last edge belongs to the
+    /// last bin.
+    ///
+    /// # Errors
+    /// Edges that do not increase, or fewer than two.
+    pub fn histogram(&self, edges: &[f64], closed: bool) -> Result<Number, Error> {
+        // Codes with a mark are above all bins.
+        let marked = self.marked(false)?.node();
+        self.number.histogram_of(marked, edges, closed)
+    }
+}
+
+impl Number {
+    /// Returns whether these are codes of a column, which are 0 where there is no reading.
+    fn is_of_column(&self) -> bool {
+        match &*self.node.op() {
+            Op::Load { .. } => true,
+            Op::Take { of, .. } => matches!(&*of.op(), Op::Load { .. }),
+            _ => false,
         }
     }
 }

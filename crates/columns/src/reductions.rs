@@ -7,7 +7,6 @@ use tfhe_sbc_upload::cuts::first_code_from;
 
 use crate::decimal;
 use crate::error::Error;
-use crate::mask::Mask;
 use crate::node::{Node, Op, PlacePart};
 use crate::number::{Number, carry_bits, check_rows, count_bits};
 use crate::threshold::{CodeCondition, Relation, code_condition};
@@ -161,22 +160,13 @@ impl Number {
         self.histogram_of(self.node(), edges, closed)
     }
 
-    /// The same of the rows that have a reading.
-    ///
-    /// # Errors
-    /// Those of [`histogram`](Self::histogram), and operands that do not belong together.
-    pub fn histogram_of_valid(
+    /// The numbers of rows in the bins of this number's codes, as they are in another node.
+    pub(crate) fn histogram_of(
         &self,
+        of: Arc<Node>,
         edges: &[f64],
         closed: bool,
-        valid: &Mask,
     ) -> Result<Self, Error> {
-        // Codes with a mark are above all bins.
-        self.histogram_of(self.marked(valid, false)?.node(), edges, closed)
-    }
-
-    /// The numbers of rows in the bins of this number's codes, as they are in another node.
-    fn histogram_of(&self, of: Arc<Node>, edges: &[f64], closed: bool) -> Result<Self, Error> {
         if edges.len() < 2 || edges.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(Error::Bins);
         }

@@ -13,14 +13,32 @@ use crate::mask::Mask;
 use crate::nearest::did_you_mean;
 use crate::node::{Op, Source};
 use crate::number::Number;
+use crate::optional::OptionalNumber;
 
 /// The encrypted columns of one upload or several, their rows one after the other.
 #[derive(Clone)]
 pub struct Table {
     metadata: Arc<ReadingsMetadata>,
-    numbers: Vec<Number>,
-    /// For each column, where it has readings; `None` if it has one in every row.
-    valid: Vec<Option<Mask>>,
+    values: Vec<Values>,
+}
+
+/// The values of a column of a table.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Those of a column that has a reading in every row.
+    Whole(Number),
+    /// Those of a column whose readings may be missing.
+    Optional(OptionalNumber),
+}
+
+impl Values {
+    /// The codes, which are 0 where readings are missing.
+    fn codes(&self) -> &Number {
+        match self {
+            Self::Whole(number) => number,
+            Self::Optional(optional) => optional.number(),
+        }
+    }
 }
 
 impl fmt::Debug for Table {
@@ -37,27 +55,27 @@ impl Table {
         let source = Arc::new(source);
         let rows = Some(source.metadata.rows.len());
         let columns = source.metadata.columns.iter().enumerate();
-        let numbers = columns.map(|(place, column)| {
+        let values = columns.map(|(place, column)| {
             let op = Op::Load {
                 source: Arc::clone(&source),
                 column: place,
             };
-            Number::of_column(backend, rows, column, op)
-        });
-        let columns = source.metadata.columns.iter().enumerate();
-        let valid = columns.map(|(place, column)| {
-            let op = match column.derived.valid? {
+            let number = Number::of_column(backend, rows, column, op);
+            let Some(validity) = &column.derived.valid else {
+                return Values::Whole(number);
+            };
+            let op = match validity {
                 Validity::Encrypted(_) => Op::Valid {
                     source: Arc::clone(&source),
                     column: place,
                 },
                 Validity::Clear => told(&source.metadata, column),
             };
-            Some(Mask::new(backend, rows, op))
+            let valid = Mask::new(backend, rows, op);
+            Values::Optional(OptionalNumber::of_column(number, valid))
         });
         Self {
-            numbers: numbers.collect(),
-            valid: valid.collect(),
+            values: values.collect(),
             metadata: Arc::clone(&source.metadata),
         }
     }
@@ -78,8 +96,8 @@ impl Table {
     }
 
     /// The columns with their names, units and encodings.
-    pub fn columns(&self) -> impl Iterator<Item = (&Column, &Number)> {
-        self.metadata.columns.iter().zip(&self.numbers)
+    pub fn columns(&self) -> impl Iterator<Item = (&Column, &Values)> {
+        self.metadata.columns.iter().zip(&self.values)
     }
 
     /// Returns the table of some rows, by their places, with other labels.
@@ -89,32 +107,30 @@ impl Table {
     pub fn rows(&self, places: &[usize], labels: Vec<String>) -> Result<Self, Error> {
         if labels.len() != places.len() {
             return Err(Error::Shape {
-                columns: self.numbers.len(),
+                columns: self.values.len(),
                 rows: places.len(),
             });
         }
         let is_all = places.iter().copied().eq(0..self.row_count());
-        let taken = self.numbers.iter().map(|number| match is_all {
-            true => Ok(number.clone()),
-            false => number.take(places),
-        });
         let metadata = ReadingsMetadata {
             columns: self.metadata.columns.clone(),
             rows: labels,
             gaps: self.metadata.gaps.taken(places),
         };
-        let valid = self.valid.iter().zip(&metadata.columns);
-        let valid = valid.map(|(valid, column)| match valid {
-            Some(valid) if !is_all && column.derived.tells_gaps() => {
-                let op = told(&metadata, column);
-                Ok(Some(Mask::new(&valid.backend, Some(places.len()), op)))
+        let taken = self.values.iter().zip(&metadata.columns);
+        let taken = taken.map(|(values, column)| match (values, is_all) {
+            (values, true) => Ok(values.clone()),
+            (Values::Whole(number), false) => number.take(places).map(Values::Whole),
+            (Values::Optional(optional), false) if column.derived.tells_gaps() => {
+                let backend = &optional.notna().backend;
+                let valid = Mask::new(backend, Some(places.len()), told(&metadata, column));
+                let number = optional.number().take(places)?;
+                Ok(Values::Optional(OptionalNumber::of_column(number, valid)))
             }
-            Some(valid) if !is_all => valid.take(places).map(Some),
-            valid => Ok(valid.clone()),
+            (Values::Optional(optional), false) => optional.take(places).map(Values::Optional),
         });
         Ok(Self {
-            numbers: taken.collect::<Result<_, _>>()?,
-            valid: valid.collect::<Result<_, _>>()?,
+            values: taken.collect::<Result<_, _>>()?,
             metadata: Arc::new(metadata),
         })
     }
@@ -143,18 +159,45 @@ impl Table {
         let labels = places.iter().map(|&row| self.metadata.rows[row].clone());
         let mut table = self.rows(&places, labels.collect())?;
         for place in told {
-            table.valid[place] = None;
+            table.values[place] = Values::Whole(table.values[place].codes().clone());
         }
         Ok((Some(table), gaps))
     }
 
-    /// The values of a column. Those that are missing have code 0: [`valid`](Self::valid) tells which they are.
+    fn values(&self, name: &str) -> Result<&Values, Error> {
+        let (place, _) = known_column(&self.metadata, name)?;
+        Ok(&self.values[place])
+    }
+
+    /// The values of a column that has a reading in every row.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the names that there are, and [`Error::MayBeMissing`] of a column that is declared
+    /// optional.
+    pub fn column(&self, name: &str) -> Result<&Number, Error> {
+        match self.values(name)? {
+            Values::Whole(number) => Ok(number),
+            Values::Optional(_) => Err(Error::MayBeMissing(name.to_owned())),
+        }
+    }
+
+    /// The values of a column whose readings may be missing. Those of another column are all there.
     ///
     /// # Errors
     /// [`Error::UnknownColumn`], with the names that there are.
-    pub fn column(&self, name: &str) -> Result<&Number, Error> {
-        let (place, _) = known_column(&self.metadata, name)?;
-        Ok(&self.numbers[place])
+    pub fn optional(&self, name: &str) -> Result<OptionalNumber, Error> {
+        Ok(match self.values(name)? {
+            Values::Whole(number) => OptionalNumber::whole(number.clone()),
+            Values::Optional(optional) => optional.clone(),
+        })
+    }
+
+    /// The codes of a column as a number. Those of missing readings are 0: [`valid`](Self::valid) tells which they are.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the names that there are.
+    pub fn codes(&self, name: &str) -> Result<&Number, Error> {
+        Ok(self.values(name)?.codes())
     }
 
     /// The rows in which a column has a reading; `None` if it has one in every row.
@@ -162,8 +205,10 @@ impl Table {
     /// # Errors
     /// [`Error::UnknownColumn`], with the names that there are.
     pub fn valid(&self, name: &str) -> Result<Option<&Mask>, Error> {
-        let (place, _) = known_column(&self.metadata, name)?;
-        Ok(self.valid[place].as_ref())
+        Ok(match self.values(name)? {
+            Values::Whole(_) => None,
+            Values::Optional(optional) => Some(optional.notna()),
+        })
     }
 }
 

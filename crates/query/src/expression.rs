@@ -123,7 +123,7 @@ impl Expression {
     pub fn number(&self, table: &Table) -> Result<Number, RequestError> {
         let terms = self.terms.iter().map(|(name, weight)| {
             known_column(table.metadata(), name)?;
-            let number = table.column(name).map_err(|error| self.refused(error))?;
+            let number = table.codes(name).map_err(|error| self.refused(error))?;
             Ok((number, *weight))
         });
         let terms: Vec<(&Number, f64)> = terms.collect::<Result<_, RequestError>>()?;

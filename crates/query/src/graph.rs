@@ -7,8 +7,8 @@ mod told;
 
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
 use tfhe_sbc_columns::{
-    self as columns, Computed, Decision, EncryptedLimits, Limit, Mask, Number, Relation, Table,
-    decide,
+    self as columns, Computed, Decision, EncryptedLimits, Limit, Mask, Number, OptionalNumber,
+    Relation, Table, decide,
 };
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
@@ -156,11 +156,8 @@ impl Graph<'_> {
             return Ok(None);
         };
         let (number, column) = self.values(of)?;
-        Ok(Some(Optional {
-            number,
-            column,
-            valid,
-        }))
+        let values = OptionalNumber::new(number, valid)?;
+        Ok(Some(Optional { values, column }))
     }
 
     /// Returns the value of an expression in each row.
@@ -321,7 +318,10 @@ impl Graph<'_> {
         match self.two_columns(of, &limit)? {
             Some([a, b]) => Ok(among_valid(a.compare_codes_of(relation, &b)?)?),
             None => match valid {
-                Some(valid) => Ok(number.compare_valid_codes(relation, &limit, valid)?),
+                Some(valid) => {
+                    let values = OptionalNumber::new(number, valid.clone())?;
+                    Ok(values.compare_codes(relation, &limit)?)
+                }
                 None => Ok(number.compare_codes(relation, &limit)),
             },
         }

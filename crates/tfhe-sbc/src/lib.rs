@@ -78,7 +78,7 @@ pub mod parameters;
 pub use key_set::{KeySet, KeySetError};
 
 pub use tfhe_sbc_columns as columns;
-pub use tfhe_sbc_columns::{Answer, Mask, Number, Server, Table, Value};
+pub use tfhe_sbc_columns::{Answer, Mask, Number, OptionalNumber, Server, Table, Value};
 pub use tfhe_sbc_device as device;
 pub use tfhe_sbc_device::{ExpanderKind, MemoryPlan};
 pub use tfhe_sbc_engine as engine;

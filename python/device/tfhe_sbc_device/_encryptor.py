@@ -127,7 +127,7 @@ class Column:
                 list(self.bins),
                 list(self.above),
                 list(self.below),
-                {True: "encrypted", False: "never"}.get(self.optional, "clear"),
+                "clear" if self.optional == "clear" else "encrypted" if self.optional else "never",
             ),
         )
 

@@ -14,6 +14,7 @@ from .column import EncryptedColumn
 from .functions import maximum, minimum, where
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic
+from .optional import EncryptedOptionalColumn
 from .selection import EncryptedSelection
 from .table import EncryptedTable
 
@@ -22,6 +23,7 @@ __all__ = [
     "Encrypted",
     "EncryptedColumn",
     "EncryptedMask",
+    "EncryptedOptionalColumn",
     "EncryptedScalar",
     "EncryptedSelection",
     "EncryptedStatistic",

@@ -121,7 +121,27 @@ class EncryptedColumn(Numeric):
         rows = [self.rows[place] for place in places]
         return EncryptedColumn(self._number.take(places), self.name, self.unit, rows, self._whole)
 
+    # What is missing: nothing. EncryptedOptionalColumn has readings that are.
+
+    def isna(self) -> EncryptedMask:
+        """The rows whose number is missing: none."""
+        missing = ~self.notna()
+        missing.name = named(f"isna({self.name})")
+        return missing
+
+    def notna(self) -> EncryptedMask:
+        """The rows that have a number: all."""
+        return self._mask(_native.Optional.whole(self._number).valid, f"notna({self.name})")
+
+    def fillna(self, value: Operand) -> EncryptedColumn:
+        """This column, because nothing of it is missing."""
+        return self
+
     # Reductions.
+
+    def count(self) -> EncryptedScalar:
+        """The number of rows."""
+        return EncryptedScalar(self.notna()._mask.count(), f"count({self.name})", "", True)
 
     def _scalar(self, number: _native.Number, function: str) -> EncryptedScalar:
         return EncryptedScalar(number, f"{function}({self.name})", self.unit, self._whole)
@@ -282,12 +302,20 @@ class EncryptedColumn(Numeric):
         Returns:
             Whole numbers, one for each bin.
         """
+        edges = self._bins(bins, range)
+        return self._counted(self._number.histogram(edges.tolist(), True), edges)
+
+    def _bins(
+        self, bins: int | Sequence[float] | NDArray[Any], range: tuple[float, float] | None
+    ) -> NDArray[np.float64]:
         edges = self._edges(bins, range)
         if edges.ndim != 1 or len(edges) < 2 or not bool(np.all(np.diff(edges) > 0)):
             raise ValueError("a histogram has at least two edges, which increase")
         if not bool(np.all(np.isfinite(edges))):
             raise ValueError("a histogram's edges are finite")
-        number = self._number.histogram(edges.tolist(), True)
+        return edges
+
+    def _counted(self, number: _native.Number, edges: NDArray[np.float64]) -> EncryptedColumn:
         rows = [f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:])]
         return EncryptedColumn(number, f"histogram({self.name})", "", rows, True)
 

@@ -42,6 +42,11 @@ def where(condition: Any, a: Operand, b: Operand) -> Any:
             "where() takes an EncryptedMask, such as column > 30; for clear conditions use "
             "numpy.where before encrypting"
         )
+    from .optional import EncryptedOptionalColumn
+
+    for one in (a, b):
+        if isinstance(one, EncryptedOptionalColumn):
+            one._no_method()
     name = f"where({condition.name}, {shown(a)}, {shown(b)})"
     if not isinstance(a, Numeric) and not isinstance(b, Numeric):
         if not (is_clear_number(a) and is_clear_number(b)):
@@ -169,6 +174,7 @@ UFUNCS.update(
         np.negative: operator.neg,
         np.positive: operator.pos,
         np.absolute: operator.abs,
+        np.isnan: lambda a: a.isna(),
         np.maximum: maximum,
         np.minimum: minimum,
     }
@@ -176,6 +182,12 @@ UFUNCS.update(
 NUMPY.update(
     {
         np.where: where,
+        np.nansum: lambda a, **given: a.sum(**given),
+        np.nanmean: lambda a, **given: a.mean(**given),
+        np.nanmin: lambda a, **given: a.min(**given),
+        np.nanmax: lambda a, **given: a.max(**given),
+        np.nanvar: lambda a, **given: a.var(**given),
+        np.nanstd: lambda a, **given: a.std(**given),
         np.sum: lambda a, **given: a.sum(**given),
         np.mean: lambda a, **given: a.mean(**given),
         np.min: lambda a, **given: a.min(**given),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .column import EncryptedColumn
+from .optional import EncryptedOptionalColumn
 
 
 class EncryptedTable:
@@ -12,13 +14,10 @@ class EncryptedTable:
 
     def __init__(
         self,
-        columns: dict[str, EncryptedColumn],
+        columns: dict[str, EncryptedColumn | EncryptedOptionalColumn],
         rows: Sequence[str],
-        optional: Sequence[str] = (),
     ) -> None:
         self._columns = columns
-        # Operators would take what is missing for a reading.
-        self._optional = frozenset(optional)
         #: The rows' labels, in the clear.
         self.rows = rows
 
@@ -27,13 +26,8 @@ class EncryptedTable:
         """The names of its columns."""
         return list(self._columns)
 
-    def __getitem__(self, name: str) -> EncryptedColumn:
-        if name in self._optional:
-            raise TypeError(
-                f"readings of column {name!r} may be missing, and operators on encrypted columns know "
-                "no missing readings: ask questions with Server.query, such as "
-                f"'mean({name})', which leave them out"
-            )
+    # A column is an EncryptedOptionalColumn if its readings may be missing. Types do not know that.
+    def __getitem__(self, name: str) -> Any:
         try:
             return self._columns[name]
         except KeyError:
@@ -50,7 +44,7 @@ class EncryptedTable:
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
 
-    def items(self) -> Iterator[tuple[str, EncryptedColumn]]:
+    def items(self) -> Iterator[tuple[str, EncryptedColumn | EncryptedOptionalColumn]]:
         """Names and columns."""
         return iter(self._columns.items())
 

@@ -190,7 +190,7 @@ class Fleet:
         """The mean of a column over all rows of all batches, exact. See :meth:`sum`."""
 
         def begin(loaded: Any) -> Any:
-            total = _column(loaded, column).sum()
+            total = _whole(_column(loaded, column), "mean").sum()
             total.name = total.name.replace("sum(", "mean(", 1)
             return total
 
@@ -201,13 +201,13 @@ class Fleet:
     def min(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
         """The smallest number of a column. See :meth:`sum`."""
         return self.map_reduce(
-            batches, lambda loaded: _column(loaded, column).min(), _extreme(False), **options
+            batches, lambda loaded: _whole(_column(loaded, column), "min").min(), _extreme(False), **options
         )
 
     def max(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
         """The largest number of a column. See :meth:`sum`."""
         return self.map_reduce(
-            batches, lambda loaded: _column(loaded, column).max(), _extreme(True), **options
+            batches, lambda loaded: _whole(_column(loaded, column), "max").max(), _extreme(True), **options
         )
 
     def count_where(
@@ -255,6 +255,18 @@ def _column(loaded: Any, column: str | None) -> Any:
     if column is not None and loaded.name != column:
         raise ValueError(f"the uploads have no column '{column}': theirs is '{loaded.name}'")
     return loaded
+
+
+def _whole(column: Any, function: str) -> Any:
+    """The column, unless its readings may be missing."""
+    from .._encrypted import EncryptedOptionalColumn
+
+    if isinstance(column, EncryptedOptionalColumn):
+        advice = {
+            "mean": "map_reduce sum() and count(), and divide them when they are decrypted",
+        }.get(function, f"map_reduce the {function}() of the column that fillna() gives")
+        raise TypeError(f"readings of {column.name!r} may be missing, and a fleet has no {function} of them: {advice}")
+    return column
 
 
 def _sum(parts: list[Any]) -> Any:

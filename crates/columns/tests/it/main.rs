@@ -10,5 +10,6 @@ mod counts;
 mod derived;
 mod encodings;
 mod evaluated;
+mod optional;
 mod recordings;
 mod rehearsed;

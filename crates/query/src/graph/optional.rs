@@ -3,7 +3,7 @@
 //! As in SQL, functions leave out what is missing, an expression is missing where one of its columns is, and a
 //! comparison with what is missing is neither true nor false: a condition holds in the rows in which it is true.
 
-use tfhe_sbc_columns::{Mask, Number};
+use tfhe_sbc_columns::{Mask, Number, OptionalNumber};
 use tfhe_sbc_upload::readings::Column;
 
 use super::{Asked, Graph};
@@ -15,11 +15,9 @@ use crate::results::{Gaps, Meaning, Spread, percentile_place};
 
 /// The values of an expression some of which may be missing.
 pub(super) struct Optional {
-    pub(super) number: Number,
+    pub(super) values: OptionalNumber,
     /// The encoding of the values.
     pub(super) column: Column,
-    /// The rows that have a value.
-    pub(super) valid: Mask,
 }
 
 impl Graph<'_> {
@@ -47,8 +45,8 @@ impl Graph<'_> {
     }
 
     /// The number of values that are there, and the number of its blocks.
-    fn counted(&self, valid: &Mask) -> (Number, Gaps) {
-        let count = valid.count();
+    fn counted(&self, values: &OptionalNumber) -> (Number, Gaps) {
+        let count = values.count();
         let blocks = self.block_count(count.bits());
         (count, Gaps::Counted(blocks))
     }
@@ -60,23 +58,20 @@ impl Graph<'_> {
     pub(super) fn aggregate_optional(
         &self,
         aggregate: Aggregate,
-        Optional {
-            number,
-            column,
-            valid,
-        }: Optional,
+        Optional { values, column }: Optional,
     ) -> Result<Asked, EvaluateError> {
         let rows = self.row_count();
-        let marked = |present| number.marked(&valid, present);
-        let (count, counted) = self.counted(&valid);
+        let marked = |present| values.marked(present);
+        let (count, counted) = self.counted(&values);
         let sums = |meaning: Meaning, squares: bool| {
-            let kept = number.keep(&valid)?;
-            let squares = squares.then(|| kept.sum_of_squared_codes());
-            let parts = [count.clone(), kept.sum()].into_iter().chain(squares);
+            let squares = squares.then(|| values.sum_of_squared_codes()).transpose()?;
+            let parts = [count.clone(), values.sum_of_codes()?]
+                .into_iter()
+                .chain(squares);
             Ok::<_, EvaluateError>(Asked::new(parts, meaning.with_gaps(counted.clone())))
         };
         let spread = |sample, root, column| {
-            let sum = number.keep(&valid)?.sum();
+            let sum = values.sum_of_codes()?;
             let meaning = Meaning::Spread {
                 column,
                 rows,
@@ -97,16 +92,20 @@ impl Graph<'_> {
         };
         let row = |at: usize| {
             let label = self.table.labels().get(at).cloned().unwrap_or_default();
-            let parts = [valid.item(at)?.as_number(), number.item(at)?];
+            let parts = [
+                values.notna().item(at)?.as_number(),
+                values.number().item(at)?,
+            ];
             let meaning = Meaning::Row(column.clone(), label);
             Ok::<_, EvaluateError>(Asked::new(parts, meaning.with_gaps(Gaps::Flagged)))
         };
         Ok(match aggregate {
-            Aggregate::Min => reading(marked(false)?.min(), false),
-            Aggregate::Max => reading(marked(true)?.max(), true),
+            Aggregate::Min => reading(values.marked_extreme(false)?, false),
+            Aggregate::Max => reading(values.marked_extreme(true)?, true),
             Aggregate::Range => {
                 let meaning = Meaning::Range(column).with_gaps(Gaps::Marked(false));
-                Asked::new([marked(false)?.min(), marked(true)?.max()], meaning)
+                let ends = [values.marked_extreme(false)?, values.marked_extreme(true)?];
+                Asked::new(ends, meaning)
             }
             Aggregate::Argmin => place(marked(false)?.arg_min(), column, false),
             Aggregate::Argmax => place(marked(true)?.arg_max(), column, true),
@@ -118,11 +117,7 @@ impl Graph<'_> {
             Aggregate::SampleVariance => spread(true, false, column)?,
             Aggregate::SampleStd => spread(true, true, column)?,
             Aggregate::Median => {
-                let optional = Optional {
-                    number,
-                    column,
-                    valid,
-                };
+                let optional = Optional { values, column };
                 return self.percentile_optional(optional, 50.0);
             }
             Aggregate::First => row(self.ends.0)?,
@@ -133,11 +128,7 @@ impl Graph<'_> {
     /// Returns the numbers of values in the bins of a histogram, and that of all of them.
     pub(super) fn histogram_optional(
         &self,
-        Optional {
-            number,
-            column,
-            valid,
-        }: Optional,
+        Optional { values, column }: Optional,
         edges: &[f64],
     ) -> Result<Asked, EvaluateError> {
         let meaning = Meaning::Histogram {
@@ -145,22 +136,18 @@ impl Graph<'_> {
             edges: edges.to_vec(),
             rows: self.row_count(),
         };
-        let (count, counted) = self.counted(&valid);
-        let bins = number.histogram_of_valid(edges, false, &valid)?;
+        let (count, counted) = self.counted(&values);
+        let bins = values.histogram(edges, false)?;
         Ok(Asked::new([count, bins], meaning.with_gaps(counted)))
     }
 
     /// Returns all values in ascending order, behind which those come that are missing.
     pub(super) fn sorted_optional(
         &self,
-        Optional {
-            number,
-            column,
-            valid,
-        }: Optional,
+        Optional { values, column }: Optional,
     ) -> Result<Asked, EvaluateError> {
         let rows = self.row_count();
-        let sorted = number.marked(&valid, false)?.smallest(rows as usize)?;
+        let sorted = values.marked(false)?.smallest(rows as usize)?;
         let meaning = Meaning::Readings(column, rows).with_gaps(Gaps::Marked(false));
         Ok(Asked::new([sorted], meaning))
     }
@@ -168,14 +155,10 @@ impl Graph<'_> {
     /// Returns the largest values and their rows, behind which those come that are missing.
     pub(super) fn top_k_optional(
         &self,
-        Optional {
-            number,
-            column,
-            valid,
-        }: Optional,
+        Optional { values, column }: Optional,
         count: u32,
     ) -> Result<Asked, EvaluateError> {
-        let marked = number.marked(&valid, true)?;
+        let marked = values.marked(true)?;
         let (places, values) = marked.largest_places(count as usize)?;
         let meaning = Meaning::Places {
             column,
@@ -191,26 +174,22 @@ impl Graph<'_> {
     /// there, which tells the key owner which of them it is.
     pub(super) fn percentile_optional(
         &self,
-        Optional {
-            number,
-            column,
-            valid,
-        }: Optional,
+        Optional { values, column }: Optional,
         percent: f64,
     ) -> Result<Asked, EvaluateError> {
-        let rows = number.row_count();
+        let rows = values.row_count();
         let most = |descending| {
             let places = (1..=rows).map(|count| percentile_place(percent, count, descending));
             places.max().unwrap_or(0) + 1
         };
         let (ascending, descending) = (most(false), most(true));
         let from_above = descending < ascending;
-        let marked = number.marked(&valid, from_above)?;
+        let marked = values.marked(from_above)?;
         let sorted = match from_above {
             true => marked.largest(descending)?,
             false => marked.smallest(ascending)?,
         };
-        let count = valid.count();
+        let count = values.count();
         let meaning = Meaning::Percentile {
             column,
             percent,

@@ -1,7 +1,7 @@
 //! Answers about values some of which are missing.
 
 use serde::{Deserialize, Serialize};
-use tfhe_sbc_columns::percentile_rank;
+use tfhe_sbc_columns::{percentile_rank, unmarked};
 use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_upload::row_labels;
 
@@ -265,16 +265,6 @@ fn flagged(of: Meaning, blocks: &mut Blocks<'_>) -> Result<Read, ResultsError> {
     Ok(Some((scores, Some(gaps))))
 }
 
-/// Returns the code without its mark, or `Some(None)` if the value is missing. `None` for a code that is too wide.
-fn unmarked(column: &Column, present: bool, marked: u128) -> Option<Option<u128>> {
-    let mark = marked >> column.bits;
-    match mark {
-        0 | 1 if (mark == 1) == present => Some(Some(marked - (mark << column.bits))),
-        0 | 1 => Some(None),
-        _ => None,
-    }
-}
-
 /// The place of a percentile of `count` values, of which there is at least one, in an order.
 pub(crate) fn percentile_place(percent: f64, count: usize, descending: bool) -> usize {
     let rank = percentile_rank(percent, count);
@@ -315,7 +305,7 @@ pub(super) fn read_percentile(
         return Ok(Some((missing(None, column.unit), gaps)));
     }
     let code = codes.get(percentile_place(percent, count as usize, descending));
-    let code = code.and_then(|code| unmarked(&column, descending, *code)?);
+    let code = code.and_then(|code| unmarked(column.bits, descending, *code)?);
     Ok(code.map(|code| {
         let value = AnswerValue::Number {
             value: decode(code),
@@ -331,7 +321,7 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
             let decode = decode(&column)?;
             let code = blocks
                 .rest()
-                .and_then(|code| unmarked(&column, present, code));
+                .and_then(|code| unmarked(column.bits, present, code));
             code.map(|code| match code {
                 None => (missing(None, column.unit), None),
                 Some(code) => {
@@ -347,8 +337,8 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
             let Some(ends) = blocks.numbers(2) else {
                 return Ok(None);
             };
-            let low = unmarked(&column, present, ends[0]);
-            match low.zip(unmarked(&column, !present, ends[1])) {
+            let low = unmarked(column.bits, present, ends[0]);
+            match low.zip(unmarked(column.bits, !present, ends[1])) {
                 Some((Some(low), Some(high))) => high.checked_sub(low).map(|range| {
                     let value = AnswerValue::Number {
                         value: decoder(&column).difference(range),
@@ -363,7 +353,7 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
         Meaning::Place(column, code_blocks, labels) => {
             let decode = decode(&column)?;
             let code = blocks.number(code_blocks as usize);
-            let code = code.and_then(|code| unmarked(&column, present, code));
+            let code = code.and_then(|code| unmarked(column.bits, present, code));
             code.zip(blocks.rest()).and_then(|(code, place)| {
                 let row = labels.into_iter().nth(usize::try_from(place).ok()?)?;
                 Some(match code {
@@ -389,7 +379,7 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
             let found = placed(blocks, count, code_blocks, &labels);
             let rows = found.and_then(|found| {
                 let rows = found.into_iter().map(|(row, code)| {
-                    let code = unmarked(&column, present, code)?;
+                    let code = unmarked(column.bits, present, code)?;
                     Some(code.map(|code| Labelled {
                         row,
                         value: decode(code),
@@ -410,7 +400,7 @@ fn marked(of: Meaning, present: bool, blocks: &mut Blocks<'_>) -> Result<Read, R
             let codes = blocks.numbers(count as usize);
             let codes = codes.and_then(|codes| {
                 let codes = codes.into_iter();
-                let codes = codes.map(|code| unmarked(&column, present, code));
+                let codes = codes.map(|code| unmarked(column.bits, present, code));
                 codes.collect::<Option<Vec<Option<u128>>>>()
             });
             codes.map(|codes| {

@@ -1,0 +1,136 @@
+//! Bindings of encrypted numbers some of which are missing.
+
+use pyo3::prelude::*;
+use tfhe_sbc_columns::{self as columns, OptionalNumber, unmarked};
+
+use crate::errors::refused;
+use crate::mask::Mask;
+use crate::number::{Number, made, number, relation};
+
+/// Encrypted numbers in rows, some of which are missing.
+#[pyclass(frozen)]
+pub(crate) struct Optional(pub(crate) OptionalNumber);
+
+impl Optional {
+    /// Returns numbers for Python, unless they are too far from anything that is computed.
+    pub(crate) fn made(made: Result<OptionalNumber, columns::Error>) -> PyResult<Self> {
+        let optional = made.map_err(refused)?;
+        optional.number().check_depth().map_err(refused)?;
+        optional.notna().check_depth().map_err(refused)?;
+        Ok(Self(optional))
+    }
+}
+
+#[pymethods]
+impl Optional {
+    /// Numbers none of which is missing.
+    #[staticmethod]
+    fn whole(number: &Number) -> Self {
+        Self(OptionalNumber::whole(number.0.clone()))
+    }
+
+    /// The numbers, whatever they are where they are missing.
+    #[getter]
+    fn number(&self) -> PyResult<Number> {
+        number(self.0.number().clone())
+    }
+
+    /// The rows that have a number.
+    #[getter]
+    fn valid(&self) -> PyResult<Mask> {
+        Mask::made(Ok(self.0.notna().clone()))
+    }
+
+    /// Returns `factor·self + constant`, where the factor is not 0.
+    fn affine(&self, factor: f64, constant: f64) -> PyResult<Self> {
+        Self::made(self.0.map(|number| number.affine(factor, constant)))
+    }
+
+    /// Returns `self + weight·other`, missing where one of the two is.
+    fn add(&self, other: &Self, weight: f64) -> PyResult<Self> {
+        Self::made(self.0.zip(&other.0, |a, b| a.add_weighted(b, weight)))
+    }
+
+    /// Returns `self·other`, missing where one of the two is.
+    fn multiply(&self, other: &Self) -> PyResult<Self> {
+        Self::made(self.0.zip(&other.0, |a, b| a.times(b)))
+    }
+
+    /// Returns, for each row, whether both have a number and these are in this relation.
+    fn compare(&self, sign: &str, other: &Self) -> PyResult<Mask> {
+        Mask::made(self.0.compare_optional(relation(sign)?, &other.0))
+    }
+
+    /// Returns, for each row, whether it has a number and that is in this relation to a clear one.
+    fn compare_clear(&self, sign: &str, value: f64) -> PyResult<Mask> {
+        Mask::made(self.0.compare(relation(sign)?, value))
+    }
+
+    /// Returns, for each row, whether it has a number and that is one of these values.
+    fn one_of(&self, values: Vec<f64>) -> PyResult<Mask> {
+        Mask::made(self.0.one_of(&values))
+    }
+
+    /// The numbers, and another one where they are missing.
+    fn fill(&self, other: &Number) -> PyResult<Number> {
+        made(self.0.fillna(&other.0))
+    }
+
+    /// The numbers, and a clear one where they are missing.
+    fn fill_clear(&self, value: f64) -> PyResult<Number> {
+        made(self.0.fillna(value))
+    }
+
+    /// Returns the rows at these places.
+    fn take(&self, rows: Vec<usize>) -> PyResult<Self> {
+        Self::made(self.0.take(&rows))
+    }
+
+    /// The number of rows that have a number.
+    fn count(&self) -> PyResult<Number> {
+        number(self.0.count())
+    }
+
+    /// The sum of the numbers that are there.
+    fn sum(&self) -> PyResult<Number> {
+        made(self.0.sum())
+    }
+
+    /// The sum of the codes of the numbers that are there.
+    fn sum_of_codes(&self) -> PyResult<Number> {
+        made(self.0.sum_of_codes())
+    }
+
+    /// The sum of the squares of the codes of the numbers that are there.
+    fn sum_of_squared_codes(&self) -> PyResult<Number> {
+        made(self.0.sum_of_squared_codes())
+    }
+
+    /// The smallest or the largest, below a mark: `unmarked` reads it.
+    fn extreme(&self, largest: bool) -> PyResult<Number> {
+        made(self.0.marked_extreme(largest))
+    }
+
+    /// The first row of the smallest or the largest, and that below a mark.
+    fn place(&self, largest: bool) -> PyResult<(Number, Number)> {
+        let marked = self.0.marked(largest).map_err(refused)?;
+        let (index, value) = match largest {
+            true => marked.arg_max(),
+            false => marked.arg_min(),
+        };
+        Ok((number(index)?, number(value)?))
+    }
+
+    /// Returns how many rows with a number are from an edge up to but without the next; with `closed`, the last edge belongs to
+    /// the last bin.
+    fn histogram(&self, edges: Vec<f64>, closed: bool) -> PyResult<Number> {
+        made(self.0.histogram(&edges, closed))
+    }
+
+    /// The number of a code with a mark, which is `present` if there is a number; `None` if there is none.
+    fn unmarked(&self, present: bool, code: u128) -> PyResult<Option<f64>> {
+        let code = unmarked(self.0.number().bits(), present, code);
+        let code = code.ok_or_else(|| refused(columns::Error::Implausible))?;
+        Ok(code.and_then(|code| self.0.number().decode(&[code]).first().copied()))
+    }
+}
