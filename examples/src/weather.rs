@@ -2,7 +2,7 @@
 //! `crates/cli/data/README.md`.
 
 use tfhe_sbc_upload::definition::{Definition, Use};
-use tfhe_sbc_upload::derived::Declaration;
+use tfhe_sbc_upload::declaration::Declaration;
 
 use crate::Outcome;
 
