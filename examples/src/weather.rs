@@ -1,8 +1,8 @@
 //! The readings: a typical year of hours at an airport, whose source is named in
 //! `crates/cli/data/README.md`.
 
-use tfhe_sbc_upload::definition::{Definition, Use};
 use tfhe_sbc_upload::declaration::Declaration;
+use tfhe_sbc_upload::definition::{Definition, Use};
 
 use crate::Outcome;
 
