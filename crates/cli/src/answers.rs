@@ -8,6 +8,9 @@ use crate::report::{count, number, plain};
 /// The word for a value that is not there.
 const MISSING: &str = "missing";
 
+/// The answer that has no rows.
+const NONE: &str = "none";
+
 /// Returns a decrypted answer as text, of one line or several, and how many rows have no value.
 pub(crate) fn with_gaps(answer: &Answer) -> String {
     let text = text(&answer.value);
@@ -28,7 +31,7 @@ pub(crate) fn text(value: &AnswerValue) -> String {
         }
         AnswerValue::Missing { row: None, .. } => MISSING.to_owned(),
         AnswerValue::Missing { row: Some(row), .. } => format!("{}: {MISSING}", plain(row)),
-        AnswerValue::Rows(labels) if labels.is_empty() => "none".to_owned(),
+        AnswerValue::Rows(labels) if labels.is_empty() => NONE.to_owned(),
         // Labels with spaces, such as those that name a device, stand on lines of their own.
         AnswerValue::Rows(labels) if labels.iter().any(|label| label.contains(' ')) => {
             let labels: Vec<String> = labels.iter().map(|label| plain(label)).collect();
@@ -40,6 +43,8 @@ pub(crate) fn text(value: &AnswerValue) -> String {
             outside,
             unit,
         } => histogram::text(bins, *outside, unit),
+        AnswerValue::Values { values, .. } if values.is_empty() => NONE.to_owned(),
+        AnswerValue::Ranked { rows, .. } if rows.is_empty() => NONE.to_owned(),
         AnswerValue::Values { values, unit } => {
             let values: Vec<_> = values.iter().map(|value| with_unit(*value, unit)).collect();
             lines(&values)

@@ -18,7 +18,7 @@ use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::request::Request;
 use tfhe_sbc_query::results::{CompactPart, EncryptedAnswer, Meaning, Results};
-use tfhe_sbc_upload::derived::{Derived, Flags};
+use tfhe_sbc_upload::derived::{Derived, Flags, Validity};
 use tfhe_sbc_upload::extract::ExpandedGlweList;
 use tfhe_sbc_upload::metadata;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata, Upload};
@@ -361,8 +361,8 @@ pub(super) fn readings(_: BlockEncoding) -> ReadingsMetadata {
     ReadingsMetadata {
         columns: vec![column("level", 8), column("depth", 5)],
         rows: vec!["1".to_owned(), "2".to_owned()],
-gaps: Default::default(),
-}
+        gaps: Default::default(),
+    }
 }
 
 fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
@@ -375,8 +375,8 @@ fn upload(list: fn(&SecretKey, usize) -> Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// An upload with a compact column of either rounding, and columns derived from one of them, between columns of
-/// radix blocks.
+/// An upload with a compact column of either rounding, columns derived from one of them and a gap of the other that is told, between
+/// columns of radix blocks.
 fn compact_upload(kind: Kind) -> Vec<u8> {
     let parameters = known_key().parameters();
     let encoding = parameters.block_encoding();
@@ -393,7 +393,7 @@ fn compact_upload(kind: Kind) -> Vec<u8> {
                 from: vec![3, 200],
                 compact: form(14),
             }),
-            valid: Some(form(14)),
+            valid: Some(Validity::Encrypted(form(14))),
         };
         let compact = Column {
             name: format!("compact_{feedback}"),
@@ -401,12 +401,16 @@ fn compact_upload(kind: Kind) -> Vec<u8> {
             derived: if feedback {
                 derived
             } else {
-                Derived::default()
+                Derived {
+                    valid: Some(Validity::Clear),
+                    ..Derived::default()
+                }
             },
             ..readings.columns[0].clone()
         };
         readings.columns.insert(1, compact);
     }
+    readings.gaps.add("compact_false", 1..2);
     let fingerprint = known_key().fingerprint();
     let mut bytes = metadata::write(parameters.fingerprint(), fingerprint, &readings).unwrap();
     let segments = readings.segments(encoding, readings.rows.len()).unwrap();

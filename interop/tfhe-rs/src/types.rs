@@ -188,8 +188,8 @@ fn columns(keys: &Keys) {
     let described = ReadingsMetadata {
         columns: vec![first, column],
         rows: (0..codes.len()).map(|row| row.to_string()).collect(),
-gaps: Default::default(),
-};
+        gaps: Default::default(),
+    };
     let mut blocks = vec![0; codes.len() * 2 + codes.len() * 5];
     for (blocks, &code) in blocks[codes.len() * 2..].chunks_exact_mut(5).zip(&codes) {
         encoding.split(code, blocks).unwrap();
