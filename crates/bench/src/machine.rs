@@ -6,6 +6,16 @@ use std::{fmt, fs};
 use serde::Serialize;
 use tfhe_sbc_core::simd::Isa;
 
+/// Returns the largest amount of memory that this process has used so far, in bytes; `None` where the system does not tell.
+pub(crate) fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
 /// The lock file says which version of a peer this program was built with.
 #[cfg(feature = "tfhe-rs")]
 const LOCK_FILE: &str = include_str!("../../../Cargo.lock");

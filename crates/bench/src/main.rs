@@ -6,6 +6,7 @@
 //! a wrong answer ends the run.
 
 mod adapters;
+mod analytics;
 mod answers;
 mod board;
 mod catalogue;
@@ -80,6 +81,8 @@ enum TableName {
     Sets,
     /// Compact columns: comparisons and digits of whole readings beside radix blocks, bytes, encryption, sums.
     Columns,
+    /// Questions about a year of hourly readings: bootstraps, counted.
+    Analytics,
     /// Answers: the bytes of results, and the packing of blocks.
     Answers,
     /// The store of a fleet: selections, lists, bytes, uploads a second; filling it takes minutes.
@@ -127,6 +130,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Sets => engine::sets::rows(machine.cores, budget)?,
         TableName::Adapters => adapters::rows(budget)?,
         TableName::Columns => columns::rows(&machine, budget)?,
+        TableName::Analytics => analytics::rows()?,
         TableName::Answers => answers::rows(budget)?,
         TableName::Ckks => ckks::rows(budget)?,
         TableName::Catalogue => catalogue::rows(budget, args.uploads)?,

@@ -5,7 +5,7 @@ use tfhe_sbc_columns::{
     Column, Computable, Computed, Limit, Number, Progress, ReadingsMetadata, Relation, Server,
     limit_encoding,
 };
-use tfhe_sbc_core::encoding::BodyRounding;
+use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::Parameters;
@@ -19,7 +19,7 @@ use crate::error::BenchError;
 use crate::report::{Row, Unit};
 
 /// The rows of a year.
-const ROWS: usize = 8760;
+pub(crate) const ROWS: usize = 8760;
 /// The widths of the columns, those of the bundled weather data.
 const WIDTHS: [u32; 4] = [10, 7, 8, 17];
 
@@ -92,6 +92,15 @@ pub(super) fn rows() -> Result<Vec<Row>, BenchError> {
     ])
 }
 
+/// The form of an encoding, as metadata state it.
+pub(crate) fn form(encoding: &CompactEncoding) -> Compact {
+    Compact {
+        headroom: encoding.headroom(),
+        body_bits: encoding.body_bits(),
+        feedback: encoding.rounding() == BodyRounding::ErrorFeedback,
+    }
+}
+
 /// The columns, made for means, and the hours.
 pub(crate) fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, BenchError> {
     let column = |bits: u32| {
@@ -104,11 +113,7 @@ pub(crate) fn metadata(parameters: &Parameters) -> Result<ReadingsMetadata, Benc
             offset: 0.0,
             scale: 1.0,
             bits,
-            compact: Some(Compact {
-                headroom: encoding.headroom(),
-                body_bits: encoding.body_bits(),
-                feedback: encoding.rounding() == BodyRounding::ErrorFeedback,
-            }),
+            compact: Some(form(&encoding)),
             derived: Default::default(),
         })
     };

@@ -91,8 +91,6 @@ impl Circuit {
     }
 
     fn first(&self, order: Order, column: Vec<FheUint>) -> Result<FheUint, AnalyticsError> {
-        let pairs = column.len() / 2;
-        let _batch = self.batch_of(pairs);
         Ok(match order {
             Order::Ascending => self.tournament(column, Self::min),
             Order::Descending => self.tournament(column, Self::max),

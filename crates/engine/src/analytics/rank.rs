@@ -1,17 +1,14 @@
 //! Readings of a given rank, percentiles and the median.
 //!
-//! The digits of the result are found one after the other, from the most significant one (a radix
-//! selection). The rows whose higher digits are those found so far are counted by their next
-//! digit. The counts give the next digit of the wanted row, and its rank among the rows that share
-//! this digit. The price of a row is that of its digits, whatever the number of rows; the price
-//! per row of a sorting network grows with the number of rows.
+//! The wanted reading is the largest number that enough rows reach. Its bits are found one after the other, the most
+//! significant first, by counting the rows that are at least the number found so far with the next bit set. A row takes part
+//! as one block: its digit at the current place, and above it the sign of the comparison of its higher digits with those
+//! found. So a bit costs a row one lookup and its share of the count, a place one more lookup, and nothing else depends on
+//! the number of rows. The price per row of a sorting network grows with that number.
 
 use super::AnalyticsError;
 use crate::circuit::{Block, Circuit};
-use crate::integer::sum::Columns;
-use crate::integer::{
-    Comparison, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width,
-};
+use crate::integer::{Comparison, FheUint, Integer, IntegerError, Signedness, Width};
 
 impl Circuit {
     /// Returns the reading with the given rank, from 0, in ascending order.
@@ -72,91 +69,96 @@ impl Circuit {
     fn select_rank(&self, rows: &[FheUint], rank: usize) -> Result<FheUint, IntegerError> {
         let width = rows[0].width();
         let count_width = Width::new(rows.len().ilog2() + 1)?;
-        let mut rank: FheUint = self.clear(rank as u64, count_width);
-        // For each row, 1 if it has the digits found so far.
-        let mut left = vec![Block::clear(1); rows.len()];
+        let enough: FheUint = self.clear((rows.len() - rank) as u64, count_width);
+        let places = self.places(rows);
+        // For each row, the sign of the comparison of its higher digits with those found.
+        let mut signs = vec![Block::clear(0); rows.len()];
         let mut digits = Vec::new();
-        for i in (0..self.block_count(width)).rev() {
-            let modulus = self.digit_modulus(width, i);
-            let counts = self.counts_below(rows, &left, i, modulus, count_width);
-            // The digit is the number of counts that are at most the rank.
-            let passed = counts
-                .iter()
-                .map(|count| {
-                    let passed = self.compare(Comparison::Le, count, &rank)?;
-                    Ok(self.bit(&passed))
-                })
-                .collect::<Result<Vec<Block>, IntegerError>>()?;
-            let sum = passed.iter().fold(Block::clear(0), |sum, bit| &sum + bit);
-            let digit = self.refresh(&sum.known_in(0, modulus - 1));
-            if i > 0 {
-                rank = self.sub(&rank, &self.last_passed(&counts, &passed))?;
-                rank = self.propagate_unchecked(&rank);
-                for (left, row) in left.iter_mut().zip(rows) {
-                    *left = self.still(left, &row.blocks()[i], &digit);
-                }
+        for (at, place) in places.iter().enumerate() {
+            let of_row = |(row, sign): (&FheUint, &Block)| &place.of(self, row) + sign;
+            let rows: Vec<Block> = rows.iter().zip(&signs).map(of_row).collect();
+            let mut found = Block::clear(0);
+            for bit in (0..place.modulus.ilog2()).rev() {
+                let step = 1 << bit;
+                let least = &found + step;
+                let reach = |row| self.look_up(&(row - &least), |x| i64::from(x >= 0));
+                let reached = rows.iter().map(reach).collect();
+                let count = self.add_column(reached, count_width);
+                let is_set = self.compare(Comparison::Ge, &count, &enough)?;
+                found += &self.weighted_bit(&is_set, step);
             }
-            digits.push(digit);
+            if let Some(next) = places.get(at + 1) {
+                let sign = |row| self.look_up(&(row - &found), |x| next.modulus * x.signum());
+                signs = rows.iter().map(sign).collect();
+            }
+            digits.extend(place.digits(self, &found));
         }
         digits.reverse();
         Ok(Integer::new(digits, width))
     }
 
-    /// The numbers of remaining rows whose digit is below 1, 2, and so on.
-    fn counts_below(
-        &self,
-        rows: &[FheUint],
-        left: &[Block],
-        i: usize,
-        modulus: i64,
-        width: Width,
-    ) -> Vec<FheUint> {
-        let below: Vec<_> = (1..modulus)
-            .map(|v| move |digit: i64, left: i64| i64::from(digit < v) * left)
-            .collect();
-        let below: Vec<_> = below
-            .iter()
-            .map(|f| f as &dyn Fn(i64, i64) -> i64)
-            .collect();
-        let mut ones: Vec<Vec<Block>> = vec![Vec::with_capacity(rows.len()); below.len()];
-        for (row, left) in rows.iter().zip(left) {
-            let bits = self.look_up_pair_all(&row.blocks()[i], left, &below);
-            for (ones, bit) in ones.iter_mut().zip(bits) {
-                ones.push(bit);
-            }
-        }
-        let count = |ones: Vec<Block>| {
-            let mut columns: Columns = vec![Vec::new(); self.block_count(width)];
-            columns[0] = ones;
-            self.propagate_unchecked(&self.add_columns::<Unsigned>(columns, width))
+    /// The places of the digits of rows, the most significant first. The first two digits are one place if a lookup can
+    /// take both at once, less bits that lookups give.
+    pub(super) fn places(&self, rows: &[FheUint]) -> Vec<Place> {
+        let width = rows[0].width();
+        let one = |at: usize| Place {
+            low: at,
+            high: None,
+            modulus: self.digit_modulus(width, at),
         };
-        ones.into_iter().map(count).collect()
-    }
-
-    /// The last of the counts that is at most the rank, or 0.
-    fn last_passed(&self, counts: &[FheUint], passed: &[Block]) -> FheUint {
-        let width = counts[0].width();
-        let mut blocks = vec![Block::clear(0); self.block_count(width)];
-        for (v, count) in counts.iter().enumerate() {
-            let next = passed.get(v + 1).cloned();
-            let is_last = &passed[v] - &next.unwrap_or_else(|| Block::clear(0));
-            let masked = self.masked(&is_last.known_in(0, 1), count);
-            for (sum, digit) in blocks.iter_mut().zip(masked.blocks()) {
-                *sum += digit;
+        let mut places: Vec<Place> = (0..self.block_count(width)).rev().map(one).collect();
+        if let [first, second, ..] = &places[..] {
+            let both = Place {
+                low: second.low,
+                high: Some(first.low),
+                modulus: first.modulus * second.modulus,
+            };
+            let fits = |row| both.fits(self, &both.of(self, row));
+            if both.modulus <= self.block_modulus() && rows.iter().all(fits) {
+                places.splice(..2, [both]);
             }
         }
-        let digits = blocks.into_iter().enumerate();
-        let digits = digits.map(|(i, sum)| sum.known_in(0, self.digit_modulus(width, i) - 1));
-        Integer::new(digits.collect(), width)
+        places
+    }
+}
+
+/// One digit of numbers, or their two most significant ones.
+pub(super) struct Place {
+    /// The digit, or the lower of two.
+    pub(super) low: usize,
+    /// The higher of two digits.
+    high: Option<usize>,
+    /// The number of values.
+    pub(super) modulus: i64,
+}
+
+impl Place {
+    /// The part of a number that is at this place.
+    pub(super) fn of(&self, circuit: &Circuit, number: &FheUint) -> Block {
+        let low = &number.blocks()[self.low];
+        let Some(high) = self.high.map(|at| &number.blocks()[at]) else {
+            return low.clone();
+        };
+        let both = low + &(high * circuit.message_modulus());
+        match self.fits(circuit, &both) {
+            true => both,
+            // A lookup makes the noise of the higher digit independent of that of the lower one, too.
+            false => low + &(&circuit.look_up(high, |digit| digit) * circuit.message_modulus()),
+        }
     }
 
-    /// Returns whether a remaining row also has this digit.
-    fn still(&self, left: &Block, own: &Block, digit: &Block) -> Block {
-        let difference = own - digit;
-        if left.clear_value().is_some() || 2 * difference.span() <= self.block_modulus() {
-            return self.look_up_pair(&difference, left, |d, left| i64::from(d == 0) * left);
+    /// Returns whether a lookup can take a block and as many outputs of lookups as the place has bits.
+    fn fits(&self, circuit: &Circuit, x: &Block) -> bool {
+        x.norm_squared() + u64::from(self.modulus.ilog2()) <= circuit.max_norm_squared()
+    }
+
+    /// The digits of a number at this place, the most significant first.
+    fn digits(&self, circuit: &Circuit, number: &Block) -> Vec<Block> {
+        let number = number.clone().known_in(0, self.modulus - 1);
+        let base = circuit.message_modulus();
+        match self.high {
+            None => vec![circuit.refresh(&number)],
+            Some(_) => circuit.look_up_all(&number, &[&|x| x / base, &|x| x % base]),
         }
-        let equal = self.bit(&FheBool::of(difference, |d| d == 0));
-        self.look_up_pair(&equal, left, |equal, left| equal * left)
     }
 }

@@ -92,6 +92,17 @@ impl Circuit {
         (self.encoding().plaintext_bits() - 1) as usize
     }
 
+    /// The number of lookups at each depth of the sign of a difference of this many digits.
+    pub(super) fn sign_levels(&self, digit_count: usize) -> Vec<usize> {
+        let mut levels = vec![digit_count];
+        let mut terms = digit_count.div_ceil(self.signs_together());
+        while terms > 1 {
+            levels.push(terms);
+            terms = terms.div_ceil(self.signs_together());
+        }
+        levels
+    }
+
     /// A block with the sign of the highest nonzero term. The terms are given least significant
     /// first; `weighted` says that the most significant one has its weight already.
     pub(super) fn sign_of(&self, mut terms: Vec<Block>, mut weighted: bool) -> Block {

@@ -4,8 +4,13 @@
 //! which determines both factors, one lookup gives the product `c·(a - b)`. The same product gives
 //! the minimum and the maximum together, as `a - c·(a - b)` and `b + c·(a - b)`. If a block does
 //! not have the room, `c·a` and `¬c·b` take one lookup each.
+//!
+//! Where many pairs are compared side by side, the digits of a pair are compared one after the other, the most
+//! significant first: one lookup a digit, of the sign found so far and the difference. The most significant digits of
+//! the minimum and the maximum come from the first of these lookups, too, so that `k` digits take `2·k - 1` bootstraps.
 
 use super::{Block, Circuit, Comparison, FheBool, Integer, IntegerError, Signedness};
+use crate::circuit::round_cost;
 
 impl Circuit {
     /// Returns `a` if the condition holds, `b` if not, as digits.
@@ -60,6 +65,9 @@ impl Circuit {
         self.check(&[a, b])?;
         // Both parts need digits, which are found once.
         let (a, b) = (self.as_digits(a, 2), self.as_digits(b, 2));
+        if !S::SIGNED && self.is_faster_in_sequence(a.blocks.len()) {
+            return Ok(self.min_max_in_sequence(&a, &b));
+        }
         let a_is_larger = self.compare(Comparison::Gt, &a, &b)?;
         let (max, min) = self.choose_digits(&a_is_larger, &a, &b);
         Ok((min, max))
@@ -91,13 +99,90 @@ impl Circuit {
         ))
     }
 
-    /// Reduces a list to one element, by rounds of pairs.
+    /// Returns whether the minimum and the maximum of two unsigned numbers of `digit_count` digits come sooner if their
+    /// digits are compared one after the other.
+    fn is_faster_in_sequence(&self, digit_count: usize) -> bool {
+        let time = |levels: &[usize]| -> f64 {
+            let rounds = levels.iter().map(|jobs| jobs * self.batch());
+            rounds.map(|jobs| round_cost(jobs, self.threads())).sum()
+        };
+        let mut in_sequence = vec![1; digit_count];
+        in_sequence.push(digit_count - 1);
+        // The first lookup has two functions of a difference of digits.
+        if 2 * (2 * self.message_modulus() - 1) > self.block_modulus() {
+            in_sequence[0] = 2;
+        }
+        // Signs of all digits, then signs of groups of them, the weighted bit, and the products.
+        let mut at_once = self.sign_levels(digit_count);
+        at_once.extend([1, digit_count]);
+        time(&in_sequence) < time(&at_once)
+    }
+
+    /// The smaller and the larger of two unsigned numbers in digits whose differences a lookup can take.
+    fn min_max_in_sequence<S: Signedness>(
+        &self,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> (Integer<S>, Integer<S>) {
+        // A sign of this weight exceeds every difference of digits.
+        let weight = self.message_modulus();
+        let sign = |x: i64| weight * x.signum();
+        let both = a.blocks.iter().zip(&b.blocks);
+        let differences: Vec<Block> = both.map(|(a, b)| a - b).collect();
+        // Lower digits of which everybody knows the differences need no lookup.
+        let known = differences.iter().map_while(Block::clear_value);
+        let known: Vec<i64> = known.collect();
+        let of_known = known.iter().rfind(|&&x| x != 0).map_or(0, |x| x.signum());
+        let mut found: Option<Found> = None;
+        for (at, difference) in differences.iter().enumerate().skip(known.len()).rev() {
+            found = Some(match found {
+                None => {
+                    let functions: [&dyn Fn(i64) -> i64; 2] = [&|x| x.max(0), &sign];
+                    let mut outputs = self.look_up_all(difference, &functions).into_iter();
+                    let mut next = || outputs.next().unwrap_or_else(|| Block::clear(0));
+                    Found {
+                        top: next(),
+                        sign: next(),
+                    }
+                }
+                Some(Found { top, sign: above }) => {
+                    let together = &above + difference;
+                    let sign = match at == known.len() {
+                        true => together,
+                        false => self.look_up(&together, sign),
+                    };
+                    Found { top, sign }
+                }
+            });
+        }
+        let Some(Found { top, sign }) = found else {
+            // Everybody knows which number is larger.
+            let (a, b) = (a.clone(), b.clone());
+            return if of_known > 0 { (b, a) } else { (a, b) };
+        };
+        let mut condition = WeightedBits {
+            circuit: self,
+            bit: &FheBool::of(sign, |sign| sign > 0 || sign == 0 && of_known > 0),
+            known: Vec::new(),
+        };
+        let last = a.blocks.len() - 1;
+        let both = a.blocks.iter().zip(&b.blocks).enumerate();
+        let chosen = both.map(|(at, (a, b))| match at == last {
+            true => with_product(&top, a, b),
+            false => self.choose_block(&mut condition, a, b),
+        });
+        let (max, min) = chosen.unzip();
+        (Integer::new(min, a.width), Integer::new(max, a.width))
+    }
+
+    /// Reduces a list to one element, by rounds of pairs, whose operators are recorded side by side.
     pub(crate) fn tournament<V: Clone>(
         &self,
         mut list: Vec<V>,
         winner: impl Fn(&Self, &V, &V) -> Result<V, IntegerError>,
     ) -> Result<V, IntegerError> {
         while list.len() > 1 {
+            let _round = self.batch_of(list.len() / 2);
             let round = list.chunks(2).map(|pair| match pair {
                 [a, b] => winner(self, a, b),
                 _ => Ok(pair[0].clone()),
@@ -142,22 +227,18 @@ impl Circuit {
         a: &Block,
         b: &Block,
     ) -> (Block, Block) {
-        let low = a.low().min(b.low());
-        let high = a.high().max(b.high());
         let difference = a - b;
         if let Some(difference) = difference.clear_value() {
-            let product = condition.of(difference);
-            let chosen = (b + product).known_in(low, high);
-            return (chosen, (a - product).known_in(low, high));
+            return with_product(condition.of(difference), a, b);
         }
         let span = difference.span();
         if 2 * span <= self.block_modulus() {
             let start = difference.low();
             let x = &difference + condition.of(span);
             let product = self.look_up(&x, |x| if x >= start + span { x - span } else { 0 });
-            let chosen = (b + &product).known_in(low, high);
-            return (chosen, (a - &product).known_in(low, high));
+            return with_product(&product, a, b);
         }
+        let (low, high) = range_of_both(a, b);
         let bit = condition.of(1).clone();
         let of = |digit: &Block, when: i64| {
             self.look_up_pair(
@@ -169,6 +250,26 @@ impl Circuit {
         let choice = |when: i64| (&of(a, when) + &of(b, 1 - when)).known_in(low, high);
         (choice(1), choice(0))
     }
+}
+
+/// What is known after some digits of two numbers, the most significant first.
+struct Found {
+    /// The amount by which the most significant digit of the first number exceeds that of the second, or 0.
+    top: Block,
+    /// The sign of the difference of the digits so far, with a weight.
+    sign: Block,
+}
+
+/// The smallest and the largest value that one of two blocks can have.
+fn range_of_both(a: &Block, b: &Block) -> (i64, i64) {
+    (a.low().min(b.low()), a.high().max(b.high()))
+}
+
+/// The digit that a condition chooses and the other one, from the product of the condition and their difference.
+fn with_product(product: &Block, a: &Block, b: &Block) -> (Block, Block) {
+    let (low, high) = range_of_both(a, b);
+    let chosen = (b + product).known_in(low, high);
+    (chosen, (a - product).known_in(low, high))
 }
 
 /// The blocks that are a weight if a truth value holds and 0 if it does not, each recorded once.

@@ -144,7 +144,7 @@ impl Circuit {
     }
 
     /// The sum of blocks, which must be below 2^width.
-    pub(super) fn add_column(&self, column: Vec<Block>, width: Width) -> FheUint {
+    pub(crate) fn add_column(&self, column: Vec<Block>, width: Width) -> FheUint {
         let mut columns = self.columns(width);
         columns[0] = column;
         self.add_columns::<Unsigned>(columns, width)

@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn histograms(
         (bits, raw) in columns(40),
-        cuts in prop::collection::vec(any::<u64>(), 0..8),
+        cuts in prop::collection::vec(any::<u64>(), 0..24),
         gap: bool,
     ) {
         histogram_agrees::<Unsigned>(bits, &raw, &cuts, gap);
