@@ -258,6 +258,10 @@ impl Circuit {
         if threshold <= low || threshold > high {
             return Ok(Block::clear(i64::from(threshold > high)));
         }
+        // A bit is below 1 where it is 0, which needs no comparison.
+        if let ([bit], 0, 1) = (reading.blocks(), low, high) {
+            return Ok(&Block::clear(1) - &self.refresh(bit));
+        }
         let readings = self.ordered(std::slice::from_ref(reading));
         let limit: Integer<S> = self.clear_in_range(threshold, reading.width())?;
         let limits = self.ordered(&[limit]);
