@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compute::cost, module)?)?;
     module.add_function(wrap_pyfunction!(keys::rehearsed_codes, module)?)?;
     module.add_function(wrap_pyfunction!(keys::rehearsed_truths, module)?)?;
+    module.add_function(wrap_pyfunction!(mask::decide, module)?)?;
     module.add_function(wrap_pyfunction!(params::find_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(results::load_result, module)?)?;
     module.add_function(wrap_pyfunction!(results::open_result, module)?)?;

@@ -6,7 +6,7 @@ use tfhe_sbc_columns as columns;
 use crate::errors::refused;
 // A comparison of numbers gives a mask and a count of a mask gives a number, so these two files use
 // each other.
-use crate::number::{Number, number};
+use crate::number::{Number, made, number};
 
 /// Encrypted truth values, in rows or a single one.
 #[pyclass(frozen)]
@@ -84,4 +84,27 @@ impl Mask {
     fn item(&self, row: usize) -> PyResult<Self> {
         Self::made(self.0.item(row))
     }
+}
+
+/// A branch of a decision tree: whether it goes to a leaf, and that leaf's answer or the place of a node.
+type Turn = (bool, u64);
+
+/// Returns the branch that a turn is.
+fn branch((is_leaf, to): Turn) -> columns::Branch {
+    match is_leaf {
+        true => columns::Branch::Leaf(to),
+        false => columns::Branch::Node(usize::try_from(to).unwrap_or(usize::MAX)),
+    }
+}
+
+/// Returns the leaf of a decision tree that each row comes to. Each node has the condition that it asks for, the branch of the
+/// rows in which it holds, and that of the others.
+#[pyfunction]
+pub(crate) fn decide(nodes: Vec<(PyRef<'_, Mask>, Turn, Turn)>) -> PyResult<Number> {
+    let nodes = nodes.iter().map(|(mask, then, otherwise)| {
+        let decision = columns::Decision::Holds(&mask.0);
+        (decision, branch(*then), branch(*otherwise))
+    });
+    let nodes: Vec<(columns::Decision<'_>, columns::Branch, columns::Branch)> = nodes.collect();
+    made(columns::decide(&nodes))
 }

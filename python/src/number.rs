@@ -79,6 +79,18 @@ impl Number {
         made(self.0.add_weighted(&other.0, weight))
     }
 
+    /// Returns `constant + step·Σ factor·code` of the codes of several numbers.
+    #[staticmethod]
+    fn combined_codes(
+        terms: Vec<(PyRef<'_, Self>, i64)>,
+        step: f64,
+        constant: f64,
+    ) -> PyResult<Self> {
+        let terms = terms.iter().map(|(number, factor)| (&number.0, *factor));
+        let terms: Vec<(&columns::Number, i64)> = terms.collect();
+        made(columns::Number::combined_codes(&terms, step, constant))
+    }
+
     /// Returns `self·other`.
     fn multiply(&self, other: &Self) -> PyResult<Self> {
         made(self.0.times(&other.0))
@@ -92,6 +104,12 @@ impl Number {
     /// Compares each row with a clear number.
     fn compare_clear(&self, sign: &str, value: f64) -> PyResult<Mask> {
         Mask::made(self.0.compare(relation(sign)?, value))
+    }
+
+    /// Compares each row's code with a clear one.
+    fn compare_code(&self, sign: &str, code: u64) -> PyResult<Mask> {
+        let limit = columns::Limit::Clear(code);
+        Mask::made(Ok(self.0.compare_codes(relation(sign)?, &limit)))
     }
 
     /// Returns, for each row, whether it is one of these values.

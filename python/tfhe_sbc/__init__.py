@@ -10,7 +10,7 @@ The key owner has ``keys.secret``, boards have ``keys.device``, the server has `
 decrypts nothing with it.
 """
 
-from . import params
+from . import params, sklearn
 from ._client import Client, StandingQuery
 from ._encrypted import (
     Cost,
@@ -70,6 +70,7 @@ __all__ = [
     "maximum",
     "minimum",
     "params",
+    "sklearn",
     "to_bytes",
     "where",
 ]

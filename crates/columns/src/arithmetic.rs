@@ -56,6 +56,43 @@ impl Number {
         weighted_sum(terms, constant, &first.backend, rows)
     }
 
+    /// Returns `constant + step·Σ factor·code` of the codes of one number or more: a weighted sum whose weights
+    /// were rounded by whoever asks for it, so that they need no common step of their own. The step is positive,
+    /// and terms whose factor is 0 are left out.
+    ///
+    /// # Errors
+    /// Operands that do not belong together, factors that are all 0, and results that have no encoding.
+    pub fn combined_codes(terms: &[(&Self, i64)], step: f64, constant: f64) -> Result<Self, Error> {
+        let kept = terms.iter().filter(|(_, factor)| *factor != 0);
+        let terms: Vec<(&Self, i64)> = kept.copied().collect();
+        let (first, others) = terms.split_first().ok_or(Error::ZeroFactor)?;
+        for (other, _) in others {
+            first.0.backend.check_same(&other.backend)?;
+        }
+        let nodes: Vec<&Node> = terms.iter().map(|(number, _)| &*number.node).collect();
+        let rows = common_rows(&nodes)?;
+        let (mut largest, mut lowest) = (0i128, 0i128);
+        for (number, factor) in &terms {
+            let most = (1i128 << number.node.bits().min(64)) - 1;
+            largest += most * i128::from(factor.unsigned_abs());
+            lowest += most * i128::from((*factor).min(0));
+        }
+        let bits = bits_of(u64::try_from(largest).map_err(|_| Error::TooWide)?);
+        let offset = constant + step * lowest as f64;
+        FixedPoint::new(offset, step, bits).map_err(Error::Encoding)?;
+        let terms = terms.iter();
+        let terms = terms.map(|(number, factor)| (number.node(), *factor));
+        let op = Op::Linear {
+            terms: terms.collect(),
+            shift: 0,
+        };
+        Ok(Self {
+            offset,
+            scale: step,
+            ..first.0.made(rows, bits, op)
+        })
+    }
+
     /// Returns `self + weight·other`, where the weight is not 0.
     ///
     /// # Errors

@@ -24,6 +24,8 @@ Operand = Union["Numeric", Clear, "NDArray[Any]", Sequence[float]]
 Encrypted = Union["Numeric", "EncryptedScalar", "EncryptedStatistic", "EncryptedMask"]
 #: What encrypted values are made of.
 Part = Union[_native.Number, _native.Mask]
+#: An answer of a result: its kind, name, parts, unit and rows.
+Answer = tuple[str, str, list[Part], str, list[str]]
 
 #: Functions of numpy and what they are of encrypted values.
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -57,6 +59,11 @@ class Encrypted_:
     def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
         """The kind of answer that it is in a result, its parts, unit and rows."""
         raise NotImplementedError
+
+    def _answers(self, name: str) -> list[Answer]:
+        """The answers that it is in a result: one, unless it is several numbers a row."""
+        kind, parts, unit, labels = self._sealed()
+        return [(kind, name, parts, unit, labels)]
 
     @property
     def is_computed(self) -> bool:
@@ -265,16 +272,16 @@ def to_bytes(
     if names is not None and len(names) != len(values):
         raise ValueError(f"{len(names)} names for {len(values)} values: give each one")
     bootstraps = _compute(values, progress)
-    answers = []
+    answers: list[Answer] = []
     called = distinct([value.name for value in values] if names is None else names)
     for name, value in zip(called, values):
-        kind, parts, unit, labels = value._sealed()
-        if not kind:
+        sealed = value._answers(name)
+        if any(not kind for kind, *_ in sealed):
             raise TypeError(
                 f"{value.name} has no form as bytes: of a selection, send sum() and count(); of "
                 "other statistics, what they are made of"
             )
-        answers.append((kind, name, parts, unit, labels))
+        answers.extend(sealed)
     return _native.seal(answers, bootstraps)
 
 

@@ -39,6 +39,30 @@ fn sums_take_the_largest_common_step() {
 }
 
 #[test]
+fn codes_combine_with_whole_factors_that_need_no_common_step() {
+    let server = rehearsal();
+    let columns = [("a", -4.0, 0.1, 4), ("b", 7.0, 3.0, 3)];
+    let values = [vec![-4.0, -3.1, -2.5], vec![7.0, 28.0, 13.0]];
+    let table = table(&server, &columns, &values);
+    let (a, b) = (table.column("a").unwrap(), table.column("b").unwrap());
+    let sum = Number::combined_codes(&[(a, 1001), (b, -3), (a, 0)], 0.25, 2.0).unwrap();
+    // Codes are 0, 9, 15 and 0, 7, 2.
+    let expected = [
+        2.0,
+        2.0 + 0.25 * (9009.0 - 21.0),
+        2.0 + 0.25 * (15015.0 - 6.0),
+    ];
+    assert_eq!(rehearse(&server, &sum).numbers().unwrap(), expected);
+    assert_eq!((sum.scale(), sum.offset()), (0.25, 2.0 - 0.25 * 21.0));
+    let zero = Number::combined_codes(&[(a, 0)], 1.0, 0.0);
+    assert!(matches!(zero, Err(Error::ZeroFactor)));
+    let wide = Number::combined_codes(&[(a, 1 << 50), (b, 1)], 1.0, 0.0);
+    assert!(matches!(wide, Err(Error::Encoding(_))));
+    let wider = Number::combined_codes(&[(a, i64::MAX), (b, i64::MIN)], 1.0, 0.0);
+    assert!(matches!(wider, Err(Error::TooWide)));
+}
+
+#[test]
 fn what_has_no_encoding_is_refused_with_advice() {
     let server = rehearsal();
     let columns = [("a", 0.0, 1.0, 40), ("b", 0.0, 0.5, 3), ("c", 0.0, 1e-9, 3)];

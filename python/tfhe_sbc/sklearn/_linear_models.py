@@ -1,0 +1,140 @@
+"""Linear models: regressions, classifiers and the assignment to the nearest centre."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._linear import WeightedSums
+from ._model import Converted, Method, classes_of, filled
+from ._prediction import Finish
+from ._scaling import Scaling, without_names
+
+Values = Sequence["NDArray[np.float64] | None"]
+
+
+def regression(
+    model: Any, features: list[str], scaling: Scaling, precision: float | None
+) -> Converted:
+    """A linear regression, with one output or several."""
+    weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    constants = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(weights))
+    sums = WeightedSums(weights, constants, scaling, precision)
+    is_one = np.ndim(model.coef_) == 1
+
+    def finish(values: Values, rows: int) -> NDArray[np.float64]:
+        predicted = filled(values, sums.constants, rows)
+        return predicted[:, 0] if is_one else predicted
+
+    predict = _of_scaled(model, "predict", scaling)
+    return Converted(
+        type(model).__name__,
+        features,
+        {"predict": Method(sums, finish)},
+        "predict",
+        predict,
+        predict,
+        False,
+        sums if len(weights) == 1 else None,
+    )
+
+
+def classifier(
+    model: Any, features: list[str], scaling: Scaling, precision: float | None
+) -> Converted:
+    """A linear classifier: one score for two classes, or one for each of more."""
+    weights = np.asarray(model.coef_, dtype=np.float64)
+    constants = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(weights))
+    sums = WeightedSums(weights, constants, scaling, precision)
+    is_binary, classes = len(weights) == 1, model.classes_
+
+    def scores(values: Values, rows: int) -> NDArray[np.float64]:
+        found = filled(values, sums.constants, rows)
+        return found[:, 0] if is_binary else found
+
+    def predict(values: Values, rows: int) -> NDArray[Any]:
+        found = scores(values, rows)
+        places = (found > 0).astype(int) if is_binary else found.argmax(axis=1)
+        return classes_of(classes, places)
+
+    def probabilities(values: Values, rows: int) -> NDArray[np.float64]:
+        found = scores(values, rows)
+        return _two(found) if is_binary else softmax(found)
+
+    finishes: dict[str, Finish] = {"predict": predict, "decision_function": scores}
+    if hasattr(model, "predict_proba"):
+        finishes["predict_proba"] = probabilities
+    measured = "predict_proba" if "predict_proba" in finishes else "decision_function"
+    return Converted(
+        type(model).__name__,
+        features,
+        {name: Method(sums, finish) for name, finish in finishes.items()},
+        measured,
+        _of_scaled(model, measured, scaling),
+        _of_scaled(model, "predict", scaling),
+        True,
+        sums if is_binary else None,
+    )
+
+
+def nearest_centre(
+    model: Any, features: list[str], scaling: Scaling, precision: float | None
+) -> Converted:
+    """The assignment to the nearest centre. Of ``|x - c|²``, ``|x|²`` is the same for all centres, and the rest is linear in ``x``."""
+    centres = np.asarray(model.cluster_centers_, dtype=np.float64)
+    sums = WeightedSums(-2 * centres, (centres**2).sum(axis=1), scaling, precision)
+
+    def scores(values: Values, rows: int) -> NDArray[np.float64]:
+        return filled(values, sums.constants, rows)
+
+    def predict(values: Values, rows: int) -> NDArray[Any]:
+        nearest: NDArray[np.int32] = scores(values, rows).argmin(axis=1).astype(np.int32)
+        return nearest
+
+    def clear_scores(readings: NDArray[np.float64]) -> NDArray[np.float64]:
+        products: NDArray[np.float64] = scaling.transform(readings) @ centres.T
+        found: NDArray[np.float64] = (centres**2).sum(axis=1) - 2 * products
+        return found
+
+    return Converted(
+        type(model).__name__,
+        features,
+        {"predict": Method(sums, predict), "decision_function": Method(sums, scores)},
+        "decision_function",
+        clear_scores,
+        _of_scaled(model, "predict", scaling),
+        True,
+    )
+
+
+def logistic(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``1 / (1 + e^-score)``, without overflow."""
+    small = np.exp(-np.abs(scores))
+    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
+
+
+def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The shares of the exponentials of a row's scores."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _two(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    second = logistic(scores)
+    return np.column_stack([1 - second, second])
+
+
+def _of_scaled(
+    model: Any, method: str, scaling: Scaling
+) -> Callable[[NDArray[np.float64]], NDArray[Any]]:
+    """A method of the clear model on readings."""
+    call = getattr(without_names(model), method)
+
+    def of(readings: NDArray[np.float64]) -> NDArray[Any]:
+        return np.asarray(call(scaling.transform(readings)))
+
+    return of
