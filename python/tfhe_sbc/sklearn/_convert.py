@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _linear_models
+from . import _linear_models, _tree_models
 from ._model import Converted, EncryptedModel
 from ._scaling import SCALERS, Scaling
 
@@ -39,6 +39,23 @@ LINEAR_CLASSIFIERS = (
 _CONVERSIONS: dict[str, Convert] = {
     **dict.fromkeys(LINEAR_REGRESSIONS, _linear_models.regression),
     **dict.fromkeys(LINEAR_CLASSIFIERS, _linear_models.classifier),
+    **dict.fromkeys(("DecisionTreeRegressor", "ExtraTreeRegressor"), _tree_models.tree_regressor),
+    **dict.fromkeys(
+        ("DecisionTreeClassifier", "ExtraTreeClassifier"), _tree_models.tree_classifier
+    ),
+    **dict.fromkeys(
+        ("RandomForestRegressor", "ExtraTreesRegressor"), _tree_models.forest_regressor
+    ),
+    **dict.fromkeys(
+        ("RandomForestClassifier", "ExtraTreesClassifier"), _tree_models.forest_classifier
+    ),
+    **dict.fromkeys(
+        ("GradientBoostingRegressor", "GradientBoostingClassifier"), _tree_models.boosting
+    ),
+    **dict.fromkeys(
+        ("HistGradientBoostingRegressor", "HistGradientBoostingClassifier"),
+        _tree_models.histogram_boosting,
+    ),
     **dict.fromkeys(("KMeans", "MiniBatchKMeans"), _linear_models.nearest_centre),
 }
 

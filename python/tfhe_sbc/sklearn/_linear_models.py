@@ -29,7 +29,7 @@ def regression(
         predicted = filled(values, sums.constants, rows)
         return predicted[:, 0] if is_one else predicted
 
-    predict = _of_scaled(model, "predict", scaling)
+    predict = of_scaled(model, "predict", scaling)
     return Converted(
         type(model).__name__,
         features,
@@ -73,8 +73,8 @@ def classifier(
         features,
         {name: Method(sums, finish) for name, finish in finishes.items()},
         measured,
-        _of_scaled(model, measured, scaling),
-        _of_scaled(model, "predict", scaling),
+        of_scaled(model, measured, scaling),
+        of_scaled(model, "predict", scaling),
         True,
         sums if is_binary else None,
     )
@@ -105,7 +105,7 @@ def nearest_centre(
         {"predict": Method(sums, predict), "decision_function": Method(sums, scores)},
         "decision_function",
         clear_scores,
-        _of_scaled(model, "predict", scaling),
+        of_scaled(model, "predict", scaling),
         True,
     )
 
@@ -128,7 +128,7 @@ def _two(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([1 - second, second])
 
 
-def _of_scaled(
+def of_scaled(
     model: Any, method: str, scaling: Scaling
 ) -> Callable[[NDArray[np.float64]], NDArray[Any]]:
     """A method of the clear model on readings."""
